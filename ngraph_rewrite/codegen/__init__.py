@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing kernels: scalar operations, loop nests and templates become readable source text."""

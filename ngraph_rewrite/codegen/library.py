@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Renders the kernels that are not loop nests over scalar expressions: products of matrices, gather, random draws."""
+
+from ngraph_rewrite.codegen.nest import argument_lines
+from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, literal
+from ngraph_rewrite.codegen.source import Source, imports, named
+from ngraph_rewrite.codegen.template import kernel_template
+from ngraph_rewrite.errors import KernelError
+
+_LANES = "256"
+
+
+def _rendered(kernel: str, names: tuple[str, ...], **holes: str) -> Source:
+    template = kernel_template(kernel)
+    arguments = argument_lines(names)
+    common = {"name": "$name", "idea": template.idea, "arguments": arguments, "signature": ", ".join(names)}
+    body = template.fill("cpu", **common, **holes, imports="")
+    text = template.fill("cpu", **common, **holes, imports=imports(body))
+    return named(kernel, text, names)
+
+
+def _known(dtype: str, allowed: tuple[str, ...], kernel: str) -> None:
+    if dtype not in allowed:
+        raise KernelError(f"no {kernel} kernel for {dtype}", do=f"dtypes it has: {', '.join(allowed)}")
+
+
+def render_gemm(dtype: str, ta: bool, tb: bool) -> Source:
+    """Return the kernel C[m, n] = op(A) op(B) for float32 or float64, where op transposes if its flag says so.
+
+    A is stored as [m, k] ([k, m] if ``ta``), B as [k, n] ([n, k] if ``tb``), each row-major with unit stride in a row;
+    ``lda``, ``ldb``, ``ldc`` are the strides of their rows in elements; ``gemm`` is `blas.gemm_address(dtype)`.
+
+    >>> render_gemm("float32", False, True).signature
+    ('m', 'n', 'k', 'a', 'lda', 'b', 'ldb', 'c', 'ldc', 'gemm')
+    """
+    _known(dtype, ("float32", "float64"), "gemm")
+    holes = {"ta": str(ta), "tb": str(tb), "a_step": "1" if ta else "lda", "itemsize": dtype.removeprefix("float")}
+    holes["itemsize"] = str(int(holes["itemsize"]) // 8)
+    names = ("m", "n", "k", "a", "lda", "b", "ldb", "c", "ldc", "gemm")
+    return _rendered("gemm", names, one=literal(1, dtype), zero=literal(0, dtype), **holes)
+
+
+def render_dot(dtype: str) -> Source:
+    """Return the kernel C[m, n] = A[m, k] B[k, n] for any dtype, with run-time strides in elements.
+
+    C is row-major, and ``ldc`` is the stride of its rows.
+
+    >>> render_dot("int32").signature
+    ('m', 'n', 'k', 'a', 'a_sm', 'a_sk', 'b', 'b_sk', 'b_sn', 'c', 'ldc')
+    """
+    _known(dtype, DTYPES, "dot")
+    held = "float32" if dtype == "float16" else dtype
+    product = expression("multiply", held, ["x", "y"], {}, [held, held])
+    total = expression("add", held, ["total", "product"], {}, [held, held])
+    names = ("m", "n", "k", "a", "a_sm", "a_sk", "b", "b_sk", "b_sn", "c", "ldc")
+    holes = {"dtype": dtype, "held": held, "product": product, "sum": total, "zero": literal(0, held)}
+    return _rendered("dot", names, lanes=_LANES, **holes)
+
+
+def render_gather(dtype: str, index_dtype: str) -> Source:
+    """Return the kernel y[o, j, :] = x[o, index[j], :]; x has strides ``x_so`` and ``x_sk`` and unit stride inside.
+
+    ``length`` is the length of x's indexed axis. y and index are contiguous.
+
+    >>> render_gather("float32", "int64").signature
+    ('outer', 'count', 'inner', 'length', 'x', 'x_so', 'x_sk', 'index', 'y')
+    """
+    _known(dtype, DTYPES, "gather")
+    _known(index_dtype, tuple(name for name in DTYPES if "int" in name), "gather index")
+    names = ("outer", "count", "inner", "length", "x", "x_so", "x_sk", "index", "y")
+    return _rendered("gather", names, dtype=dtype, index_dtype=index_dtype, zero=literal(0, dtype))
+
+
+def render_random(kind: str, dtype: str) -> Source:
+    """Return the kernel that fills ``count`` elements at ``y`` with uniform or normal draws.
+
+    ``call`` is the address of an int64 call counter, which it reads only; ``first`` and ``second`` are the bits of the
+    float64 low and high, or loc and scale. The draws are those of `ngraph_rewrite.runtime.philox`.
+
+    >>> render_random("uniform", "float32").signature
+    ('y', 'count', 'seed', 'call', 'stream', 'first', 'second')
+    """
+    _known(dtype, ("float16", "float32", "float64"), "random")
+    _known(kind, ("uniform", "normal"), "random")
+    units = ["unit_double(a, b)", "unit_double(c, d)"]
+    if dtype != "float64":
+        units = [f"unit_single({word})" for word in "abcd"]
+    draws = [f"u{i} = {text}" for i, text in enumerate(units)]
+    if kind == "normal":
+        draws += [f"u{i}, u{i + 1} = box_muller(u{i}, u{i + 1})" for i in range(0, len(units), 2)]
+    scaled = "first + u{i} * (second - first)" if kind == "uniform" else "first + second * u{i}"
+    stores = []
+    for i in range(len(units)):
+        value = cast(f"({scaled.format(i=i)})", "float64", dtype)
+        stores += [f"if at + {i} < count:", f"    store_{dtype}(y, at + {i}, {value}, 0)"]
+    names = ("y", "count", "seed", "call", "stream", "first", "second")
+    return _rendered("random", names, per_block=str(len(units)), draws="\n".join(draws), stores="\n".join(stores))

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loop nests as data and as kernels: the vocabulary in which a planner says what a kernel shall do."""
+
+from ngraph_rewrite.codegen.map import render_map
+from ngraph_rewrite.codegen.nest import REDUCTIONS, MapNest, Operand, ReduceNest, Step
+from ngraph_rewrite.codegen.reduce import render_reduce
+from ngraph_rewrite.codegen.source import Source
+
+__all__ = ["REDUCTIONS", "MapNest", "Operand", "ReduceNest", "Source", "Step", "render_map", "render_reduce"]

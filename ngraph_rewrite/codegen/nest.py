@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A loop nest as data: strided operands, scalar steps in single-assignment form, and where results go.
+
+Values are numbered: first one for each load, then one for each step; in a `ReduceNest`, then one for each reduction and
+one for each epilogue step. Nothing here names a variable, so two nests that differ only in names are equal.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ngraph_rewrite.codegen.scalar import DTYPES, expression
+from ngraph_rewrite.errors import KernelError
+
+REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An array seen from a loop nest: for each loop, its stride in elements.
+
+    ``"0"`` means the loop does not move it (broadcast), ``"1"`` unit stride, ``"s"`` a stride given at run time.
+    """
+
+    dtype: str
+    strides: tuple[str, ...]
+
+    @property
+    def dims(self) -> frozenset[int]:
+        """The loops that move it."""
+        return frozenset(dim for dim, stride in enumerate(self.strides) if stride != "0")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One scalar operation on earlier values; see `ngraph_rewrite.codegen.scalar.expression` for the operations."""
+
+    op: str
+    dtype: str
+    operands: tuple[int, ...] = ()
+    attributes: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Nest:
+    rank: int
+    loads: tuple[Operand, ...]
+    steps: tuple[Step, ...]
+    stores: tuple[tuple[int, Operand], ...]
+    buffer_of: tuple[int, ...]
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """The loads, then the stores: the order of the arguments and of ``buffer_of``."""
+        return self.loads + tuple(operand for _, operand in self.stores)
+
+    @cached_property
+    def buffers(self) -> tuple[int, ...]:
+        """``buffer_of`` numbered by first appearance, so that equal kernels have equal text."""
+        number: dict[int, int] = {}
+        return tuple(number.setdefault(buffer, len(number)) for buffer in self.buffer_of)
+
+    @cached_property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtype of each load and step."""
+        return tuple(load.dtype for load in self.loads) + tuple(step.dtype for step in self.steps)
+
+    @cached_property
+    def dims(self) -> tuple[frozenset[int], ...]:
+        """For each load and step, the loops its value depends on."""
+        found = [load.dims for load in self.loads]
+        for step in self.steps:
+            own = [frozenset([int(str(dict(step.attributes)["dim"]))])] if step.op == "index" else []
+            found.append(frozenset().union(*own, *(found[value] for value in step.operands)))
+        return tuple(found)
+
+    def _check(self) -> None:
+        if len(self.buffer_of) != len(self.operands):
+            raise KernelError(f"{len(self.buffer_of)} buffers for {len(self.operands)} operands")
+        for operand in self.operands:
+            if len(operand.strides) != self.rank or not set(operand.strides) <= {"0", "1", "s"}:
+                raise KernelError(f"strides {operand.strides} do not fit a nest of rank {self.rank}")
+            if operand.dtype not in DTYPES:
+                raise KernelError(f"no kernels for dtype {operand.dtype}")
+        for number, step in enumerate(self.steps, len(self.loads)):
+            if not all(0 <= value < number for value in step.operands):
+                raise KernelError(f"step {number} ({step.op}) uses values {step.operands}, not all of them earlier")
+
+
+@dataclass(frozen=True)
+class MapNest(_Nest):
+    """A scalar expression at every index: loads, steps, and the values that are stored.
+
+    ``buffer_of`` gives each load, then each store, the number of its memory; an equal number is the same memory, and
+    operands with different numbers must not overlap if one of them is written.
+    """
+
+    def __post_init__(self) -> None:
+        self._check()
+        for value, _ in self.stores:
+            if not 0 <= value < len(self.dtypes):
+                raise KernelError(f"store of value {value}, but the nest has {len(self.dtypes)}")
+
+
+@dataclass(frozen=True)
+class ReduceNest(_Nest):
+    """A scalar expression reduced over some loops, then an epilogue at every index of the others.
+
+    ``reductions`` are (kind, value) pairs; a result has its value's dtype (int64 for argmax and argmin, bool for any
+    and all). Epilogue steps use reduction results, each other, and values that no reduced loop moves. Stores give a
+    stride for every loop, ``"0"`` for the reduced ones.
+    """
+
+    reduced: tuple[bool, ...] = ()
+    reductions: tuple[tuple[str, int], ...] = ()
+    epilogue: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._check()
+        if len(self.reduced) != self.rank:
+            raise KernelError(f"reduced has {len(self.reduced)} flags for a nest of rank {self.rank}")
+        for kind, value in self.reductions:
+            if kind not in REDUCTIONS or not 0 <= value < len(self.dtypes):
+                raise KernelError(f"no reduction {kind!r} of value {value}", do=f"kinds: {', '.join(REDUCTIONS)}")
+        within = frozenset(dim for dim in range(self.rank) if self.reduced[dim])
+        for number, value in self._late_uses():
+            if value >= number or (value < len(self.dtypes) and self.dims[value] & within):
+                raise KernelError(f"value {value} is not known after the reduction")
+        if any(operand.dims & within for _, operand in self.stores):
+            raise KernelError("a store of a reduction moves along a reduced loop")
+
+    def _late_uses(self) -> Iterable[tuple[int, int]]:
+        first = len(self.dtypes) + len(self.reductions)
+        uses = [(first + i, value) for i, step in enumerate(self.epilogue) for value in step.operands]
+        return uses + [(first + len(self.epilogue), value) for value, _ in self.stores]
+
+    @property
+    def result_dtypes(self) -> tuple[str, ...]:
+        """The dtype of each reduction."""
+        fixed = {"argmax": "int64", "argmin": "int64", "any": "bool", "all": "bool"}
+        return tuple(fixed.get(kind, self.dtypes[value]) for kind, value in self.reductions)
+
+
+# -- text shared by both renderers -------------------------------------------------------------------------------------
+
+
+def signature(nest: _Nest) -> tuple[str, ...]:
+    """The arguments: sizes ``n0..``, then for each operand its address and its run-time strides."""
+    names = [f"n{dim}" for dim in range(nest.rank)]
+    for name, operand in zip(operand_names(nest), nest.operands, strict=True):
+        names += [name] + [f"{name}_s{dim}" for dim, stride in enumerate(operand.strides) if stride == "s"]
+    return tuple(names)
+
+
+def operand_names(nest: _Nest) -> list[str]:
+    """``x0 x1 ..`` for loads and ``y0 y1 ..`` for stores."""
+    return [f"x{i}" for i in range(len(nest.loads))] + [f"y{i}" for i in range(len(nest.stores))]
+
+
+def argument_lines(names: Sequence[str]) -> str:
+    """The lines that read the argument block."""
+    return "\n".join(f"{name} = argument(args, {position})" for position, name in enumerate(names))
+
+
+def place(name: str, operand: Operand) -> str:
+    """The index, in elements, of an operand at the current loop indices."""
+    factors = {"1": "i{dim}", "s": "i{dim} * {name}_s{dim}"}
+    terms = [factors[s].format(dim=d, name=name) for d, s in enumerate(operand.strides) if s != "0"]
+    return " + ".join(terms) or "0"
+
+
+def value_line(nest: _Nest, number: int) -> str:
+    """The assignment of one load or step."""
+    if number < len(nest.loads):
+        load = nest.loads[number]
+        return f"v{number} = load_{load.dtype}(x{number}, {place(f'x{number}', load)}, {nest.buffers[number]})"
+    return step_line(number, nest.steps[number - len(nest.loads)], nest.dtypes)
+
+
+def step_line(number: int, step: Step, dtypes: Sequence[str]) -> str:
+    """The assignment of one step, given the dtypes of the values before it."""
+    operands = [f"v{value}" for value in step.operands]
+    attributes: Mapping[str, object] = dict(step.attributes)
+    return f"v{number} = {expression(step.op, step.dtype, operands, attributes, [dtypes[v] for v in step.operands])}"
+
+
+def store_line(nest: _Nest, position: int, dtypes: Sequence[str]) -> str:
+    """The store of one result; a value of another dtype is converted."""
+    value, operand = nest.stores[position]
+    text = expression("cast", operand.dtype, [f"v{value}"], {}, [dtypes[value]])
+    buffer = nest.buffers[len(nest.loads) + position]
+    return f"store_{operand.dtype}(y{position}, {place(f'y{position}', operand)}, {text}, {buffer})"
+
+
+def needed(nest: _Nest, roots: Iterable[int]) -> list[int]:
+    """The loads and steps that some values are computed from, in order."""
+    found: set[int] = set()
+    pending = [value for value in roots if value < len(nest.dtypes)]
+    while pending:
+        value = pending.pop()
+        if value not in found:
+            found.add(value)
+            if value >= len(nest.loads):
+                pending += nest.steps[value - len(nest.loads)].operands
+    return sorted(found)

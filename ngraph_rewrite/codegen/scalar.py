@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One scalar operation as the text of an expression that a kernel can contain.
+
+The text means what NumPy means on arrays of that dtype. A ``float16`` value is held as a ``float32``, so each operation
+that may leave the half-precision numbers is rounded, which gives NumPy's result operation by operation.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ngraph_rewrite.errors import KernelError
+
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+          "float16", "float32", "float64")  # fmt: skip
+
+# Unary functions of a float that exist under their own name; the flag says whether a half result needs rounding.
+_REAL_UNARY = {
+    "sqrt": True, "exp": True, "expm1": True, "log": True, "log1p": True, "sin": True, "cos": True, "tan": True,
+    "tanh": True, "sigmoid": True, "erf": True, "floor": False, "ceil": False,
+}  # fmt: skip
+_COMPARISON = {
+    "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
+}  # fmt: skip
+_LOGICAL = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}
+
+
+def expression(
+    op: str,
+    dtype: str,
+    operands: Sequence[str],
+    attributes: Mapping[str, object],
+    operand_dtypes: Sequence[str],
+) -> str:
+    """Return the text of ``op`` applied to the operand texts, with a result of ``dtype``.
+
+    Operands of another dtype are converted first: to ``dtype`` for arithmetic, to their common dtype for comparisons.
+    Raises `KernelError` for an operation that does not exist on that dtype.
+
+    >>> expression("add", "float32", ["v0", "v1"], {}, ["float32", "float32"])
+    'v0 + v1'
+    >>> expression("add", "int8", ["v0", "v1"], {}, ["int8", "int8"])
+    'to_int8(v0 + v1)'
+    >>> expression("less", "bool", ["v0", "v1"], {}, ["float32", "float64"])
+    'to_float64(v0) < v1'
+    """
+    if op == "constant":
+        return literal(attributes["value"], dtype)
+    if op == "index":
+        return cast(f"i{attributes['dim']}", "int64", dtype)
+    if op == "cast":
+        return cast(operands[0], operand_dtypes[0], dtype)
+    if op in _PREDICATES:
+        return _PREDICATES[op](list(operands), list(operand_dtypes))
+    if op == "select":
+        chosen = [cast(x, own, dtype) for x, own in zip(operands[1:], operand_dtypes[1:], strict=True)]
+        return f"select({cast(operands[0], operand_dtypes[0], 'bool')}, {', '.join(chosen)})"
+    text = _arithmetic(op, dtype, [cast(x, own, dtype) for x, own in zip(operands, operand_dtypes, strict=True)])
+    if text is None:
+        raise KernelError(f"no scalar operation {op!r} on {dtype}", do="cast its operands to a dtype that has it")
+    return text
+
+
+def cast(text: str, source: str, target: str) -> str:
+    """Return the text that converts a value from one dtype to another, as ``ndarray.astype`` does."""
+    if source == target or (source, target) == ("float16", "float32"):
+        return text
+    return f"to_{target}({text})"
+
+
+def literal(value: object, dtype: str) -> str:
+    """Return a number as text of exactly that dtype: NaN, infinities, -0.0 and integer limits included.
+
+    >>> literal(0.1, "float32"), literal(-0.0, "float64"), literal(2**64 - 1, "uint64")
+    ('np.float32(0.10000000149011612)', '-0.0', 'np.uint64(18446744073709551615)')
+    """
+    number = np.asarray(value).astype(dtype).item()
+    if dtype == "bool":
+        return repr(number)
+    if dtype.startswith(("int", "uint")):
+        return f"np.{dtype}({number})"
+    text = repr(number) if np.isfinite(number) else f"np.{number}".replace("np.-", "-np.")
+    return text if dtype == "float64" and np.isfinite(number) else f"np.{_held(dtype)}({text})"
+
+
+def _held(dtype: str) -> str:
+    return "float32" if dtype == "float16" else dtype
+
+
+def _is_real(dtype: str) -> bool:
+    return dtype.startswith("float")
+
+
+# -- operations whose result is a bool ---------------------------------------------------------------------------------
+
+
+def _compared(sign: str) -> Callable[[list[str], list[str]], str]:
+    def text(operands: list[str], dtypes: list[str]) -> str:
+        common = np.result_type(*dtypes).name
+        left, right = (cast(x, own, common) for x, own in zip(operands, dtypes, strict=True))
+        return f"{left} {sign} {right}"
+
+    return text
+
+
+def _logical(sign: str) -> Callable[[list[str], list[str]], str]:
+    def text(operands: list[str], dtypes: list[str]) -> str:
+        left, right = (cast(x, own, "bool") for x, own in zip(operands, dtypes, strict=True))
+        return f"{left} {sign} {right}"
+
+    return text
+
+
+def _classified(real: str, integer: str) -> Callable[[list[str], list[str]], str]:
+    def text(operands: list[str], dtypes: list[str]) -> str:
+        return real.format(x=operands[0]) if _is_real(dtypes[0]) else integer
+
+    return text
+
+
+def _negated(operands: list[str], dtypes: list[str]) -> str:
+    return f"not {cast(operands[0], dtypes[0], 'bool')}"
+
+
+_PREDICATES: dict[str, Callable[[list[str], list[str]], str]] = {
+    **{op: _compared(sign) for op, sign in _COMPARISON.items()},
+    **{op: _logical(sign) for op, sign in _LOGICAL.items()},
+    "isnan": _classified("{x} != {x}", "False"),
+    "isinf": _classified("fabs({x}) == np.inf", "False"),
+    "isfinite": _classified("fabs({x}) < np.inf", "True"),
+    "logical_not": _negated,
+}
+
+
+# -- arithmetic: operands already have the result's dtype --------------------------------------------------------------
+
+
+def _arithmetic(op: str, dtype: str, operands: list[str]) -> str | None:
+    """The text, or None where the operation does not exist on that dtype."""
+    if op in ("maximum", "minimum"):
+        return f"{op}({', '.join(operands)})"
+    if _is_real(dtype):
+        return _real(op, dtype, operands)
+    return _boolean(op, operands) if dtype == "bool" else _integer(op, dtype, operands)
+
+
+def _real(op: str, dtype: str, operands: list[str]) -> str | None:
+    x, y = operands[0], operands[-1]
+    exact = {"negative": f"-{x}", "absolute": f"fabs({x})", "sign": f"sign({x})", "round": f"rint({x})"}
+    exact |= {name: f"{name}({x})" for name, rounds in _REAL_UNARY.items() if not rounds}
+    if op in exact:
+        return exact[op]
+    rounded = {name: f"{name}({x})" for name, rounds in _REAL_UNARY.items() if rounds}
+    rounded |= {
+        "add": f"{x} + {y}", "subtract": f"{x} - {y}", "multiply": f"{x} * {y}", "divide": f"{x} / {y}",
+        "square": f"{x} * {x}", "reciprocal": f"{literal(1, dtype)} / {x}", "power": f"power({x}, {y})",
+        "floordivide": f"floor_divide({x}, {y})", "mod": f"modulo({x}, {y})",
+    }  # fmt: skip
+    text = rounded.get(op)
+    return f"to_float16({text})" if text and dtype == "float16" else text
+
+
+def _integer(op: str, dtype: str, operands: list[str]) -> str | None:
+    x, y = operands[0], operands[-1]
+    zero, signed = literal(0, dtype), dtype.startswith("int")
+    same = {"floor": x, "ceil": x, "round": x, "sign": f"sign({x})"}
+    same |= {"floordivide": f"floor_divide({x}, {y})", "mod": f"modulo({x}, {y})"}
+    if not signed:
+        same["absolute"] = x
+    if op in same:
+        return same[op]
+    wrapped = {
+        "add": f"{x} + {y}", "subtract": f"{x} - {y}", "multiply": f"{x} * {y}", "square": f"{x} * {x}",
+        "negative": f"{zero} - {x}", "absolute": f"select({x} < {zero}, to_{dtype}({zero} - {x}), {x})",
+        "reciprocal": f"1.0 / to_float64({x})", "power": f"integer_power(to_int64({x}), to_int64({y}), {signed})",
+    }  # fmt: skip
+    text = wrapped.get(op)
+    return text and f"to_{dtype}({text})"
+
+
+def _boolean(op: str, operands: list[str]) -> str | None:
+    x, y = operands[0], operands[-1]
+    return {"add": f"{x} | {y}", "multiply": f"{x} & {y}", "absolute": x, "square": x}.get(op)

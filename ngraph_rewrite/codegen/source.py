@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text of a kernel and what it needs: its name, its arguments and the imports its words call for."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+_RUNTIME = "ngraph_rewrite.runtime"
+_WORDS = {
+    "intrinsics": "argument call_gemm chunk_start wide_vectors",
+    "scalar_functions": "exp expm1 log log1p sin cos tan tanh erf fmod power sqrt fabs floor ceil rint select maximum "
+    "minimum accumulate_max accumulate_min above below same add_reassociated multiply_reassociated rounding_error "
+    "compensated",
+    "arithmetic": "floor_divide modulo sign sigmoid integer_power",
+    "draws": "bits_as_float64 box_muller philox_block unit_double unit_single",
+}
+_MODULE_OF = {word: module for module, words in _WORDS.items() for word in words.split()}
+_PREFIXES = {"load_": "intrinsics", "store_": "intrinsics", "workspace_": "intrinsics", "to_": "casts"}
+_CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A rendered kernel: ``signature`` names the int64 arguments in the order in which the kernel reads them."""
+
+    name: str
+    text: str
+    signature: tuple[str, ...]
+
+
+def imports(body: str) -> str:
+    """Return the import statements for the words a kernel body calls, sorted, one module a line."""
+    used: dict[str, set[str]] = {}
+    for word in _CALL.findall(body):
+        module = _MODULE_OF.get(word) or next((m for p, m in _PREFIXES.items() if word.startswith(p)), None)
+        if module:
+            used.setdefault(module, set()).add(word)
+    lines = ["import numpy as np", ""] if "np." in body else []
+    for module in sorted(used):
+        lines += [f"from {_RUNTIME}.{module} import {', '.join(sorted(used[module]))}"]
+    return "\n".join(lines)
+
+
+def named(stem: str, text: str, signature: tuple[str, ...]) -> Source:
+    """Return the source under a name that its content decides; ``text`` says ``$name`` where the name goes."""
+    name = f"{stem}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return Source(name, text.replace("$name", name), signature)
+
+
+def indented(text: str, spaces: int) -> str:
+    """Return the lines moved to the right; empty lines stay empty."""
+    return "\n".join(" " * spaces + line if line else "" for line in text.split("\n"))

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A computation: lowered once, planned for each set of lengths it meets, called like a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.arguments import aligned_array, as_argument, check_output
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.errors import ComputationError, InvalidHandleError
+from ngraph_rewrite.lowering.derivation import derivation, reason_removed
+from ngraph_rewrite.lowering.passes import Lowering, lower
+from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
+from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.state import State
+from ngraph_rewrite.targets.evaluation import Draws, evaluate
+from ngraph_rewrite.targets.target import Executable, Program, Target
+from ngraph_rewrite.terms.op import Op, describe, topological, user_line
+
+Array = NDArray[Any]
+Shapes = tuple[tuple[int, ...], ...]
+
+
+class _Ready:
+    """An executable for one set of lengths, and the graph it was made of."""
+
+    def __init__(self, executable: Executable, bound: Mapping[Op, Op], results: Sequence[Op]) -> None:
+        self.executable, self.bound, self.results = executable, bound, results
+        self.shapes = [tuple(int(n) for n in t.shape) for t in results]  # type: ignore[arg-type]
+
+
+class Computation:
+    """A function of arrays. Made by `Transformer.computation`; several share the transformer's state."""
+
+    def __init__(
+        self,
+        target: Target,
+        matchers: Mapping[str, Matcher],
+        state: State,
+        cache: Cache,
+        returns: Any,
+        inputs: Sequence[Op | str],
+        keep: Sequence[Op],
+    ) -> None:
+        self.returns, self._target, self._state, self._cache = returns, target, state, cache
+        handles = list(_leaves(returns))
+        self._handles = [*handles, *keep]
+        self.inputs = _checked_inputs(self._handles, inputs)
+        self._valued = [h for h in self._handles if h.definition.name != "core.doall"]
+        self.lowering: Lowering = lower(self._handles, target, matchers)
+        self._terms = dict(zip(self._handles, self.lowering.roots, strict=True))
+        before = [*self.lowering.sequenced.roots, *self.lowering.sequenced.writes]
+        order = topological(before)
+        state.register(
+            (t for t in order if t.definition.name == "core.variable"),
+            (t for t in order if "draw" in t.definition.traits),
+        )
+        self._ready: dict[Shapes, _Ready] = {}
+        self._last: tuple[_Ready, list[Array], list[Array], int] | None = None
+
+    def __repr__(self) -> str:
+        inside = ", ".join(describe(p, 1) for p in self.inputs)
+        return f"Computation({', '.join(describe(h, 1) for h in self._handles)}; {inside})"
+
+    # -- calling ------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None) -> Any:
+        """The values of `returns` for these arguments, in its structure: fresh arrays, or those in `out`.
+
+        Args:
+            args: A value for each input, in order; arrays of its dtype are not copied.
+            feed_dict: Instead of `args`: values by placeholder.
+            out: Arrays to write the results into, in the structure of `returns` (None where there is none).
+
+        Raises:
+            ComputationError: for a wrong number of arguments, or wrong shapes or dtypes.
+            ClosedError: if the transformer was closed.
+        """
+        values = self._arguments(args, feed_dict)
+        state = self._state
+        with state.lock:
+            state.allocate()
+            arrays = [as_argument(v, p) for v, p in zip(values, self.inputs, strict=True)]
+            ready = self._executable(tuple(a.shape for a in arrays))
+            results = self._results(ready, out)
+            if out is not None:
+                arrays = [a.copy() if any(np.may_share_memory(a, r) for r in results) else a for a in arrays]
+            ready.executable.run(arrays, results, state.calls)
+            self._last = (ready, arrays, results, state.calls)
+            state.calls += 1
+        found = dict(zip(self._valued, results, strict=True))
+        return _map(self.returns, lambda handle: found.get(handle))
+
+    def _arguments(self, args: Sequence[Any], feed_dict: Mapping[Op, Any] | None) -> list[Any]:
+        if feed_dict is None:
+            if len(args) != len(self.inputs):
+                names = ", ".join(describe(p, 1) for p in self.inputs) or "none"
+                raise ComputationError(
+                    f"{len(args)} arguments for {len(self.inputs)} inputs", where=user_line(), do=f"inputs: {names}"
+                )
+            return list(args)
+        if args:
+            raise ComputationError("both arguments and feed_dict", where=user_line(), do="give one of the two")
+        extra = [k for k in feed_dict if k not in self.inputs]
+        missing = [p for p in self.inputs if p not in feed_dict]
+        if extra or missing:
+            what = ", ".join([f"{_name(k)} is no input" for k in extra] + [f"{_name(p)} is missing" for p in missing])
+            raise ComputationError(f"feed_dict: {what}", where=user_line())
+        return [feed_dict[p] for p in self.inputs]
+
+    def _results(self, ready: _Ready, out: Any) -> list[Array]:
+        given = {h: a for h, a in _pairs(self.returns, out) if a is not None} if out is not None else {}
+        return [
+            check_output(given[handle], handle, shape) if handle in given else aligned_array(shape, handle.dtype)
+            for handle, shape in zip(self._valued, ready.shapes, strict=True)
+        ]
+
+    def _executable(self, shapes: Shapes) -> _Ready:
+        ready = self._ready.get(shapes)
+        if ready is None:
+            ready = self._ready[shapes] = self._prepare(shapes)
+        return ready
+
+    def _prepare(self, shapes: Shapes) -> _Ready:
+        binding = bind_lengths(self.inputs, shapes)
+        roots = [self._terms[h] for h in self._valued]
+        bound = bind_graph([*roots, *self.lowering.writes], binding)
+        placeholders = {t.attribute("uid"): b for t, b in bound.items() if t.definition.name == "core.placeholder"}
+        program = Program(
+            results=[bound[r] for r in roots],
+            writes=[bound[w] for w in self.lowering.writes],
+            inputs=[placeholders.get(p.attribute("uid"), p) for p in self.inputs],
+            storage=self._state.storage,
+            streams=self._state.streams,
+            seed=self._state.seed,
+            cache=self._cache,
+        )
+        return _Ready(self._target.prepare(program), bound, program.results)
+
+    def forget_executables(self) -> None:
+        """Drop what was prepared for calls; the next call prepares it again."""
+        self._ready.clear()
+        self._last = None
+
+    # -- asking -------------------------------------------------------------------------------------
+
+    def value(self, op: Op, recompute: bool = False) -> Array:
+        """The value of a handle in the last call (of a variable: its present value).
+
+        Args:
+            recompute: Evaluate the handle's meaning on the host, from the last arguments, if it has no value.
+
+        Raises:
+            InvalidHandleError: if it has none: the message says what became of it.
+        """
+        with self._state.lock:
+            if op.definition.name == "core.variable":
+                return self._state.array(op).copy()
+            if self._last is None:
+                raise InvalidHandleError(f"{describe(op, 1)} has no value before a call", where=user_line())
+            ready, arrays, results, _ = self._last
+            known = self._known(ready, arrays, results)
+            term = self.lowering.table.snap(op)
+            found = known.get(ready.bound.get(term, term))
+            if found is not None:
+                return found.copy()
+            if recompute:
+                return self._recomputed(op, known)
+            raise InvalidHandleError(
+                f"{describe(op, 2)} has no value: {self._reason(op, term, ready)}",
+                where=op.info.place,
+                do="list it in keep=[...], or ask with recompute=True",
+            )
+
+    def _known(self, ready: _Ready, arrays: Sequence[Array], results: Sequence[Array]) -> dict[Op, Array]:
+        known = dict(zip(ready.results, results, strict=True))
+        for placeholder, array in zip(self.inputs, arrays, strict=True):
+            known[placeholder] = array
+            known[ready.bound.get(self.lowering.table.snap(placeholder), placeholder)] = array
+        return _through_views(known, ready.bound.values())
+
+    def _reason(self, op: Op, term: Op, ready: _Ready) -> str:
+        if not self.lowering.table.knows(op) and op not in self._terms:
+            return "it is not part of this computation"
+        bound = ready.bound.get(term)
+        where = ready.executable.where(bound) if bound is not None else None
+        if where is not None:
+            return f"it is computed {where}, and its memory is used again"
+        return reason_removed(self.lowering.table, op)
+
+    def _recomputed(self, op: Op, known: Mapping[Op, Array]) -> Array:
+        assert self._last is not None
+        ready, arrays, _, call = self._last
+        term = self.lowering.sequenced.terms.get(op, op)
+        bound = bind_graph([term], bind_lengths(self.inputs, tuple(a.shape for a in arrays)))
+        values: dict[Op, Array] = {}
+        by_uid = {p.attribute("uid"): a for p, a in zip(self.inputs, arrays, strict=True)}
+        written = {w.args[0].attribute("uid") for w in self.lowering.sequenced.writes}
+        for leaf in bound.values():
+            if leaf.definition.name == "core.placeholder":
+                if leaf.attribute("uid") not in by_uid:
+                    raise InvalidHandleError(f"{describe(leaf, 1)} was not an input", where=op.info.place)
+                values[leaf] = by_uid[leaf.attribute("uid")]
+            elif leaf.definition.name == "core.variable":
+                if leaf.attribute("uid") in written:
+                    raise InvalidHandleError(
+                        f"{describe(op, 2)} cannot be recomputed: {describe(leaf, 1)} was written since",
+                        where=op.info.place,
+                        do="list it in keep=[...]",
+                    )
+                values[leaf] = self._state.array(leaf)
+        streams = {**self._state.streams}
+        for leaf in bound.values():
+            if "draw" in leaf.definition.traits:
+                streams.setdefault(leaf.attribute("uid"), len(streams))
+        found = evaluate([bound[term]], values, Draws(self._state.seed, streams, call))
+        return found[bound[term]].copy()
+
+    def explain(self, op: Op) -> str:
+        """How a handle was rewritten, step by step, and what computes it: the rule, its place, before and after."""
+        with self._state.lock:
+            text = derivation(self.lowering.table, op)
+            if self._last is None:
+                return text
+            ready = self._last[0]
+            bound = ready.bound.get(self.lowering.table.snap(op))
+            return text + (f"\ncomputed {ready.executable.where(_base(bound)) or 'as a view'}" if bound is not None else "")
+
+    def source(self) -> str:
+        """The text of the kernels that the last call ran.
+
+        Raises:
+            InvalidHandleError: before the first call, which prepares them.
+        """
+        return self._ran().executable.source()
+
+    def stats(self) -> dict[str, Any]:
+        """Figures about the last call: kernels, launches, bytes of the arena.
+
+        Raises:
+            InvalidHandleError: before the first call.
+        """
+        return {**self._ran().executable.stats(), "plans": len(self._ready)}
+
+    def _ran(self) -> _Ready:
+        if self._last is None:
+            raise InvalidHandleError("nothing has run yet", where=user_line(), do="call the computation first")
+        return self._last[0]
+
+
+def _base(term: Op) -> Op:
+    while "view" in term.definition.traits:
+        term = term.args[0]
+    return term
+
+
+def _through_views(known: dict[Op, Array], terms: Iterable[Op]) -> dict[Op, Array]:
+    """Views of what is known are known too."""
+    for term in terms:
+        if term not in known and "view" in term.definition.traits and term.args[0] in known:
+            known[term] = np.asarray(term.definition.meaning(term, known[term.args[0]]))  # type: ignore[misc]
+    return known
+
+
+def _leaves(returns: Any) -> Iterator[Op]:
+    if isinstance(returns, Op):
+        yield returns
+    elif isinstance(returns, Mapping):
+        for item in returns.values():
+            yield from _leaves(item)
+    elif isinstance(returns, list | tuple):
+        for item in returns:
+            yield from _leaves(item)
+    elif returns is not None:
+        raise ComputationError(
+            f"a {type(returns).__name__} cannot be computed", where=user_line(), do="return ops, or tuples, lists or dicts of them"
+        )
+
+
+def _map(returns: Any, function: Callable[[Op], Any]) -> Any:
+    if isinstance(returns, Op):
+        return function(returns)
+    if isinstance(returns, Mapping):
+        return {k: _map(v, function) for k, v in returns.items()}
+    if isinstance(returns, list | tuple):
+        return type(returns)(_map(v, function) for v in returns)
+    return None
+
+
+def _pairs(returns: Any, out: Any) -> Iterator[tuple[Op, Any]]:
+    """The handles of `returns` with what stands at their place in `out`."""
+    if isinstance(returns, Op):
+        yield returns, out
+    elif isinstance(returns, Mapping) and isinstance(out, Mapping) and set(out) <= set(returns):
+        for key, item in out.items():
+            yield from _pairs(returns[key], item)
+    elif isinstance(returns, list | tuple) and isinstance(out, list | tuple) and len(out) == len(returns):
+        for one, item in zip(returns, out, strict=True):
+            yield from _pairs(one, item)
+    elif out is not None:
+        raise ComputationError("out does not have the structure of returns", where=user_line())
+
+
+def _checked_inputs(handles: Sequence[Op], inputs: Sequence[Op | str]) -> list[Op]:
+    """The placeholders listed, which must be all that are needed."""
+    needed = [t for t in topological(handles) if t.definition.name == "core.placeholder"]
+    if list(inputs) == ["all"]:
+        return list({p.attribute("uid"): p for p in needed}.values())
+    for p in inputs:
+        if not isinstance(p, Op) or p.definition.name != "core.placeholder":
+            raise ComputationError(
+                f"{_name(p)} is no placeholder", where=user_line(), do="variables are read from the transformer's state"
+            )
+    listed = {p.attribute("uid") for p in inputs if isinstance(p, Op)}
+    if len(listed) != len(inputs):
+        raise ComputationError("a placeholder is listed twice among the inputs", where=user_line())
+    missing = [p for p in needed if p.attribute("uid") not in listed]
+    if missing:
+        raise ComputationError(
+            f"the placeholder {_name(missing[0])} is needed and is not among the inputs",
+            where=missing[0].info.place,
+            do='list it, or write computation(returns, "all")',
+        )
+    return [p for p in inputs if isinstance(p, Op)]
+
+
+def _name(thing: Any) -> str:
+    return describe(thing, 1) if isinstance(thing, Op) else repr(thing)

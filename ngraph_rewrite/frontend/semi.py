@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The semi family as functions: anonymous axes, equal dtypes and shapes, nothing broadcast or promoted.
+
+This is what every other family is lowered to, and what targets compute. Write it directly where names would be in
+the way; ``strip`` and ``label`` lead in and out. Each function takes what the op of its name in `ngraph_rewrite.ops`
+takes; a Python number beside a term takes the dtype and shape of the term.
+
+>>> import ngraph_rewrite as ng
+>>> x = ng.placeholder(ng.anonymous([2, 3]), name="x")
+>>> ng.semi.tanh(ng.semi.multiply(x, 2.0))
+semi.tanh(semi.multiply(x, 2.0))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from ngraph_rewrite.frontend.building import Operand, apply
+from ngraph_rewrite.frontend.storage import as_op
+from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.types.lengths import Extent
+
+Shape = Iterable[Extent]
+Function = TypeVar("Function", bound=Callable[..., Op])
+
+
+def _unary(short: str) -> Callable[[Operand], Op]:
+    def function(x: Operand) -> Op:
+        return apply(f"semi.{short}", x)
+
+    return _named(function, short)
+
+
+def _binary(short: str) -> Callable[[Operand, Operand], Op]:
+    def function(x: Operand, y: Operand) -> Op:
+        return apply(f"semi.{short}", x, y)
+
+    return _named(function, short)
+
+
+def _reduction(short: str) -> Callable[[Operand, Iterable[int] | int], Op]:
+    def function(x: Operand, axes: Iterable[int] | int) -> Op:
+        return apply(f"semi.{short}", x, axes=axes if isinstance(axes, int) else tuple(axes))
+
+    return _named(function, short)
+
+
+def _named(function: Function, short: str) -> Function:
+    """The function under its op's name, with its op's documentation."""
+    function.__name__ = function.__qualname__ = short
+    function.__doc__ = lookup(f"semi.{short}").doc
+    return function
+
+
+# -- elementwise --------------------------------------------------------------------------------------
+
+negative = _unary("negative")
+absolute = _unary("absolute")
+sign = _unary("sign")
+square = _unary("square")
+sqrt = _unary("sqrt")
+reciprocal = _unary("reciprocal")
+exp = _unary("exp")
+expm1 = _unary("expm1")
+log = _unary("log")
+log1p = _unary("log1p")
+sin = _unary("sin")
+cos = _unary("cos")
+tan = _unary("tan")
+tanh = _unary("tanh")
+sigmoid = _unary("sigmoid")
+erf = _unary("erf")
+floor = _unary("floor")
+ceil = _unary("ceil")
+round = _unary("round")
+isnan = _unary("isnan")
+isinf = _unary("isinf")
+isfinite = _unary("isfinite")
+logical_not = _unary("logical_not")
+subtract = _binary("subtract")
+divide = _binary("divide")
+add = _binary("add")
+multiply = _binary("multiply")
+maximum = _binary("maximum")
+minimum = _binary("minimum")
+floordivide = _binary("floordivide")
+mod = _binary("mod")
+power = _binary("power")
+logical_and = _binary("logical_and")
+logical_or = _binary("logical_or")
+logical_xor = _binary("logical_xor")
+equal = _binary("equal")
+not_equal = _binary("not_equal")
+less = _binary("less")
+less_equal = _binary("less_equal")
+greater = _binary("greater")
+greater_equal = _binary("greater_equal")
+
+
+def select(c: Operand, x: Operand, y: Operand) -> Op:
+    """`x` where the bool `c` is true, `y` elsewhere; `x` and `y` have one type, `c` its shape."""
+    return apply("semi.select", c, x, y)
+
+
+def cast(x: Operand, dtype: Any) -> Op:
+    """`x` in another dtype: floats are truncated to integers, bool is "not zero"."""
+    return apply("semi.cast", x, dtype=dtype)
+
+
+# -- reductions and the matrix product, by positions ---------------------------------------------------
+
+sum = _reduction("sum")
+prod = _reduction("prod")
+max = _reduction("max")
+min = _reduction("min")
+any = _reduction("any")
+all = _reduction("all")
+argmax = _reduction("argmax")
+argmin = _reduction("argmin")
+dot = _binary("dot")
+
+
+# -- moving elements ----------------------------------------------------------------------------------
+
+
+def broadcast(x: Operand, shape: Shape, dims: Iterable[int] = ()) -> Op:
+    """`x` repeated to `shape`; ``dims[i]`` is the place of its axis i there. Lengths of 1 do not stretch."""
+    return apply("semi.broadcast", x, shape=tuple(shape), dims=tuple(dims))
+
+
+def reshape(x: Operand, shape: Shape) -> Op:
+    """The elements of `x` in row-major order, in another shape of the same size."""
+    return apply("semi.reshape", x, shape=tuple(shape))
+
+
+def transpose(x: Operand, perm: Iterable[int] | None = None) -> Op:
+    """`x` with axis ``perm[i]`` moved to place i; by default in reverse."""
+    term = as_op(x)
+    return apply("semi.transpose", term, perm=tuple(range(term.rank))[::-1] if perm is None else tuple(perm))
+
+
+def slice(x: Operand, starts: Shape, stops: Shape, steps: Iterable[int] | None = None) -> Op:
+    """Per axis the positions ``range(start, stop, step)``; with a step < 0, stop -1 is "down to 0"."""
+    begin = tuple(starts)
+    step = (1,) * len(begin) if steps is None else tuple(steps)
+    return apply("semi.slice", x, starts=begin, stops=tuple(stops), steps=step)
+
+
+def tensor_slice(x: Operand, items: Any) -> Op:
+    """NumPy basic indexing: integers drop their axis, slices of any step keep it. ``x[items]`` builds the same."""
+    return apply("semi.tensor_slice", x, items=items)
+
+
+def pad(x: Operand, before: Shape, after: Shape, interior: Shape | None = None, value: float = 0) -> Op:
+    """`x` with `value` before, after and (`interior` times) between its elements, per axis."""
+    first = tuple(before)
+    gaps = (0,) * len(first) if interior is None else tuple(interior)
+    return apply("semi.pad", x, before=first, after=tuple(after), interior=gaps, value=value)
+
+
+def concat(xs: Iterable[Operand], axis: int = 0) -> Op:
+    """The terms one after the other along `axis`; other lengths and dtypes are equal."""
+    return apply("semi.concat", *xs, axis=axis)
+
+
+def gather(x: Operand, indices: Operand, axis: int = 0) -> Op:
+    """`x` at `indices` along `axis`, whose place their axes take; negative ones wrap, outside reads zeros."""
+    return apply("semi.gather", as_op(x), as_op(indices), axis=axis)
+
+
+# -- sources ------------------------------------------------------------------------------------------
+
+
+def iota(shape: Shape, axis: int = 0, dtype: Any = "int64") -> Op:
+    """The position along `axis`: 0, 1, 2, ...; a tensor of `shape`."""
+    return apply("semi.iota", shape=tuple(shape), axis=axis, dtype=dtype)
+
+
+def uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any = None) -> Op:
+    """Independent draws from [low, high), fresh in every call of a computation."""
+    return apply("semi.uniform", shape=tuple(shape), low=low, high=high, dtype=dtype, uid=Uid())
+
+
+def normal(shape: Shape, loc: float = 0.0, scale: float = 1.0, dtype: Any = None) -> Op:
+    """Independent draws from the normal distribution of mean `loc` and standard deviation `scale`."""
+    return apply("semi.normal", shape=tuple(shape), loc=loc, scale=scale, dtype=dtype, uid=Uid())

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leaves of a graph: what a call supplies, what a transformer keeps, and what never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError, UnmatchedAxesError
+from ngraph_rewrite.frontend.building import Operand, checked
+from ngraph_rewrite.ops.alignment import contained, spread
+from ngraph_rewrite.ops.checks import known_shape
+from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.terms.op import Op, Uid, build, describe, user_line
+from ngraph_rewrite.types.axes import Axes, AxesLike, anonymous
+from ngraph_rewrite.types.dtypes import DType, as_dtype, scalar_dtype
+
+# An array or number, a constant term, or a function from the axes to an array.
+Initial = Op | ArrayLike | Callable[[Axes], ArrayLike]
+
+
+def placeholder(axes: AxesLike, dtype: Any = None, name: str | None = None) -> Op:
+    """A tensor that every call of a computation supplies.
+
+    Args:
+        axes: Its axes; one of unknown length is bound by each call anew.
+        dtype: Its dtype; None is float32.
+        name: What to call it in messages.
+
+    Raises:
+        AxesError: if `axes` are no axes.
+        DTypeError: if the dtype is not supported.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.placeholder([ng.Axis("H", 8), ng.Axis("N")]).type
+    float32[H:8, N:N]
+    """
+    attributes = {"axes": checked("placeholder", Axes, axes), "dtype": checked("placeholder", as_dtype, dtype)}
+    return build(lookup("core.placeholder"), (), name=name, uid=Uid(), **attributes)
+
+
+def variable(
+    axes: AxesLike,
+    dtype: Any = None,
+    initial_value: Initial | None = None,
+    name: str | None = None,
+    trainable: bool = True,
+) -> Op:
+    """A tensor that a transformer keeps between calls, and that training changes.
+
+    Args:
+        axes: Its axes.
+        dtype: Its dtype; None is float32.
+        initial_value: What it holds at first: a number (which fills it), an array of its shape, a constant
+            term whose axes it has, or a function from its axes to one of these. None is zero.
+        name: What to call it in messages and in saved files.
+        trainable: Whether `variables()` lists it.
+
+    Raises:
+        AxesError: if the axes are none, or the initial value has another shape.
+        DTypeError: if the dtype is not supported, or the initial value does not fit it.
+        AttributeValueError: if the initial value is a term that is not constant.
+
+    >>> import ngraph_rewrite as ng
+    >>> w = ng.variable([ng.Axis("H", 2)], initial_value=[0.5, 1.0], name="w")
+    >>> w.type, ng.tanh(w).variables()
+    (float32[H:2], [w])
+    """
+    return _stored("variable", axes, dtype, initial_value, name, trainable=trainable, scratch=False)
+
+
+def persistent_tensor(
+    axes: AxesLike, dtype: Any = None, initial_value: Initial | None = None, name: str | None = None
+) -> Op:
+    """A tensor that a transformer keeps between calls, and that is no parameter of a model: `variables()` omits it.
+
+    The arguments and errors are those of `variable`.
+
+    >>> import ngraph_rewrite as ng
+    >>> steps = ng.persistent_tensor([], "int64", initial_value=0, name="steps")
+    >>> (steps + 1).variables()
+    []
+    """
+    return _stored("persistent_tensor", axes, dtype, initial_value, name, trainable=False, scratch=False)
+
+
+def temporary(axes: AxesLike, dtype: Any = None, name: str | None = None) -> Op:
+    """Scratch storage: it holds what was assigned to it, until the computation ends.
+
+    Raises:
+        AxesError: if `axes` are no axes.
+        DTypeError: if the dtype is not supported.
+
+    >>> import ngraph_rewrite as ng
+    >>> t = ng.temporary([])
+    >>> twice = ng.sequential([ng.assign(t, 3.0), t + t])
+    """
+    return _stored("temporary", axes, dtype, None, name, trainable=False, scratch=True)
+
+
+def constant(const: ArrayLike, axes: AxesLike = None, dtype: Any = None, name: str | None = None) -> Op:
+    """An immutable value.
+
+    Args:
+        const: A number or an array.
+        axes: One axis for each dimension, of its length; a number fills any axes. An array without axes gets
+            anonymous ones: it is matched by position, as the `semi` family does.
+        dtype: Its dtype. By default arrays and NumPy scalars keep theirs, and Python's numbers, also in lists,
+            are bool, int64 or float32.
+        name: What to call it in messages.
+
+    Raises:
+        UnmatchedAxesError: if there are more or fewer axes than dimensions.
+        AxesError: if a length differs.
+        DTypeError: if the value does not fit the dtype, or is no array of numbers.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.constant([[1.0, 2.0]], [ng.Axis("H", 1), ng.Axis("W", 2)]).type
+    float32[H:1, W:2]
+    >>> ng.constant(0, {"H": 3}).type
+    int64[H:3]
+    """
+    if isinstance(const, Op):
+        raise ArgumentError("constant: the value is a term already", where=user_line(), do="use the term itself")
+    dtype = checked("constant", as_dtype, dtype) if dtype is not None else checked("constant", _own_dtype, const)
+    value = checked("constant", Literal, const, dtype)
+    chosen = checked("constant", _constant_axes, np.shape(const), axes)
+    return build(lookup("core.constant"), (), name=name, value=value, axes=chosen)
+
+
+def as_op(x: Operand) -> Op:
+    """`x` if it is a term, else a constant of it.
+
+    Raises:
+        DTypeError: if it is no number and no array of numbers.
+
+    >>> as_op(2.5).dtype
+    dtype('float32')
+    """
+    return x if isinstance(x, Op) else constant(x)
+
+
+def as_ops(xs: Iterable[Operand]) -> list[Op]:
+    """A list of terms: each as `as_op` makes it.
+
+    >>> [x.dtype for x in as_ops([True, 2])]
+    [dtype('bool'), dtype('int64')]
+    """
+    return [as_op(x) for x in xs]
+
+
+def _own_dtype(const: Any) -> DType:
+    """Python's float is float32 here, also inside lists; whoever states a dtype keeps it."""
+    if isinstance(const, list | tuple):
+        found = Literal(const).dtype
+        stated = any(hasattr(x, "dtype") for x in _flat(const))
+        return found if stated or found.kind != "f" else as_dtype(None)
+    return scalar_dtype(const)
+
+
+def _flat(nested: Any) -> Iterable[Any]:
+    for x in nested:
+        if isinstance(x, list | tuple):
+            yield from _flat(x)
+        else:
+            yield x
+
+
+def _constant_axes(shape: tuple[int, ...], axes: AxesLike) -> Axes:
+    if axes is None:
+        return anonymous(shape)
+    given = Axes(axes)
+    if shape and len(given) != len(shape):
+        raise UnmatchedAxesError(
+            f"{len(given)} axes {given!r} for a value of shape {shape}", do="give one axis for each dimension"
+        )
+    if shape and given.lengths != shape:
+        raise AxesError(f"the axes {given!r} for a value of shape {shape}", do="give axes of these lengths")
+    return given
+
+
+def _stored(call: str, axes: AxesLike, dtype: Any, initial: Initial | None, name: str | None, **kind: bool) -> Op:
+    chosen, kept = checked(call, Axes, axes), checked(call, as_dtype, dtype)
+    value = checked(call, _initial, initial, chosen, kept)
+    return build(lookup("core.variable"), (), name=name, initial=value, uid=Uid(), axes=chosen, dtype=kept, **kind)
+
+
+def _initial(initial: Any, axes: Axes, dtype: DType) -> Any:
+    """The initial value, checked as far as it is known: a function, a read-only array, or None."""
+    if initial is None or (callable(initial) and not isinstance(initial, Op)):
+        return initial
+    if isinstance(initial, Op):
+        return _initial_of_term(initial, axes, dtype)
+    value = Literal(initial, dtype)
+    shape = np.shape(initial)
+    fits = len(shape) == len(axes) and all(
+        n == m or not isinstance(m, int) for n, m in zip(shape, axes.lengths, strict=False)
+    )
+    if shape and not fits:
+        raise AxesError(
+            f"initial_value has the shape {shape}, the axes are {axes!r}", do="give an array of this shape, or a number"
+        )
+    return value.array(shape)
+
+
+def _initial_of_term(term: Op, axes: Axes, dtype: DType) -> NDArray[Any]:
+    if term.definition.name != "core.constant":
+        raise AttributeValueError(
+            f"initial_value must be convertible to a NumPy tensor, and {describe(term, 1)} is not constant",
+            do="give an array, a number, a constant, or a function of the axes",
+        )
+    literal = term.attribute("value").cast(dtype)
+    if literal.scalar is not None:
+        return literal.array(())  # type: ignore[no-any-return]
+    array = literal.array(known_shape(term.axes))
+    if not term.axes.named and term.axes.lengths == axes.lengths:
+        return array  # type: ignore[no-any-return]
+    contained(term.axes, axes)
+    return spread(array, term.axes, axes)  # type: ignore[no-any-return]

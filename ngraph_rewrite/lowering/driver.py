@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver: innermost first, iterative, linear, memoised in the replacement table, to the normal form."""
+
+from __future__ import annotations
+
+import gc
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
+from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, Forward, ReplacementTable, Stage
+from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.op import Op, describe
+
+STEPS_PER_TERM = 1000
+
+
+def normalise(
+    roots: Iterable[Op],
+    matcher: Matcher,
+    table: ReplacementTable,
+    bank: TermBank,
+    target: Any,
+    name: str,
+    budget: int | None = None,
+) -> list[Op]:
+    """The normal forms of `roots`; every step is recorded in a new stage of `table`.
+
+    Args:
+        budget: How many rules may fire; by default a thousand per term, which no terminating set needs.
+
+    Raises:
+        RewriteError: if a rule builds an ill-typed term, changes a type, or the rules run in a cycle.
+    """
+    roots = list(roots)
+    stage = table.stage(name)
+    with _no_garbage_collection():
+        _run(roots, matcher, table, stage, bank, target, budget)
+    return [stage.normal[root] for root in roots]
+
+
+def _run(
+    roots: list[Op],
+    matcher: Matcher,
+    table: ReplacementTable,
+    stage: Stage,
+    bank: TermBank,
+    target: Any,
+    budget: int | None,
+) -> None:
+    """One loop on one stack: a term waits for its arguments, then for what it was forwarded to."""
+    forward, normal, make, steps = stage.forward, stage.normal, bank.make, matcher.steps
+    stack, waiting, fired = roots[::-1], set(), 0
+    while stack:
+        term = stack[-1]
+        if term in normal:
+            stack.pop()
+            continue
+        step = forward.get(term)
+        if step is not None:
+            found = normal.get(step.to)
+            if found is not None:
+                normal[term] = found
+                stack.pop()
+            elif term in waiting:
+                raise _cycle(term, stage)
+            else:
+                waiting.add(term)
+                stack.append(step.to)
+            continue
+        missing = [a for a in term.args if a not in normal]
+        if missing:
+            stack.extend(missing[::-1])
+            continue
+        args = tuple([normal[a] for a in term.args])
+        adopted = make(term.definition, args, term.attrs, term.info)
+        if adopted is not term:
+            forward[term] = Forward(adopted, SHARED if args == term.args else ARGUMENTS)
+            if term.info.metadata:
+                table.carry(term, adopted)
+            continue
+        function = steps.get(term.definition)
+        made = _step(function, term, make, target, matcher) if function is not None else None
+        if made is None:
+            normal[term] = term
+            continue
+        rule, new = matcher.rules.rules[made[0]], made[1]
+        if new.type != term.type:
+            raise RewriteError(
+                f"rule {rule.name} rewrites {term.type} to {new.type}", where=rule.place, do="guard or mend the rule"
+            )
+        forward[term] = Forward(new, rule)
+        if table.metadata(term):
+            table.carry(term, new)
+        fired += 1
+        if budget is None and fired % 100_000 == 0 and fired > STEPS_PER_TERM * max(len(normal), 1000):
+            budget = fired
+        if budget is not None and fired > budget:
+            raise _exhausted(fired, stage)
+
+
+def _step(function: Any, term: Op, make: Any, target: Any, matcher: Matcher) -> tuple[int, Op] | None:
+    try:
+        return function(term, make, target)  # type: ignore[no-any-return]
+    except RewriteError:
+        raise
+    except Exception as error:
+        rule = _applied(error, matcher)
+        if rule is None:
+            raise
+        what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+        raise RewriteError(
+            f"rule {rule.name} fails on {describe(term)} of type {term.type}: {what}", where=rule.place
+        ) from error
+
+
+def _applied(error: Exception, matcher: Matcher) -> Rule | None:
+    """The rule whose function raised, read off the traceback."""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.name.startswith("apply_"):
+            return matcher.rules.rules[int(frame.name.removeprefix("apply_"))]
+    return None
+
+
+def _cycle(term: Op, stage: Stage) -> RewriteError:
+    names, seen, at = [], set(), term
+    while at in stage.forward and at not in seen:
+        seen.add(at)
+        to, why = stage.forward[at]
+        if isinstance(why, Rule):
+            names.append(str(why))
+        at = to
+    loop = ", ".join(names) or "a rule whose right side contains its left"
+    return RewriteError(f"rewriting {describe(term)} runs in a cycle: {loop}", do="make one of the rules go down")
+
+
+def _exhausted(fired: int, stage: Stage) -> RewriteError:
+    rules = Counter(str(f.why) for f in list(stage.forward.values())[-1000:] if isinstance(f.why, Rule))
+    often = ", ".join(name for name, _ in rules.most_common(4))
+    return RewriteError(f"{fired} steps did not reach a normal form; the last fired: {often}", do="check their order")
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Terms hold no cycles: looking for some would double the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Effects are put in order before anything is rewritten: each read of a variable names the write it follows.
+
+``sequential`` threads a state (the last write of each variable) through its items; a read of ``x`` after
+the write ``a`` becomes ``after(x, a)``. Reads of different states are then different terms, so sharing
+equal terms is right and no rule has to know about effects. What no sequence orders reads the state at the
+start of the computation, and its writes happen in the order in which they are met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ngraph_rewrite.errors import SequencingError
+from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.op import Op, describe, topological
+
+# The last write of each variable that was written; immutable, shared between places.
+State = Mapping[Op, Op]
+Evaluation = Generator[tuple[Op, State], tuple[Op, State], tuple[Op, State]]
+_ORDERED = ("core.sequential", "core.doall", "core.assign", "core.after")
+
+
+@dataclass
+class Sequenced:
+    """The roots as terms whose reads name their state, and all writes in order.
+
+    Attributes:
+        terms: What became of each handle that was changed.
+        final: The last write of each variable.
+    """
+
+    roots: list[Op]
+    writes: list[Op]
+    terms: dict[Op, Op]
+    final: dict[Op, Op]
+
+
+def sequence(roots: Iterable[Op]) -> Sequenced:
+    """Put the effects under `roots` in order.
+
+    Raises:
+        SequencingError: for an assignment to something that is no variable, or a temporary read before it
+            is written.
+    """
+    roots = list(roots)
+    order = topological(roots)
+    work = _Sequencing(_special(order))
+    final: dict[Op, Op] = {}
+    for root in sorted(roots, key=lambda r: r not in work.special):  # effects first; the sort is stable
+        if root.definition.name != "core.variable":
+            _, state = work.run(root, {})
+            final.update(state)
+    values = [_final_read(r, final, work) if r.definition.name == "core.variable" else work.done[r] for r in roots]
+    terms = {handle: term for handle, term in work.terms.items() if handle is not term}
+    return Sequenced(values, work.writes, terms, final)
+
+
+def _special(order: list[Op]) -> set[Op]:
+    """Terms that cannot be taken as they are: above an effect, a listed handle, or a scratch variable."""
+    listed = {item for t in order if t.definition.name == "core.sequential" for item in t.args}
+    special: set[Op] = set()
+    for term in order:
+        scratch = term.definition.name == "core.variable" and term.attribute("scratch")
+        below = any(a in special for a in term.args)
+        if below or scratch or term in listed or term.definition.name in _ORDERED:
+            special.add(term)
+    return special
+
+
+@dataclass
+class _Sequencing:
+    special: set[Op]
+    placed: dict[Op, Op] = field(default_factory=dict)
+    done: dict[Op, Op] = field(default_factory=dict)
+    terms: dict[Op, Op] = field(default_factory=dict)
+    writes: list[Op] = field(default_factory=list)
+    memo: dict[tuple[Op, tuple[tuple[Op, Op], ...]], Op] = field(default_factory=dict)
+
+    def run(self, root: Op, state: State) -> tuple[Op, State]:
+        """Evaluate with an explicit stack of generators, so that depth is no limit."""
+        stack = [self.evaluate(root, state)]
+        sent: tuple[Op, State] | None = None
+        while True:
+            try:
+                request = stack[-1].send(sent)  # type: ignore[arg-type]
+                stack.append(self.evaluate(*request))
+                sent = None
+            except StopIteration as stop:
+                stack.pop()
+                sent = stop.value
+                if not stack:
+                    self.done[root] = stop.value[0]
+                    return stop.value  # type: ignore[no-any-return]
+
+    def evaluate(self, term: Op, state: State) -> Evaluation:
+        if term in self.placed:
+            return self.placed[term], state
+        if not state and term not in self.special:
+            return term, state
+        name = term.definition.name
+        if name == "core.variable":
+            return self.read(term, state), state
+        if name in _ORDERED:
+            value, after = yield from self.effect(name, term, state)
+            self.placed[term] = self.terms[term] = value
+            return value, after
+        key = (term, tuple(state.items()))
+        if key in self.memo:
+            return self.memo[key], state
+        args, after = yield from self.arguments(term, state)
+        value = term if args == term.args else Op(term.definition, args, term.attrs, term.type, term.info)
+        self.memo[key] = value
+        self.terms.setdefault(term, value)
+        return value, after
+
+    def arguments(self, term: Op, state: State) -> Generator[tuple[Op, State], tuple[Op, State], tuple[tuple[Op, ...], State]]:
+        """All arguments see the same state; what they write is seen afterwards."""
+        args, changed = [], dict(state)
+        for arg in term.args:
+            value, after = yield arg, state
+            args.append(value)
+            changed.update((v, w) for v, w in after.items() if state.get(v) is not w)
+        return tuple(args), (changed if changed != state else state)
+
+    def effect(self, name: str, term: Op, state: State) -> Evaluation:
+        if name == "core.assign":
+            return (yield from self.write(term, state))
+        if name == "core.doall":
+            args, state = yield from self.arguments(term, state)
+            return Op(term.definition, args, term.attrs, term.type, term.info), state
+        items = term.args if name == "core.sequential" else (*term.args[1:], term.args[0])
+        value = term
+        for item in items:
+            value, state = yield item, state
+            if name == "core.sequential":
+                self.placed.setdefault(item, value)
+                self.terms.setdefault(item, value)
+        return value, state
+
+    def write(self, term: Op, state: State) -> Evaluation:
+        target, value = term.args
+        if target.definition.name != "core.variable":
+            raise SequencingError(
+                f"assign to {describe(target, 1)}, which is not storage",
+                where=term.info.place,
+                do="assign to a variable, a persistent tensor or a temporary",
+            )
+        value, state = yield value, state
+        written = Op(term.definition, (target, value), term.attrs, term.type, term.info)
+        self.writes.append(written)
+        return written, {**state, target: written}
+
+    def read(self, variable: Op, state: State) -> Op:
+        written = state.get(variable)
+        if written is not None:
+            return _after(variable, written)
+        if variable.attribute("scratch"):
+            raise SequencingError(
+                f"the temporary {describe(variable)} is read before it is assigned",
+                where=variable.info.place,
+                do="put the assignment before the read in ng.sequential",
+            )
+        return variable
+
+
+def _after(variable: Op, written: Op) -> Op:
+    return Op(lookup("core.after"), (variable, written), (), variable.type, variable.info)
+
+
+def _final_read(variable: Op, final: State, work: _Sequencing) -> Op:
+    return work.read(variable, final)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an op may demand of its arguments and attributes, with one wording for each demand."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ngraph_rewrite.errors import (
+    AttributeValueError,
+    AxesError,
+    DTypeError,
+    FamilyError,
+    LengthError,
+    OutOfRangeError,
+)
+from ngraph_rewrite.terms.catalogue import Meaning
+from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.types.axes import Axes, anonymous
+from ngraph_rewrite.types.dtypes import BOOL, DType, is_float
+from ngraph_rewrite.types.lengths import Extent, Length, known
+from ngraph_rewrite.types.tensor import TensorType
+
+Check = Callable[..., None]
+
+
+def any_dtype(*types: TensorType) -> None:
+    """Every dtype will do."""
+
+
+def float_only(*types: TensorType) -> None:
+    """Demand floating-point dtypes."""
+    for t in types:
+        if not is_float(t.dtype):
+            raise DTypeError(f"expected a float dtype, got {t!r}", do="cast it to float32 or float64")
+
+
+def numeric(*types: TensorType) -> None:
+    """Demand dtypes other than bool."""
+    for t in types:
+        if t.dtype == BOOL:
+            raise DTypeError(f"expected numbers, got {t!r}", do="cast it to a numeric dtype")
+
+
+def bool_only(*types: TensorType) -> None:
+    """Demand bool."""
+    for t in types:
+        if t.dtype != BOOL:
+            raise DTypeError(f"expected bool, got {t!r}", do="compare it with something, or cast it to bool")
+
+
+def integer_only(*types: TensorType) -> None:
+    """Demand integer dtypes."""
+    for t in types:
+        if t.dtype.kind not in "iu":
+            raise DTypeError(f"expected integers, got {t!r}", do="cast it to int64")
+
+
+def positional(*types: TensorType) -> None:
+    """Demand anonymous axes: what the semi family reads."""
+    for t in types:
+        if any(a.name is not None or a.roles for a in t.axes):
+            raise FamilyError(f"expected anonymous axes, got {t!r}", do="write strip(x) to forget the names")
+
+
+def named(*types: TensorType) -> None:
+    """Demand named axes: what the axes family reads."""
+    for t in types:
+        if not t.axes.named:
+            raise FamilyError(f"expected named axes, got {t!r}", do="write label(x, axes=...) to name them")
+
+
+def alike(*types: TensorType) -> None:
+    """Demand equal dtypes and equal shapes."""
+    for t in types[1:]:
+        if t.shape != types[0].shape:
+            raise AxesError(
+                f"expected equal shapes, got {types[0]!r} and {t!r}", do="broadcast one to the shape of the other"
+            )
+        same_dtype(types[0], t)
+
+
+def same_dtype(*types: TensorType) -> None:
+    """Demand equal dtypes."""
+    for t in types[1:]:
+        if t.dtype != types[0].dtype:
+            raise DTypeError(f"expected equal dtypes, got {types[0]!r} and {t!r}", do="cast one of them")
+
+
+def position(index: Any, rank: int, what: str = "axis") -> int:
+    """An index into `rank` positions, negatives counted from the end."""
+    number = as_int(index, what)
+    if not -rank <= number < rank:
+        raise OutOfRangeError(f"{what} {number} is outside of {rank} axes", do=f"use {-rank} to {rank - 1}")
+    return number % rank
+
+
+def as_int(value: Any, what: str) -> int:
+    """A Python integer of anything that is one."""
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        raise AttributeValueError(f"{what} is {value!r}", do="give an integer")
+    return operator.index(value)
+
+
+def extent(value: Any, what: str = "a length") -> Extent:
+    """A length: a non-negative integer, or an unknown one."""
+    if isinstance(value, Length):
+        return value
+    number = as_int(value, what)
+    if number < 0:
+        raise LengthError(f"{what} is {number}", do="give at least 0")
+    return number
+
+
+def extents(values: Iterable[Any], what: str = "a length") -> tuple[Extent, ...]:
+    """A tuple of lengths."""
+    return tuple(extent(v, what) for v in values)
+
+
+def literal(value: Any, dtype: DType) -> Literal:
+    """`value` as a number of this dtype that can be compared bit by bit."""
+    result = value.cast(dtype) if isinstance(value, Literal) else Literal(value, dtype)
+    if result.scalar is None:
+        raise AttributeValueError(f"expected a number, got {value!r}")
+    return result
+
+
+def identity(uid: Any) -> Uid:
+    """A fresh identity, as draws need one."""
+    if not isinstance(uid, Uid):
+        raise AttributeValueError(f"uid is {uid!r}", do="give Uid()")
+    return uid
+
+
+def known_shape(axes: Axes) -> tuple[int, ...]:
+    """The lengths of axes, which are all known when meanings are computed."""
+    return tuple(known(n) for n in axes.lengths)
+
+
+def numpy_meaning(function: Callable[..., Any]) -> Meaning:
+    """A NumPy function as a meaning: without warnings, and with the dtype of the term."""
+
+    def meaning(term: Op, *arrays: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*arrays)).astype(term.dtype, copy=False)
+
+    return meaning
+
+
+def tensor(dtype: Any, shape: Iterable[Extent]) -> TensorType:
+    """The type of this dtype and shape, without names."""
+    return TensorType(dtype, anonymous(shape))

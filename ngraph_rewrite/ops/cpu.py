@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops the CPU target adds to the base set: what its library kernels do in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ngraph_rewrite.errors import AxesError, DTypeError
+from ngraph_rewrite.terms.catalogue import op
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.types.tensor import TensorType
+
+
+def _gemm(term: Op, x: Any, y: Any) -> Any:
+    return np.matmul(x.T if term.attribute("ta") else x, y.T if term.attribute("tb") else y)
+
+
+@op("cpu.gemm", meaning=_gemm)
+def gemm(x: TensorType, y: TensorType, *, ta: bool, tb: bool) -> TensorType:
+    """The matrix product of `x` and `y`, each transposed first if its flag says so; float32 or float64."""
+    if x.dtype != y.dtype or x.dtype.name not in ("float32", "float64"):
+        raise DTypeError(f"gemm takes two float32 or two float64 matrices, not {x!r} and {y!r}")
+    rows, inner = x.shape[::-1] if ta else x.shape
+    other, columns = y.shape[::-1] if tb else y.shape
+    if inner != other:
+        raise AxesError(f"gemm cannot contract {x!r} with {y!r}, ta={ta}, tb={tb}")
+    return TensorType(x.dtype, anonymous((rows, columns)))

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How an index is written: one entry per axis, an integer or the triple of a `range`, already clipped.
+
+A triple ``(start, stop, step)`` stands for the positions ``range(start, stop, step)``: with a negative
+step, a stop of -1 means "down to 0". Entries are hashable, and two spellings of one index are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ngraph_rewrite.errors import AttributeValueError, LengthError, OutOfRangeError
+from ngraph_rewrite.ops.checks import as_int
+from ngraph_rewrite.types.lengths import Extent, Length
+
+Triple = tuple[Extent, Extent, int]
+Entry = int | Extent | Triple
+Index = tuple[Entry, ...]
+
+
+def canonical_index(items: Any, shape: Sequence[Extent]) -> Index:
+    """NumPy basic indexing as one entry per axis; an index already written so stays as it is.
+
+    Raises:
+        AttributeValueError: for more items than axes, a step of 0, or something that is not an index.
+        OutOfRangeError: for an integer beyond the length of its axis.
+        LengthError: for an entry that an unknown length leaves open.
+
+    >>> canonical_index((-1, slice(None, None, -1)), (4, 3))
+    (3, (2, -1, -1))
+    >>> canonical_index((..., 0), (4, 3))
+    ((0, 4, 1), 0)
+    """
+    items = items if isinstance(items, tuple) else (items,)
+    return tuple(_entry(i, n, k) for k, (i, n) in enumerate(zip(_spread(items, len(shape)), shape, strict=True)))
+
+
+def _spread(items: tuple[Any, ...], rank: int) -> list[Any]:
+    """One item per axis: an ellipsis, or the end, stands for whole axes."""
+    dots = [k for k, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise AttributeValueError("an index can have only one ellipsis")
+    given = len(items) - len(dots)
+    if given > rank:
+        raise AttributeValueError(f"too many indices: {given} for {rank} axes", do="give at most one per axis")
+    cut = dots[0] if dots else len(items)
+    return [*items[:cut], *[slice(None)] * (rank - given), *items[cut + len(dots) :]]
+
+
+def _entry(item: Any, length: Extent, axis: int) -> Entry:
+    if isinstance(item, tuple):
+        return canonical_triple(item, length)
+    if isinstance(item, slice):
+        step = 1 if item.step is None else as_int(item.step, "a step")
+        if step == 0:
+            raise AttributeValueError("a slice has the step 0", do="use a step of at least 1 or at most -1")
+        return _known_slice(item, length) if isinstance(length, int) else _open_slice(item, step, length)
+    if isinstance(item, Length):
+        return item
+    index = as_int(item, f"the index of axis {axis}")
+    if isinstance(length, int):
+        if not -length <= index < length:
+            raise OutOfRangeError(
+                f"index {index} is out of range for axis {axis} of length {length}",
+                do=f"use {-length} to {length - 1}" if length else None,
+            )
+        return index % length
+    return index if index >= 0 else length + index
+
+
+def _known_slice(item: slice, length: int) -> Triple:
+    try:
+        return canonical_triple(item.indices(length), length)
+    except TypeError as error:
+        raise AttributeValueError(f"{item!r} is not a slice of integers") from error
+
+
+def _open_slice(item: slice, step: int, length: Length) -> Triple:
+    """A slice of an unknown length: whole, reversed, or cut by fixed amounts at its ends."""
+    if step == -1 and item.start is None and item.stop is None:
+        return length - 1, -1, -1
+    start = 0 if item.start is None else item.start
+    stop = 0 if item.stop is None else item.stop
+    if step != 1 or not isinstance(start, int) or not isinstance(stop, int) or start < 0 or stop > 0 or item.stop == 0:
+        raise LengthError(
+            f"{item!r} of an axis of unknown length {length!r} has no length that can be written down",
+            do="use x[a:], x[:-b], x[a:-b] or x[::-1], or give the axis a length",
+        )
+    return start, length + stop, 1
+
+
+def canonical_triple(triple: Sequence[Any], length: Extent) -> Triple:
+    """A `range` inside an axis, with the nearest stop that leaves its positions the same.
+
+    >>> canonical_triple((0, 4, 3), 5), canonical_triple((2, 2, 1), 5)
+    ((0, 4, 3), (0, 0, 1))
+    """
+    start, stop, step = triple
+    if not (isinstance(start, int) and isinstance(stop, int)):
+        return start, stop, step
+    positions = range(start, stop, step)
+    if not positions:
+        return 0, 0, 1
+    if isinstance(length, int) and not (0 <= min(positions[0], positions[-1]) and max(start, positions[-1]) < length):
+        raise OutOfRangeError(f"range{(start, stop, step)} leaves an axis of length {length}")
+    if len(positions) == 1:
+        return start, start + 1, 1
+    return start, positions[-1] + (1 if step > 0 else -1), step
+
+
+def count(triple: Triple) -> Extent:
+    """How many positions a triple has.
+
+    >>> count((0, 5, 2)), count((4, -1, -2))
+    (3, 3)
+    """
+    start, stop, step = triple
+    distance = stop - start if step > 0 else start - stop
+    if isinstance(distance, int):
+        return max(0, -(-distance // abs(step)))
+    return (distance + (abs(step) - 1)) // abs(step)
+
+
+def as_slice(triple: Triple) -> slice:
+    """The triple for NumPy, whose -1 would mean the last position."""
+    start, stop, step = triple
+    return slice(start, None if stop == -1 else stop, step)
+
+
+def numpy_index(items: Index) -> tuple[Any, ...]:
+    """The index for NumPy."""
+    return tuple(as_slice(i) if isinstance(i, tuple) else i for i in items)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lowered graph with unknown lengths becomes one with known lengths, for the arguments of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ngraph_rewrite.errors import ComputationError, LengthError
+from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.types.axes import Axes, Axis
+from ngraph_rewrite.types.lengths import Length, bind, symbols
+
+
+def unknown_lengths(roots: Iterable[Op]) -> set[str]:
+    """The names of the unknown lengths in the types of a graph."""
+    return {name for t in topological(roots) for n in t.shape for name in symbols(n)}
+
+
+def bind_lengths(inputs: Sequence[Op], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
+    """The unknown lengths that arguments of these shapes give to the placeholders `inputs`.
+
+    Raises:
+        ComputationError: if a shape does not fit its placeholder, or two arguments disagree.
+    """
+    binding: dict[str, int] = {}
+    for placeholder, shape in zip(inputs, shapes, strict=True):
+        if len(shape) != placeholder.rank:
+            raise _misfit(placeholder, shape)
+        for length, actual in zip(placeholder.shape, shape, strict=True):
+            if isinstance(length, Length) and length.terms == Length.symbol(str(length)).terms:
+                name = str(length)
+                if binding.setdefault(name, actual) != actual:
+                    raise ComputationError(
+                        f"the length {name} is {binding[name]} in one argument and {actual} in another",
+                        where=placeholder.info.place,
+                        do="give all arguments the same length along it",
+                    )
+    for placeholder, shape in zip(inputs, shapes, strict=True):
+        if tuple(bind(n, binding) for n in placeholder.shape) != shape:
+            raise _misfit(placeholder, shape)
+    return binding
+
+
+def _misfit(placeholder: Op, shape: tuple[int, ...]) -> ComputationError:
+    return ComputationError(
+        f"the argument for {describe(placeholder, 1)} has shape {shape}, its axes are {placeholder.axes!r}",
+        where=placeholder.info.place,
+        do="give an array with these lengths, in this order",
+    )
+
+
+def bind_graph(roots: Sequence[Op], binding: Mapping[str, int]) -> dict[Op, Op]:
+    """Each term under `roots` with its lengths bound; equal terms stay one.
+
+    Raises:
+        LengthError: if a length is still unknown.
+    """
+    bank, bound = TermBank(), {}
+    for term in topological(roots):
+        args = tuple(bound[a] for a in term.args)
+        attrs = tuple(_bound(a, binding) for a in term.attrs)
+        bound[term] = new = bank.make(term.definition, args, attrs, term.info)
+        if not all(isinstance(n, int) for n in new.shape):
+            raise LengthError(f"{describe(new)} has axes {new.axes!r}", do="give the axes lengths, or arguments that do")
+    return bound
+
+
+def _bound(value: Any, binding: Mapping[str, int]) -> Any:
+    if isinstance(value, Length):
+        return bind(value, binding)
+    if isinstance(value, Axes):
+        return value.bound(binding)
+    if isinstance(value, Axis):
+        return Axes(value).bound(binding)[0]
+    if type(value) is tuple:
+        return tuple(_bound(v, binding) for v in value)
+    return value

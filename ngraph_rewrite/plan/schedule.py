@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of work: what is read comes first, and a variable is written when all reads of it are done."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+Node = TypeVar("Node")
+
+
+def in_order(nodes: Mapping[Node, int], before: Mapping[Node, Iterable[Node]]) -> list[Node] | None:
+    """The nodes, each after those `before` it, and otherwise by their numbers; None if there is a cycle.
+
+    >>> in_order({"a": 0, "b": 1, "c": 2}, {"a": ["c"]})
+    ['b', 'c', 'a']
+    """
+    waiting = {n: {b for b in before.get(n, ()) if b in nodes and b is not n} for n in nodes}
+    after: dict[Node, list[Node]] = {n: [] for n in nodes}
+    for node, needs in waiting.items():
+        for need in needs:
+            after[need].append(node)
+    counts = {n: len(needs) for n, needs in waiting.items()}
+    ready = [(number, i, n) for i, (n, number) in enumerate(nodes.items()) if not counts[n]]
+    heapq.heapify(ready)
+    place = {n: i for i, n in enumerate(nodes)}
+    order: list[Node] = []
+    while ready:
+        _, _, node = heapq.heappop(ready)
+        order.append(node)
+        for follower in after[node]:
+            counts[follower] -= 1
+            if not counts[follower]:
+                heapq.heappush(ready, (nodes[follower], place[follower], follower))
+    return order if len(order) == len(nodes) else None

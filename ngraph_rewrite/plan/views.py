@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A view is an offset and strides: it moves no element, and views of views compose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+from ngraph_rewrite.terms.op import Op
+
+IDENTITIES = frozenset({"core.strip", "core.label", "core.stop_gradient", "core.value_of"})
+VIEWS = IDENTITIES | {"semi.broadcast", "semi.transpose", "semi.reshape", "semi.slice"}
+
+
+class Layout(NamedTuple):
+    """Where the elements of a shape lie in a buffer, in elements."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the row-major layout of its shape, from the start of the buffer."""
+        return self.offset == 0 and self.is_contiguous
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether its elements lie one after the other in row-major order."""
+        wanted = row_major(self.shape).strides
+        return all(n <= 1 or s == w for n, s, w in zip(self.shape, self.strides, wanted, strict=True))
+
+
+def row_major(shape: Sequence[int]) -> Layout:
+    """The layout of a buffer of its own.
+
+    >>> row_major((2, 3)).strides
+    (3, 1)
+    """
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return Layout(0, tuple(shape), tuple(reversed(strides)))
+
+
+def is_view(term: Op) -> bool:
+    """Whether the term moves no element."""
+    return term.definition.name in VIEWS
+
+
+def view(term: Op, layout: Layout) -> Layout | None:
+    """The layout of the view `term`, given that of its argument; None if it has to be copied first."""
+    name = term.definition.name
+    if name in IDENTITIES:
+        return layout
+    if name == "semi.transpose":
+        perm = term.attribute("perm")
+        return Layout(layout.offset, _picked(layout.shape, perm), _picked(layout.strides, perm))
+    if name == "semi.broadcast":
+        dims, shape = term.attribute("dims"), term.attribute("shape")
+        strides = tuple(layout.strides[dims.index(k)] if k in dims else 0 for k in range(len(shape)))
+        return Layout(layout.offset, shape, strides)
+    if name == "semi.slice":
+        starts, steps = term.attribute("starts"), term.attribute("steps")
+        shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
+        offset = layout.offset + sum(a * s for a, s, n in zip(starts, layout.strides, shape, strict=True) if n)
+        return Layout(offset, shape, tuple(k * s for k, s in zip(steps, layout.strides, strict=True)))
+    assert name == "semi.reshape", name
+    return reshaped(layout, term.attribute("shape"))
+
+
+def _picked(values: tuple[int, ...], perm: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(values[p] for p in perm)
+
+
+def reshaped(layout: Layout, shape: tuple[int, ...]) -> Layout | None:
+    """The row-major elements of `layout` in another shape, if strides can say it.
+
+    >>> reshaped(Layout(0, (2, 3), (3, 1)), (6,)).strides
+    (1,)
+    >>> reshaped(Layout(0, (2, 3), (1, 2)), (6,)) is None
+    True
+    """
+    if prod(shape) == 0:
+        return Layout(layout.offset, shape, row_major(shape).strides)
+    old = merged(list(zip(layout.shape, layout.strides, strict=True)))
+    strides: list[int] = []
+    for n in reversed(shape):
+        if n == 1:
+            strides.append(0)
+            continue
+        if not old:
+            return None
+        length, stride = old.pop()
+        if length % n:
+            return None
+        strides.append(stride)
+        if length != n:
+            old.append((length // n, stride * n))
+    return Layout(layout.offset, shape, tuple(reversed(strides)))
+
+
+def merged(dims: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Neighbouring dimensions of (length, stride) that are one stretch become one; lengths of 1 vanish."""
+    result: list[tuple[int, int]] = []
+    for length, stride in dims:
+        if length == 1:
+            continue
+        if result and result[-1][1] == stride * length:
+            result[-1] = (result[-1][0] * length, stride)
+        else:
+            result.append((length, stride))
+    return result

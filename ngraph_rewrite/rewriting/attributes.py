@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rules that ship with the library compute: pure functions of axes, lengths, dtypes and literals.
+
+Functions of positions (permutations, slices, paddings) are in `attributes_positions`. A third party
+registers its own with `attribute_function`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ngraph_rewrite.ops import alignment
+from ngraph_rewrite.rewriting import attributes_positions  # noqa: F401  (registers its functions)
+from ngraph_rewrite.rewriting.registry import attribute_function
+from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types import dtypes
+from ngraph_rewrite.types.axes import Axes, AxesLike, Axis, anonymous
+from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.lengths import Extent
+
+# -- axes, by name ----------------------------------------------------------------------------------
+
+
+@attribute_function
+def union(left: AxesLike, right: AxesLike) -> Axes:
+    """The axes of an elementwise result of operands with these axes.
+
+    >>> union({"H": 2, "W": 3}, {"W": 3, "N": 4})
+    Axes(H:2, W:3, N:4)
+    """
+    return alignment.combine(Axes(left), Axes(right))
+
+
+@attribute_function
+def shared(left: AxesLike, right: AxesLike) -> Axes:
+    """The axes of `left` that `right` has too, in the order of `left`.
+
+    >>> shared({"H": 2, "W": 3}, {"N": 4, "W": 3})
+    Axes(W:3)
+    """
+    return Axes(left) & Axes(right)
+
+
+@attribute_function
+def without(left: AxesLike, right: AxesLike) -> Axes:
+    """The axes of `left` that `right` does not have, in the order of `left`.
+
+    >>> without({"H": 2, "W": 3}, {"W": 3})
+    Axes(H:2)
+    """
+    return Axes(left) - Axes(right)
+
+
+@attribute_function
+def disjoint(left: AxesLike, right: AxesLike) -> bool:
+    """Whether no axis of `left` is in `right`.
+
+    >>> disjoint({"H": 2}, {"W": 3})
+    True
+    """
+    return not Axes(left) & Axes(right)
+
+
+@attribute_function
+def positions(axes: AxesLike, have: AxesLike) -> tuple[int, ...]:
+    """Where each of `axes` stands in `have`.
+
+    >>> positions({"W": 3, "H": 2}, {"H": 2, "N": 4, "W": 3})
+    (2, 0)
+    """
+    return tuple(Axes(have).index(a) for a in Axes(axes))
+
+
+@attribute_function
+def position(axis: Axis | str, have: AxesLike) -> int:
+    """Where an axis, or the axis of that name, stands in `have`.
+
+    >>> position("W", {"H": 2, "W": 3})
+    1
+    """
+    return Axes(have).index(axis)
+
+
+@attribute_function
+def axes_of(*axes: Axis) -> Axes:
+    """These axes as a set; none for a scalar.
+
+    >>> axes_of(Axis("H", 2)), axes_of()
+    (Axes(H:2), Axes())
+    """
+    return Axes(axes)
+
+
+@attribute_function
+def plain_axes(axes: AxesLike) -> Axes:
+    """The same lengths without names and roles.
+
+    >>> plain_axes({"H": 2, "N": None})
+    Axes(2, N)
+    """
+    return anonymous(Axes(axes).lengths)
+
+
+@attribute_function
+def is_plain(axes: AxesLike) -> bool:
+    """Whether no axis has a name or a role.
+
+    >>> is_plain(plain_axes({"H": 2})), is_plain({"H": 2})
+    (True, False)
+    """
+    return all(a.name is None and not a.roles for a in Axes(axes))
+
+
+@attribute_function
+def lengths(axes: AxesLike) -> tuple[Extent, ...]:
+    """The lengths in order.
+
+    >>> lengths({"H": 2, "N": None})
+    (2, N)
+    """
+    return Axes(axes).lengths
+
+
+@attribute_function
+def size(axes: AxesLike) -> Extent:
+    """The product of the lengths.
+
+    >>> size({"H": 2, "N": None})
+    2*N
+    """
+    return Axes(axes).size
+
+
+@attribute_function
+def with_length(axis: Axis, length: Extent) -> Axis:
+    """The same axis with another length.
+
+    >>> with_length(Axis("T", 5), 1)
+    T:1
+    """
+    return axis.with_length(length)
+
+
+@attribute_function
+def flattened(axes: AxesLike) -> Axis:
+    """One axis made of several, row-major.
+
+    >>> flattened({"H": 2, "W": 3})
+    (H,W):6
+    """
+    return Axis.flattened(axes)
+
+
+@attribute_function
+def components(axis: Axis) -> Axes:
+    """The axes a flattened axis is made of.
+
+    >>> components(flattened({"H": 2, "W": 3}))
+    Axes(H:2, W:3)
+    """
+    return alignment.not_flattened(axis)
+
+
+@attribute_function
+def batch_length(axes: AxesLike) -> Extent:
+    """The length of the sample axis.
+
+    >>> batch_length({"H": 2, "N": 4})
+    4
+    """
+    return Axes(axes).batch_axes().size
+
+
+@attribute_function
+def is_known(length: Extent) -> bool:
+    """Whether a length is a number and not a symbol.
+
+    >>> is_known(3), is_known(Axis("N", None).length)
+    (True, False)
+    """
+    return isinstance(length, int)
+
+
+# -- dtypes -----------------------------------------------------------------------------------------
+
+
+@attribute_function
+def promoted(left: DType, right: DType) -> DType:
+    """The dtype of an arithmetic of both.
+
+    >>> promoted(np.dtype("int8"), np.dtype("float32"))
+    dtype('float32')
+    """
+    return dtypes.promote(left, right)
+
+
+@attribute_function
+def floating(dtype: DType) -> DType:
+    """The float dtype in which functions such as exp are computed.
+
+    >>> floating(np.dtype("int32"))
+    dtype('float64')
+    """
+    return alignment.floating(dtype)
+
+
+@attribute_function
+def wide(dtype: DType) -> DType:
+    """The float dtype in which a mean is accumulated: float32 for float16.
+
+    >>> wide(np.dtype("float16")), wide(np.dtype("float64"))
+    (dtype('float32'), dtype('float64'))
+    """
+    return dtypes.promote(dtype, np.dtype("float32")) if dtype.itemsize == 2 else dtype
+
+
+@attribute_function
+def is_float(dtype: DType) -> bool:
+    """Whether it is a floating-point dtype.
+
+    >>> is_float(np.dtype("float16")), is_float(np.dtype("bool"))
+    (True, False)
+    """
+    return dtypes.is_float(dtype)
+
+
+@attribute_function
+def is_unsigned(dtype: DType) -> bool:
+    """Whether it has no negative numbers: bool and unsigned integers.
+
+    >>> is_unsigned(np.dtype("uint8")), is_unsigned(np.dtype("int8"))
+    (True, False)
+    """
+    return dtype.kind in "bu"
+
+
+@attribute_function
+def holds(wider: DType, dtype: DType) -> bool:
+    """Whether every value of `dtype` is also one of `wider`.
+
+    >>> holds(np.dtype("float64"), np.dtype("int32")), holds(np.dtype("float64"), np.dtype("int64"))
+    (True, False)
+    """
+    if wider == dtype or dtype.kind == "b":
+        return True
+    if wider.kind == "b":
+        return False
+    if dtype.kind == "f":
+        return wider.kind == "f" and wider.itemsize >= dtype.itemsize
+    bits = 8 * dtype.itemsize - (dtype.kind == "i")
+    if wider.kind == "f":
+        return bits <= int(np.finfo(wider).nmant) + 1
+    return (wider.kind == "i" or dtype.kind == "u") and bits <= 8 * wider.itemsize - (wider.kind == "i")
+
+
+@attribute_function
+def counts(number: Extent, dtype: DType) -> bool:
+    """Whether a length is known, at least 1, and exact in `dtype`.
+
+    >>> counts(300, np.dtype("uint8")), counts(300, np.dtype("float32")), counts(0, np.dtype("int64"))
+    (False, True, False)
+    """
+    return isinstance(number, int) and number > 0 and representable(number, dtype)
+
+
+@attribute_function
+def representable(number: Extent, dtype: DType) -> bool:
+    """Whether a length is known and exact in `dtype`.
+
+    >>> representable(0, np.dtype("int64")), representable(70000, np.dtype("float16"))
+    (True, False)
+    """
+    if not isinstance(number, int) or dtype.kind == "b":
+        return False
+    limit = 2 ** (int(np.finfo(dtype).nmant) + 1) if dtype.kind == "f" else int(np.iinfo(dtype).max)
+    return 0 <= number <= limit
+
+
+# -- literals ---------------------------------------------------------------------------------------
+
+
+@attribute_function
+def literal(number: float, dtype: DType) -> Literal:
+    """A number as the value of a constant.
+
+    >>> literal(1, np.dtype("float32"))
+    1.0
+    """
+    return Literal(number, dtype)
+
+
+@attribute_function
+def recast(value: Literal, dtype: DType) -> Literal:
+    """The value of a constant in another dtype.
+
+    >>> recast(literal(2.5, np.dtype("float32")), np.dtype("int64"))
+    2
+    """
+    return value.cast(dtype)
+
+
+@attribute_function
+def times(left: Literal, right: Literal) -> Literal:
+    """The product of two numbers of one dtype.
+
+    >>> times(literal(2.0, np.dtype("float32")), literal(3.0, np.dtype("float32")))
+    6.0
+    """
+    with np.errstate(all="ignore"):
+        return Literal(left.array(()) * right.array(()), left.dtype)
+
+
+@attribute_function
+def exponential(value: Literal) -> Literal:
+    """e to the power of a uniform constant's value.
+
+    >>> exponential(literal(0.0, np.dtype("float64")))
+    1.0
+    """
+    with np.errstate(all="ignore"):
+        return Literal(np.exp(value.array(())), value.dtype)
+
+
+@attribute_function
+def folded(term: Op) -> Literal:
+    """The value of an elementwise op whose arguments are all constants filled with one number.
+
+    >>> from ngraph_rewrite.terms.op import as_constant
+    >>> folded(as_constant(2.0) + as_constant(3.0))
+    5.0
+    """
+    assert term.definition.meaning is not None
+    values = [arg.attrs[0].array(()) for arg in term.args]
+    return Literal(np.asarray(term.definition.meaning(term, *values)), term.dtype)
+
+
+@attribute_function
+def scales(left: Literal, right: Literal) -> bool:
+    """Whether the product of two numbers is an ordinary one: neither lost to overflow nor to underflow.
+
+    >>> scales(literal(2.0, np.dtype("float32")), literal(0.5, np.dtype("float32")))
+    True
+    """
+    if left.scalar is None or right.scalar is None or left.dtype.kind != "f":
+        return False
+    with np.errstate(all="ignore"):
+        product = np.abs(left.array(()) * right.array(()))
+    return bool(np.isfinite(product) and product >= np.finfo(left.dtype).tiny)

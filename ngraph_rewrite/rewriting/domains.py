@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which arguments an op might have: the column of the catalogue from which instances of rules are made.
+
+`argument_types` proposes, and the op's type rule disposes: a proposal may be wrong, but for each op some
+must be right. A third party's op needs no entry if its arguments have one type, or any.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.types.axes import Axes, Axis, anonymous
+from ngraph_rewrite.types.dtypes import BOOL, DTYPES, INT64, DType
+from ngraph_rewrite.types.lengths import Extent, Length
+from ngraph_rewrite.types.tensor import TensorType
+
+Types = list[TensorType]
+# Position, types of the arguments already there, the type the result should have, the domain.
+Proposal = Callable[[int, Mapping[int, TensorType], "TensorType | None", "Domain"], "Types | None"]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What instances are made of.
+
+    Attributes:
+        lengths: Three lengths of anonymous axes; some may be unknown, some equal.
+        axes: Axes with names; the first three are used together.
+        dtypes: The dtypes of variables, the preferred one first.
+    """
+
+    lengths: tuple[Extent, Extent, Extent]
+    axes: tuple[Axis, ...]
+    dtypes: tuple[DType, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether all lengths are numbers."""
+        return all(isinstance(n, int) for n in (*self.lengths, *(a.length for a in self.axes)))
+
+    def shapes(self) -> list[tuple[Extent, ...]]:
+        """Shapes of anonymous tensors, of rank 0 to 3."""
+        a, b, c = self.lengths
+        return [(a, b), (a,), (), (b, a), (a, b, c), (b, 1), (0, a), (a, a), (c,), (a, 0), (c, a, b), (c, b), (1, a, b)]
+
+    def named(self) -> list[Axes]:
+        """Axes of named tensors, of rank 0 to 3, some in another order, some flattened."""
+        h, w, n = self.axes[:3]
+        empty = Axis("Z", 0)
+        sets: list[list[Axis]] = [[h, w], [h], [], [h, n], [w, h], [empty, h], [h, w, n], [n, w], [n, h, w]]
+        return [*map(Axes, sets), Axes([Axis.flattened([h, w]), n]), Axes([n, Axis.flattened([w])])]
+
+    @cache  # noqa: B019  (a domain lives as long as the process, or as one example)
+    def pool(self, family: str) -> Types:
+        """Types of any tensors that a family takes; the dtype varies first."""
+        choice = [anonymous(s) for s in self.shapes()] if family == "semi" else self.named()
+        if family == "core":
+            choice += [anonymous(s) for s in self.shapes()]
+        return [TensorType(d, axes) for axes in choice for d in self.dtypes]
+
+    def retyped(self, like: TensorType) -> Types:
+        """A type with each dtype, its own first."""
+        return [like, *(like.with_dtype(d) for d in self.dtypes if d != like.dtype)]
+
+    def labels(self, shape: Iterable[Extent]) -> Axes:
+        """Named axes of these lengths, known names where there are some."""
+        axes: list[Axis] = []
+        for i, n in enumerate(shape):
+            own = (a for a in self.axes if a.length == n and a not in axes)
+            axes.append(next(own, Axis(f"X{i}", n)))
+        return Axes(axes)
+
+    def variants(self, like: TensorType) -> Types:
+        """Types that combine with a named one: fewer axes, more, in another order, another dtype."""
+        axes = like.axes
+        more = [a for a in self.axes if axes.find(a.name) is None]
+        sets: list[Iterable[Axis]] = [axes, axes[1:], axes[:-1], axes[::-1], ()]
+        sets += [[*more[:1], *axes], [*axes[::-1], *more[:1]], [*axes[1:], *more[:1]]]
+        return [TensorType(d, s) for s in map(Axes, sets) for d in (like.dtype, *self.dtypes[:2])]
+
+
+# The dtypes in the order in which they are worth trying.
+COMMON_FIRST = tuple(
+    sorted(DTYPES, key=lambda d: "float32 int32 bool float64 uint8 float16 int64 int8 uint64".find(d.name) % 99)
+)
+# Lengths unknown, two of the named ones and one of the anonymous ones excepted.
+SYMBOLIC = Domain(
+    (Length.symbol("a"), Length.symbol("b"), 3),
+    (Axis("H", None), Axis("W", 3), Axis("N", None), Axis("C", 2)),
+    COMMON_FIRST,
+)
+
+
+def argument_types(
+    definition: OpDef, position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain
+) -> Types | None:
+    """Types to try for an argument; None if nothing is known about it.
+
+    Args:
+        known: The types of the arguments that are there already, by position.
+        wish: What type the result should have, if that is known; it need not come out.
+    """
+    special = _PROPOSALS.get(definition.name)
+    if special is not None:
+        return special(position, known, wish, domain)
+    if definition.family == "axes":
+        return _named(definition, known, wish, domain)
+    if known:
+        return [known[min(known)]]
+    if wish is None:
+        return None
+    return _same_shape(wish, domain) if _changes_dtype(definition) else [wish]
+
+
+def _changes_dtype(definition: OpDef) -> bool:
+    return "comparison" in definition.traits or definition.short in ("isnan", "isinf", "isfinite", "cast")
+
+
+def _same_shape(wish: TensorType, domain: Domain) -> Types:
+    return [wish.with_dtype(d) for d in domain.dtypes]
+
+
+def _named(
+    definition: OpDef, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain
+) -> Types | None:
+    if known:
+        return domain.variants(known[min(known)])
+    if wish is None:
+        return None
+    if "reduction" in definition.traits:
+        more = [a for a in domain.axes if wish.axes.find(a.name) is None]
+        return [wish.with_axes([*wish.axes[:i], *more[:1], *wish.axes[i:]]) for i in (wish.rank, 0)] + [wish]
+    return _same_shape(wish, domain) if _changes_dtype(definition) else domain.retyped(wish)
+
+
+# -- ops whose arguments differ from one another, or from the result ----------------------------------
+
+
+def _select(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    shape = next(iter(known.values()), wish)
+    if shape is None:
+        return [t.with_dtype(BOOL) for t in domain.pool("semi")] if position == 0 else None
+    if position == 0:
+        return [shape.with_dtype(BOOL)]
+    branch = known.get(3 - position)
+    return [branch] if branch is not None else [wish] if wish is not None else _same_shape(shape, domain)
+
+
+def _named_select(
+    position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain
+) -> Types | None:
+    near = next(iter(known.values()), wish)
+    if near is None:
+        return [t.with_dtype(BOOL) for t in domain.pool("axes")] if position == 0 else None
+    return [t.with_dtype(BOOL) if position == 0 else t for t in domain.variants(near)]
+
+
+def _dot(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    other = known.get(1 - position)
+    if other is not None and other.rank == 2:
+        inner = other.shape[position]
+        far = [wish.shape[position]] if wish is not None and wish.rank == 2 else list(domain.lengths)
+        return [_tensor(other.dtype, (n, inner) if position == 0 else (inner, n)) for n in far]
+    if wish is not None and wish.rank == 2:
+        outer = wish.shape[position]
+        return [_tensor(wish.dtype, (outer, n) if position == 0 else (n, outer)) for n in domain.lengths]
+    return [t for t in domain.pool("semi") if t.rank == 2]
+
+
+def _gather(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    if position == 1:
+        whole = [d for d in domain.dtypes if d.kind in "iu"] or [INT64]
+        return [_tensor(d, s) for s in domain.shapes()[1:4] for d in whole]
+    return [wish] if wish is not None and wish.rank else [t for t in domain.pool("semi") if t.rank]
+
+
+def _concat(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    like = next(iter(known.values()), wish)
+    if like is None:
+        return [t for t in domain.pool("semi") if t.rank]
+    longer = [(*like.shape[:i], n, *like.shape[i + 1 :]) for i in range(like.rank) for n in domain.lengths]
+    return [like, *(_tensor(like.dtype, s) for s in longer)]
+
+
+def _named_concat(
+    position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain
+) -> Types | None:
+    like = next(iter(known.values()), wish)
+    if like is None:
+        return [t for t in domain.pool("axes") if t.rank]
+    longer = [like.with_axes([*like.axes[:i], a.with_length(2), *like.axes[i + 1 :]]) for i, a in enumerate(like.axes)]
+    return [like, like.with_axes(like.axes[::-1]), *longer, *domain.retyped(like)[1:3]]
+
+
+def _reduction(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    if wish is None:
+        return None
+    n = domain.lengths[0]
+    more = [_tensor(wish.dtype, (*wish.shape[:i], n, *wish.shape[i:])) for i in range(wish.rank + 1)]
+    return [t for m in [*more, wish] for t in (domain.retyped(m) if wish.dtype == INT64 else [m])]
+
+
+def _transpose(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    return None if wish is None else [_tensor(wish.dtype, s) for s in itertools.permutations(wish.shape)]
+
+
+def _reshape(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    if wish is None:
+        return None
+    return [_tensor(wish.dtype, s) for s in (wish.shape, (wish.size,), (1, *wish.shape), (*wish.shape, 1))]
+
+
+def _broadcast(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    if wish is None:
+        return None
+    fewer = [(*wish.shape[:i], *wish.shape[i + 1 :]) for i in range(wish.rank)]
+    return [_tensor(wish.dtype, s) for s in [*fewer, (), wish.shape]]
+
+
+def _strip(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    return None if wish is None else [wish.with_axes(domain.labels(wish.shape)), wish]
+
+
+def _label(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    return domain.pool("semi") if wish is None else [wish.stripped()]
+
+
+def _effects(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    return [wish] if wish is not None and position == 0 else None
+
+
+def _one_hot(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    whole = [d for d in domain.dtypes if d.kind in "iu"] or [INT64]
+    sets = domain.named() if wish is None else [wish.axes[1:]]
+    return [TensorType(d, axes) for d in whole for axes in sets]
+
+
+def _tensor(dtype: DType, shape: Iterable[Extent]) -> TensorType:
+    return TensorType(dtype, anonymous(shape))
+
+
+_PROPOSALS: dict[str, Proposal] = {
+    "semi.select": _select,
+    "semi.dot": _dot,
+    "semi.gather": _gather,
+    "semi.concat": _concat,
+    "semi.transpose": _transpose,
+    "semi.reshape": _reshape,
+    "semi.broadcast": _broadcast,
+    "axes.select": _named_select,
+    "axes.concat": _named_concat,
+    "axes.one_hot": _one_hot,
+    "core.strip": _strip,
+    "core.label": _label,
+    "core.after": _effects,
+    "core.sequential": _effects,
+    **{f"semi.{name}": _reduction for name in "sum prod max min any all argmax argmin".split()},
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The expression language of rule files: a small part of Python's grammar, parsed and never executed as text.
+
+An attribute expression may use names, a fixed list of properties, indexing, ``+ - * // %``, comparisons,
+``in``, ``and or not``, a conditional, tuples, numbers, strings, and calls of registered attribute
+functions. Everything else is refused when the file is loaded.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ngraph_rewrite.rewriting.registry import attribute_functions
+
+PROPERTIES = frozenset(
+    "axes shape rank dtype type size length lengths name names scalar roles named sample recurrent".split()
+)
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.USub, ast.Not, ast.And, ast.Or)
+_COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot)
+_PLAIN = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.Subscript, ast.Slice, ast.Load)
+
+
+class Span(NamedTuple):
+    """A place in a rule file: line and column, both from 1."""
+
+    line: int
+    column: int
+
+
+class Refused(Exception):
+    """A part of an expression that the language does not have; `node` is where."""
+
+    def __init__(self, node: ast.AST, message: str, do: str | None = None) -> None:
+        super().__init__(message)
+        self.node, self.message, self.do = node, message, do
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A checked attribute expression: its tree, its text and the names it reads."""
+
+    text: str
+    names: tuple[str, ...]
+    tree: ast.expr = field(compare=False, repr=False)
+    span: Span = field(compare=False, default=Span(0, 0))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def check_expression(tree: ast.expr) -> Expression:
+    """The expression `tree`, if the language has everything in it.
+
+    Raises:
+        Refused: naming the part it does not have.
+    """
+    names: dict[str, None] = {}
+    _check(tree, names)
+    return Expression(ast.unparse(tree), tuple(names), tree)
+
+
+def _check(node: ast.AST, names: dict[str, None]) -> None:
+    if isinstance(node, ast.Name):
+        names[node.id] = None
+    elif isinstance(node, ast.Constant):
+        _check_constant(node)
+    elif isinstance(node, ast.Attribute):
+        _check_property(node, names)
+    elif isinstance(node, ast.Call):
+        _check_call(node, names)
+    elif isinstance(node, _PLAIN + _OPERATORS + _COMPARISONS):
+        for child in ast.iter_child_nodes(node):
+            _check(child, names)
+    else:
+        raise Refused(node, f"{type(node).__name__} is not part of the expression language")
+
+
+def _check_constant(node: ast.Constant) -> None:
+    if not isinstance(node.value, bool | int | float | str | None):
+        raise Refused(node, f"the constant {node.value!r} is not part of the expression language")
+
+
+def _check_property(node: ast.Attribute, names: dict[str, None]) -> None:
+    if node.attr not in PROPERTIES:
+        raise Refused(node, f"`.{node.attr}` is not a property rules can read", f"one of {', '.join(sorted(PROPERTIES))}")
+    _check(node.value, names)
+
+
+def _check_call(node: ast.Call, names: dict[str, None]) -> None:
+    function = node.func
+    if not isinstance(function, ast.Name):
+        raise Refused(node, "only attribute functions can be called", "register one with ng.attribute_function")
+    if function.id not in attribute_functions():
+        raise Refused(
+            node,
+            f"`{function.id}` is not an attribute function",
+            "use a registered one, or register yours with ng.attribute_function",
+        )
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        raise Refused(node, "* and ** arguments are not part of the expression language")
+    for child in [*node.args, *(k.value for k in node.keywords)]:
+        _check(child, names)
+
+
+class _Rename(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        args = [self.visit(a) for a in node.args]
+        keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        assert isinstance(node.func, ast.Name)
+        return ast.Call(ast.Name(f"fn_{node.func.id}", ast.Load()), args, keywords)
+
+
+def as_source(expression: Expression, names: dict[str, str]) -> str:
+    """The expression as Python source, names replaced and functions prefixed with ``fn_``."""
+    copied = ast.parse(expression.text, mode="eval").body
+    return ast.unparse(ast.fix_missing_locations(_Rename(names).visit(copied)))
+
+
+def called_functions(expression: Expression) -> set[str]:
+    """The attribute functions it calls."""
+    calls = (node for node in ast.walk(expression.tree) if isinstance(node, ast.Call))
+    return {call.func.id for call in calls if isinstance(call.func, ast.Name)}

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frame of a rule file: which text is a header, a rule, a clause or a shorthand, and where it stands.
+
+Expressions inside the frame are Python's and parsed with `ast`; this module only cuts the file up and
+keeps the place of every piece, so that any error can show its line, its column and a caret.
+"""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ngraph_rewrite.errors import RuleFileError
+from ngraph_rewrite.rewriting.expression import Span
+
+KINDS = ("simplify", "lower", "recognize", "select", "derive")
+_HEADER = re.compile(r"(\w+)[ \t]+(\w+)(?:[ \t]*->[ \t]*(\w+))?[ \t]*$")
+_RULE = re.compile(r"rule\s+(\w+)(?:\s+for\s+(\w+)\s+in\s+((?:\w+\s+)*?\w+))?\s*(?:@(\w+))?\s*:")
+_DEFINE = re.compile(r"define\s+(\w+)\s*\(([^()]*)\)\s*=(?!=)")
+_CLAUSE = re.compile(r"(let|where)\s+(\w+)\s*(\.\.\.)?\s*=(?!=)|if\b")
+_SEQUENCE = re.compile(r"(?<=[\w)])\s*\.\.\.")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A rule file's text, comments blanked, with the lines to show in errors."""
+
+    file: str
+    raw: tuple[str, ...]
+    clean: str
+    starts: tuple[int, ...]
+
+    def span(self, offset: int) -> Span:
+        """The line and column of an offset in `clean`."""
+        line = bisect.bisect_right(self.starts, offset) - 1
+        return Span(line + 1, offset - self.starts[line] + 1)
+
+    def error(self, span: Span, message: str, do: str | None = None) -> RuleFileError:
+        """An error at `span`: ``file:line:column``, the line, and a caret below the place."""
+        line = self.raw[span.line - 1] if 0 < span.line <= len(self.raw) else ""
+        shown = f"{self.file}:{span.line}:{span.column}: {message}\n    {line}\n    {' ' * (span.column - 1)}^"
+        return RuleFileError(shown, do=do)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of the file that holds one expression."""
+
+    text: Text
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return self.text.clean[self.start : self.end].strip()
+
+    @property
+    def span(self) -> Span:
+        """Where its first character that is not blank stands."""
+        part = self.text.clean[self.start : self.end]
+        return self.text.span(self.start + len(part) - len(part.lstrip()))
+
+
+@dataclass(frozen=True)
+class ClauseFrame:
+    """``let n = ...``, ``where n = ...`` or ``if ...``."""
+
+    keyword: str
+    name: str
+    sequence: bool
+    piece: Piece
+
+
+@dataclass(frozen=True)
+class RuleFrame:
+    """One rule, cut up but not yet understood."""
+
+    name: str
+    variable: str | None
+    alternatives: tuple[str, ...]
+    grade: str | None
+    left: Piece
+    right: Piece
+    clauses: tuple[ClauseFrame, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class DefineFrame:
+    """A shorthand: its name, its parameters and its body."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: Piece
+    span: Span
+
+
+@dataclass(frozen=True)
+class FileFrame:
+    """A whole rule file: what its rules are for, its rules and its shorthands."""
+
+    text: Text
+    kind: str
+    source: str
+    target: str
+    rules: tuple[RuleFrame, ...]
+    defines: tuple[DefineFrame, ...]
+
+
+def read_text(content: str, file: str) -> Text:
+    """The text with comments replaced by blanks, so that columns stay what they are."""
+    raw = content.splitlines()
+    clean = [_without_comment(line) for line in raw]
+    starts, offset = [], 0
+    for line in clean:
+        starts.append(offset)
+        offset += len(line) + 1
+    return Text(file, tuple(raw), "\n".join(clean) + "\n", tuple(starts or [0]))
+
+
+def _without_comment(line: str) -> str:
+    quote = None
+    for i, char in enumerate(line):
+        if quote:
+            quote = None if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char == "#":
+            return line[:i].rstrip()
+    return line.rstrip()
+
+
+def read_frame(content: str, file: str) -> FileFrame:
+    """Cut a rule file up.
+
+    Raises:
+        RuleFileError: where the frame is broken: header, a rule without ``=>``, an unknown clause.
+    """
+    text = read_text(content, file)
+    statements = list(_statements(text))
+    if not statements:
+        raise text.error(Span(1, 1), "the file is empty", "begin with a header such as `simplify semi`")
+    kind, source, target = _header(text, *statements[0])
+    rules: list[RuleFrame] = []
+    defines: list[DefineFrame] = []
+    for start, end in statements[1:]:
+        if text.clean.startswith("rule", start):
+            rules.append(_rule(text, start, end))
+        elif text.clean.startswith("define", start):
+            defines.append(_define(text, start, end))
+        else:
+            raise text.error(text.span(start), "expected `rule` or `define`", "indent what continues a rule")
+    return FileFrame(text, kind, source, target, tuple(rules), tuple(defines))
+
+
+def _statements(text: Text) -> Iterator[tuple[int, int]]:
+    """Stretches that begin in the first column and go on while lines are indented or blank."""
+    begins = [m.start() for m in re.finditer(r"^(?=\S)", text.clean, re.MULTILINE)]
+    yield from zip(begins, [*begins[1:], len(text.clean)], strict=True)
+
+
+def _header(text: Text, start: int, end: int) -> tuple[str, str, str]:
+    match = _HEADER.match(text.clean[start:end].rstrip())
+    if match is None or match[1] not in KINDS:
+        raise text.error(
+            text.span(start),
+            "a rule file begins with a header",
+            f"write one of {', '.join(KINDS)} and a family, such as `lower axes -> semi`",
+        )
+    return match[1], match[2], match[3] or match[2]
+
+
+def _rule(text: Text, start: int, end: int) -> RuleFrame:
+    match = _RULE.match(text.clean, start, end)
+    if match is None:
+        raise text.error(text.span(start), "cannot read the rule's head", "write `rule NAME [for f in a b] [@class]:`")
+    marks = list(_clause_marks(text, match.end(), end))
+    ends = [*(m.start() for m in marks[1:]), end]
+    first = marks[0].start() if marks else end
+    arrow = _arrow(text, match.end(), first)
+    clauses = tuple(
+        ClauseFrame(m[1] or "if", m[2] or "", bool(m[3]), Piece(text, m.end(), stop))
+        for m, stop in zip(marks, ends, strict=False)
+    )
+    left, right = Piece(text, match.end(), arrow), Piece(text, arrow + 2, first)
+    alternatives = tuple((match[3] or "").split())
+    return RuleFrame(match[1], match[2], alternatives, match[4], left, right, clauses, text.span(start))
+
+
+def _clause_marks(text: Text, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Clauses begin a line, outside brackets."""
+    for offset, depth in _depths(text, start, end):
+        at_line_start = not text.clean[text.clean.rfind("\n", 0, offset) + 1 : offset].strip()
+        if depth == 0 and at_line_start:
+            match = _CLAUSE.match(text.clean, offset, end)
+            if match:
+                yield match
+
+
+def _arrow(text: Text, start: int, end: int) -> int:
+    for offset, depth in _depths(text, start, end):
+        if depth == 0 and text.clean.startswith("=>", offset):
+            return offset
+    raise text.error(text.span(start), "the rule has no `=>`", "write `LEFT => RIGHT`")
+
+
+def _depths(text: Text, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Each offset that begins a visible character outside strings, with its depth in brackets."""
+    depth, quote = 0, None
+    for offset in range(start, end):
+        char = text.clean[offset]
+        if quote:
+            quote = None if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char in "([{":
+            yield offset, depth
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        elif not char.isspace():
+            yield offset, depth
+
+
+def _define(text: Text, start: int, end: int) -> DefineFrame:
+    match = _DEFINE.match(text.clean, start, end)
+    if match is None:
+        raise text.error(text.span(start), "cannot read the shorthand", "write `define NAME(a, b) = term`")
+    parameters = tuple(p.strip() for p in match[2].split(",") if p.strip())
+    return DefineFrame(match[1], parameters, Piece(text, match.end(), end), text.span(start))
+
+
+def parse_piece(piece: Piece) -> ast.expr:
+    """The expression of a piece; every node carries its place in the file as ``span``.
+
+    Raises:
+        RuleFileError: for a syntax error, at its place.
+    """
+    text, source = piece.text, piece.text.clean[piece.start : piece.end].rstrip()
+    if not source.strip():
+        raise text.error(piece.span, "an expression is missing here")
+    wrapped = "(" + _SEQUENCE.sub(lambda m: m[0].replace("...", "[:]"), source) + "\n)"
+    starts = [0, *(m.end() for m in re.finditer("\n", wrapped))]
+    try:
+        tree = ast.parse(wrapped, mode="eval").body
+    except SyntaxError as error:
+        offset = min(starts[(error.lineno or 1) - 1] + (error.offset or 1) - 1, len(source)) - 1
+        raise text.error(text.span(piece.start + max(offset, 0)), f"{error.msg}") from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr):
+            offset = starts[node.lineno - 1] + node.col_offset - 1
+            node.span = text.span(piece.start + max(offset, 0))  # type: ignore[attr-defined]
+    return tree

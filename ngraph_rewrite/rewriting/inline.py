@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rule written where it is used, in a notebook say: the text of a rule file without the file."""
+
+from __future__ import annotations
+
+import textwrap
+
+from ngraph_rewrite.rewriting.checks import check_rules_static
+from ngraph_rewrite.rewriting.rule import DEFAULT_CLASS, RuleSet
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+
+
+def rule(
+    equation: str,
+    family: str = "semi",
+    *,
+    to: str | None = None,
+    kind: str = "simplify",
+    grade: str | None = None,
+    name: str = "rule",
+) -> RuleSet:
+    """The rules that an equation stands for, checked as those of a file are.
+
+    Args:
+        equation: ``left => right``, with clauses (``let``, ``where``, ``if``) on lines of their own below it.
+        family: The family whose ops the left side names.
+        to: The family of the right side, if it is another one.
+        kind: What the rule does: simplify, recognize, lower, select or derive.
+        grade: How equal the sides are: exact, real, refines or fast; by default what is usual for the kind.
+        name: What to call it.
+
+    Raises:
+        RuleFileError: for any mistake, with line, column and a caret.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.rule("x * 1 => x", name="times_one")
+    <times_one>:3: times_one.times_one @exact:  x * 1 => x
+    """
+    first, *clauses = textwrap.dedent(equation).strip().splitlines()
+    header = f"{kind} {family}" + (f" -> {to}" if to else "")
+    mark = f" @{grade or DEFAULT_CLASS.get(kind, 'exact')}"
+    lines = [header, "", f"rule {name}{mark}: {first}", *(f"    {c.strip()}" for c in clauses)]
+    rules = parse_rules("\n".join(lines) + "\n", f"<{name}>", name)
+    check_rules_static(rules)
+    return rules

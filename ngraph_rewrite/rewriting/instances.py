@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Well-typed instances of a rule's left side, found by searching the domains of its variables and attributes.
+
+The search goes bottom-up through the pattern: arguments first, then attributes, then the op's type rule
+decides. What it tries first is up to `Choices`: turns of a fixed order here, draws of a property test elsewhere.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
+from ngraph_rewrite.rewriting.domains import SYMBOLIC, Domain, argument_types
+from ngraph_rewrite.rewriting.domains_attributes import attribute_values
+from ngraph_rewrite.rewriting.interpret import Application, value_of
+from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.terms.op import Info, Op, Uid, topological
+from ngraph_rewrite.types.tensor import TensorType
+
+Item = TypeVar("Item")
+Bindings = Mapping[str, Any]
+# Where to begin in a list of options: from the place in the pattern and their number.
+Choices = Callable[[str, int], int]
+TRIES = 400
+
+
+class Target(NamedTuple):
+    """What guards may ask of a target."""
+
+    name: str = "cpu"
+    sample: str = "last"
+    recurrent: str = "first"
+
+
+TARGETS = (Target(), Target("cuda", "first", "last"))
+
+
+class TrialBank(TermBank):
+    """A bank in which a term may fail to build: it remembers which types an op refuses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._refused: set[tuple[OpDef, tuple[TensorType, ...], tuple[Any, ...]]] = set()
+        self._leaves: dict[tuple[str, TensorType], Op] = {}
+
+    def attempt(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op | None:
+        """The term, or None if it is not well-typed."""
+        key = definition, tuple([a.type for a in args]), attrs
+        if key in self._refused:
+            return None
+        try:
+            return self.make(definition, args, attrs)
+        except NGraphRewriteError:
+            self._refused.add(key)
+            return None
+
+    def leaf(self, name: str, type_: TensorType) -> Op:
+        """A placeholder: the same one for the same name and type."""
+        found = self._leaves.get((name, type_))
+        if found is None:
+            attrs = Uid(), type_.axes, type_.dtype
+            found = Op(lookup("core.placeholder"), (), attrs, type_, Info(name))
+            self._leaves[name, type_] = found
+        return found
+
+
+class Instance(NamedTuple):
+    """A term the rule's left side matches, the match, and a target for which the guard holds."""
+
+    term: Op
+    bindings: Bindings
+    target: Target
+
+
+def instances(rule: Rule, limit: int = 20, domain: Domain = SYMBOLIC) -> Iterator[Op]:
+    """Up to `limit` terms of different types for which the rule fires; always the same ones.
+
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> import ngraph_rewrite.ops
+    >>> rule, = parse_rules("simplify semi\\nrule twice: -(-x) => x", "my.rules", "my")
+    >>> next(instances(rule)), next(instances(rule)).type
+    (semi.negative(semi.negative(x)), float32[a, b])
+    """
+    return (found.term for found in matches(rule, limit, domain))
+
+
+def matches(rule: Rule, limit: int = 20, domain: Domain = SYMBOLIC, bank: TrialBank | None = None) -> Iterator[Instance]:
+    """As `instances`, with the match and the target."""
+    bank = bank or TrialBank()
+    seen: set[Op] = set()
+    for turn in range(4 * limit):
+        found = first_match(rule, domain, _turns(turn), bank)
+        if found is not None and found.term not in seen:
+            seen.add(found.term)
+            yield found
+        if len(seen) >= limit or (turn > limit and not seen):
+            return
+
+
+def _turns(turn: int) -> Choices:
+    def offset(site: str, count: int) -> int:
+        return zlib.crc32(f"{site} {turn}".encode()) % count if turn else 0
+
+    return offset
+
+
+def first_match(rule: Rule, domain: Domain, choices: Choices, bank: TrialBank) -> Instance | None:
+    """The first instance whose guard holds, in the order that `choices` sets; None if few tries find none."""
+    search = _Search(domain, choices, bank)
+    for term, bindings in search.terms(rule.left, None, "", {}):
+        for target in TARGETS:
+            if _guard_holds(rule, Application(rule, term, bindings, bank.make, target)):
+                return Instance(term, bindings, target)
+    return None
+
+
+def _guard_holds(rule: Rule, application: Application) -> bool:
+    try:
+        return application.guard_holds()
+    except Exception as error:
+        raise failure(rule, application["self"], error) from error
+
+
+def failure(rule: Rule, term: Op, error: Exception) -> RuleFileError:
+    """What to say of a rule that cannot be applied to a term its left side matches."""
+    what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+    return RuleFileError(
+        f"{rule.place}: rule {rule.name} fails on {signature(term)}: {what}\n    {rule.text}", do="guard or mend the rule"
+    )
+
+
+def signature(term: Op) -> str:
+    """The term, and the types of its leaves."""
+    leaves = [t for t in topological([term]) if not t.args]
+    types = ", ".join(f"{t!r}: {t.type!r}" for t in leaves)
+    return f"{term!r} with {types}" if leaves else repr(term)
+
+
+@dataclass
+class _Search:
+    domain: Domain
+    choices: Choices
+    bank: TrialBank
+    tries: int = TRIES
+
+    def options(self, site: str, items: Sequence[Item]) -> Iterator[Item]:
+        """The items, beginning where the choices say."""
+        start = self.choices(site, len(items)) if len(items) > 1 else 0
+        for i in range(len(items)):
+            if self.tries > 0:
+                yield items[(start + i) % len(items)]
+
+    def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op | None:
+        self.tries -= 1
+        return self.bank.attempt(definition, args, attrs)
+
+    def terms(self, pattern: App, wish: TensorType | None, site: str, bound: Bindings) -> Iterator[tuple[Op, Bindings]]:
+        """Instances of a pattern, with what they bind beside what is bound."""
+        order = sorted(range(len(pattern.args)), key=lambda i: _LAST.get(type(pattern.args[i]), 0))
+        for args, inner in self.arguments(pattern, order, wish, site, bound, {}):
+            flat = tuple(t for i in range(len(pattern.args)) for t in args[i])
+            yield from self.applications(pattern, flat, wish, site, inner)
+
+    def applications(
+        self, pattern: App, args: tuple[Op, ...], wish: TensorType | None, site: str, bound: Bindings
+    ) -> Iterator[tuple[Op, Bindings]]:
+        definition = pattern.definition
+        if len(args) < definition.least:
+            return
+        fixed = {a: value_of(e, {}) for a, e in pattern.compares}
+        fixed.update((a, bound[n]) for a, n in pattern.binds if n in bound)
+        values = attribute_values(definition, tuple(a.type for a in args), wish, self.domain)
+        if len(fixed) == len(definition.attributes):
+            values = [tuple(fixed[a] for a in definition.attributes)]
+        for attrs in self.options(f"{site}=", values):
+            wanted = tuple(fixed.get(a, v) for a, v in zip(definition.attributes, attrs, strict=True))
+            term = self.make(definition, args, wanted)
+            if term is not None and all(term.attribute(a) == v for a, v in fixed.items()):
+                yield term, {**bound, **{n: term.attribute(a) for a, n in pattern.binds}}
+
+    def arguments(
+        self,
+        pattern: App,
+        order: list[int],
+        wish: TensorType | None,
+        site: str,
+        bound: Bindings,
+        known: dict[int, tuple[Op, ...]],
+    ) -> Iterator[tuple[dict[int, tuple[Op, ...]], Bindings]]:
+        """Arguments for every position: the most constrained ones first, numbers last."""
+        if not order:
+            yield known, bound
+            return
+        position, *rest = order
+        types = {i: terms[0].type for i, terms in known.items() if terms}
+        for terms, inner in self.argument(pattern, position, types, wish, f"{site}{position}", bound):
+            yield from self.arguments(pattern, rest, wish, site, inner, {**known, position: terms})
+
+    def argument(
+        self,
+        pattern: App,
+        position: int,
+        known: Mapping[int, TensorType],
+        wish: TensorType | None,
+        site: str,
+        bound: Bindings,
+    ) -> Iterator[tuple[tuple[Op, ...], Bindings]]:
+        arg: Pattern = pattern.args[position]
+        if isinstance(arg, Var) and arg.name in bound:
+            yield (bound[arg.name],), bound
+            return
+        types = argument_types(pattern.definition, position, known, wish, self.domain)
+        if isinstance(arg, App):
+            for inner in self.options(site, types if types is not None else [None]):  # type: ignore[list-item]
+                for term, now in self.terms(arg, inner, site, bound):
+                    yield (term,), now
+            return
+        pool = types if types is not None else self.domain.pool(pattern.definition.family)
+        if isinstance(arg, SeqVar):
+            yield from self.sequence(arg, pool, site, bound)
+        for one in self.options(site, pool):
+            if isinstance(arg, Var):
+                term = self.bank.leaf(arg.name, one)
+                yield (term,), {**bound, arg.name: term}
+            elif isinstance(arg, Num):
+                yield from ((terms, bound) for terms in self.constant(pattern.definition, arg, one))
+
+    def sequence(
+        self, arg: SeqVar, pool: Sequence[TensorType], site: str, bound: Bindings
+    ) -> Iterator[tuple[tuple[Op, ...], Bindings]]:
+        for count in self.options(f"{site}#", (2, 1, 3, 0)):
+            first = next(iter(self.options(site, pool)), None)
+            if first is None:
+                return
+            near = [t for t in pool if t.dtype == first.dtype and t.rank == first.rank]
+            types = [first, *(next(iter(self.options(f"{site}.{i}", near))) for i in range(1, count))][:count]
+            for chosen in (types, [first] * count):
+                terms = tuple(self.bank.leaf(f"{arg.name}{i}", t) for i, t in enumerate(chosen))
+                yield terms, {**bound, arg.name: terms}
+
+    def constant(self, definition: OpDef, number: Num, like: TensorType) -> Iterator[tuple[Op, ...]]:
+        """A constant filled with the number, if it is one of the dtype."""
+        axes = like.axes if definition.family != "axes" else ()
+        try:
+            value = Literal(number.value, like.dtype)
+        except NGraphRewriteError:
+            return
+        if value.is_number(number.value):
+            term = self.make(lookup("core.constant"), (), (value, TensorType(like.dtype, axes).axes))
+            if term is not None:
+                yield (term,)
+
+
+_LAST: dict[type, int] = {Var: 1, SeqVar: 1, Num: 2}

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rule applied by interpretation: what the generated decision trees do, one rule and one match at a time.
+
+The static checks and the explanations use it; it also says what the generated code must do. Clauses are
+worked out when they are first read, so a guard sees only what it needs.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ngraph_rewrite.errors import DTypeError
+from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.pattern import Build, Num, Number, Spread, Template, Var, subtemplates, variables
+from ngraph_rewrite.rewriting.registry import attribute_functions
+from ngraph_rewrite.rewriting.rule import Let, Rule
+from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.axes import Axes
+from ngraph_rewrite.types.dtypes import DType
+
+Make = Callable[[OpDef, tuple[Op, ...], tuple[Any, ...]], Op]
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.USub: operator.neg, ast.Not: operator.not_,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+}  # fmt: skip
+
+
+# -- expressions ------------------------------------------------------------------------------------
+
+
+def value_of(expression: Expression, names: Mapping[str, Any]) -> Any:
+    """The value of an attribute expression where `names` are bound."""
+    return _value(expression.tree, names)
+
+
+def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
+    return _VALUES[type(node)](node, names)
+
+
+def _short_circuit(node: ast.BoolOp, names: Mapping[str, Any]) -> Any:
+    stops = isinstance(node.op, ast.Or)
+    value = None
+    for part in node.values:
+        value = _value(part, names)
+        if bool(value) is stops:
+            break
+    return value
+
+
+def _compare(node: ast.Compare, names: Mapping[str, Any]) -> Any:
+    left, value = _value(node.left, names), True
+    for op, comparator in zip(node.ops, node.comparators, strict=True):
+        right = _value(comparator, names)
+        value = _OPERATORS[type(op)](left, right)
+        if not value:
+            break
+        left = right
+    return value
+
+
+def _call(node: ast.Call, names: Mapping[str, Any]) -> Any:
+    assert isinstance(node.func, ast.Name)
+    keywords = {k.arg: _value(k.value, names) for k in node.keywords if k.arg is not None}
+    return attribute_functions()[node.func.id](*(_value(a, names) for a in node.args), **keywords)
+
+
+def _slice(node: ast.Slice, names: Mapping[str, Any]) -> slice:
+    return slice(*(None if part is None else _value(part, names) for part in (node.lower, node.upper, node.step)))
+
+
+_VALUES: dict[type[ast.AST], Callable[[Any, Mapping[str, Any]], Any]] = {
+    ast.Name: lambda node, names: names[node.id],
+    ast.Constant: lambda node, names: node.value,
+    ast.Attribute: lambda node, names: getattr(_value(node.value, names), node.attr),
+    ast.Subscript: lambda node, names: _value(node.value, names)[_value(node.slice, names)],
+    ast.Slice: _slice,
+    ast.BinOp: lambda n, names: _OPERATORS[type(n.op)](_value(n.left, names), _value(n.right, names)),
+    ast.UnaryOp: lambda n, names: _OPERATORS[type(n.op)](_value(n.operand, names)),
+    ast.BoolOp: _short_circuit,
+    ast.Compare: _compare,
+    ast.IfExp: lambda n, names: _value(n.body if _value(n.test, names) else n.orelse, names),
+    ast.Tuple: lambda n, names: tuple(_value(e, names) for e in n.elts),
+    ast.Call: _call,
+}
+
+
+# -- rules ------------------------------------------------------------------------------------------
+
+
+class Application(dict[str, Any]):
+    """One match of a rule: the names it binds, and those of its clauses once they are read.
+
+    Args:
+        bindings: The substitution: terms, tuples of terms, and attributes by name.
+        make: Builds a term of an op, arguments and attributes.
+        target: What the guard may ask.
+        adjoint: The incoming adjoint, for a derive rule.
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        term: Op,
+        bindings: Mapping[str, Any],
+        make: Make,
+        target: Any = None,
+        adjoint: Op | None = None,
+    ) -> None:
+        super().__init__(bindings, self=term, target=target, **({} if adjoint is None else {"d": adjoint}))
+        self._rule, self._make = rule, make
+        self._clauses = {c.name: c for c in rule.clauses}
+        self._sequences = {n for n, s in variables(rule.left).items() if s}
+        self._sequences |= {c.name for c in rule.clauses if not isinstance(c, Let) and c.sequence}
+
+    def __missing__(self, name: str) -> Any:
+        clause = self._clauses[name]
+        found = self._term(clause.template) if isinstance(clause, Let) else value_of(clause.expression, self)
+        self[name] = found
+        return found
+
+    def guard_holds(self) -> bool:
+        """Whether the rule has no guard, or it is true here."""
+        return self._rule.guard is None or bool(value_of(self._rule.guard, self))
+
+    def right(self) -> list[Op | None]:
+        """The terms of the right side: one, or one per variable for a derive rule (None: nothing passes).
+
+        Raises:
+            NGraphRewriteError: if one does not build.
+        """
+        return [None if template is None else self._term(template) for template in self._rule.right]
+
+    def _term(self, template: Template) -> Op:
+        if isinstance(template, Num):
+            return _filled(self._make, template.value, self["self"].dtype, self["self"].axes)
+        if isinstance(template, Var):
+            return self[template.name]  # type: ignore[no-any-return]
+        assert isinstance(template, Build)
+        return self._build(template)
+
+    def _build(self, template: Build) -> Op:
+        """Numbers beside a term take its dtype and, where operands must have equal shapes, its axes."""
+        built: dict[int, list[Op]] = {}
+        for i, arg in enumerate(template.args):
+            if not isinstance(arg, Num):
+                built[i] = self._spread(arg) if isinstance(arg, Spread) else [self._term(arg)]
+        shaped = next((terms[0] for terms in built.values()), self["self"])
+        typed = [t[0] for i, t in built.items() if i or template.definition.short != "select"]
+        dtype = typed[0].dtype if typed else self["self"].dtype
+        axes = Axes() if template.definition.family == "axes" else shaped.axes
+        for i, arg in enumerate(template.args):
+            if isinstance(arg, Num):
+                built[i] = [_filled(self._make, arg.value, dtype, axes)]
+        args = tuple(t for i in range(len(template.args)) for t in built[i])
+        return self._make(template.definition, args, tuple(value_of(e, self) for _, e in template.attributes))
+
+    def _spread(self, template: Spread) -> list[Op]:
+        """The template once per element of the sequences it mentions."""
+        names = sorted(_reads(template.template) & self._sequences)
+        each = []
+        for values in zip(*(self[n] for n in names), strict=True):
+            inner = Application(self._rule, self["self"], {}, self._make)
+            inner.update(self)
+            inner.update(zip(names, values, strict=True))
+            each.append(inner._term(template.template))
+        return each
+
+
+def _reads(template: Template) -> set[str]:
+    found = set()
+    for part in subtemplates(template):
+        if isinstance(part, Var):
+            found.add(part.name)
+        elif isinstance(part, Build):
+            found.update(n for _, e in part.attributes for n in e.names)
+    return found
+
+
+def _filled(make: Make, number: Number, dtype: DType, axes: Axes) -> Op:
+    value = Literal(number, dtype)
+    if dtype.kind in "iub" and not value.is_number(number):
+        raise DTypeError(f"the number {number!r} does not fit {dtype}", do="guard the rule by dtype")
+    return make(lookup("core.constant"), (), (value, axes))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules go down: a lexicographic path order over the order of declaration proves that rewriting ends.
+
+One order serves all rules of a pass, so any union of their files terminates too. See Dershowitz,
+*Orderings for term-rewriting systems* (1982); lexicographic status, left to right.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Union
+
+from ngraph_rewrite.rewriting.pattern import App, Build, Num, Pattern, Spread, Template, Var
+from ngraph_rewrite.rewriting.rule import Let, Rule
+from ngraph_rewrite.terms.catalogue import OpDef, lookup
+
+# Families from what is executed up to what users write; a target's own families stand after core.
+FAMILIES = ("core", "", "semi", "simple", "numpy", "axes")
+Symbol = tuple[int, int]
+
+
+class _Node:
+    """An op and its arguments: what the order sees of either side."""
+
+    __slots__ = ("args", "definition", "symbol")
+
+    def __init__(self, definition: OpDef, args: list[_Plain]) -> None:
+        self.definition, self.args, self.symbol = definition, args, precedence(definition)
+
+
+_Plain = Union[str, _Node]
+
+
+def precedence(definition: OpDef) -> Symbol:
+    """The place of an op in the order; a rule may only use ops of a smaller place than it removes."""
+    family = definition.family if definition.family in FAMILIES else ""
+    return FAMILIES.index(family), definition.rank
+
+
+def why_not_down(rule: Rule) -> str | None:
+    """None if the rule goes down in the order of its pass, else what is wrong, in one sentence."""
+    if rule.kind == "derive":
+        return None
+    left, right = _plain_pattern(rule.left), _plain_template(rule.right[0], rule)
+    return _shrinks(left, right) if rule.kind == "recognize" else _descends(left, right)
+
+
+def _plain_pattern(pattern: Pattern) -> _Plain:
+    if isinstance(pattern, App):
+        return _Node(pattern.definition, [_plain_pattern(a) for a in pattern.args])
+    return _Node(lookup("core.constant"), []) if isinstance(pattern, Num) else pattern.name
+
+
+def _plain_template(template: Template | None, rule: Rule) -> _Plain:
+    lets = {c.name: c.template for c in rule.clauses if isinstance(c, Let)}
+
+    def plain(t: Template | None) -> _Plain:
+        if isinstance(t, Build):
+            return _Node(t.definition, [plain(a) for a in t.args])
+        if isinstance(t, Spread):
+            return plain(t.template)
+        if isinstance(t, Var):
+            if t.name == "self":
+                return _plain_pattern(rule.left)
+            return plain(lets[t.name]) if t.name in lets else t.name
+        return _Node(lookup("core.constant"), [])
+
+    return plain(template)
+
+
+def _nodes(term: _Plain) -> Iterator[_Plain]:
+    yield term
+    if isinstance(term, _Node):
+        for arg in term.args:
+            yield from _nodes(arg)
+
+
+def _shrinks(left: _Plain, right: _Plain) -> str | None:
+    size = [sum(isinstance(n, _Node) for n in _nodes(side)) for side in (left, right)]
+    if size[1] >= size[0]:
+        return f"the right side has {size[1]} ops and the left {size[0]}: a recognize rule makes terms smaller"
+    more = Counter(n for n in _nodes(right) if isinstance(n, str)) - Counter(n for n in _nodes(left) if isinstance(n, str))
+    return f"`{next(iter(more))}` stands more often on the right than on the left" if more else None
+
+
+def _descends(left: _Plain, right: _Plain) -> str | None:
+    if _greater(left, right):
+        return None
+    assert isinstance(left, _Node)
+    for node in _nodes(right):
+        if isinstance(node, _Node) and node.symbol > left.symbol:
+            return f"it uses {node.definition}, which is declared after {left.definition}"
+    return f"its right side is not smaller than its left in the order of declaration ({left.definition} at the root)"
+
+
+def _same(a: _Plain, b: _Plain) -> bool:
+    if isinstance(a, str) or isinstance(b, str):
+        return a == b
+    return a.symbol == b.symbol and len(a.args) == len(b.args) and all(map(_same, a.args, b.args))
+
+
+def _greater(s: _Plain, t: _Plain) -> bool:
+    """Whether `s` is above `t` in the lexicographic path order."""
+    if isinstance(s, str):
+        return False
+    if any(_same(a, t) or _greater(a, t) for a in s.args):
+        return True
+    if isinstance(t, str):
+        return any(t == n for n in _nodes(s))
+    if s.symbol > t.symbol:
+        return all(_greater(s, b) for b in t.args)
+    return s.symbol == t.symbol and all(_greater(s, b) for b in t.args) and _lexicographic(s.args, t.args)
+
+
+def _lexicographic(left: list[_Plain], right: list[_Plain]) -> bool:
+    for a, b in zip(left, right, strict=False):
+        if not _same(a, b):
+            return _greater(a, b)
+    return len(left) > len(right)
+
+

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""matchpy says what matching means: patterns become matchpy expressions, terms are matched as they are.
+
+Terms are registered with matchpy, not subclassed from it: `Op` is a virtual `matchpy.Operation` whose
+operands are its attributes, as symbols, and then its arguments. A pattern is an expression of a head per
+definition; a head counts a term among its instances if the term has its definition. Only the part of
+matchpy that proved sound is used: one-to-one `match`, with no optional wildcards, no named symbols or
+operations, and no `one_identity`. It is the oracle of the tests, and nothing else imports it: it recurses,
+and looks at every occurrence of a shared subterm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import matchpy
+
+from ngraph_rewrite.errors import AttributeValueError
+from ngraph_rewrite.rewriting.interpret import value_of
+from ngraph_rewrite.rewriting.pattern import App, Num, Number, Pattern, SeqVar, Var, attribute_names, variables
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.terms.op import Op
+
+
+class Attribute(matchpy.Symbol):  # type: ignore[misc]
+    """An attribute's value as an operand: equal if the values are."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+
+
+class _HeadType(type(matchpy.Operation)):  # type: ignore[misc]
+    """A head has the terms of its definition as instances, and `Op` as a subclass: some of its instances."""
+
+    definition: OpDef
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if isinstance(instance, Op):
+            return instance.definition is cls.definition
+        return super().__instancecheck__(instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is Op or super().__subclasscheck__(subclass)
+
+
+matchpy.Operation.register(Op)
+matchpy.op_iter.register(Op, lambda term: iter((*map(Attribute, term.attrs), *term.args)))
+matchpy.op_len.register(Op, lambda term: len(term.attrs) + len(term.args))
+
+
+@cache
+def head(definition: OpDef) -> Any:
+    """The matchpy operation that stands for a definition in patterns.
+
+    Raises:
+        AttributeValueError: for a commutative op with attributes, which would mix with its arguments.
+    """
+    count = len(definition.attributes) + (definition.arity or 0)
+    if definition.commutative and definition.attributes:
+        raise AttributeValueError(f"{definition} is commutative and has attributes: matchpy cannot express it")
+    members = {
+        "name": definition.name,
+        "definition": definition,
+        "arity": matchpy.Arity(count, definition.arity is not None),
+        "commutative": definition.commutative,
+    }
+    return _HeadType(definition.name.replace(".", "_"), (matchpy.Operation,), members)
+
+
+class IsNumber(matchpy.Constraint):  # type: ignore[misc]
+    """The attribute that a variable stands for is a literal filled with a number."""
+
+    def __init__(self, variable: str, number: Number) -> None:
+        self.variable, self.number = variable, number
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset([self.variable])
+
+    def __call__(self, match: Any) -> bool:
+        value = match[self.variable].name
+        return isinstance(value, Literal) and value.is_number(self.number)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IsNumber) and self.variable == other.variable
+
+    def __hash__(self) -> int:
+        return hash(self.variable)
+
+
+def as_matchpy(pattern: App) -> Any:
+    """The pattern as a `matchpy.Pattern`.
+
+    Variables are dot wildcards, sequence variables star wildcards, attributes symbol wildcards or symbols;
+    a number is a constant whose value a constraint looks at.
+    """
+    constraints: list[IsNumber] = []
+    return matchpy.Pattern(_expression(pattern, constraints), *constraints)
+
+
+def _expression(pattern: Pattern, constraints: list[IsNumber]) -> Any:
+    if isinstance(pattern, Var):
+        return matchpy.Wildcard.dot(pattern.name)
+    if isinstance(pattern, SeqVar):
+        return matchpy.Wildcard.star(pattern.name)
+    if isinstance(pattern, Num):
+        constraints.append(IsNumber(f"number {len(constraints)}", pattern.value))
+        value = matchpy.Wildcard.symbol(constraints[-1].variable, Attribute)
+        return head(lookup("core.constant"))(value, matchpy.Wildcard.dot())
+    binds = {a: matchpy.Wildcard.symbol(name, Attribute) for a, name in pattern.binds}
+    compares = {a: Attribute(value_of(e, {})) for a, e in pattern.compares}
+    attributes = [binds.get(a) or compares.get(a) or matchpy.Wildcard.dot() for a in pattern.definition.attributes]
+    return head(pattern.definition)(*attributes, *(_expression(a, constraints) for a in pattern.args))
+
+
+def reference_matches(rule: Rule, term: Op) -> list[dict[str, Any]]:
+    """Every substitution with which the left side of `rule` matches `term`, guards aside.
+
+    The form is that of `Matcher.matches`: a term per variable, a tuple of terms per sequence variable, a
+    value per attribute name. Equal terms must be the same object, as they are in a `TermBank`.
+    """
+    names = [*variables(rule.left), *attribute_names(rule.left)]
+    found = matchpy.match(term, as_matchpy(rule.left))
+    return [{name: _plain(substitution[name]) for name in names} for substitution in found]
+
+
+def _plain(value: Any) -> Any:
+    return value.name if isinstance(value, Attribute) else value

@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rule file becomes rules: names resolved by the header's families, shorthands expanded, all names bound."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ngraph_rewrite.errors import RuleFileError
+from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check_expression
+from ngraph_rewrite.rewriting.frame import (
+    ClauseFrame,
+    DefineFrame,
+    FileFrame,
+    Piece,
+    RuleFrame,
+    Text,
+    parse_piece,
+    read_frame,
+)
+from ngraph_rewrite.rewriting.pattern import (
+    App,
+    Build,
+    Num,
+    Pattern,
+    SeqVar,
+    Spread,
+    Template,
+    Var,
+    attribute_names,
+    variables,
+)
+from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Clause, Let, Rule, RuleSet, Where
+from ngraph_rewrite.terms.catalogue import OpDef, definitions, find
+
+_BINARY = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide",
+    ast.FloorDiv: "floordivide", ast.Mod: "mod", ast.Pow: "power",
+    ast.BitAnd: "logical_and", ast.BitOr: "logical_or", ast.BitXor: "logical_xor",
+}  # fmt: skip
+_COMPARE = {
+    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
+    ast.Eq: "equal", ast.NotEq: "not_equal",
+}  # fmt: skip
+_UNARY = {ast.USub: "negative", ast.Invert: "logical_not"}
+RESERVED = frozenset({"self", "target", "d", "none"})
+
+
+@dataclass
+class _Reader:
+    """What is known while one rule is read."""
+
+    text: Text
+    families: tuple[str, ...]
+    alternative: dict[str, str] = field(default_factory=dict)
+    macros: dict[str, tuple[tuple[str, ...], ast.expr]] = field(default_factory=dict)
+
+    def error(self, node: ast.AST | Span, message: str, do: str | None = None) -> RuleFileError:
+        return self.text.error(node if isinstance(node, Span) else _span(node), message, do)
+
+    # -- names ----------------------------------------------------------------------------------
+
+    def definition(self, node: ast.AST, function: ast.expr) -> OpDef:
+        """The op a call names, by the families of this side, then core."""
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            names = [f"{function.value.id}.{self.alternative.get(function.attr, function.attr)}"]
+        elif isinstance(function, ast.Name):
+            short = self.alternative.get(function.id, function.id)
+            names = [f"{family}.{short}" for family in self.families]
+        else:
+            raise self.error(node, "only an op can be called here")
+        found = next((d for d in map(find, names) if d is not None), None)
+        if found is None:
+            raise self.error(node, f"no op is called {' or '.join(names)}", _families_with(names[0].split(".")[1]))
+        return found
+
+    def operator(self, node: ast.expr) -> tuple[OpDef, list[ast.expr]] | None:
+        """The op and operands of an operator expression, or None."""
+        if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+            short, operands = _BINARY[type(node.op)], [node.left, node.right]
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
+            short, operands = _COMPARE[type(node.ops[0])], [node.left, node.comparators[0]]
+        elif isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
+            short, operands = _UNARY[type(node.op)], [node.operand]
+        else:
+            return None
+        return self.definition(node, ast.Name(short, ast.Load())), operands
+
+    def expression(self, node: ast.expr, names: Iterable[str]) -> Expression:
+        """An attribute expression all of whose names are bound."""
+        node = self.expand(node)
+        try:
+            found = check_expression(node)
+        except Refused as refused:
+            raise self.error(refused.node, refused.message, refused.do) from None
+        known = set(names)
+        for part in ast.walk(node):
+            called = {id(c.func) for c in ast.walk(node) if isinstance(c, ast.Call)}
+            if isinstance(part, ast.Name) and part.id not in known and id(part) not in called:
+                raise self.error(part, f"`{part.id}` is not bound", "bind it on the left, or with where")
+        return replace(found, span=_span(node))
+
+    def expand(self, node: ast.expr) -> ast.expr:
+        """The expression with every shorthand replaced by its body."""
+        return _Expand(self).visit(copy.deepcopy(node)) if self.macros else node  # type: ignore[no-any-return]
+
+    # -- the left side --------------------------------------------------------------------------
+
+    def pattern(self, node: ast.expr) -> Pattern:
+        if isinstance(node, ast.Name):
+            if node.id in RESERVED:
+                raise self.error(node, f"`{node.id}` has a meaning of its own and cannot be a variable")
+            return Var(node.id, _span(node))
+        if _is_sequence(node):
+            return self.sequence(node)
+        number = _number(node)
+        if number is not None:
+            return Num(number, _span(node))
+        operator = self.operator(node)
+        if operator is not None:
+            return self.application(node, operator[0], operator[1], [])
+        if isinstance(node, ast.Call):
+            return self.application(node, self.definition(node, node.func), node.args, node.keywords)
+        raise self.error(node, "not a pattern", "a pattern is a variable, a number, or an op applied to patterns")
+
+    def sequence(self, node: ast.expr) -> SeqVar:
+        assert isinstance(node, ast.Subscript)
+        if not isinstance(node.value, ast.Name):
+            raise self.error(node, "a sequence on the left is a variable: `x...`")
+        return SeqVar(node.value.id, _span(node))
+
+    def application(
+        self, node: ast.expr, definition: OpDef, args: list[ast.expr], keywords: list[ast.keyword]
+    ) -> Pattern:
+        patterns = tuple(self.pattern(a) for a in args)
+        self.check_arity(node, definition, patterns)
+        binds, compares = [], []
+        for keyword in keywords:
+            if keyword.arg not in definition.attributes:
+                raise self.error(keyword.value, f"{definition} has no attribute {keyword.arg}")
+            if isinstance(keyword.value, ast.Name):
+                binds.append((keyword.arg, keyword.value.id))
+            else:
+                compares.append((keyword.arg, self.expression(keyword.value, ())))
+        return App(definition, patterns, tuple(binds), tuple(compares), _span(node))
+
+    def check_arity(self, node: ast.expr, definition: OpDef, args: tuple[object, ...]) -> None:
+        sequences = sum(isinstance(a, SeqVar | Spread) for a in args)
+        if sequences and definition.arity is not None:
+            raise self.error(node, f"{definition} takes {definition.arity} arguments: a sequence cannot stand here")
+        if sequences > 1 and any(isinstance(a, SeqVar) for a in args):
+            raise self.error(node, "two sequence variables in one list of arguments", "match one run at a time")
+        if definition.arity is not None and len(args) != definition.arity:
+            raise self.error(node, f"{definition} takes {definition.arity} arguments, not {len(args)}")
+
+    # -- the right side -------------------------------------------------------------------------
+
+    def template(self, node: ast.expr, terms: dict[str, bool], names: Iterable[str]) -> Template:
+        if isinstance(node, ast.Name):
+            if node.id not in terms:
+                raise self.error(node, f"`{node.id}` is not bound by the left side", "use its variables, self or a let")
+            return Var(node.id, _span(node))
+        if _is_sequence(node):
+            assert isinstance(node, ast.Subscript)
+            return Spread(self.template(node.value, terms, names), _span(node))
+        number = _number(node)
+        if number is not None:
+            return Num(number, _span(node))
+        operator = self.operator(node)
+        if operator is not None:
+            return self.build(node, operator[0], operator[1], [], terms, names)
+        if isinstance(node, ast.Call):
+            return self.build(node, self.definition(node, node.func), node.args, node.keywords, terms, names)
+        raise self.error(node, "not a term", "a term is a bound variable, a number, or an op applied to terms")
+
+    def build(
+        self,
+        node: ast.expr,
+        definition: OpDef,
+        args: list[ast.expr],
+        keywords: list[ast.keyword],
+        terms: dict[str, bool],
+        names: Iterable[str],
+    ) -> Template:
+        names = list(names)
+        templates = tuple(self.template(a, terms, names) for a in args)
+        self.check_arity(node, definition, templates)
+        given = {k.arg: k.value for k in keywords}
+        for keyword in keywords:
+            if keyword.arg not in definition.attributes:
+                raise self.error(keyword.value, f"{definition} has no attribute {keyword.arg}")
+        missing = [a for a in definition.attributes if a not in given]
+        if missing:
+            raise self.error(node, f"{definition} needs the attribute {', '.join(missing)}")
+        attributes = tuple((a, self.expression(given[a], names)) for a in definition.attributes)
+        return Build(definition, templates, attributes, _span(node))
+
+
+class _Expand(ast.NodeTransformer):
+    def __init__(self, reader: _Reader, depth: int = 0) -> None:
+        self.reader, self.depth = reader, depth
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Name) or node.func.id not in self.reader.macros:
+            return node
+        if self.depth > 20:
+            raise self.reader.error(node, f"the shorthand {node.func.id} expands without end")
+        parameters, body = self.reader.macros[node.func.id]
+        given = dict(zip(parameters, node.args, strict=False))
+        given.update({k.arg: k.value for k in node.keywords if k.arg})
+        if set(given) != set(parameters) or len(node.args) + len(node.keywords) != len(parameters):
+            raise self.reader.error(node, f"{node.func.id} takes {', '.join(parameters)}")
+        expanded = _Substitute(given).visit(copy.deepcopy(body))
+        return _Expand(self.reader, self.depth + 1).visit(expanded)  # type: ignore[no-any-return]
+
+
+class _Substitute(ast.NodeTransformer):
+    def __init__(self, given: dict[str, ast.expr]) -> None:
+        self.given = given
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.given[node.id]) if node.id in self.given else node
+
+
+def load_rules(path: str | Path, shown: str | None = None) -> RuleSet:
+    """The rules of a file, names bound and resolved; `shown` is the name errors and rules show for it.
+
+    Raises:
+        RuleFileError: for any mistake, with file, line, column and a caret.
+    """
+    content = Path(path).read_text(encoding="utf-8")
+    return parse_rules(content, shown or str(path), Path(path).stem)
+
+
+def parse_rules(content: str, file: str, stem: str) -> RuleSet:
+    """The rules written in `content`; `stem` begins their names.
+
+    Raises:
+        RuleFileError: for any mistake.
+    """
+    frame = read_frame(content, file)
+    for family in {frame.source, frame.target}:
+        if not any(definitions(family)):
+            raise frame.text.error(Span(1, 1), f"there is no op family {family}")
+    macros = _macros(frame)
+    rules = [rule for one in frame.rules for rule in _rules(frame, one, macros, stem)]
+    _check_names(frame, rules)
+    return RuleSet(rules)
+
+
+def _macros(frame: FileFrame) -> dict[str, tuple[tuple[str, ...], ast.expr]]:
+    macros: dict[str, tuple[tuple[str, ...], ast.expr]] = {}
+    for one in frame.defines:
+        if one.name in macros:
+            raise frame.text.error(one.span, f"the shorthand {one.name} is defined twice")
+        macros[one.name] = (one.parameters, _macro_body(one))
+    return macros
+
+
+def _macro_body(one: DefineFrame) -> ast.expr:
+    return parse_piece(one.body)
+
+
+def _check_names(frame: FileFrame, rules: list[Rule]) -> None:
+    seen: dict[str, Rule] = {}
+    for rule in rules:
+        if rule.name in seen:
+            raise frame.text.error(Span(rule.line, 1), f"the rule {rule.name} is defined twice", "choose another name")
+        seen[rule.name] = rule
+
+
+def _rules(frame: FileFrame, one: RuleFrame, macros: dict[str, tuple[tuple[str, ...], ast.expr]], stem: str) -> list[Rule]:
+    if one.grade is not None and one.grade not in CLASSES:
+        raise frame.text.error(one.span, f"@{one.grade} is not a class of rules", f"one of @{', @'.join(CLASSES)}")
+    if one.variable is None:
+        return [_rule(frame, one, macros, f"{stem}.{one.name}", {})]
+    return [
+        _rule(frame, one, macros, f"{stem}.{one.name}.{name}", {one.variable: name}) for name in one.alternatives
+    ]
+
+
+def _rule(
+    frame: FileFrame,
+    one: RuleFrame,
+    macros: dict[str, tuple[tuple[str, ...], ast.expr]],
+    name: str,
+    alternative: dict[str, str],
+) -> Rule:
+    left_reader = _Reader(frame.text, (frame.source, "core"), alternative)
+    left = left_reader.pattern(parse_piece(one.left))
+    if not isinstance(left, App):
+        raise frame.text.error(one.left.span, "the left side must be an op applied to patterns")
+    _check_binds(left_reader, left)
+    right_reader = _Reader(frame.text, (frame.target, "core"), alternative, macros)
+    right, clauses, guard = _right_side(right_reader, frame, one, left)
+    text = f"{one.left} => {one.right}"
+    for old, new in alternative.items():
+        text = f"{text}   [{old} = {new}]"
+    grade = one.grade or DEFAULT_CLASS[frame.kind]
+    return Rule(name, frame.kind, left, right, clauses, guard, grade, text, frame.text.file, one.span.line)
+
+
+def _check_binds(reader: _Reader, left: App) -> None:
+    both = set(variables(left)) & set(attribute_names(left))
+    if both:
+        raise reader.error(left.span, f"`{both.pop()}` names a term and an attribute", "use two names")
+
+
+def _right_side(
+    reader: _Reader, frame: FileFrame, one: RuleFrame, left: App
+) -> tuple[tuple[Template | None, ...], tuple[Clause, ...], Expression | None]:
+    terms = {**variables(left), "self": False}
+    if frame.kind == "derive":
+        terms["d"] = False
+    names = {*terms, *attribute_names(left), "target"}
+    lets = {c.name for c in one.clauses if c.keyword == "let"}
+    clauses: list[Clause] = []
+    guard: Expression | None = None
+    all_names = names | {c.name for c in one.clauses if c.name}
+    for clause in one.clauses:
+        _check_clause(reader, clause, names)
+        node = reader.expand(parse_piece(clause.piece))
+        if clause.keyword == "let":
+            clauses.append(Let(clause.name, reader.template(node, terms, names)))
+            terms[clause.name] = False
+            names.add(clause.name)
+        elif clause.keyword == "where":
+            clauses.append(Where(clause.name, reader.expression(node, names), clause.sequence))
+            names.add(clause.name)
+        elif guard is not None:
+            raise reader.error(clause.piece.span, "a rule has one guard", "join the two with `and`")
+        else:
+            guard = reader.expression(node, all_names - lets)
+    right = _right_templates(reader, frame, one.right, left, terms, names)
+    return right, tuple(clauses), guard
+
+
+def _check_clause(reader: _Reader, clause: ClauseFrame, names: set[str]) -> None:
+    if clause.name and (clause.name in names or clause.name in RESERVED):
+        raise reader.error(clause.piece.span, f"`{clause.name}` is bound already", "choose another name")
+
+
+def _right_templates(
+    reader: _Reader, frame: FileFrame, piece: Piece, left: App, terms: dict[str, bool], names: set[str]
+) -> tuple[Template | None, ...]:
+    node = reader.expand(parse_piece(piece))
+    if frame.kind != "derive":
+        return (reader.template(node, terms, names),)
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    wanted = list(variables(left))
+    if len(parts) != len(wanted):
+        raise reader.error(node, f"{len(parts)} adjoints for the variables {', '.join(wanted)}", "write one for each")
+    return tuple(
+        None if isinstance(p, ast.Name) and p.id == "none" else reader.template(p, terms, names) for p in parts
+    )
+
+
+def _span(node: ast.AST) -> Span:
+    return getattr(node, "span", Span(1, 1))
+
+
+def _is_sequence(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Slice)
+        and node.slice.lower is node.slice.upper is node.slice.step is None
+    )
+
+
+def _number(node: ast.expr) -> bool | int | float | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inside = _number(node.operand)
+        return None if inside is None or isinstance(inside, bool) else -inside
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
+        return node.value
+    if isinstance(node, ast.Name) and node.id in ("inf", "nan"):
+        return float(node.id)
+    return None
+
+
+def _families_with(short: str) -> str | None:
+    families = [d.family for d in definitions() if d.short == short]
+    return f"the families with an op {short}: {', '.join(families)}" if families else None

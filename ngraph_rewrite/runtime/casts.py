@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversions between dtypes as kernels make them: what ``ndarray.astype`` gives, for every pair of dtypes.
+
+A float out of an integer's range gives what the C casts of NumPy give on x86-64: the smallest value of a 32-bit (or,
+for 64-bit and ``uint32`` results, a 64-bit) integer, whose low bits are then kept.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing import signature
+from numba.extending import intrinsic
+
+from ngraph_rewrite.runtime.scalar_functions import is_signed, llvm_function
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+_HALF, _FLOAT, _DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
+
+
+def _is_real(value: Any) -> bool:
+    return value.type in (_FLOAT, _DOUBLE)
+
+
+def _truncated(builder: Any, value: Any, width: int) -> Any:
+    """Round toward zero into a signed integer; out of range gives its smallest value."""
+    integer, limit = ir.IntType(width), float(2 ** (width - 1))
+    inside = builder.and_(
+        builder.fcmp_ordered(">=", value, ir.Constant(value.type, -limit)),
+        builder.fcmp_ordered("<", value, ir.Constant(value.type, limit)),
+    )
+    return builder.select(inside, builder.fptosi(value, integer), ir.Constant(integer, -(2 ** (width - 1))))
+
+
+def _to_uint64(builder: Any, value: Any) -> Any:
+    """Values of 2**63 and more are converted less 2**63, as C compilers do."""
+    half = ir.Constant(value.type, 2.0**63)
+    high = builder.add(_truncated(builder, builder.fsub(value, half), 64), ir.Constant(_I64, -(2**63)))
+    return builder.select(builder.fcmp_ordered(">=", value, half), high, _truncated(builder, value, 64))
+
+
+def _integer_from_real(builder: Any, value: Any, target: Any) -> Any:
+    if target.bitwidth == 64:
+        return _truncated(builder, value, 64) if target.signed else _to_uint64(builder, value)
+    wide = 64 if target == types.uint32 else 32
+    whole = _truncated(builder, value, wide)
+    return whole if wide == target.bitwidth else builder.trunc(whole, ir.IntType(target.bitwidth))
+
+
+def _integer_from_integer(builder: Any, value: Any, source: Any, target: Any) -> Any:
+    width, own = target.bitwidth, value.type.width
+    if width <= own:
+        return value if width == own else builder.trunc(value, ir.IntType(width))
+    return (builder.sext if is_signed(source) else builder.zext)(value, ir.IntType(width))
+
+
+def _real(builder: Any, value: Any, source: Any, target: Any) -> Any:
+    if _is_real(value):
+        if value.type == target:
+            return value
+        return (builder.fpext if target == _DOUBLE else builder.fptrunc)(value, target)
+    return (builder.sitofp if is_signed(source) else builder.uitofp)(value, target)
+
+
+def _rounded_to_odd(builder: Any, value: Any) -> Any:
+    """A float64 as a float32 whose last bit records inexactness, so that rounding again rounds once."""
+    near = builder.fptrunc(value, _FLOAT)
+    wide = builder.fpext(near, _DOUBLE)
+    sizes = [llvm_function(builder, "llvm.fabs", [number]) for number in (wide, value)]
+    past = builder.fcmp_ordered(">", *sizes)
+    bits = builder.sub(builder.bitcast(near, _I32), builder.zext(past, _I32))
+    odd = builder.bitcast(builder.or_(bits, ir.Constant(_I32, 1)), _FLOAT)
+    return builder.select(builder.fcmp_ordered("one", wide, value), odd, near)
+
+
+def _to_half(builder: Any, value: Any, source: Any) -> Any:
+    single = _rounded_to_odd(builder, value) if value.type == _DOUBLE else _real(builder, value, source, _FLOAT)
+    return builder.fpext(builder.fptrunc(single, _HALF), _FLOAT)
+
+
+def _convert(builder: Any, value: Any, source: Any, target: str) -> Any:
+    if target == "bool":
+        if _is_real(value):
+            return builder.fcmp_unordered("!=", value, ir.Constant(value.type, 0.0))
+        return builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
+    if target == "float16":
+        return _to_half(builder, value, source)
+    if target in ("float32", "float64"):
+        return _real(builder, value, source, _FLOAT if target == "float32" else _DOUBLE)
+    kind = getattr(types, target)
+    return (
+        _integer_from_real(builder, value, kind)
+        if _is_real(value)
+        else _integer_from_integer(builder, value, source, kind)
+    )
+
+
+def _cast(target: str) -> Any:
+    result = {"bool": types.boolean, "float16": types.float32}.get(target) or getattr(types, target)
+
+    def typing(context: Any, value: Any) -> Any:
+        source = types.unliteral(value)
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return _convert(builder, args[0], source, target)
+
+        return signature(result, source), generate
+
+    typing.__name__ = typing.__qualname__ = f"to_{target}"
+    return intrinsic(typing)
+
+
+to_bool, to_float16, to_float32, to_float64 = (_cast(name) for name in ("bool", "float16", "float32", "float64"))
+to_int8, to_int16, to_int32, to_int64 = (_cast(name) for name in ("int8", "int16", "int32", "int64"))
+to_uint8, to_uint16, to_uint32, to_uint64 = (_cast(name) for name in ("uint8", "uint16", "uint32", "uint64"))

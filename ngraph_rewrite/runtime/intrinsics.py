@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a kernel body says that Python cannot: memory access at raw addresses, as LLVM instructions.
+
+A kernel gets integers only, so memory is an ``int64`` address, an index in elements and the number of a buffer.
+Accesses to different buffers are declared not to alias, which is what lets LLVM vectorise a loop; an operand updated in
+place is one buffer, named by its load and by its store.
+
+A ``float16`` value is held as a ``float32`` that a half can represent, a ``bool`` as one byte in memory.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.typing import signature
+from numba.extending import intrinsic
+
+__all__ = ["argument", "call_gemm", "chunk_start", "wide_vectors"]
+
+_HALF, _FLOAT, _DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
+_I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+
+_VALUE = {name: getattr(types, name) for name in "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()}
+_VALUE |= {"bool": types.boolean, "float16": types.float32, "float32": types.float32, "float64": types.float64}
+_MEMORY = {"bool": ir.IntType(8), "float16": _HALF, "float32": _FLOAT, "float64": _DOUBLE}
+_MEMORY |= {name: ir.IntType(value.bitwidth) for name, value in _VALUE.items() if "int" in name}
+
+_SCOPES = 32  # buffers past this many share one scope: still correct, since they are not declared distinct
+
+
+def _named(name: str, typing: Callable[..., Any]) -> Any:
+    typing.__name__ = typing.__qualname__ = name
+    return intrinsic(typing)
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+def _tag(module: Any, instruction: Any, buffer: int) -> None:
+    """Declare that a memory access meets no buffer but its own."""
+    domain = module.add_metadata(["ngraph_rewrite buffers"])
+    scopes = [module.add_metadata([f"buffer {number}", domain]) for number in range(_SCOPES)]
+    own = min(buffer, _SCOPES - 1)
+    instruction.set_metadata("alias.scope", module.add_metadata([scopes[own]]))
+    instruction.set_metadata("noalias", module.add_metadata([s for i, s in enumerate(scopes) if i != own]))
+
+
+def _element(builder: Any, memory: Any, address: Any, index: Any) -> Any:
+    return builder.gep(builder.inttoptr(address, memory.as_pointer()), [index], inbounds=True)
+
+
+def _from_memory(builder: Any, value: Any, dtype: str) -> Any:
+    if dtype == "bool":
+        return builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
+    return builder.fpext(value, _FLOAT) if dtype == "float16" else value
+
+
+def _to_memory(builder: Any, value: Any, dtype: str) -> Any:
+    if dtype == "bool":
+        return builder.zext(value, _MEMORY["bool"])
+    return builder.fptrunc(value, _HALF) if dtype == "float16" else value
+
+
+def _load(dtype: str) -> Any:
+    def typing(context: Any, address: Any, index: Any, buffer: Any) -> Any:
+        if not isinstance(buffer, types.IntegerLiteral):
+            return None
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            loaded = builder.load(_element(builder, _MEMORY[dtype], args[0], args[1]))
+            _tag(builder.module, loaded, buffer.literal_value)
+            return _from_memory(builder, loaded, dtype)
+
+        return signature(_VALUE[dtype], types.int64, types.int64, buffer), generate
+
+    return _named(f"load_{dtype}", typing)
+
+
+def _store(dtype: str) -> Any:
+    def typing(context: Any, address: Any, index: Any, value: Any, buffer: Any) -> Any:
+        if not isinstance(buffer, types.IntegerLiteral):
+            return None
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            place = _element(builder, _MEMORY[dtype], args[0], args[1])
+            stored = builder.store(_to_memory(builder, args[2], dtype), place)
+            _tag(builder.module, stored, buffer.literal_value)
+            return context.get_dummy_value()
+
+        return signature(types.none, types.int64, types.int64, _VALUE[dtype], buffer), generate
+
+    return _named(f"store_{dtype}", typing)
+
+
+def _workspace(dtype: str) -> Any:
+    """The address of a small array on the stack; the length is a literal."""
+
+    def typing(context: Any, length: Any) -> Any:
+        if not isinstance(length, types.IntegerLiteral):
+            return None
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            space = cgutils.alloca_once(builder, ir.ArrayType(_MEMORY[dtype], length.literal_value))
+            space.align = 64
+            return builder.ptrtoint(space, _I64)
+
+        return signature(types.int64, length), generate
+
+    return _named(f"workspace_{dtype}", typing)
+
+
+for _dtype in _VALUE:
+    for _make in (_load, _store, _workspace):
+        _intrinsic = _make(_dtype)
+        globals()[_intrinsic.__name__] = _intrinsic
+        __all__.append(_intrinsic.__name__)
+
+
+@intrinsic
+def argument(context: Any, args: Any, number: Any) -> Any:
+    """``args[number]``: one int64 of the argument block."""
+
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        return builder.load(_element(builder, _I64, *arguments))
+
+    return signature(types.int64, types.int64, types.int64), generate
+
+
+@intrinsic
+def chunk_start(context: Any, length: Any, chunk: Any, nchunks: Any) -> Any:
+    """``length * chunk // nchunks``: where a chunk begins."""
+
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        length, chunk, nchunks = arguments
+        return builder.sdiv(builder.mul(length, chunk), nchunks)
+
+    return signature(types.int64, types.int64, types.int64, types.int64), generate
+
+
+@intrinsic
+def wide_vectors(context: Any) -> Any:
+    """Ask LLVM for 512-bit vectors in this function, where the processor has them."""
+
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        set.add(builder.function.attributes, '"prefer-vector-width"="512"')
+        return context.get_dummy_value()
+
+    return signature(types.none), generate
+
+
+@intrinsic
+def call_gemm(context: Any, function: Any, flags: Any, sizes: Any, matrices: Any, leading: Any, scale: Any) -> Any:
+    """Call a Fortran ``?gemm`` at an address: C = scale[0] op(A) op(B) + scale[1] C, column-major.
+
+    ``flags`` are two booleans (transpose A, B), ``sizes`` m n k, ``matrices`` the addresses of A B C, ``leading`` their
+    leading dimensions, ``scale`` alpha and beta, whose type says which of sgemm and dgemm the address is.
+    """
+    real = scale.dtype
+
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        address, flags, sizes, matrices, leading, scale = arguments
+        pointer = _I8.as_pointer()
+
+        def cell(value: Any) -> Any:
+            place = cgutils.alloca_once(builder, value.type)
+            builder.store(value, place)
+            return builder.bitcast(place, pointer)
+
+        def part(group: Any, position: int) -> Any:
+            return builder.extract_value(group, position)
+
+        def letter(position: int) -> Any:
+            transposed = builder.trunc(part(flags, position), ir.IntType(1))
+            return cell(builder.select(transposed, ir.Constant(_I8, ord("T")), ir.Constant(_I8, ord("N"))))
+
+        m, n, k = (cell(builder.trunc(part(sizes, i), _I32)) for i in range(3))
+        lda, ldb, ldc = (cell(builder.trunc(part(leading, i), _I32)) for i in range(3))
+        a, b, c = (builder.inttoptr(part(matrices, i), pointer) for i in range(3))
+        alpha, beta = (cell(part(scale, i)) for i in range(2))
+        gemm = builder.inttoptr(address, ir.FunctionType(ir.VoidType(), [pointer] * 13).as_pointer())
+        builder.call(gemm, [letter(0), letter(1), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc])
+        return context.get_dummy_value()
+
+    pair, triple = types.UniTuple(types.boolean, 2), types.UniTuple(types.int64, 3)
+    return signature(types.none, types.int64, pair, triple, triple, triple, types.UniTuple(real, 2)), generate

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scalar operations of kernels, each bit for bit what NumPy computes, in a form LLVM can vectorise.
+
+Integers wrap; integer division by zero gives 0; floor division and modulo take Python's sign; a NaN propagates. The
+transcendental functions are those of the C library, at the precision of their operand. ``float16`` operands are
+``float32`` values; the caller rounds the result.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing import signature
+from numba.extending import intrinsic, register_jitable
+
+
+def _named(name: str, typing: Callable[..., Any]) -> Any:
+    typing.__name__ = typing.__qualname__ = name
+    return intrinsic(typing)
+
+
+# -- the C library and LLVM's own functions ----------------------------------------------------------------------------
+
+
+def c_function(builder: Any, name: str, args: list[Any]) -> Any:
+    """Call a function of the C library on float32 (``expf``) or float64 (``exp``) operands."""
+    real = args[0].type
+    symbol = name + "f" if real == ir.FloatType() else name
+    kind = ir.FunctionType(real, [real] * len(args))
+    function = builder.module.globals.get(symbol) or ir.Function(builder.module, kind, symbol)
+    for attribute in ("readnone", "nounwind"):
+        function.attributes.add(attribute)
+    return builder.call(function, args)
+
+
+def llvm_function(builder: Any, name: str, args: list[Any]) -> Any:
+    """Call a function that LLVM defines on every float type."""
+    real = args[0].type
+    kind = ir.FunctionType(real, [real] * len(args))
+    return builder.call(builder.module.declare_intrinsic(name, [real], kind), args)
+
+
+def _external(name: str, arity: int = 1) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return c_function(builder, name, args)
+
+    return _real_function(name, arity, generate)
+
+
+def _llvm(name: str, llvm_name: str) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return llvm_function(builder, llvm_name, args)
+
+    return _real_function(name, 1, generate)
+
+
+def _real_function(name: str, arity: int, generate: Callable[..., Any]) -> Any:
+    def unary(context: Any, x: Any) -> Any:
+        return (signature(x, x), generate) if isinstance(x, types.Float) else None
+
+    def binary(context: Any, x: Any, y: Any) -> Any:
+        return (signature(x, x, x), generate) if isinstance(x, types.Float) else None
+
+    return _named(name, unary if arity == 1 else binary)
+
+
+exp, expm1, log, log1p = _external("exp"), _external("expm1"), _external("log"), _external("log1p")
+sin, cos, tan, tanh = _external("sin"), _external("cos"), _external("tan"), _external("tanh")
+erf, fmod, power = _external("erf"), _external("fmod", 2), _external("pow", 2)
+sqrt, fabs = _llvm("sqrt", "llvm.sqrt"), _llvm("fabs", "llvm.fabs")
+floor, ceil, rint = _llvm("floor", "llvm.floor"), _llvm("ceil", "llvm.ceil"), _llvm("rint", "llvm.rint")
+
+
+# -- choices -----------------------------------------------------------------------------------------------------------
+
+
+@intrinsic
+def select(context: Any, condition: Any, x: Any, y: Any) -> Any:
+    """``x if condition else y`` without a branch; both are evaluated."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.select(*args)
+
+    return signature(x, types.boolean, x, x), generate
+
+
+def is_signed(kind: Any) -> bool:
+    """Whether a Numba type is a signed integer."""
+    return isinstance(kind, types.Integer) and bool(vars(kind)["signed"])
+
+
+def _compare(builder: Any, kind: Any, sign: str, x: Any, y: Any) -> Any:
+    if isinstance(kind, types.Float):
+        return builder.fcmp_ordered(sign, x, y)
+    return (builder.icmp_signed if is_signed(kind) else builder.icmp_unsigned)(sign, x, y)
+
+
+def _extremum(name: str, sign: str) -> Any:
+    """NumPy's: a NaN on either side wins, and at a tie the second operand is taken."""
+
+    def typing(context: Any, x: Any, y: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            a, b = args
+            chosen = builder.select(_compare(builder, x, sign, a, b), a, b)
+            if isinstance(x, types.Float):
+                chosen = builder.select(builder.fcmp_unordered("uno", a, a), a, chosen)
+            return chosen
+
+        return signature(x, x, x), generate
+
+    return _named(name, typing)
+
+
+maximum, minimum = _extremum("maximum", ">"), _extremum("minimum", "<")
+
+
+def _reduced_extremum(name: str, sign: str, llvm_name: str) -> Any:
+    """The same for an accumulator, in the form LLVM recognises as a reduction; the sign of a zero is unspecified."""
+
+    def typing(context: Any, x: Any, y: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            if isinstance(x, types.Float):
+                return llvm_function(builder, llvm_name, args)
+            return builder.select(_compare(builder, x, sign, *args), *args)
+
+        return signature(x, x, x), generate
+
+    return _named(name, typing)
+
+
+accumulate_max = _reduced_extremum("accumulate_max", ">", "llvm.maximum")
+accumulate_min = _reduced_extremum("accumulate_min", "<", "llvm.minimum")
+
+
+def _ahead(name: str, sign: str) -> Any:
+    """Whether ``x`` replaces ``best`` in an argmax or argmin: strictly better, or the first NaN."""
+
+    def typing(context: Any, x: Any, best: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            better = _compare(builder, x, sign, *args)
+            if not isinstance(x, types.Float):
+                return better
+            nan, number = (
+                builder.fcmp_unordered("uno", args[0], args[0]),
+                builder.fcmp_ordered("ord", args[1], args[1]),
+            )
+            return builder.or_(better, builder.and_(nan, number))
+
+        return signature(types.boolean, x, x), generate
+
+    return _named(name, typing)
+
+
+above, below = _ahead("above", ">"), _ahead("below", "<")
+
+
+def _same_typing(context: Any, x: Any, y: Any) -> Any:
+    """Whether ``x`` is the extremum ``y``: equal, or both NaN."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        equal = _compare(builder, x, "==", *args)
+        if not isinstance(x, types.Float):
+            return equal
+        return builder.or_(equal, builder.and_(*(builder.fcmp_unordered("uno", value, value) for value in args)))
+
+    return signature(types.boolean, x, x), generate
+
+
+same = _named("same", _same_typing)
+
+
+# -- sums whose order is free ------------------------------------------------------------------------------------------
+
+
+def _reassociated(name: str, instruction: str) -> Any:
+    def typing(context: Any, x: Any, y: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return getattr(builder, instruction)(*args, flags=("reassoc",))
+
+        return (signature(x, x, x), generate) if isinstance(x, types.Float) else None
+
+    return _named(name, typing)
+
+
+add_reassociated = _reassociated("add_reassociated", "fadd")
+multiply_reassociated = _reassociated("multiply_reassociated", "fmul")
+
+
+@register_jitable
+def rounding_error(x: float, y: float, total: float) -> float:
+    """What ``x + y`` lost when it was rounded to ``total`` (Knuth's two-sum); NaN when not finite."""
+    back = total - x
+    return (x - (total - back)) + (y - back)
+
+
+@register_jitable
+def compensated(total: float, error: float) -> float:
+    """``total`` with the errors made along the way put back, unless it is not finite."""
+    return total + error if error == error else total

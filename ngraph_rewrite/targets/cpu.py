@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The CPU target: a plan whose kernels Numba compiled, run as one table of launches from one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base set)
+from ngraph_rewrite.plan.plan import Plan, Ref, make_plan
+from ngraph_rewrite.runtime.blas import gemm_address
+from ngraph_rewrite.runtime.compiler import Kernel, compile_kernel
+from ngraph_rewrite.runtime.machine import Launch, LaunchTable
+from ngraph_rewrite.targets.target import Array, Program, Target
+from ngraph_rewrite.terms.catalogue import definitions
+from ngraph_rewrite.terms.op import Op, describe
+
+ALIGNMENT = 64
+_CORE = "constant placeholder variable strip label assign after doall"
+_COMPOSITE = frozenset({"semi.tensor_slice"})
+
+
+def aligned(size: int) -> Array:
+    """Bytes that begin at a multiple of 64, uninitialised."""
+    block = np.empty(size + ALIGNMENT, np.uint8)
+    start = -block.ctypes.data % ALIGNMENT
+    return block[start : start + size]
+
+
+class CpuExecutable:
+    """A plan with memory: one arena, compiled kernels, and the arguments a call has to fill in."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.plan: Plan = make_plan(program.results, program.writes)
+        self.kernels: dict[str, Kernel] = {}
+        for work in self.plan.work:
+            if work.source.name not in self.kernels:
+                kernel = compile_kernel(work.source.text, work.source.name, program.cache)
+                self.kernels[work.source.name] = kernel
+        self._arena = aligned(self.plan.arena)
+        self._constants: dict[object, Array] = {}
+        self._call = np.zeros(1, np.int64)
+        launches, self._patches = [], _Patches(program.inputs)
+        slot = 0
+        for work in self.plan.work:
+            arguments = [a if isinstance(a, int) else self._fixed(a) for a in work.arguments]
+            self._patches.note(slot, work.arguments)
+            launches.append(Launch(self.kernels[work.source.name], arguments))
+            slot += len(arguments)
+        self._table = LaunchTable(launches)
+        self._patches.seal()
+
+    def _fixed(self, ref: Ref) -> int:
+        """The address or number that is the same in every call; 0 for what a call fills in."""
+        if ref.space == "arena":
+            return int(self._arena.ctypes.data) + ref.offset
+        if ref.space == "storage":
+            assert isinstance(ref.index, Op)
+            return int(self.program.storage[ref.index.attribute("uid")].ctypes.data) + ref.offset
+        if ref.space == "constant":
+            return int(self._constant(ref.index).ctypes.data) + ref.offset
+        if ref.space == "call":
+            return int(self._call.ctypes.data)
+        if ref.space == "gemm":
+            return gemm_address(str(ref.index))
+        if ref.space == "seed":
+            return self.program.seed
+        return self.program.streams[ref.index] if ref.space == "stream" else 0  # type: ignore[index]
+
+    def _constant(self, term: object) -> Array:
+        assert isinstance(term, Op)
+        if term not in self._constants:
+            shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
+            self._constants[term] = np.ascontiguousarray(term.attrs[0].array(shape))
+        return self._constants[term]
+
+    def run(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:
+        """Fill in the addresses of this call and walk the table."""
+        self._patches.apply(self._table.arguments, inputs, results)
+        self._call[0] = call
+        self._table.run()
+
+    def source(self) -> str:
+        """Every kernel, once, as the file that was compiled."""
+        parts = [f"# {k.source_path}\n{k.source_path.read_text(encoding='utf-8')}" for k in self.kernels.values()]
+        return "\n\n".join(parts)
+
+    def stats(self) -> dict[str, Any]:
+        """Kernels by name in the order in which they run, launches, bytes of the arena, its buffers."""
+        return {
+            "kernels": [w.source.name for w in self.plan.work],
+            "launches": len(self.plan.work),
+            "distinct_kernels": len(self.kernels),
+            "compiled": sum(not k.from_cache for k in self.kernels.values()),
+            "arena_bytes": self.plan.arena,
+            "temporaries": self.plan.temporaries,
+        }
+
+    def where(self, term: Op) -> str | None:
+        """The kernel that computes a term, if one does."""
+        if term in self.plan.inlined:
+            return f"inside the kernel of {describe(self.plan.inlined[term], 1)}, in registers"
+        names = [w.source.name for w in self.plan.work if w.term is term]
+        return f"by {', '.join(dict.fromkeys(names))}" if names else None
+
+
+class _Patches:
+    """The argument slots that change with every call."""
+
+    def __init__(self, inputs: Sequence[Op]) -> None:
+        self._number: Mapping[object, int] = {p: i for i, p in enumerate(inputs)}
+        self._found: list[tuple[int, str, int, int]] = []
+
+    def note(self, slot: int, arguments: Sequence[int | Ref]) -> None:
+        for i, a in enumerate(arguments):
+            if isinstance(a, Ref) and a.space in ("input", "result"):
+                number = self._number[a.index] if a.space == "input" else a.index
+                assert isinstance(number, int)
+                self._found.append((slot + i, a.space, number, a.offset))
+
+    def seal(self) -> None:
+        """Sort the slots into arrays, so that a call fills them in at once."""
+        self._sides = []
+        for space in ("input", "result"):
+            own = [f for f in self._found if f[1] == space]
+            columns = [np.array([f[i] for f in own], dtype=np.intp) for i in (0, 2, 3)]
+            self._sides.append(columns)
+
+    def apply(self, arguments: Array, inputs: Sequence[Array], results: Sequence[Array]) -> None:
+        for (slots, numbers, offsets), arrays in zip(self._sides, (inputs, results), strict=True):
+            if len(slots):
+                addresses = np.array([a.__array_interface__["data"][0] for a in arrays], dtype=np.int64)
+                arguments[slots] = addresses[numbers] + offsets
+
+
+def _base() -> frozenset[str]:
+    semi_ops = {d.name for d in definitions("semi")} - _COMPOSITE
+    return frozenset(f"core.{name}" for name in _CORE.split()) | semi_ops | {"cpu.gemm"}
+
+
+CPU = Target("cpu", _base(), CpuExecutable)

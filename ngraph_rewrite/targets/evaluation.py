@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Terms evaluated by their meanings, in NumPy: the oracle of everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.errors import InvalidHandleError
+from ngraph_rewrite.runtime import philox
+from ngraph_rewrite.terms.op import Op, Uid, describe, topological
+
+Array = NDArray[Any]
+
+
+def evaluate(roots: Iterable[Op], values: Mapping[Op, Array], draws: Draws | None = None) -> dict[Op, Array]:
+    """The value of every term under `roots`.
+
+    Args:
+        roots: Terms whose lengths are all known.
+        values: The values of placeholders and variables, and of anything else that is known already.
+        draws: Where random draws come from.
+
+    Raises:
+        InvalidHandleError: if a term has neither a value nor a meaning.
+    """
+    found: dict[Op, Array] = {}
+    for term in topological(roots):
+        found[term] = values[term] if term in values else _value(term, [found[a] for a in term.args], draws)
+    return found
+
+
+def _value(term: Op, args: list[Array], draws: Draws | None) -> Array:
+    name = term.definition.name
+    if name in ("core.assign", "core.after"):
+        return args[1]  # what was written is what is read after it
+    if "draw" in term.definition.traits and draws is not None:
+        return draws.draw(term)
+    if term.definition.meaning is None:
+        raise InvalidHandleError(f"{describe(term)} has no value here", where=term.info.place)
+    with np.errstate(all="ignore"):
+        value = np.asarray(term.definition.meaning(term, *args))
+    return value
+
+
+class Draws:
+    """Random numbers by seed, stream and call: the same on every target."""
+
+    def __init__(self, seed: int, streams: Mapping[Uid, int], call: int) -> None:
+        self.seed, self.streams, self.call = seed, streams, call
+
+    def draw(self, term: Op) -> Array:
+        """The numbers a draw gives in this call."""
+        kind = term.definition.short
+        attributes = ("low", "high") if kind == "uniform" else ("loc", "scale")
+        first, second = (term.attribute(a).scalar for a in attributes)
+        shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
+        function = philox.uniform if kind == "uniform" else philox.normal
+        count = int(np.prod(shape, dtype=np.int64))
+        numbers = function(self.seed, self.streams[term.attribute("uid")], self.call, count, term.dtype, first, second)
+        return np.asarray(numbers).reshape(shape)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A term bank shares equal terms: in it ``is`` is structural equality.
+
+Each lowering has a bank of its own, so there is no global table to leak or to lock. Type rules run once
+per (op, argument types, attributes).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.op import NO_INFO, Info, Op
+from ngraph_rewrite.types.tensor import TensorType
+
+
+class TermBank:
+    """Builds terms so that equal ones are the same object."""
+
+    __slots__ = ("_terms", "_types")
+
+    def __init__(self) -> None:
+        self._terms: dict[Any, Op] = {}
+        self._types: dict[Any, tuple[tuple[Any, ...], TensorType]] = {}
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...], info: Info = NO_INFO) -> Op:
+        """The term with this structure, typed by the op's rule.
+
+        Raises:
+            NGraphRewriteError: whatever the type rule raises.
+        """
+        key = (definition, args, attrs)
+        found = self._terms.get(key)
+        return found if found is not None else self._add(definition, args, attrs, info)
+
+    def _add(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...], info: Info) -> Op:
+        types = tuple([a.type for a in args])
+        typed = self._types.get((definition, types, attrs))
+        if typed is None:
+            typed = self._types[definition, types, attrs] = definition.infer(types, attrs)
+        stored, type_ = typed
+        term = self._terms.get((definition, args, stored))
+        if term is None:
+            term = self._terms[definition, args, stored] = Op(definition, args, stored, type_, info)
+        self._terms[definition, args, attrs] = term
+        return term
+
+    def adopt(self, term: Op, args: tuple[Op, ...]) -> Op:
+        """The bank's own copy of a handle, with `args` (already in the bank) as arguments."""
+        return self.make(term.definition, args, term.attrs, term.info)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The catalogue of ops: a row is a name, attributes, a type rule, a meaning and traits.
+
+Everything else an op can have (rules, adjoints, kernels, a sympy meaning) is a column that some other
+module adds by the op's name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ngraph_rewrite.errors import AttributeValueError, UnknownOpError
+from ngraph_rewrite.types.tensor import TensorType
+
+# A type rule takes the types of the arguments, and the attributes by keyword.
+TypeRule = Callable[..., TensorType]
+# A meaning takes the term (for its attributes and types) and the arguments' arrays.
+Meaning = Callable[..., Any]
+Attributes = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class OpDef:
+    """A row of the catalogue. Two definitions are equal only if they are the same row.
+
+    Attributes:
+        name: Family and name, ``"axes.dot"``.
+        attributes: The names of the attributes, in the order terms store them.
+        arity: The number of arguments; None if any number is allowed (at least `least`).
+        rank: The place in the order of declaration: rules go down in it.
+        type_rule: From argument types and attributes to the type, or an error.
+        meaning: What it computes, in NumPy: the oracle of every test.
+        normalise: From argument types and given attributes to the stored ones (``axis=-1`` to ``rank-1``).
+        traits: Any of commutative, associative, elementwise, view, effect, source, comparison.
+    """
+
+    name: str
+    attributes: tuple[str, ...]
+    arity: int | None
+    least: int
+    rank: int
+    type_rule: TypeRule
+    meaning: Meaning | None
+    normalise: Callable[..., Attributes] | None
+    traits: frozenset[str]
+    doc: str = field(default="", repr=False)
+    family: str = ""
+    short: str = ""
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def commutative(self) -> bool:
+        """Whether the two arguments may be exchanged."""
+        return "commutative" in self.traits
+
+    def infer(self, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> tuple[tuple[Any, ...], TensorType]:
+        """The stored attributes and the type of a term with arguments of these types."""
+        given = dict(zip(self.attributes, attrs, strict=True))
+        if self.normalise is not None:
+            given = self.normalise(*types, **given)
+            attrs = tuple(given[name] for name in self.attributes)
+        return attrs, self.type_rule(*types, **given)
+
+
+_CATALOGUE: dict[str, OpDef] = {}
+
+
+def op(
+    name: str,
+    *traits: str,
+    meaning: Meaning | None = None,
+    normalise: Callable[..., Attributes] | None = None,
+) -> Callable[[TypeRule], TypeRule]:
+    """Declare an op: decorates its type rule, whose parameters are the arguments and attributes.
+
+    Positional parameters are arguments (``*xs`` for any number), keyword-only parameters attributes.
+
+    Raises:
+        AttributeValueError: if the name is taken or is not ``family.name``.
+    """
+
+    def declare(type_rule: TypeRule) -> TypeRule:
+        family, _, short = name.partition(".")
+        if not short.isidentifier() or name in _CATALOGUE:
+            raise AttributeValueError(f"an op called {name!r} cannot be declared", do="use a new family.name")
+        parameters = inspect.signature(type_rule).parameters.values()
+        args = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        _CATALOGUE[name] = OpDef(
+            name=name,
+            attributes=tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY),
+            arity=None if variadic else len(args),
+            least=len(args),
+            rank=len(_CATALOGUE),
+            type_rule=type_rule,
+            meaning=meaning,
+            normalise=normalise,
+            traits=frozenset(traits),
+            doc=inspect.getdoc(type_rule) or "",
+            family=family,
+            short=short,
+        )
+        return type_rule
+
+    return declare
+
+
+def lookup(name: str) -> OpDef:
+    """The definition called `name`.
+
+    Raises:
+        UnknownOpError: if there is none; the message names the nearest.
+    """
+    found = _CATALOGUE.get(name)
+    if found is None:
+        near = difflib.get_close_matches(name, _CATALOGUE, n=3)
+        raise UnknownOpError(f"no op is called {name}", do=f"did you mean {', '.join(near)}?" if near else None)
+    return found
+
+
+def find(name: str) -> OpDef | None:
+    """The definition called `name`, or None."""
+    return _CATALOGUE.get(name)
+
+
+def definitions(family: str | None = None) -> Iterator[OpDef]:
+    """All definitions, or those of a family, in the order they were declared."""
+    return (d for d in list(_CATALOGUE.values()) if family is None or d.family == family)

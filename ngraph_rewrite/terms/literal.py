@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The value of a constant as an attribute: compared bit by bit, small when it is uniform."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.errors import DTypeError
+from ngraph_rewrite.types.dtypes import DType, as_dtype
+
+
+class Literal:
+    """A read-only array, or one number that fills every element.
+
+    Equality is of bits: ``-0.0`` differs from ``0.0``, and a NaN equals itself.
+
+    >>> Literal([2.0, 2.0]).scalar, Literal([1, 2]).scalar
+    (2.0, None)
+    >>> Literal(0.0) == Literal(-0.0)
+    False
+    """
+
+    __slots__ = ("_data", "_hash", "dtype")
+    dtype: DType
+
+    def __init__(self, value: Any, dtype: Any = None) -> None:
+        data = _as_array(value, dtype)
+        flat = np.ascontiguousarray(data).reshape(-1)
+        bits = flat.view(f"V{flat.itemsize}") if flat.size else flat
+        if flat.size and bool((bits == bits[0]).all()):
+            data = flat[0].reshape(())
+        self._data = np.array(data, order="C", copy=True)
+        self._data.setflags(write=False)
+        self.dtype = self._data.dtype
+        self._hash = hash((self.dtype, self._data.shape, self._data.tobytes()))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Literal)
+            and self._hash == other._hash
+            and self.dtype == other.dtype
+            and self._data.shape == other._data.shape
+            and self._data.tobytes() == other._data.tobytes()
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return repr(self.scalar) if self.scalar is not None else f"array{list(self._data.shape)}"
+
+    @property
+    def scalar(self) -> Any:
+        """The number that fills it, as a Python scalar; None if elements differ or there are none."""
+        return self._data.item() if self._data.ndim == 0 else None
+
+    def is_number(self, number: float) -> bool:
+        """Whether it is filled with `number`, the sign of a zero included.
+
+        >>> Literal(np.float32(0.1)).is_number(0.1), Literal(True).is_number(1)
+        (True, False)
+        """
+        own = self.scalar
+        if own is None or isinstance(own, bool) != isinstance(number, bool):
+            return False
+        wanted = np.asarray(number)
+        if self.dtype.kind == "f":
+            with np.errstate(over="ignore"):
+                cast = wanted.astype(self.dtype)
+            return cast.tobytes() == self._data.tobytes()
+        return bool(own == number) and not (isinstance(number, float) and np.signbit(wanted))
+
+    def array(self, shape: tuple[int, ...]) -> NDArray[Any]:
+        """The value as a read-only array of `shape`."""
+        return np.broadcast_to(self._data, shape) if self._data.ndim == 0 else self._data.reshape(shape)
+
+    def cast(self, dtype: Any) -> Literal:
+        """The same value in another dtype."""
+        with np.errstate(all="ignore"):
+            return Literal(self._data.astype(as_dtype(dtype)))
+
+
+def _as_array(value: Any, dtype: Any) -> NDArray[Any]:
+    try:
+        data = np.asarray(value) if dtype is None else _cast_scalar(value, as_dtype(dtype))
+    except (OverflowError, ValueError, TypeError) as error:
+        raise DTypeError(f"{value!r} cannot be a constant of {dtype}", do="choose a wider dtype") from error
+    return data.astype(as_dtype(data.dtype), copy=False)
+
+
+def _cast_scalar(value: Any, dtype: DType) -> NDArray[Any]:
+    """NumPy refuses 300 as uint8 but not an array of it: the same holds here."""
+    return np.asarray(value, dtype=dtype)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A transformer: a target with its rules, its storage and its computations, which share their state."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.computation import Computation
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, matchers_of
+from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet
+from ngraph_rewrite.state import State
+from ngraph_rewrite.targets.cpu import CPU
+from ngraph_rewrite.targets.reference import REFERENCE
+from ngraph_rewrite.targets.target import Target
+from ngraph_rewrite.terms.op import Op, user_line
+
+_TARGETS: Mapping[str, Target] = {t.name: t for t in (CPU, REFERENCE)}
+
+
+def transformer_choices() -> tuple[str, ...]:
+    """The names `make_transformer` takes.
+
+    >>> transformer_choices()
+    ('cpu', 'reference')
+    """
+    return tuple(_TARGETS)
+
+
+def make_transformer(
+    name: str = "cpu",
+    *,
+    seed: int = 0,
+    classes: Iterable[str] = SAFE_CLASSES,
+    disabled: Iterable[str] = (),
+    rules: RuleSet | None = None,
+    cache: Cache | None = None,
+) -> Transformer:
+    """A transformer for the target called `name`.
+
+    Args:
+        name: One of `transformer_choices`.
+        seed: Of all random draws; an integer from 0 to 2**63 - 1.
+        classes: The classes of rules that may fire; all but ``"fast"`` by default.
+        disabled: Names of rules that may not fire (``ng.rules()`` lists them).
+        rules: Rules of your own, tried after the library's.
+        cache: Where kernels and compiled rules are kept; the user's cache folder by default.
+
+    Raises:
+        ArgumentError: for an unknown target, class or rule, or a seed out of range.
+
+    >>> with make_transformer("reference") as transformer:
+    ...     transformer.name
+    'reference'
+    """
+    if name not in _TARGETS:
+        raise ArgumentError(f"no target is called {name!r}", where=user_line(), do=f"one of {transformer_choices()}")
+    chosen, off = tuple(classes), tuple(disabled)
+    if not set(chosen) <= set(CLASSES):
+        raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
+    every = library() + (rules or RuleSet())
+    missing = [n for n in off if len(every.without([n])) == len(every)]
+    if missing:
+        raise ArgumentError(f"no rule is called {', '.join(missing)}", where=user_line(), do="ng.rules() lists them")
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise ArgumentError(f"the seed is {seed!r}", where=user_line(), do="give an integer from 0 to 2**63 - 1")
+    return Transformer(_TARGETS[name], every.of_class(chosen).without(off), seed, cache or Cache())
+
+
+class Transformer:
+    """A target, the rules that may fire, storage, and computations. Make one with `make_transformer`.
+
+    State (variables, and the count of calls that random draws use) belongs to the transformer and is shared
+    by all its computations, which may be added at any time. It may be used from several threads: calls run
+    one after the other. As a context manager it is closed at the end.
+    """
+
+    def __init__(self, target: Target, rules: RuleSet, seed: int, cache: Cache) -> None:
+        self.target, self.rules, self.cache = target, rules, cache
+        self.computations: list[Computation] = []
+        self._state = State(seed)
+        self._matchers: dict[str, Matcher] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its target."""
+        return self.target.name
+
+    def __repr__(self) -> str:
+        return f"Transformer({self.name!r}, {len(self.computations)} computations)"
+
+    def __enter__(self) -> Transformer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def computation(self, returns: Any, *inputs: Op | str, keep: Iterable[Op] = ()) -> Computation:
+        """A callable that computes `returns` from arguments for `inputs`.
+
+        Args:
+            returns: An op, or a tuple, list or dict of ops (and of such): results have the same structure.
+                An op without a value (`doall`) gives None.
+            inputs: The placeholders that arguments are for, in order; ``"all"`` for all, as they are met.
+            keep: Ops whose values `Computation.value` can give after a call.
+
+        Raises:
+            ComputationError: for a placeholder that is needed and not listed, or inputs that are not ones.
+            RewriteError, UnloweredOpError: if lowering fails.
+
+        >>> from ngraph_rewrite.frontend.axes import tanh
+        >>> from ngraph_rewrite.frontend.storage import placeholder
+        >>> x = placeholder([], name="x")
+        >>> with make_transformer("reference") as transformer:
+        ...     float(transformer.computation(tanh(x), x)(0.0))
+        0.0
+        """
+        state = self._state
+        with state.lock:
+            state.check_open()
+            made = Computation(self.target, self._passes(), state, self.cache, returns, inputs, tuple(keep))
+            self.computations.append(made)
+            return made
+
+    def _passes(self) -> Mapping[str, Matcher]:
+        """The compiled rules of each pass; none for a target that executes every op as it is."""
+        if self._matchers is None:
+            self._matchers = matchers_of(self.rules, self.cache) if self.target.base is not None else {}
+        return self._matchers
+
+    # -- state --------------------------------------------------------------------------------------
+
+    def allocate(self) -> None:
+        """Give every variable that has none its storage, with its initial value. Calls do so by themselves."""
+        with self._state.lock:
+            self._state.allocate()
+
+    def initialize(self) -> None:
+        """Give every variable its initial value, again if need be, and begin the random draws anew."""
+        with self._state.lock:
+            self._state.initialize()
+
+    def get(self, variable: Op) -> NDArray[Any]:
+        """A copy of the present value of a variable.
+
+        Raises:
+            InvalidHandleError: if no computation of this transformer uses it.
+        """
+        with self._state.lock:
+            return self._state.array(variable).copy()
+
+    def set(self, variable: Op, value: Any) -> None:
+        """Give a variable a value.
+
+        Raises:
+            ComputationError: if the value does not have its shape, or does not cast to its dtype.
+            InvalidHandleError: if no computation of this transformer uses it.
+        """
+        with self._state.lock:
+            self._state.set(variable, value)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file: variables, seed and count of calls. An old file stays until it is whole.
+
+        Raises:
+            OSError: if it cannot be written.
+        """
+        with self._state.lock:
+            self._state.save(path)
+
+    def restore(self, path: str | os.PathLike[str]) -> None:
+        """Read the state that `save` wrote for the same variables.
+
+        Raises:
+            SaveFileError: if the file is damaged, or of other variables; then nothing changes.
+        """
+        with self._state.lock:
+            self._state.restore(path)
+            for computation in self.computations:
+                computation.forget_executables()
+
+    def close(self) -> None:
+        """Free storage and computations; nothing can be called afterwards. Closing twice does nothing."""
+        with self._state.lock:
+            self._state.closed = True
+            for computation in self.computations:
+                computation.forget_executables()
+            self.computations.clear()
+            self._state.storage.clear()

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An axis has a name, a length and roles; axes are an ordered set of them, combined by name.
+
+The set algebra is ngraph-python's (``+ - & |``), with one difference: the same name with two
+lengths is an error wherever the two meet, not a surprise at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Union, overload
+
+from ngraph_rewrite.errors import (
+    AxesError,
+    DuplicateAxisNames,
+    IncompatibleAxesError,
+    UnmatchedAxesError,
+)
+from ngraph_rewrite.types.lengths import Extent, Length, bind, product
+
+# The names ngraph-python reserves: an axis called so has the role unless told otherwise.
+ROLES_BY_NAME = {"N": "sample", "REC": "recurrent", "C": "channel"}
+
+
+class Axis:
+    """One dimension: a name, a length (None: not known yet) and roles.
+
+    Args:
+        name: What operands are matched by; None for an anonymous (positional) axis.
+        length: A non-negative integer, or None for a length bound by the first argument that shows it.
+        roles: Any of ``"sample"``, ``"recurrent"``, ``"channel"`` or your own. By default the reserved
+            names N, REC and C carry theirs.
+
+    Raises:
+        AxesError: if the length is not a non-negative integer.
+
+    >>> Axis("H", 3)
+    H:3
+    >>> Axis("N", None).roles
+    frozenset({'sample'})
+    """
+
+    __slots__ = ("_hash", "components", "length", "name", "roles")
+    name: str | None
+    length: Extent
+    roles: frozenset[str]
+    components: Axes | None
+
+    def __init__(
+        self, name: str | None, length: int | Length | None = None, roles: Iterable[str] | str | None = None
+    ) -> None:
+        self.name = _checked_name(name)
+        self.length = _checked_length(self.name, length)
+        if roles is None:
+            roles = (ROLES_BY_NAME[name],) if name in ROLES_BY_NAME else ()
+        self.roles = frozenset((roles,) if isinstance(roles, str) else roles)
+        self.components = None
+        self._hash = hash((self.name, self.length, self.roles))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Axis)
+            and self._hash == other._hash
+            and self.name == other.name
+            and self.length == other.length
+            and self.roles == other.roles
+            and self.components == other.components
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"{self.name or ''}:{self.length!r}" if self.name else repr(self.length)
+
+    def __add__(self, other: AxesLike) -> Axes:
+        return Axes(self) + other
+
+    def __or__(self, other: AxesLike) -> Axes:
+        return Axes(self) | other
+
+    def __sub__(self, other: AxesLike) -> Axes:
+        return Axes(self) - other
+
+    def __and__(self, other: AxesLike) -> Axes:
+        return Axes(self) & other
+
+    def with_length(self, length: Extent) -> Axis:
+        """The same axis with another length."""
+        return Axis(self.name, length, self.roles)
+
+    def renamed(self, name: str | None) -> Axis:
+        """The same length and roles under another name."""
+        return Axis(name, self.length, self.roles)
+
+    @staticmethod
+    def flattened(axes: AxesLike) -> Axis:
+        """One axis made of several, row-major; `components` remembers them.
+
+        >>> Axis.flattened([Axis("H", 2), Axis("W", 3)])
+        (H,W):6
+        """
+        parts = Axes(axes)
+        result = Axis("(" + ",".join(str(a.name) for a in parts) + ")", parts.size)
+        result.components = parts
+        result._hash = hash((result.name, parts))
+        return result
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether this is the batch axis."""
+        return "sample" in self.roles
+
+    @property
+    def is_recurrent(self) -> bool:
+        """Whether this is the axis of time steps."""
+        return "recurrent" in self.roles
+
+    @property
+    def is_channel(self) -> bool:
+        """Whether this is the channel axis."""
+        return "channel" in self.roles
+
+
+def _checked_name(name: Any) -> str | None:
+    if name is not None and (not isinstance(name, str) or not name):
+        raise AxesError(f"an axis name is a non-empty string or None, not {name!r}", do='write Axis("H", 3)')
+    return name
+
+
+def _checked_length(name: str | None, length: Any) -> Extent:
+    if length is None and name is not None:
+        return Length.symbol(name)
+    if isinstance(length, Length):
+        return length
+    if isinstance(length, bool) or not hasattr(length, "__index__"):
+        raise AxesError(
+            f"axis {name} has length {length!r}", do="a length is a non-negative integer, or None with a name"
+        )
+    if length.__index__() < 0:
+        raise AxesError(f"axis {name} has the negative length {length!r}", do="give a length of at least 0")
+    return int(length.__index__())
+
+
+AxesLike = Union["Axes", Axis, Iterable[Any], Mapping[str, Any], None]
+
+
+class Axes:
+    """An ordered set of axes: immutable, hashable, combined by name.
+
+    Args:
+        axes: An `Axis`, an iterable of them (a nested iterable becomes one flattened axis), a mapping
+            ``{name: length}``, an `Axes`, or None for no axes.
+
+    Raises:
+        DuplicateAxisNames: if a name stands twice.
+        AxesError: if an element is not an axis.
+
+    >>> H, W, N = Axis("H", 2), Axis("W", 3), Axis("N", 4)
+    >>> Axes([H, W]) | [N, W]
+    Axes(H:2, W:3, N:4)
+    >>> Axes([H, W]) - W
+    Axes(H:2)
+    """
+
+    __slots__ = ("_axes", "_hash")
+    _axes: tuple[Axis, ...]
+
+    def __init__(self, axes: AxesLike = None) -> None:
+        self._axes = axes._axes if isinstance(axes, Axes) else tuple(_elements(axes))
+        names = [a.name for a in self._axes if a.name is not None]
+        if len(set(names)) != len(names):
+            twice = sorted({n for n in names if names.count(n) > 1})
+            raise DuplicateAxisNames(
+                f"the axes of a tensor cannot contain {', '.join(twice)} twice",
+                do="rename one of them with cast_axes or map_roles",
+            )
+        self._hash = hash(self._axes)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Axes) and self._hash == other._hash and self._axes == other._axes)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __len__(self) -> int:
+        return len(self._axes)
+
+    def __iter__(self) -> Iterator[Axis]:
+        return iter(self._axes)
+
+    @overload
+    def __getitem__(self, item: int) -> Axis: ...
+    @overload
+    def __getitem__(self, item: slice) -> Axes: ...
+    def __getitem__(self, item: int | slice) -> Axis | Axes:
+        return Axes(self._axes[item]) if isinstance(item, slice) else self._axes[item]
+
+    def __contains__(self, axis: object) -> bool:
+        return isinstance(axis, Axis) and self.find(axis.name) is not None
+
+    def __repr__(self) -> str:
+        return f"Axes({', '.join(map(repr, self._axes))})"
+
+    def __add__(self, other: AxesLike) -> Axes:
+        right = Axes(other)
+        common = self & right
+        if common:
+            raise DuplicateAxisNames(
+                f"{self!r} + {right!r}: {', '.join(common.names)} would stand twice", do="use | for a union"
+            )
+        return Axes(self._axes + right._axes)
+
+    def __radd__(self, other: AxesLike) -> Axes:
+        return Axes(other) + self
+
+    def __sub__(self, other: AxesLike) -> Axes:
+        right = _checked_together(self, Axes(other))
+        return Axes(a for a in self._axes if a not in right)
+
+    def __and__(self, other: AxesLike) -> Axes:
+        right = _checked_together(self, Axes(other))
+        return Axes(a for a in self._axes if a in right)
+
+    def __or__(self, other: AxesLike) -> Axes:
+        right = _checked_together(self, Axes(other))
+        return Axes(self._axes + tuple(a for a in right if a not in self))
+
+    def find(self, name: str | None) -> Axis | None:
+        """The axis called `name`, or None; anonymous axes are never found."""
+        return next((a for a in self._axes if a.name == name), None) if name is not None else None
+
+    def get_by_names(self, *names: str) -> Axis | Axes:
+        """The axis of that name, or the axes of those names.
+
+        Raises:
+            UnmatchedAxesError: if a name is missing.
+        """
+        found = [a for a in map(self.find, names) if a is not None]
+        if len(found) != len(names):
+            missing = [n for n in names if self.find(n) is None]
+            raise UnmatchedAxesError(f"{self!r} has no axis {', '.join(missing)}")
+        return found[0] if len(found) == 1 else Axes(found)
+
+    def index(self, axis: Axis | str) -> int:
+        """The position of an axis (by name).
+
+        Raises:
+            UnmatchedAxesError: if it is not there.
+        """
+        name = axis if isinstance(axis, str) else axis.name
+        for position, own in enumerate(self._axes):
+            if own.name is not None and own.name == name:
+                return position
+        raise UnmatchedAxesError(f"{self!r} has no axis {name}")
+
+    def is_sub_set(self, other: AxesLike) -> bool:
+        """Whether every axis is also in `other`."""
+        return all(a in Axes(other) for a in self._axes)
+
+    def is_super_set(self, other: AxesLike) -> bool:
+        """Whether every axis of `other` is also here."""
+        return Axes(other).is_sub_set(self)
+
+    def is_equal_set(self, other: AxesLike) -> bool:
+        """Whether both hold the same names, in any order."""
+        return self.is_sub_set(other) and self.is_super_set(other)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in order; anonymous axes print as ``_``."""
+        return tuple(a.name or "_" for a in self._axes)
+
+    @property
+    def lengths(self) -> tuple[Extent, ...]:
+        """The lengths in order; the shape of a tensor with these axes."""
+        return tuple(a.length for a in self._axes)
+
+    @property
+    def size(self) -> Extent:
+        """The product of the lengths."""
+        return product(self.lengths)
+
+    @property
+    def named(self) -> bool:
+        """Whether every axis has a name."""
+        return all(a.name is not None for a in self._axes)
+
+    def batch_axis(self) -> Axis | None:
+        """The sample axis, if there is one."""
+        return next((a for a in self._axes if a.is_sample), None)
+
+    def batch_axes(self) -> Axes:
+        """The sample axis, or no axes."""
+        return Axes(a for a in self._axes if a.is_sample)
+
+    def channel_axis(self) -> Axis | None:
+        """The channel axis, if there is one."""
+        return next((a for a in self._axes if a.is_channel), None)
+
+    def recurrent_axis(self) -> Axis | None:
+        """The axis of time steps, if there is one."""
+        return next((a for a in self._axes if a.is_recurrent), None)
+
+    def sample_axes(self) -> Axes:
+        """All axes but the sample axis: those of one sample."""
+        return Axes(a for a in self._axes if not a.is_sample)
+
+    def feature_axes(self) -> Axes:
+        """All axes but the sample and the recurrent axis."""
+        return Axes(a for a in self._axes if not a.is_sample and not a.is_recurrent)
+
+    def spatial_axes(self) -> Axes:
+        """The feature axes but the channel axis."""
+        return Axes(a for a in self.feature_axes() if not a.is_channel)
+
+    def flatten(self, force: bool = False) -> Axis:
+        """One axis of all; a single axis stays itself unless `force`."""
+        return self._axes[0] if len(self._axes) == 1 and not force else Axis.flattened(self)
+
+    def bound(self, binding: Mapping[str, int]) -> Axes:
+        """These axes with unknown lengths replaced by those in `binding`."""
+        return Axes(_bound_axis(a, binding) for a in self._axes)
+
+
+def _bound_axis(axis: Axis, binding: Mapping[str, int]) -> Axis:
+    if isinstance(axis.length, int):
+        return axis
+    if axis.components is not None:
+        return Axis.flattened(axis.components.bound(binding))
+    return axis.with_length(bind(axis.length, binding))
+
+
+def _elements(axes: AxesLike) -> Iterator[Axis]:
+    if axes is None:
+        return
+    if isinstance(axes, Axis):
+        yield axes
+        return
+    if isinstance(axes, Mapping):
+        yield from (Axis(name, length) for name, length in axes.items())
+        return
+    if isinstance(axes, str) or not isinstance(axes, Iterable):
+        raise AxesError(f"cannot make axes of {axes!r}", do="give axes, a list of axes, or {name: length}")
+    for element in axes:
+        yield element if isinstance(element, Axis) else _nested(element)
+
+
+def _nested(element: Any) -> Axis:
+    if isinstance(element, Axes | list | tuple):
+        return Axis.flattened(element)
+    raise AxesError(f"tried to make axes with a {type(element).__name__}: {element!r}", do="give Axis objects")
+
+
+def _checked_together(left: Axes, right: Axes) -> Axes:
+    for axis in right:
+        other = left.find(axis.name)
+        if other is not None and other.length != axis.length:
+            raise IncompatibleAxesError(
+                f"axis {axis.name} has length {other.length!r} and {axis.length!r}",
+                do="give one of the two axes another name",
+            )
+    return right
+
+
+def make_axis(
+    length: int | Length | None = None, name: str | None = None, roles: Iterable[str] | str | None = None
+) -> Axis:
+    """An `Axis` with ngraph-python's order of arguments.
+
+    >>> make_axis(3, name="H")
+    H:3
+    """
+    return Axis(name, length, roles)
+
+
+def make_axes(axes: AxesLike = None) -> Axes:
+    """`Axes` of anything that can be made into them.
+
+    >>> make_axes({"H": 2, "W": 3})
+    Axes(H:2, W:3)
+    """
+    return Axes(axes)
+
+
+def anonymous(lengths: Iterable[Extent]) -> Axes:
+    """Axes without names: the shape of a positional tensor.
+
+    >>> anonymous([2, 3])
+    Axes(2, 3)
+    """
+    return Axes(Axis(None, n) for n in lengths)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A length may be unknown: then it is a polynomial in named symbols, and arithmetic goes on.
+
+A length is an ``int`` or a `Length`; every operation returns an ``int`` as soon as no symbol is left,
+so code that meets only known lengths never sees the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Union
+
+from ngraph_rewrite.errors import LengthError
+
+Atom = Union[str, "Quotient"]
+Monomial = tuple[Atom, ...]
+Extent = Union[int, "Length"]
+
+
+class Quotient(tuple[Extent, int]):
+    """``floor(length / divisor)`` where it cannot be worked out yet: an atom of a `Length`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"({self[0]!r} // {self[1]})"
+
+
+def _key(monomial: Monomial) -> tuple[int, list[str]]:
+    return len(monomial), [repr(atom) for atom in monomial]
+
+
+class Length:
+    """A polynomial with integer coefficients over unknown lengths; immutable and hashable.
+
+    >>> n = Length.symbol("N")
+    >>> (n + 1) * 2 - n
+    N + 2
+    >>> n * 0, n - n
+    (0, 0)
+    """
+
+    __slots__ = ("_hash", "terms")
+    terms: tuple[tuple[Monomial, int], ...]
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+        self._hash = hash(terms)
+
+    @staticmethod
+    def symbol(name: str) -> Length:
+        """The unknown length called `name`; equal names are equal lengths."""
+        return Length((((name,), 1),))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Length) and self.terms == other.terms)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __add__(self, other: Extent) -> Extent:
+        return _collect([*self.terms, *_terms(other)])
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Extent:
+        return self * -1
+
+    def __sub__(self, other: Extent) -> Extent:
+        return self + other * -1
+
+    def __rsub__(self, other: Extent) -> Extent:
+        return self * -1 + other
+
+    def __mul__(self, other: Extent) -> Extent:
+        pairs = [(a + b, m * n) for a, m in self.terms for b, n in _terms(other)]
+        return _collect((tuple(sorted(mono, key=repr)), n) for mono, n in pairs)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, divisor: int) -> Extent:
+        if not isinstance(divisor, int) or divisor <= 0:
+            raise LengthError(f"an unknown length {self!r} can be divided by a positive integer only, not {divisor!r}")
+        if all(n % divisor == 0 for _, n in self.terms):
+            return Length(tuple((mono, n // divisor) for mono, n in self.terms))
+        return Length((((Quotient((self, divisor)),), 1),))
+
+    def __bool__(self) -> bool:
+        raise LengthError(f"whether the length {self!r} is zero is not known before it is bound")
+
+    def __repr__(self) -> str:
+        return " + ".join(map(_show, self.terms)).replace("+ -", "- ")
+
+
+def _show(term: tuple[Monomial, int]) -> str:
+    mono, n = term
+    names = "*".join(map(str, mono))
+    return str(n) if not mono else names if n == 1 else f"-{names}" if n == -1 else f"{n}*{names}"
+
+
+def _terms(extent: Extent) -> tuple[tuple[Monomial, int], ...]:
+    return extent.terms if isinstance(extent, Length) else (((), extent),)
+
+
+def _collect(pairs: Iterable[tuple[Monomial, int]]) -> Extent:
+    total: dict[Monomial, int] = {}
+    for mono, n in pairs:
+        total[mono] = total.get(mono, 0) + n
+    left = {mono: n for mono, n in total.items() if n}
+    if not left or set(left) == {()}:
+        return left.get((), 0)
+    return Length(tuple(sorted(left.items(), key=lambda item: (-_key(item[0])[0], _key(item[0])[1]))))
+
+
+def bind(extent: Extent, binding: Mapping[str, int]) -> Extent:
+    """`extent` with every symbol in `binding` replaced by its value.
+
+    >>> bind(Length.symbol("N") * 3 - 1, {"N": 4})
+    11
+    """
+    if isinstance(extent, int):
+        return extent
+    total: Extent = 0
+    for mono, n in extent.terms:
+        product: Extent = n
+        for atom in mono:
+            product = product * _bind_atom(atom, binding)
+        total = total + product
+    return total
+
+
+def _bind_atom(atom: Atom, binding: Mapping[str, int]) -> Extent:
+    if isinstance(atom, Quotient):
+        return bind(atom[0], binding) // atom[1]
+    return binding[atom] if atom in binding else Length.symbol(atom)
+
+
+def symbols(extent: Extent) -> Iterator[str]:
+    """The names of the unknown lengths in `extent`, in the order they are written."""
+    if isinstance(extent, Length):
+        for mono, _ in extent.terms:
+            for atom in mono:
+                yield from symbols(atom[0]) if isinstance(atom, Quotient) else (atom,)
+
+
+def known(extent: Extent, what: str = "a length") -> int:
+    """`extent` as an integer.
+
+    Raises:
+        LengthError: if it still contains an unknown length.
+    """
+    if isinstance(extent, Length):
+        raise LengthError(
+            f"{what} is {extent!r}, which is not known here", do="bind it: give the axis a length, or an argument"
+        )
+    return extent
+
+
+def product(extents: Iterable[Extent]) -> Extent:
+    """The product of lengths; 1 for none.
+
+    >>> product([2, Length.symbol("N"), 3])
+    6*N
+    """
+    total: Extent = 1
+    for extent in extents:
+        total = total * extent
+    return total

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrix products, gather, random draws and copies against NumPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from nests import strided
+from running import DTYPES, FLOATS, INTEGERS, Runner, address, nest_arguments, operand_arguments, same_bits
+
+from ngraph_rewrite.codegen.copy import render_copy
+from ngraph_rewrite.codegen.library import render_dot, render_gather, render_gemm, render_random
+from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.runtime.blas import gemm_address
+from ngraph_rewrite.runtime.philox import normal, uniform
+
+drawn = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FLAGS = list(itertools.product((False, True), repeat=2))
+
+
+def small(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
+    """Whole numbers, whose products are exact in every dtype."""
+    low = 0 if dtype[0] in "ub" else -2
+    return np.random.default_rng(seed).integers(low, 2 if dtype == "bool" else 4, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("ta, tb", FLAGS)
+@drawn
+@given(st.tuples(*[st.integers(0, 5)] * 3), st.integers(0, 3), st.integers(1, 3))
+def test_gemm(run: Runner, dtype: str, ta: bool, tb: bool, size: tuple[int, int, int], spare: int, chunks: int) -> None:
+    m, n, k = size
+    a = small((k, m + spare) if ta else (m, k + spare), dtype, 1)[:, : m if ta else k]
+    b = small((n, k + spare) if tb else (k, n + spare), dtype, 2)[:, : k if tb else n]
+    c = np.full((m, n + spare), np.nan, dtype)
+    rows = {"lda": max(1, a.shape[1] + spare), "ldb": max(1, b.shape[1] + spare), "ldc": max(1, n + spare)}
+    arguments = {"m": m, "n": n, "k": k, "a": address(a), "b": address(b), "c": address(c), **rows}
+    run(render_gemm(dtype, ta, tb), {**arguments, "gemm": gemm_address(dtype)}, chunks)
+    assert np.array_equal(c[:, :n], (a.T if ta else a) @ (b.T if tb else b))
+    assert np.isnan(c[:, n:]).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [(3, 4, 5), (2, 300, 3), (1, 1, 1), (3, 4, 0), (0, 4, 2)])
+def test_dot_in_plain_loops(run: Runner, dtype: str, size: tuple[int, int, int]) -> None:
+    m, n, k = size
+    a, b, c = small((k, m), dtype, 1).T, small((k, n), dtype, 2), np.ones((m, n), dtype)
+    steps = {"a_sm": 1, "a_sk": m, "b_sk": n, "b_sn": 1, "ldc": n}
+    run(render_dot(dtype), {"m": m, "n": n, "k": k, "a": address(a), "b": address(b), "c": address(c), **steps}, 2)
+    assert same_bits(c, a @ b)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_an_integer_dot_wraps(run: Runner, dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    a, b = (np.random.default_rng(s).integers(limits.min, limits.max, (6, 6), dtype) for s in (1, 2))
+    c = np.zeros((6, 6), dtype)
+    sizes = {"m": 6, "n": 6, "k": 6, "a_sm": 6, "a_sk": 1, "b_sk": 6, "b_sn": 1, "ldc": 6}
+    run(render_dot(dtype), {**sizes, "a": address(a), "b": address(b), "c": address(c)})
+    assert same_bits(c, a @ b)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("index_dtype", ["int8", "int64", "uint32"])
+def test_gather_wraps_once_and_gives_zeros_outside(run: Runner, dtype: str, index_dtype: str) -> None:
+    x, index = small((2, 4, 3), dtype), np.array([0, 3, -1, -4, 4, -5, 2]).astype(index_dtype)
+    y = np.ones((2, len(index), 3), dtype)
+    sizes = {"outer": 2, "count": len(index), "inner": 3, "length": 4, "x_so": 12, "x_sk": 3}
+    run(render_gather(dtype, index_dtype), {**sizes, "x": address(x), "index": address(index), "y": address(y)}, 3)
+    inside = (index.astype("int64") >= -4) & (index.astype("int64") < 4)
+    expected = np.zeros_like(y)
+    expected[:, inside] = x[:, index[inside].astype("int64")]
+    assert same_bits(y, expected)
+
+
+def bits(value: float) -> int:
+    return int(np.float64(value).view(np.int64))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("count", [0, 1, 5, 4096])
+def test_uniform_draws_have_the_same_bits_as_numpys(run: Runner, dtype: str, count: int) -> None:
+    y, call = np.full(count + 1, 9, dtype), np.array([2**32 + 3])
+    names = {"y": address(y), "count": count, "call": address(call), "stream": 11}
+    ends = {"first": bits(-2.0), "second": bits(3.0)}
+    run(render_random("uniform", dtype), {**names, **ends, "seed": 2**62 + 5}, 3)
+    assert same_bits(y[:-1], uniform(2**62 + 5, 11, 2**32 + 3, count, dtype, -2.0, 3.0))
+    assert y[-1] == 9
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_normal_draws_agree_to_a_few_ulp(run: Runner, dtype: str) -> None:
+    y, call = np.zeros(1001, dtype), np.array([7])
+    names = {"y": address(y), "count": 1001, "call": address(call), "stream": 0, "seed": 1}
+    run(render_random("normal", dtype), {**names, "first": bits(0.0), "second": bits(2.0)}, 2)
+    expected = normal(1, 0, 7, 1001, dtype, 0.0, 2.0)
+    # two libraries' logarithm, root and cosine: each within 1 ulp of the result
+    assert np.all(np.abs(y - expected) <= 4 * np.spacing(np.abs(expected)))
+
+
+@drawn
+@given(st.data(), st.sampled_from(["bool", "int16", "float16", "float64"]))
+def test_a_copy_changes_the_layout_only(run: Runner, data: st.DataObject, dtype: str) -> None:
+    shape = tuple(data.draw(st.lists(st.sampled_from([0, 1, 3, 40]), max_size=3)))
+    source, x = data.draw(strided(shape, dtype, (False,) * len(shape)))
+    target, y = data.draw(strided(shape, dtype, (False,) * len(shape)))
+    run(render_copy(x, y), nest_arguments(shape, [source], [target]), data.draw(st.integers(1, 3)))
+    assert same_bits(target, source)
+
+
+def test_names_of_operands_are_those_of_the_signature() -> None:
+    assert operand_arguments("x", np.zeros((2, 3), "int8")).keys() == {"x", "x_s0", "x_s1"}
+
+
+@pytest.mark.parametrize(
+    "render",
+    [
+        lambda: render_gemm("int32", False, False),
+        lambda: render_dot("complex64"),
+        lambda: render_gather("float32", "float32"),
+        lambda: render_random("uniform", "int32"),
+        lambda: render_random("cauchy", "float32"),
+        lambda: gemm_address("float16"),
+    ],
+    ids=["gemm", "dot", "gather", "random-dtype", "random-kind", "blas"],
+)
+def test_what_no_kernel_covers_is_an_error(render: object) -> None:
+    with pytest.raises(KernelError):
+        render()  # type: ignore[operator]

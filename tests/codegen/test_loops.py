@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rendered nest computes what NumPy computes, whatever its layout, and every element exactly once."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from nests import Case, map_cases, reduce_cases, reduced_value, values_of
+from running import FLOATS, INTEGERS, Runner, contiguous, evaluate, nest_arguments, same_bits
+
+from ngraph_rewrite.codegen.loops import MapNest, Operand, ReduceNest, Step, render_map, render_reduce
+from ngraph_rewrite.errors import KernelError
+
+drawn = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@drawn
+@given(map_cases())
+def test_a_map_is_its_expression_at_every_index(run: Runner, case: Case) -> None:
+    values = values_of(case)
+    run(render_map(case.nest), nest_arguments(case.lengths, case.loads, case.stores), case.chunks)
+    for (value, _), found in zip(case.nest.stores, case.stores, strict=True):
+        assert same_bits(found, values[value])
+
+
+@drawn
+@given(reduce_cases())
+def test_a_reduction_combines_its_expression(run: Runner, case: Case) -> None:
+    nest, values = case.nest, values_of(case)
+    axes = tuple(dim for dim in range(nest.rank) if nest.reduced[dim])
+    values += [reduced_value(kind, values[number], axes) for kind, number in nest.reductions]
+    values += [evaluate(step, [values[number] for number in step.operands], case.lengths) for step in nest.epilogue]
+    run(render_reduce(nest), nest_arguments(case.lengths, case.loads, case.stores), case.chunks)
+    kept = tuple(slice(None, 1) if flag else slice(None) for flag in nest.reduced)
+    for (value, _), found in zip(nest.stores, case.stores, strict=True):
+        expected = np.broadcast_to(values[value], case.lengths) if value < len(nest.dtypes) else values[value]
+        if found.size:  # a reduced length of 0 leaves no element of the view to look at; see the empty reductions below
+            assert same_bits(found[kept], np.ascontiguousarray(expected)[kept])
+
+
+# -- reductions of one array -------------------------------------------------------------------------------------------
+
+
+def reduce_array(run: Runner, x: np.ndarray, reduced: tuple[bool, ...], kinds: list[str], chunks: int = 1) -> list[np.ndarray]:
+    """Reduce a contiguous array; results keep the kept dimensions."""
+    shape = [n for n, flag in zip(x.shape, reduced, strict=True) if not flag]
+    load = contiguous(x.dtype.name, x.ndim)
+    bare = ReduceNest(x.ndim, (load,), (), (), (0,), reduced, tuple((kind, 0) for kind in kinds))
+    classes = tuple("0" if flag else "s" for flag in reduced)
+    stores = tuple((1 + i, Operand(dtype, classes)) for i, dtype in enumerate(bare.result_dtypes))
+    nest = ReduceNest(x.ndim, (load,), (), stores, tuple(range(len(stores) + 1)), reduced, bare.reductions)
+    found = [np.full(shape, 7, operand.dtype) for _, operand in stores]
+    arguments = nest_arguments(x.shape, [x], [])
+    for i, y in enumerate(found):
+        steps = iter(y.strides)
+        arguments |= {f"y{i}": y.ctypes.data}
+        arguments |= {f"y{i}_s{d}": next(steps) // y.itemsize for d, flag in enumerate(reduced) if not flag}
+    run(render_reduce(nest), arguments, chunks)
+    return found
+
+
+def kept_only(value: np.ndarray, reduced: tuple[bool, ...]) -> np.ndarray:
+    return value.reshape([n for n, flag in zip(value.shape, reduced, strict=True) if not flag])
+
+
+ROWS, COLUMNS, ALL = (False, True), (True, False), (True, True)
+
+
+@pytest.mark.parametrize("reduced", [ROWS, COLUMNS, ALL], ids=["rows", "columns", "all"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_nan_wins_an_extremum_and_its_first_place_is_found(run: Runner, dtype: str, reduced: tuple[bool, ...]) -> None:
+    x = np.random.default_rng(0).integers(-3, 4, (40, 700)).astype(dtype)
+    x[3, 650], x[3, 20], x[7, 0], x[7, 699] = np.nan, np.nan, np.inf, -np.inf
+    x[9, :] = -np.inf
+    x[:, 5] = np.inf
+    x[11, :] = np.nan
+    axes = tuple(dim for dim, flag in enumerate(reduced) if flag)
+    kinds = ["max", "min", "argmax", "argmin"]
+    for kind, found in zip(kinds, reduce_array(run, x, reduced, kinds, 3), strict=True):
+        assert same_bits(found + 0, kept_only(reduced_value(kind, x, axes), reduced) + 0), kind
+
+
+@pytest.mark.parametrize("reduced", [ROWS, COLUMNS, ALL], ids=["rows", "columns", "all"])
+@pytest.mark.parametrize("dtype", [*INTEGERS, "bool"])
+def test_integers_wrap_and_find_their_limits(run: Runner, dtype: str, reduced: tuple[bool, ...]) -> None:
+    limits = np.iinfo(dtype) if dtype != "bool" else np.iinfo("uint8")
+    x = np.random.default_rng(1).integers(limits.min, limits.max, (5, 600), dtype=limits.dtype, endpoint=True)
+    x = (x % 3 > 0) if dtype == "bool" else x
+    axes = tuple(dim for dim, flag in enumerate(reduced) if flag)
+    kinds = ["sum", "prod", "max", "min", "argmax", "argmin"]
+    for kind, found in zip(kinds, reduce_array(run, x, reduced, kinds, 2), strict=True):
+        assert same_bits(found, kept_only(reduced_value(kind, x, axes), reduced)), kind
+
+
+@pytest.mark.parametrize("reduced", [ROWS, COLUMNS, ALL], ids=["rows", "columns", "all"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_sum_is_at_least_as_accurate_as_numpys(run: Runner, dtype: str, reduced: tuple[bool, ...]) -> None:
+    x = (0.01 * np.random.default_rng(2).lognormal(size=(30, 5000))).astype(dtype)
+    axes = tuple(dim for dim, flag in enumerate(reduced) if flag)
+    (found,) = reduce_array(run, x, reduced, ["sum"])
+    exact = np.sum(x, axis=axes, dtype=np.longdouble)
+    ours, theirs = np.abs(found - exact).max(), np.abs(np.sum(x, axis=axes) - exact).max()
+    assert ours <= max(theirs, np.spacing(exact.astype(dtype)).max() / 2)
+
+
+@pytest.mark.parametrize("values, total", [([np.inf, 1.0], np.inf), ([np.inf, -np.inf], np.nan), ([1e308, 1e308], np.inf)])
+def test_a_sum_that_is_not_finite(run: Runner, values: list[float], total: float) -> None:
+    x = np.zeros((2, 2000))
+    x[:, :2] = values
+    (found,) = reduce_array(run, x, ROWS, ["sum"])
+    assert same_bits(found, np.array([total, total]))
+
+
+@pytest.mark.parametrize("reduced", [ROWS, COLUMNS], ids=["rows", "columns"])
+@pytest.mark.parametrize("dtype", ["bool", "int16", "uint64", "float16", "float64"])
+def test_an_empty_reduction_is_the_identity(run: Runner, dtype: str, reduced: tuple[bool, ...]) -> None:
+    x = np.zeros((3, 0) if reduced == ROWS else (0, 3), dtype)
+    kinds = ["sum", "prod", "any", "all", "max", "min", "argmax"]
+    axes = tuple(dim for dim, flag in enumerate(reduced) if flag)
+    for kind, found in zip(kinds, reduce_array(run, x, reduced, kinds), strict=True):
+        assert same_bits(found, kept_only(reduced_value(kind, x, axes), reduced)), kind
+
+
+@settings(drawn, max_examples=30)
+@given(st.lists(st.integers(-2, 2), min_size=1, max_size=40), st.integers(1, 7))
+@example([0], 5)
+def test_chunks_do_each_row_once(run: Runner, numbers: list[int], chunks: int) -> None:
+    """The store adds to what is there, so a row done twice, or not at all, would show."""
+    x, y = np.array(numbers, "int64"), np.arange(len(numbers))
+    add = MapNest(
+        1, (contiguous("int64"),) * 2, (Step("add", "int64", (0, 1)),), ((2, contiguous("int64")),), (0, 1, 1)
+    )
+    expected = x + y
+    run(render_map(add), nest_arguments(x.shape, [x, y], [y]), chunks)
+    assert np.array_equal(y, expected)
+
+
+# -- what a nest is ----------------------------------------------------------------------------------------------------
+
+
+def test_equal_nests_up_to_buffer_numbers_are_one_kernel() -> None:
+    vector, square = contiguous("float32"), (Step("square", "float32", (0,)),)
+    one = render_map(MapNest(1, (vector,), square, ((1, vector),), (0, 1)))
+    other = render_map(MapNest(1, (vector,), square, ((1, vector),), (12, 5)))
+    in_place = render_map(MapNest(1, (vector,), square, ((1, vector),), (3, 3)))
+    assert one == other
+    assert one.name != in_place.name
+
+
+def test_what_an_outer_loop_determines_is_computed_there() -> None:
+    nest = MapNest(
+        2, (Operand("float32", ("s", "1")), Operand("float32", ("1", "0"))),
+        (Step("exp", "float32", (1,)), Step("multiply", "float32", (0, 2))),
+        ((3, Operand("float32", ("s", "1"))),), (0, 1, 2),
+    )  # fmt: skip
+    lines = render_map(nest).text.split("\n")
+    depth = {word: next(line for line in lines if word in line).find(word) for word in ("exp(v1)", "v0 * v2")}
+    assert depth["exp(v1)"] < depth["v0 * v2"]
+
+
+VECTOR = contiguous("float32")
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: MapNest(1, (VECTOR,), (), ((0, VECTOR),), (0,)),
+        lambda: MapNest(1, (VECTOR,), (), ((1, VECTOR),), (0, 1)),
+        lambda: MapNest(2, (VECTOR,), (), ((0, VECTOR),), (0, 1)),
+        lambda: MapNest(1, (VECTOR,), (Step("exp", "float32", (1,)),), ((1, VECTOR),), (0, 1)),
+        lambda: MapNest(1, (Operand("complex64", ("1",)),), (), ((0, VECTOR),), (0, 1)),
+        lambda: ReduceNest(1, (VECTOR,), (), ((1, VECTOR),), (0, 1), (True,), (("sum", 0),)),
+        lambda: ReduceNest(1, (VECTOR,), (), (), (0,), (True,), (("median", 0),)),
+        lambda: ReduceNest(1, (VECTOR,), (), ((0, Operand("float32", ("0",))),), (0, 1), (True,), (("sum", 0),)),
+        lambda: ReduceNest(1, (VECTOR,), (), (), (0,), (), (("sum", 0),)),
+    ],
+    ids=["buffers", "store", "rank", "step", "dtype", "store-moves", "kind", "late-value", "flags"],
+)
+def test_a_nest_that_makes_no_sense_is_an_error(build: object) -> None:
+    with pytest.raises(KernelError):
+        build()  # type: ignore[operator]

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation is complete where completeness can be counted."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import ngraph_rewrite.ops.semi  # noqa: F401  (declares the ops that the example rules name)
+from ngraph_rewrite import errors
+from ngraph_rewrite.rewriting.rulefile import load_rules
+
+ROOT = Path(__file__).resolve().parent.parent
+ERROR_CLASSES = [
+    name
+    for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, errors.NGraphRewriteError)
+]
+
+
+def requirements() -> list[str]:
+    """The names of all packages that setup.cfg asks for, extras included."""
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    lines = [config["options"]["install_requires"], *config["options.extras_require"].values()]
+    return re.findall(r"^[\w-]+", "\n".join(lines), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ERROR_CLASSES)
+def test_every_error_has_an_entry(name: str) -> None:
+    assert re.search(rf"^{name}\n[-~]+$", (ROOT / "docs" / "errors.rst").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ERROR_CLASSES)
+def test_every_error_is_also_a_builtin_one(name: str) -> None:
+    error = getattr(errors, name)
+    builtins = [base for base in error.__mro__ if base.__module__ == "builtins"]
+    assert error is errors.NGraphRewriteError or builtins[0] is not Exception
+
+
+@pytest.mark.parametrize("name", requirements())
+def test_every_dependency_has_a_reason(name: str) -> None:
+    assert f"``{name}``" in (ROOT / "docs" / "dependencies.rst").read_text(encoding="utf-8")
+
+
+def test_the_example_rule_file_loads(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "rules.rst").read_text(encoding="utf-8")
+    example = re.search(r"^A rule is .*::\n\n((?:    .*\n|\n)+)", text, re.MULTILINE)
+    assert example
+    (tmp_path / "mine.rules").write_text(textwrap.dedent(example[1]), encoding="utf-8")
+    names = [rule.name.partition(".")[2] for rule in load_rules(tmp_path / "mine.rules")]
+    assert names == ["square_absolute", "sum_of_nothing", "minus_itself"]
