@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ngraph_rewrite.computation import Computation
 from ngraph_rewrite.errors import (
     ArgumentError,
     AttributeValueError,
@@ -125,7 +126,13 @@ from ngraph_rewrite.frontend.axes import (
     where,
 )
 from ngraph_rewrite.frontend.effects import after, assign, doall, fill, sequential, value_of
+from ngraph_rewrite.lowering.deriv import deriv
+from ngraph_rewrite.lowering.passes import library as rules
+from ngraph_rewrite.rewriting.inline import rule
+from ngraph_rewrite.rewriting.registry import attribute_function
+from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.terms.op import Op, metadata, users
+from ngraph_rewrite.transformer import Transformer, make_transformer, transformer_choices
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous, make_axes, make_axis
 from ngraph_rewrite.types.dtypes import DTYPES
 from ngraph_rewrite.types.tensor import TensorType
@@ -140,6 +147,7 @@ __all__ = [
     "Axis",
     "CacheWarning",
     "ClosedError",
+    "Computation",
     "ComputationError",
     "DTYPES",
     "DTypeError",
@@ -156,10 +164,13 @@ __all__ = [
     "Op",
     "OutOfRangeError",
     "RewriteError",
+    "Rule",
     "RuleFileError",
+    "RuleSet",
     "SaveFileError",
     "SequencingError",
     "TensorType",
+    "Transformer",
     "UnknownOpError",
     "UnloweredOpError",
     "UnmatchedAxesError",
@@ -174,6 +185,7 @@ __all__ = [
     "as_op",
     "as_ops",
     "assign",
+    "attribute_function",
     "axes_with_order",
     "batch_size",
     "broadcast",
@@ -186,6 +198,7 @@ __all__ = [
     "cos",
     "cross_entropy_binary",
     "cross_entropy_multi",
+    "deriv",
     "divide",
     "doall",
     "dot",
@@ -216,6 +229,7 @@ __all__ = [
     "logsumexp",
     "make_axes",
     "make_axis",
+    "make_transformer",
     "map_roles",
     "max",
     "maximum",
@@ -237,6 +251,8 @@ __all__ = [
     "reciprocal",
     "relu",
     "round",
+    "rule",
+    "rules",
     "safelog",
     "select",
     "semi",
@@ -259,6 +275,7 @@ __all__ = [
     "temporary",
     "tensor_size",
     "tensor_slice",
+    "transformer_choices",
     "unflatten",
     "uniform",
     "users",

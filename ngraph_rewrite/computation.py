@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.arguments import aligned_array, as_argument, check_output
+from ngraph_rewrite.arguments import as_argument, check_output
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ComputationError, InvalidHandleError
 from ngraph_rewrite.lowering.derivation import derivation, reason_removed
@@ -115,7 +115,7 @@ class Computation:
     def _results(self, ready: _Ready, out: Any) -> list[Array]:
         given = {h: a for h, a in _pairs(self.returns, out) if a is not None} if out is not None else {}
         return [
-            check_output(given[handle], handle, shape) if handle in given else aligned_array(shape, handle.dtype)
+            check_output(given[handle], handle, shape) if handle in given else np.empty(shape, handle.dtype)
             for handle, shape in zip(self._valued, ready.shapes, strict=True)
         ]
 

@@ -90,7 +90,7 @@ def _run(
             normal[term] = term
             continue
         rule, new = matcher.rules.rules[made[0]], made[1]
-        if new.type != term.type:
+        if new.type is not term.type and new.type != term.type:
             raise RewriteError(
                 f"rule {rule.name} rewrites {term.type} to {new.type}", where=rule.place, do="guard or mend the rule"
             )

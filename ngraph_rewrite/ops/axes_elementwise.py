@@ -84,7 +84,8 @@ def _declare(
         return TensorType(result or dtype, combine(x.axes, y.axes))
 
     rule = unary_rule if unary else binary_rule
-    rule.__doc__ = f"{says}: {_SAYS[compute]}{'' if unary else ', broadcast by name'}{f'; {result}' if result else ''}."
+    operands = _SAYS[compute] if unary else f"{_SAYS[compute]}, broadcast by name"
+    rule.__doc__ = f"{says}.\n\nTakes {operands}; the result is {result or 'of the dtype computed in'}."
     op(f"axes.{name}", "elementwise", *traits, meaning=_meaning(function, compute))(rule)
 
 
@@ -128,7 +129,7 @@ def _rounding(name: str, function: Function, says: str) -> None:
     def meaning(term: Op, x: Any) -> Any:
         return np.asarray(function(x), term.dtype) if is_float(term.dtype) else x
 
-    rule.__doc__ = f"{says}: any dtype; integers and bool stay as they are."
+    rule.__doc__ = f"{says}.\n\nTakes any dtype; integers and bool stay as they are."
     op(f"axes.{name}", "elementwise", meaning=meaning)(rule)
 
 

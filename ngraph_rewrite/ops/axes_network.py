@@ -73,7 +73,7 @@ def _softmax(term: Op, x: Any) -> Any:
     places = tuple(term.axes.index(a) for a in term.attribute("axes"))
     x = x.astype(term.dtype)
     with np.errstate(all="ignore"):
-        e = np.exp(x - np.max(x, axis=places, keepdims=True, initial=-np.inf))
+        e = np.exp(shifted(x, places)[0])
         return e / np.sum(e, axis=places, keepdims=True)
 
 

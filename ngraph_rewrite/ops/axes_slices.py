@@ -69,7 +69,7 @@ def _paddings(x: TensorType, *, before: Any, after: Any) -> Attributes:
 
 
 def _pad(term: Op, x: Any) -> Any:
-    return np.pad(x, tuple(zip(*term.attrs, strict=True)))
+    return np.pad(x, tuple(zip(*term.attrs, strict=True))) if x.ndim else x
 
 
 @op("axes.pad", meaning=_pad, normalise=_paddings)

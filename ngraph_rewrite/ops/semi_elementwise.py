@@ -35,7 +35,7 @@ def _unary(name: str, function: Function, check: Check, says: str, result: DType
         check(x)
         return tensor(result or x.dtype, x.shape)
 
-    type_rule.__doc__ = f"{says}. `x` has {_KINDS[check]} and any shape; the result is {result or 'of its type'}."
+    type_rule.__doc__ = f"{says}.\n\n`x` has {_KINDS[check]} and any shape; the result is {result or 'of its type'}."
     op(f"semi.{name}", "elementwise", meaning=numpy_meaning(function))(type_rule)
 
 
@@ -46,7 +46,7 @@ def _binary(name: str, function: Function, check: Check, says: str, *traits: str
         alike(x, y)
         return tensor(result or x.dtype, x.shape)
 
-    type_rule.__doc__ = f"{says}. Both have {_KINDS[check]} and one type; the result is {result or 'of that type'}."
+    type_rule.__doc__ = f"{says}.\n\nBoth have {_KINDS[check]} and one type; the result is {result or 'of that type'}."
     op(f"semi.{name}", "elementwise", *traits, meaning=numpy_meaning(function))(type_rule)
 
 

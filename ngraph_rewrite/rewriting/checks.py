@@ -6,10 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ngraph_rewrite.errors import RuleFileError
+from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
+from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, failure, matches, signature
+from ngraph_rewrite.rewriting.interpret import Application, Result
 from ngraph_rewrite.rewriting.order import why_not_down
+from ngraph_rewrite.rewriting.pattern import variables
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
+from ngraph_rewrite.terms.op import Op
+
+# Instances per rule, and how many terms may be tried to find each: when a file is loaded, and in a proof.
+QUICK = 2, 24
+THOROUGH = 20, TRIES
 
 
 def checked_rules(path: str | Path, shown: str | None = None) -> RuleSet:
@@ -23,8 +31,11 @@ def checked_rules(path: str | Path, shown: str | None = None) -> RuleSet:
     return rules
 
 
-def check_rules_static(rules: RuleSet) -> None:
+def check_rules_static(rules: RuleSet, effort: tuple[int, int] = QUICK) -> None:
     """All static checks of a rule set.
+
+    Args:
+        effort: How many instances of each rule are typed, and how many terms are tried to find each.
 
     Raises:
         RuleFileError: for the first rule that fails one.
@@ -34,6 +45,49 @@ def check_rules_static(rules: RuleSet) -> None:
         if problem is not None:
             raise _error(rule, f"does not go down: {problem}", "use only ops declared before the one it removes")
     _check_duplicates(rules)
+    bank = TrialBank()
+    for rule in rules:
+        for found in matches(rule, effort[0], bank=bank, tries=effort[1]):
+            _check_types(rule, found, bank)
+
+
+def untested(rules: Iterable[Rule]) -> list[Rule]:
+    """The rules for which no instance was found: nothing is known about their types."""
+    bank = TrialBank()
+    return [rule for rule in rules if next(iter(matches(rule, 20, bank=bank)), None) is None]
+
+
+def _check_types(rule: Rule, found: Instance, bank: TrialBank) -> None:
+    """On one instance: the right side builds, and has the type of the left side."""
+    term = found.term
+    adjoint = bank.leaf("d", term.type) if rule.kind == "derive" else None
+    application = Application(rule, term, found.bindings, bank.make, found.target, adjoint)
+    try:
+        built = application.right()
+    except Exception as error:
+        raise failure(rule, term, error) from error
+    if rule.kind == "derive":
+        _check_adjoints(rule, found, built)
+    elif isinstance(built[0], Op) and built[0].type != term.type:
+        what = f"rewrites {term.type!r} to {built[0].type!r}"
+        raise _error(rule, f"{what}: {signature(term)}", "guard it, or give the right side the type of the left")
+
+
+def _check_adjoints(rule: Rule, found: Instance, adjoints: list[Result]) -> None:
+    """Each adjoint can be summed over, and repeated along, what it has more and less than its argument."""
+    for name, adjoint in zip(variables(rule.left), adjoints, strict=True):
+        if adjoint is None:
+            continue
+        value = found.bindings[name]
+        values, terms = (value, adjoint) if isinstance(adjoint, list) else ((value,), [adjoint])
+        if len(values) != len(terms):
+            raise _error(rule, f"gives {len(terms)} adjoints to the {len(values)} terms of {name}", "give one to each")
+        for argument, term in zip(values, terms, strict=True):
+            try:
+                _ = argument.axes | term.axes
+            except NGraphRewriteError as error:
+                what = f"gives {argument.type!r} the adjoint {term.type!r}: {signature(found.term)}"
+                raise _error(rule, what, "give it the axes of its argument") from error
 
 
 def _check_duplicates(rules: Iterable[Rule]) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
+
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.dtypes import BOOL, DTYPES, INT64, DType
@@ -57,8 +59,8 @@ class Domain:
     @cache  # noqa: B019  (a domain lives as long as the process, or as one example)
     def pool(self, family: str) -> Types:
         """Types of any tensors that a family takes; the dtype varies first."""
-        choice = [anonymous(s) for s in self.shapes()] if family == "semi" else self.named()
-        if family == "core":
+        choice = self.named() if family in ("axes", "core") else []
+        if family != "axes":
             choice += [anonymous(s) for s in self.shapes()]
         return [TensorType(d, axes) for axes in choice for d in self.dtypes]
 
@@ -83,10 +85,8 @@ class Domain:
         return [TensorType(d, s) for s in map(Axes, sets) for d in (like.dtype, *self.dtypes[:2])]
 
 
-# The dtypes in the order in which they are worth trying.
-COMMON_FIRST = tuple(
-    sorted(DTYPES, key=lambda d: "float32 int32 bool float64 uint8 float16 int64 int8 uint64".find(d.name) % 99)
-)
+COMMON = tuple(map(np.dtype, ("float32", "int32", "bool", "float64", "uint8", "float16", "int64")))
+COMMON_FIRST = (*COMMON, *(d for d in DTYPES if d not in COMMON))
 # Lengths unknown, two of the named ones and one of the anonymous ones excepted.
 SYMBOLIC = Domain(
     (Length.symbol("a"), Length.symbol("b"), 3),
@@ -124,9 +124,7 @@ def _same_shape(wish: TensorType, domain: Domain) -> Types:
     return [wish.with_dtype(d) for d in domain.dtypes]
 
 
-def _named(
-    definition: OpDef, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain
-) -> Types | None:
+def _named(definition: OpDef, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
     if known:
         return domain.variants(known[min(known)])
     if wish is None:
@@ -171,10 +169,19 @@ def _dot(position: int, known: Mapping[int, TensorType], wish: TensorType | None
     return [t for t in domain.pool("semi") if t.rank == 2]
 
 
+def _gemm(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    """As `_dot`, with either operand transposed too."""
+    plain = _dot(position, known, wish, domain) or []
+    return [t for p in plain if p.rank == 2 for t in (p, _tensor(p.dtype, p.shape[::-1]))]
+
+
 def _gather(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
     if position == 1:
-        whole = [d for d in domain.dtypes if d.kind in "iu"] or [INT64]
+        whole = [INT64, *(d for d in domain.dtypes if d.kind in "iu")]
         return [_tensor(d, s) for s in domain.shapes()[1:4] for d in whole]
+    if 1 in known and known[1].rank == 1 and wish is None:
+        (n,), m = known[1].shape, domain.lengths[1]
+        return [t for s in ((n,), (n, m), (m, n)) for t in domain.retyped(_tensor(domain.dtypes[0], s))]
     return [wish] if wish is not None and wish.rank else [t for t in domain.pool("semi") if t.rank]
 
 
@@ -246,6 +253,7 @@ def _tensor(dtype: DType, shape: Iterable[Extent]) -> TensorType:
 _PROPOSALS: dict[str, Proposal] = {
     "semi.select": _select,
     "semi.dot": _dot,
+    "cpu.gemm": _gemm,
     "semi.gather": _gather,
     "semi.concat": _concat,
     "semi.transpose": _transpose,

@@ -300,6 +300,7 @@ def _uid(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -
 
 
 _PROPOSALS: dict[str, Proposal] = {
+    "cpu.gemm": lambda types, wish, domain: itertools.product((False, True), repeat=2),
     "core.constant": _constant,
     "core.label": _label,
     "core.placeholder": _leaf,

@@ -219,12 +219,13 @@ def _template(template: Template, names: _Names, dtype: str, axes: str) -> str:
 
 def _build(template: Build, names: _Names) -> str:
     """Numbers beside a term take its dtype and, where operands must have equal shapes, its axes."""
-    beside = [a for a in template.args if not isinstance(a, Num)]
-    numeric = beside if template.definition.short != "select" else [a for a in template.args[1:] if a in beside]
-    first = _template(numeric[0], names, "self.dtype", "self.axes") if numeric else "self"
-    shaped = _template(beside[0], names, "self.dtype", "self.axes") if beside else "self"
-    axes = "()" if template.definition.family == "axes" else f"{shaped}.axes"
-    args = [_template(a, names, f"{first}.dtype", axes) for a in template.args]
+    args = ["" if isinstance(a, Num) else _template(a, names, "self.dtype", "self.axes") for a in template.args]
+    if "" in args:
+        beside = [a for a in args if a]
+        numeric = [a for a in args[1:] if a] if template.definition.short == "select" else beside
+        dtype = f"{numeric[0]}.dtype" if numeric else "self.dtype"
+        axes = "()" if template.definition.family == "axes" else f"{beside[0]}.axes" if beside else "self.axes"
+        args = [a or _template(t, names, dtype, axes) for a, t in zip(args, template.args, strict=True)]
     attributes = [names.expression(e) for _, e in template.attributes]
     return f"make({_id_name(template.definition.name)}, ({_items(args)}), ({_items(attributes)}))"
 

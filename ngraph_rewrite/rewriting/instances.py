@@ -22,6 +22,7 @@ from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Info, Op, Uid, topological
+from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tensor import TensorType
 
 Item = TypeVar("Item")
@@ -91,12 +92,14 @@ def instances(rule: Rule, limit: int = 20, domain: Domain = SYMBOLIC) -> Iterato
     return (found.term for found in matches(rule, limit, domain))
 
 
-def matches(rule: Rule, limit: int = 20, domain: Domain = SYMBOLIC, bank: TrialBank | None = None) -> Iterator[Instance]:
-    """As `instances`, with the match and the target."""
+def matches(
+    rule: Rule, limit: int = 20, domain: Domain = SYMBOLIC, bank: TrialBank | None = None, tries: int = TRIES
+) -> Iterator[Instance]:
+    """As `instances`, with the match and the target; `tries` bounds the terms tried to find each."""
     bank = bank or TrialBank()
     seen: set[Op] = set()
     for turn in range(4 * limit):
-        found = first_match(rule, domain, _turns(turn), bank)
+        found = first_match(rule, domain, _turns(turn), bank, tries)
         if found is not None and found.term not in seen:
             seen.add(found.term)
             yield found
@@ -111,10 +114,12 @@ def _turns(turn: int) -> Choices:
     return offset
 
 
-def first_match(rule: Rule, domain: Domain, choices: Choices, bank: TrialBank) -> Instance | None:
+def first_match(rule: Rule, domain: Domain, choices: Choices, bank: TrialBank, tries: int = TRIES) -> Instance | None:
     """The first instance whose guard holds, in the order that `choices` sets; None if few tries find none."""
-    search = _Search(domain, choices, bank)
+    search = _Search(domain, choices, bank, tries)
     for term, bindings in search.terms(rule.left, None, "", {}):
+        if rule.kind == "derive" and not is_float(term.dtype):
+            continue
         for target in TARGETS:
             if _guard_holds(rule, Application(rule, term, bindings, bank.make, target)):
                 return Instance(term, bindings, target)
@@ -132,7 +137,8 @@ def failure(rule: Rule, term: Op, error: Exception) -> RuleFileError:
     """What to say of a rule that cannot be applied to a term its left side matches."""
     what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
     return RuleFileError(
-        f"{rule.place}: rule {rule.name} fails on {signature(term)}: {what}\n    {rule.text}", do="guard or mend the rule"
+        f"{rule.place}: rule {rule.name} fails on {signature(term)}: {what}\n    {rule.text}",
+        do="guard or mend the rule",
     )
 
 
@@ -148,7 +154,7 @@ class _Search:
     domain: Domain
     choices: Choices
     bank: TrialBank
-    tries: int = TRIES
+    tries: int
 
     def options(self, site: str, items: Sequence[Item]) -> Iterator[Item]:
         """The items, beginning where the choices say."""

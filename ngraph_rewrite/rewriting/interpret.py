@@ -23,6 +23,8 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
 from ngraph_rewrite.types.dtypes import DType
 
+# A term, the terms of a sequence, or nothing.
+Result = Op | list[Op] | None
 Make = Callable[[OpDef, tuple[Op, ...], tuple[Any, ...]], Op]
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
@@ -130,13 +132,20 @@ class Application(dict[str, Any]):
         """Whether the rule has no guard, or it is true here."""
         return self._rule.guard is None or bool(value_of(self._rule.guard, self))
 
-    def right(self) -> list[Op | None]:
-        """The terms of the right side: one, or one per variable for a derive rule (None: nothing passes).
+    def right(self) -> list[Result]:
+        """The terms of the right side: one, or for a derive rule one per variable.
+
+        There a sequence variable has a list of terms, and None says that nothing passes.
 
         Raises:
             NGraphRewriteError: if one does not build.
         """
-        return [None if template is None else self._term(template) for template in self._rule.right]
+        return [self._result(template) for template in self._rule.right]
+
+    def _result(self, template: Template | None) -> Result:
+        if template is None:
+            return None
+        return self._spread(template) if isinstance(template, Spread) else self._term(template)
 
     def _term(self, template: Template) -> Op:
         if isinstance(template, Num):
@@ -152,8 +161,8 @@ class Application(dict[str, Any]):
         for i, arg in enumerate(template.args):
             if not isinstance(arg, Num):
                 built[i] = self._spread(arg) if isinstance(arg, Spread) else [self._term(arg)]
-        shaped = next((terms[0] for terms in built.values()), self["self"])
-        typed = [t[0] for i, t in built.items() if i or template.definition.short != "select"]
+        shaped = next((terms[0] for terms in built.values() if terms), self["self"])
+        typed = [t[0] for i, t in built.items() if t and (i or template.definition.short != "select")]
         dtype = typed[0].dtype if typed else self["self"].dtype
         axes = Axes() if template.definition.family == "axes" else shaped.axes
         for i, arg in enumerate(template.args):

@@ -11,7 +11,6 @@ and looks at every occurrence of a shared subterm.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 

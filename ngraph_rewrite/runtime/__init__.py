@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running compiled kernels: the cache folder, the compiler, the launch table and the numbers kernels call on."""
+"""Running compiled kernels: the compiler, the launch table and the numbers kernels call on."""

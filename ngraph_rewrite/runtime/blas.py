@@ -2,15 +2,12 @@
 """The addresses of the matrix products of a BLAS, from SciPy's public Cython interface."""
 
 import ctypes
-from collections.abc import Mapping
+import importlib
 from functools import cache
-
-from scipy.linalg import cython_blas
 
 from ngraph_rewrite.errors import KernelError
 
 _NAMES = {"float32": "sgemm", "float64": "dgemm"}
-_CAPSULES: Mapping[str, object] = vars(cython_blas)["__pyx_capi__"]
 
 
 @cache
@@ -24,7 +21,8 @@ def gemm_address(dtype: str) -> int:
     """
     if dtype not in _NAMES:
         raise KernelError(f"BLAS has no matrix product of {dtype}", do="use the dot kernel")
-    capsule = _CAPSULES[_NAMES[dtype]]
+    blas = importlib.import_module("scipy.linalg.cython_blas")  # when first needed: SciPy takes 0.15 s to import
+    capsule: object = vars(blas)["__pyx_capi__"][_NAMES[dtype]]
     name_of = ctypes.pythonapi.PyCapsule_GetName
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer

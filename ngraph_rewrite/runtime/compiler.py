@@ -20,8 +20,8 @@ from pathlib import Path
 import llvmlite
 from llvmlite import binding
 
+from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.runtime.cache import Cache
 from ngraph_rewrite.runtime.engine import ObjectCode, load_object
 
 

@@ -16,6 +16,8 @@ from llvmlite import binding
 from ngraph_rewrite.runtime.engine import ObjectCode
 
 _SIGNATURE = "void(int64, int64, int64)"
+# what the linker could see: functions that are not internal yet, and variables that modules share
+_SHARED = re.compile(r"^(define (?!internal|private)(?:linkonce_odr )?|(@\S+ = )common )", re.MULTILINE)
 _ENTRY = """
 define void @{entry}(i64 %args, i64 %chunk, i64 %nchunks) {{
   %result = alloca ptr
@@ -47,7 +49,7 @@ def _module(function: Callable[..., None]) -> tuple[str, Any]:
 def _with_entry(text: str, entry: str, wrapper: str) -> Any:
     """The module with an entry in place of Numba's callback, and nothing that the entry does not need."""
     body = wrapper.removeprefix("cfunc.")
-    private = re.sub(r"^(define (?!internal|private)(?:linkonce_odr )?|(@\S+ = )common )", _internal, text, flags=re.MULTILINE)
+    private = _SHARED.sub(_internal, text)
     module = binding.parse_assembly(private + _ENTRY.format(entry=entry, body=body))
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()

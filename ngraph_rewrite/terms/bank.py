@@ -17,11 +17,12 @@ from ngraph_rewrite.types.tensor import TensorType
 class TermBank:
     """Builds terms so that equal ones are the same object."""
 
-    __slots__ = ("_terms", "_types")
+    __slots__ = ("_interned", "_terms", "_types")
 
     def __init__(self) -> None:
         self._terms: dict[Any, Op] = {}
         self._types: dict[Any, tuple[tuple[Any, ...], TensorType]] = {}
+        self._interned: dict[TensorType, TensorType] = {}
 
     def __len__(self) -> int:
         return len(self._terms)
@@ -40,7 +41,9 @@ class TermBank:
         types = tuple([a.type for a in args])
         typed = self._types.get((definition, types, attrs))
         if typed is None:
-            typed = self._types[definition, types, attrs] = definition.infer(types, attrs)
+            stored, type_ = definition.infer(types, attrs)
+            typed = stored, self._interned.setdefault(type_, type_)
+            self._types[definition, types, attrs] = typed
         stored, type_ = typed
         term = self._terms.get((definition, args, stored))
         if term is None:

@@ -11,6 +11,7 @@ import difflib
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError, UnknownOpError
@@ -60,12 +61,34 @@ class OpDef:
         return "commutative" in self.traits
 
     def infer(self, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> tuple[tuple[Any, ...], TensorType]:
-        """The stored attributes and the type of a term with arguments of these types."""
+        """The stored attributes and the type of a term with arguments of these types.
+
+        Remembered for terms with arguments, as graphs ask the same again and again.
+        """
+        return _inferred(self, types, attrs) if types and _keyed(attrs) else self._infer(types, attrs)
+
+    def _infer(self, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> tuple[tuple[Any, ...], TensorType]:
         given = dict(zip(self.attributes, attrs, strict=True))
         if self.normalise is not None:
             given = self.normalise(*types, **given)
             attrs = tuple(given[name] for name in self.attributes)
         return attrs, self.type_rule(*types, **given)
+
+
+def _keyed(attrs: tuple[Any, ...]) -> bool:
+    """Whether equal attributes are the same attributes: lists have no hash, and 0.0 equals -0.0."""
+    try:
+        hash(attrs)
+    except TypeError:
+        return False
+    return not any(type(a) is float for a in attrs)
+
+
+@lru_cache(maxsize=1 << 16)
+def _inferred(
+    definition: OpDef, types: tuple[TensorType, ...], attrs: tuple[Any, ...]
+) -> tuple[tuple[Any, ...], TensorType]:
+    return definition._infer(types, attrs)
 
 
 _CATALOGUE: dict[str, OpDef] = {}

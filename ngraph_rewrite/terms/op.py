@@ -410,7 +410,7 @@ def topological(roots: Iterable[Op]) -> list[Op]:
         elif term not in seen:
             seen.add(term)
             stack.append((term, True))
-            stack.extend((arg, False) for arg in reversed(term.args) if arg not in seen)
+            stack.extend([(arg, False) for arg in term.args[::-1] if arg not in seen])
     return order
 
 

@@ -166,8 +166,11 @@ class Axes:
     __slots__ = ("_axes", "_hash")
     _axes: tuple[Axis, ...]
 
-    def __init__(self, axes: AxesLike = None) -> None:
-        self._axes = axes._axes if isinstance(axes, Axes) else tuple(_elements(axes))
+    def __new__(cls, axes: AxesLike = None) -> Axes:
+        if isinstance(axes, Axes):
+            return axes  # immutable: no copy is needed
+        self = super().__new__(cls)
+        self._axes = tuple(_elements(axes))
         names = [a.name for a in self._axes if a.name is not None]
         if len(set(names)) != len(names):
             twice = sorted({n for n in names if names.count(n) > 1})
@@ -176,6 +179,7 @@ class Axes:
                 do="rename one of them with cast_axes or map_roles",
             )
         self._hash = hash(self._axes)
+        return self
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Axes) and self._hash == other._hash and self._axes == other._axes)

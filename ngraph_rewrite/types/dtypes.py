@@ -15,6 +15,8 @@ DTYPES: tuple[DType, ...] = tuple(
     np.dtype(name)
     for name in ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64").split()
 )
+_KNOWN = frozenset(DTYPES)
+_KINDS = frozenset(map(type, DTYPES))
 BOOL, INT64, FLOAT32, FLOAT64 = (np.dtype(name) for name in ("bool", "int64", "float32", "float64"))
 
 # What a Python scalar becomes where no tensor decides.
@@ -30,6 +32,8 @@ def as_dtype(dtype: Any) -> DType:
     >>> as_dtype("float32"), as_dtype(None)
     (dtype('float32'), dtype('float32'))
     """
+    if type(dtype) in _KINDS and dtype in _KNOWN:
+        return dtype  # type: ignore[no-any-return]
     try:
         found = np.dtype(FLOAT32 if dtype is None else dtype).newbyteorder("=")
     except TypeError as error:

@@ -4,7 +4,7 @@
 import pytest
 from running import Runner
 
-from ngraph_rewrite.runtime.cache import Cache
+from ngraph_rewrite.cache import Cache
 
 
 @pytest.fixture(scope="session")

@@ -102,7 +102,8 @@ def reduce_cases(draw: st.DrawFn) -> Case:
     first = count + 1 + len(body)
     last = first + len(reductions)
     epilogue = (Step("maximum", dtype, (first, count)),) if draw(st.booleans()) else ()
-    bare = ReduceNest(rank, tuple(o for _, o in loads), body, (), tuple(range(count + 1)), reduced, reductions, epilogue)
+    operands = tuple(operand for _, operand in loads)
+    bare = ReduceNest(rank, operands, body, (), tuple(range(count + 1)), reduced, reductions, epilogue)
     targets = [*range(first, last), *([last] if epilogue else [])]
     dtypes = [*bare.result_dtypes, *([dtype] if epilogue else [])]
     outputs = [draw(strided(size, own, reduced)) for own in dtypes]
@@ -143,7 +144,7 @@ def reduced_value(kind: str, x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def extreme(dtype: Any, *, lowest: bool) -> Any:
-    if dtype == bool:
+    if dtype.kind == "b":
         return not lowest
     if dtype.kind == "f":
         return -np.inf if lowest else np.inf

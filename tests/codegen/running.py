@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.loops import Operand, Source, Step
-from ngraph_rewrite.runtime.cache import Cache
 from ngraph_rewrite.runtime.compiler import compile_kernel
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
 

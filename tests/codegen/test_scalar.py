@@ -27,9 +27,11 @@ def special(dtype: str) -> np.ndarray:
         return np.arange(np.iinfo(dtype).min, np.iinfo(dtype).max + 1).astype(dtype)
     if dtype in INTEGERS:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        return np.array([low, low + 1, high, high - 1, high // 2 + 1, *range(0, 9), *([-1, -2, -3, -7] if low else [])], dtype)
+        negative = [-1, -2, -3, -7] if low else []
+        return np.array([low, low + 1, high, high - 1, high // 2 + 1, *range(9), *negative], dtype)
     limits = np.finfo(dtype)
-    sizes = [0.0, limits.smallest_subnormal, limits.tiny, limits.eps, 0.1, 0.5, 1.0, 1.5, 2.5, 3.0, 7.0, limits.max, np.inf]
+    tiny = [0.0, limits.smallest_subnormal, limits.tiny, limits.eps]
+    sizes = [*tiny, 0.1, 0.5, 1.0, 1.5, 2.5, 3.0, 7.0, limits.max, np.inf]
     return np.array([sign * size for size in sizes for sign in (1, -1)] + [np.nan], dtype)
 
 
@@ -152,7 +154,8 @@ def test_float64_rounds_to_half_once(run: Runner) -> None:
     """A double just above a tie of two halves must go up, though its float32 is the tie itself."""
     halves = np.arange(1, 2000, dtype=np.uint16).view(np.float16).astype(np.float64)
     ties = (halves[:-1] + halves[1:]) / 2
-    x = np.concatenate([ties, np.nextafter(ties, np.inf), np.nextafter(ties, -np.inf), [65519.9, 65520.0, 1e300, 1e-300]])
+    edges = [65519.9, 65520.0, 1e300, 1e-300]
+    x = np.concatenate([ties, np.nextafter(ties, np.inf), np.nextafter(ties, -np.inf), edges])
     check_exact(run, [Step("cast", "float16", (0,))], [np.concatenate([x, -x])])
 
 
@@ -189,7 +192,10 @@ def test_index_is_the_loop_index(run: Runner) -> None:
     assert np.array_equal(columns, np.indices((3, 4))[1])
 
 
-@pytest.mark.parametrize("op, dtype", [("subtract", "bool"), ("exp", "int32"), ("power", "bool"), ("nonsense", "float32")])
+LACKING = [("subtract", "bool"), ("exp", "int32"), ("power", "bool"), ("nonsense", "float32")]
+
+
+@pytest.mark.parametrize("op, dtype", LACKING)
 def test_what_a_dtype_lacks_is_an_error(op: str, dtype: str) -> None:
     with pytest.raises(KernelError, match=op):
         expression(op, dtype, ["x", "y"], {}, [dtype, dtype])

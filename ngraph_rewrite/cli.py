@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``ngraph-rewrite``: a subcommand for each question one asks of a shell. The verdict comes last."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
+from ngraph_rewrite.rewriting.checks import checked_rules
+from ngraph_rewrite.terms.op import Op
+
+EPOCHS = 30
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: The words of the command line; those of the process by default.
+
+    Returns:
+        The exit status: 0 if the verdict is good.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except (NGraphRewriteError, OSError) as error:
+        print(f"ngraph-rewrite {options.command}: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="ngraph-rewrite", description=ng.__doc__)
+    parser.add_argument("--version", action="version", version=f"ngraph-rewrite {ng.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    demo = _command(commands, "demo", run_demo, "train a network that reads digits, and show how one expression runs")
+    demo.add_argument("--epochs", type=_count, default=EPOCHS, help="times through the images (default: %(default)s)")
+    demo.add_argument("--output", type=Path, default=Path("."), help="folder of the picture (default: here)")
+    demo.add_argument("--target", choices=ng.transformer_choices(), default="cpu", help="default: %(default)s")
+    demo.add_argument("--seed", type=_count, default=0, help="of all that is random (default: %(default)s)")
+
+    rules = _command(commands, "rules", run_rules, "list the rules of the library, each with its file and line")
+    rules.add_argument("words", nargs="*", metavar="WORD", help="only rules whose line contains all of these")
+
+    check = _command(commands, "check", run_check, "check rule files: by reading them, and by drawing instances")
+    check.add_argument("--static", action="store_true", help="only read them: names, types, order, duplicates")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE.rules")
+
+    explain = _command(commands, "explain", run_explain, "show how an op of a Python file is lowered, rule by rule")
+    explain.add_argument("op", metavar="FILE.py:NAME", help="a file, and the name of an op in it; the file is run")
+    explain.add_argument("--target", choices=ng.transformer_choices(), default="cpu", help="default: %(default)s")
+
+    cache = _command(commands, "cache", run_cache, "tell where compiled kernels are kept, and how much there is")
+    cache.add_argument("--clear", action="store_true", help="remove them; they are made again when needed")
+    return parser
+
+
+def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=says, description=says)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
+    return int(text)
+
+
+# -- the commands -----------------------------------------------------------------------------------
+
+
+def run_demo(options: argparse.Namespace) -> int:
+    """The demonstration; matplotlib and rich are imported for it alone."""
+    demo = importlib.import_module("ngraph_rewrite.demo")
+    return int(demo.main(options.epochs, options.output, options.target, options.seed))
+
+
+def run_rules(options: argparse.Namespace) -> int:
+    """One line per rule."""
+    chosen = [line for line in repr(ng.rules()).splitlines() if all(word in line for word in options.words)]
+    print("\n".join(chosen))
+    print(f"{len(chosen)} of {len(ng.rules())} rules")
+    return 0 if chosen else 1
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """A table with a line per file, and the first mistake of each file that has one."""
+    rows, mistakes = [], []
+    for path in options.files:
+        count, mistake = _checked(path, options.static)
+        rows.append((str(path), count, "wrong" if mistake else "ok"))
+        mistakes += [mistake] if mistake else []
+    for mistake in mistakes:
+        print(mistake, end="\n\n")
+    print(_table(("file", "rules", "verdict"), rows))
+    print(f"{len(rows) - len(mistakes)} of {len(rows)} files are right")
+    return 1 if mistakes else 0
+
+
+def _checked(path: Path, static: bool) -> tuple[str, str | None]:
+    """How many rules a file has, and what is wrong with it."""
+    try:
+        rules = checked_rules(path)
+        if not static:
+            importlib.import_module("ngraph_rewrite.testing").check_rules(path)
+    except (NGraphRewriteError, OSError, AssertionError) as error:
+        return "-", str(error)
+    return str(len(rules)), None
+
+
+def run_explain(options: argparse.Namespace) -> int:
+    """The derivation of one op."""
+    op = _op_in_file(options.op)
+    with ng.make_transformer(options.target) as transformer:
+        print(transformer.computation(op, "all").explain(op))
+    return 0
+
+
+def _op_in_file(place: str) -> Op:
+    file, colon, name = place.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise ArgumentError(f"{place!r} names no op", do="write FILE.py:NAME")
+    spec = importlib.util.spec_from_file_location(Path(file).stem, file)
+    if spec is None or spec.loader is None or not Path(file).is_file():
+        raise ArgumentError(f"{file!r} is no Python file", do="write FILE.py:NAME")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = getattr(module, name, None)
+    if not isinstance(found, Op):
+        raise ArgumentError(f"{file} has no op called {name}", do=f"it has {', '.join(_ops(vars(module))) or 'none'}")
+    return found
+
+
+def _ops(names: dict[str, Any]) -> list[str]:
+    return [name for name, value in names.items() if isinstance(value, Op)]
+
+
+def run_cache(options: argparse.Namespace) -> int:
+    """The folder, its entries and bytes. Files that are no entries are left alone."""
+    cache = Cache()
+    files = [f for f in sorted(cache.folder.iterdir()) if cache.read(f.stem, f.suffix[1:]) is not None]
+    size = sum(f.stat().st_size for f in files)
+    if options.clear:
+        for file in files:
+            file.unlink(missing_ok=True)
+    print(f"{cache.folder}: {len(files)} entries, {size / 1e6:.1f} MB {'removed' if options.clear else 'kept'}")
+    return 0
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)

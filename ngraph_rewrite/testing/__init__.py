@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proof that rules are right: drawn instances, evaluated by the ops' meanings, compared as the rule's class demands.
+
+For rule files of your own::
+
+    from ngraph_rewrite.testing import check_rules
+
+    def test_my_rules():
+        check_rules("my.rules")
+"""
+
+from ngraph_rewrite.testing.rules import WrongRule, check_rule, check_rules
+from ngraph_rewrite.testing.strategies import instances_of
+
+__all__ = ["WrongRule", "check_rule", "check_rules", "instances_of"]

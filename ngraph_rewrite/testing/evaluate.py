@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Terms evaluated by their meanings, with every intermediate value at hand and open to change.
+
+Beside the plain evaluation there are two that say how far it can be trusted: one in which whatever is not
+finite becomes NaN and spreads, and one in which every rounded result is moved by as much as rounding may
+have moved it (Monte Carlo arithmetic; Parker, *Monte Carlo Arithmetic*, 1997).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.terms.op import Op, Uid, describe, topological
+
+Array = NDArray[Any]
+# The values of leaves by term, and of random draws by the identity they carry.
+Values = Mapping["Op | Uid", Array]
+Change = Callable[[Op, Array], Array]
+
+# Ops that pass values on, or compute them without rounding.
+_EXACT = frozenset(
+    "negative absolute sign maximum minimum max min floor ceil round select constant concat stack pad gather"
+    " iota one_hot size tensor_size batch_size relu unslice assign after".split()
+)
+
+
+class Undefined(Exception):
+    """The meaning of a term is not defined for these values."""
+
+
+def evaluate(root: Op, values: Values, change: Change | None = None) -> dict[Op, Array]:
+    """The value of every term under `root`, in row-major layout.
+
+    Args:
+        values: The value of each leaf that has no meaning, and of each random draw by its ``uid``.
+        change: What becomes of each value before it is used.
+
+    Raises:
+        Undefined: where the ops leave the value open: a float cast to an integer it does not fit,
+            a negative power of an integer.
+        ArgumentError: if a leaf has no value.
+    """
+    found: dict[Op, Array] = {}
+    for term in topological([root]):
+        value = np.ascontiguousarray(_value(term, [found[a] for a in term.args], values)).reshape(_shape(term))
+        found[term] = value if change is None else change(term, value)
+    return found
+
+
+def _shape(term: Op) -> tuple[int, ...]:
+    return tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
+
+
+def _value(term: Op, args: list[Array], values: Values) -> Array:
+    if term in values:
+        return values[term]
+    if "draw" in term.definition.traits:
+        return values[term.attribute("uid")]
+    if term.definition.name == "core.assign":
+        return args[1]
+    if term.definition.meaning is None:
+        raise ArgumentError(f"{describe(term)} has no value here", do="give it one in values")
+    if term.definition.short == "cast":
+        _check_cast(args[0], term)
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(term.definition.meaning(term, *args))
+    except ValueError as error:
+        if term.definition.short == "power":
+            raise Undefined(str(error)) from error
+        raise
+
+
+def _check_cast(value: Array, term: Op) -> None:
+    if value.dtype.kind == "f" and term.dtype.kind in "iu":
+        limits = np.iinfo(term.dtype)
+        with np.errstate(all="ignore"):
+            inside = (np.trunc(value) >= float(limits.min)) & (np.trunc(value) < float(limits.max) + 1)
+        if not inside.all():
+            raise Undefined(f"a value does not fit {term.dtype}")
+
+
+def poisoned(term: Op, value: Array) -> Array:
+    """A change: what is not finite becomes NaN, which spreads."""
+    return np.where(np.isfinite(value), value, value.dtype.type(np.nan)) if value.dtype.kind == "f" else value
+
+
+def shaken(seed: int) -> Change:
+    """A change: each rounded result is moved, up or down, by the error its op may make."""
+
+    def change(term: Op, value: Array) -> Array:
+        ulps = _rounding(term)
+        if not ulps or value.dtype.kind != "f":
+            return value
+        random = np.random.default_rng([seed, zlib.crc32(f"{describe(term, 8)}{term.shape}".encode())])
+        with np.errstate(all="ignore"):
+            moved = value + np.spacing(np.abs(value)) * (random.integers(0, 2, value.shape) * 2 - 1) * ulps
+        return np.where(np.isfinite(value), moved, value).astype(value.dtype)
+
+    return change
+
+
+def _rounding(term: Op) -> int:
+    """How many units in the last place the op's result may be off."""
+    definition = term.definition
+    if not term.args or definition.short in _EXACT or definition.traits & {"view", "comparison"}:
+        return 0
+    if definition.short == "cast":
+        return int(term.args[0].dtype != term.dtype)
+    if "elementwise" in definition.traits:
+        return 1 if definition.short in ("add", "subtract", "multiply", "divide", "sqrt", "square") else 2
+    return 2 + max(int(a.size) for a in term.args)  # type: ignore[arg-type]

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel is compiled once: in a process, and across processes that share a cache folder."""
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.codegen.loops import MapNest, Operand, Source, Step, render_map
+from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.runtime import compiler
+from ngraph_rewrite.runtime.compiler import compile_kernel
+from ngraph_rewrite.runtime.machine import Launch, LaunchTable
+
+PROGRAM = """
+import json, sys
+import numpy as np
+from ngraph_rewrite.codegen.library import render_random
+from ngraph_rewrite.codegen.loops import MapNest, Operand, Step, render_map
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.runtime.compiler import compile_kernel
+from ngraph_rewrite.runtime.machine import Launch, LaunchTable
+
+vector, cache = Operand("float64", ("1",)), Cache()
+ops = "exp expm1 log log1p sin cos tan tanh erf sigmoid sqrt floor".split()
+steps = tuple(Step(op, "float64", (0,)) for op in ops)
+steps += (Step("mod", "float64", (0, 1)), Step("power", "float64", (0, 1)))
+stores = tuple((1 + i, vector) for i in range(len(steps)))
+source = render_map(MapNest(1, (vector,), steps, stores, tuple(range(1 + len(stores)))))
+draws = render_random("normal", "float32")
+kernels = [compile_kernel(s.text, s.name, cache) for s in (source, draws)]
+x, y = np.linspace(0.1, 1, 10), np.zeros((len(stores), 10))
+LaunchTable([Launch(kernels[0], [10, x.ctypes.data, *(row.ctypes.data for row in y)])]).run()
+print(json.dumps({
+    "cached": [kernel.from_cache for kernel in kernels],
+    "numba": "numba" in sys.modules,
+    "right": bool(np.allclose(y[0], np.exp(x)) and np.allclose(y[-1], x ** np.exp(x))),
+}))
+"""  # the 2nd operand of mod and power is the exponential
+
+
+def start(folder: Path) -> "subprocess.Popen[str]":
+    environment = {**os.environ, "NGRAPH_REWRITE_CACHE": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def outcome(process: "subprocess.Popen[str]") -> dict[str, object]:
+    output, _ = process.communicate()
+    assert process.returncode == 0
+    return dict(json.loads(output))
+
+
+def test_a_second_process_loads_objects_and_never_imports_numba(tmp_path: Path) -> None:
+    assert outcome(start(tmp_path)) == {"cached": [False, False], "numba": True, "right": True}
+    assert outcome(start(tmp_path)) == {"cached": [True, True], "numba": False, "right": True}
+    for path in tmp_path.glob("*.o"):
+        path.write_bytes(path.read_bytes()[:-100])
+    assert outcome(start(tmp_path)) == {"cached": [False, False], "numba": True, "right": True}
+    assert outcome(start(tmp_path)) == {"cached": [True, True], "numba": False, "right": True}
+
+
+def test_two_processes_may_fill_one_folder(tmp_path: Path) -> None:
+    for process in [start(tmp_path), start(tmp_path)]:
+        assert outcome(process)["right"]
+    assert outcome(start(tmp_path)) == {"cached": [True, True], "numba": False, "right": True}
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the kernels of this process, as a new one would."""
+    monkeypatch.setattr(compiler, "_kernels", {})
+
+
+def scaled_by(factor: float) -> Source:
+    vector = Operand("float32", ("1",))
+    steps = (Step("constant", "float32", (), (("value", factor),)), Step("multiply", "float32", (0, 1)))
+    return render_map(MapNest(1, (vector,), steps, ((2, vector),), (0, 1)))
+
+
+def result_of(kernel: compiler.Kernel) -> float:
+    x, y = np.ones(1, "float32"), np.zeros(1, "float32")
+    LaunchTable([Launch(kernel, [1, x.ctypes.data, y.ctypes.data])]).run()
+    return float(y[0])
+
+
+def test_equal_sources_are_one_kernel(tmp_path: Path, fresh: None) -> None:
+    source = scaled_by(3.0)
+    first = compile_kernel(source.text, source.name, Cache(tmp_path))
+    assert compile_kernel(source.text, source.name, Cache(tmp_path / "elsewhere")) is first
+    assert result_of(first) == 3.0
+
+
+def test_threads_that_ask_for_one_source_share_it(tmp_path: Path, fresh: None) -> None:
+    source, cache = scaled_by(4.0), Cache(tmp_path)
+    with ThreadPoolExecutor(4) as pool:
+        kernels = list(pool.map(lambda _: compile_kernel(source.text, source.name, cache), range(8)))
+    assert len({id(kernel) for kernel in kernels}) == 1
+
+
+def test_the_source_is_a_file_to_read_and_is_written_again_if_changed(
+    tmp_path: Path, fresh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, cache = scaled_by(5.0), Cache(tmp_path)
+    kernel = compile_kernel(source.text, source.name, cache)
+    assert kernel.source_path.read_text().startswith(source.text)
+    kernel.source_path.write_text("x = 1\n")
+    monkeypatch.setattr(compiler, "_kernels", {})
+    again = compile_kernel(source.text, source.name, cache)
+    assert again.from_cache
+    assert again.source_path.read_text().startswith(source.text)
+    assert result_of(again) == 5.0
+
+
+def test_other_instructions_make_other_objects(tmp_path: Path, fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, cache = scaled_by(6.0), Cache(tmp_path)
+    compile_kernel(source.text, source.name, cache)
+    monkeypatch.setattr(compiler, "_kernels", {})
+    monkeypatch.setattr(compiler, "_environment", lambda: b"another processor")
+    assert not compile_kernel(source.text, source.name, cache).from_cache
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [("def broken(args, chunk, nchunks:", "broken"), ("def broken(args, chunk, nchunks):\n    nothing()\n", "nothing")],
+    ids=["syntax", "name"],
+)
+def test_a_source_that_does_not_compile_says_where_it_is(tmp_path: Path, fresh: None, text: str, message: str) -> None:
+    with pytest.raises(KernelError, match=message) as raised:
+        compile_kernel(text, "broken", Cache(tmp_path))
+    assert str(tmp_path / "broken.py") in str(raised.value)
+
+
+def test_an_object_that_needs_what_is_not_there_is_refused(tmp_path: Path, fresh: None) -> None:
+    source, cache = scaled_by(7.0), Cache(tmp_path)
+    compile_kernel(source.text, source.name, cache)
+    (path,) = tmp_path.glob("*.o")
+    entry, _, data = (cache.read(path.stem, "o") or b"").split(b"\0", 2)
+    cache.write(path.stem, "o", b"\0".join([entry, b"no_such_function", data]))
+    compiler._kernels.clear()
+    with pytest.raises(KernelError, match="no_such_function"):
+        compile_kernel(source.text, source.name, cache)
