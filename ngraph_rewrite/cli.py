@@ -7,6 +7,7 @@ import argparse
 import importlib
 import importlib.util
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     demo = _command(commands, "demo", run_demo, "train a network that reads digits, and show how one expression runs")
-    demo.add_argument("--epochs", type=_count, default=EPOCHS, help="times through the images (default: %(default)s)")
+    demo.add_argument(
+        "--epochs", type=_positive, default=EPOCHS, help="times through the images (default: %(default)s)"
+    )
     demo.add_argument("--output", type=Path, default=Path("."), help="folder of the picture (default: here)")
     demo.add_argument("--target", choices=ng.transformer_choices(), default="cpu", help="default: %(default)s")
     demo.add_argument("--seed", type=_count, default=0, help="of all that is random (default: %(default)s)")
@@ -73,6 +76,12 @@ def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int],
 def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if _count(text) == 0:
+        raise argparse.ArgumentTypeError("0 is not a number of at least 1")
     return int(text)
 
 
@@ -119,10 +128,13 @@ def _checked(path: Path, static: bool) -> tuple[str, str | None]:
 
 
 def run_explain(options: argparse.Namespace) -> int:
-    """The derivation of one op."""
+    """The derivation of one op, and what is left of it."""
     op = _op_in_file(options.op)
     with ng.make_transformer(options.target) as transformer:
-        print(transformer.computation(op, "all").explain(op))
+        computation = transformer.computation(op, "all")
+        print(computation.explain(op))
+        fired = Counter(step.why.name for step in computation.lowering.table.redexes() if isinstance(step.why, ng.Rule))
+    print(f"{sum(fired.values())} steps by {len(fired)} rules")
     return 0
 
 

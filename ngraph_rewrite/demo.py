@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,7 +50,7 @@ def main(epochs: int = EPOCHS, output: str | Path = ".", target: str = "cpu", se
     """Run the demonstration.
 
     Args:
-        epochs: How often to go through the training images; the accuracy is only judged for at least 30.
+        epochs: How often to go through the training images, at least once; fewer than 30 are not judged.
         output: The folder for the picture; it is made if it is not there.
         target: The name of the transformer.
         seed: Of the initial weights, the order of the images and the dropout.
@@ -121,7 +123,7 @@ def momentum(parameter: ng.Op, slope: ng.Op, rate: ng.Op) -> ng.Op:
 # -- training ---------------------------------------------------------------------------------------
 
 
-def learn(train: Any, data: Split, epochs: int, random: np.random.Generator) -> Iterator[float]:
+def learn(train: ng.Computation, data: Split, epochs: int, random: np.random.Generator) -> Iterator[float]:
     """Go through the images in batches, in a new order each time; yields the mean loss of each epoch."""
     for epoch in range(epochs):
         order = random.permutation(len(data.train_labels))
@@ -147,14 +149,19 @@ def progress(epochs: int, losses: Iterator[float]) -> Iterator[float]:
 # -- what is shown ----------------------------------------------------------------------------------
 
 
-def tell(predict: Any, expression: ng.Op, train: Any) -> None:
-    """Print how one expression was lowered, rule by rule, and which kernels ran."""
-    print(f"\nOne expression of the model, built at {expression.filename}:{expression.lineno}:\n")
-    print(predict.explain(expression))
-    for what, computation in (("a training step", train), ("a prediction", predict)):
-        names = computation.stats()["kernels"]
-        print(f"\nThe {len(names)} kernels of {what}: {', '.join(dict.fromkeys(names)) or 'none, it is interpreted'}")
+def tell(predict: ng.Computation, expression: ng.Op, train: ng.Computation) -> None:
+    """Print how one expression was lowered, rule by rule, the kernel that computes it, and how many ran."""
+    derivation = predict.explain(expression)
+    print(f"\nOne expression of the model, the first hidden layer, rule by rule:\n\n{derivation}")
+    kernel = re.search(rf"^def {derivation.split()[-1]}\(.*?(?=^\S|\Z)", predict.source(), re.MULTILINE | re.DOTALL)
+    if kernel:
+        print(f"\nThat kernel, as it was compiled:\n\n{kernel[0].rstrip()}")
     print()
+    for what, computation in (("training step", train), ("prediction", predict)):
+        names = computation.stats()["kernels"]
+        kinds = Counter(name.partition("_")[0] for name in names)
+        told = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none: every op was interpreted"
+        print(f"kernels that ran in a {what}: {told}")
 
 
 def draw(data: Split, outcome: Outcome, folder: Path) -> Path:

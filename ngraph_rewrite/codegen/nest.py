@@ -91,8 +91,9 @@ class _Nest:
 class MapNest(_Nest):
     """A scalar expression at every index: loads, steps, and the values that are stored.
 
-    ``buffer_of`` gives each load, then each store, the number of its memory; an equal number is the same memory, and
-    operands with different numbers must not overlap if one of them is written.
+    ``buffer_of`` gives each load, then each store, the number of its memory. A store with a load's number takes its
+    place: at run time their addresses and strides must be equal. Operands with different numbers must not overlap if
+    one of them is written.
     """
 
     def __post_init__(self) -> None:
@@ -188,8 +189,17 @@ def store_line(nest: _Nest, position: int, dtypes: Sequence[str]) -> str:
     """The store of one result; a value of another dtype is converted."""
     value, operand = nest.stores[position]
     text = expression("cast", operand.dtype, [f"v{value}"], {}, [dtypes[value]])
-    buffer = nest.buffers[len(nest.loads) + position]
-    return f"store_{operand.dtype}(y{position}, {place(f'y{position}', operand)}, {text}, {buffer})"
+    name, buffer = _stored_name(nest, position), nest.buffers[len(nest.loads) + position]
+    return f"store_{operand.dtype}({name}, {place(name, operand)}, {text}, {buffer})"
+
+
+def _stored_name(nest: _Nest, position: int) -> str:
+    """The name of a store; in place, that of the load, as LLVM would not know two addresses to be one."""
+    buffer, operand = nest.buffers[len(nest.loads) + position], nest.stores[position][1]
+    for number, load in enumerate(nest.loads):
+        if nest.buffers[number] == buffer and load.strides == operand.strides:
+            return f"x{number}"
+    return f"y{position}"
 
 
 def needed(nest: _Nest, roots: Iterable[int]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ngraph_rewrite.lowering.table import ReplacementTable, Step
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op, describe, topological
 
@@ -35,15 +35,18 @@ def _steps(table: ReplacementTable, handle: Op) -> Iterator[str]:
 def reason_removed(table: ReplacementTable, op: Op) -> str:
     """Why a handle's value is not computed: the rule that made it superfluous, if one can be named."""
     images = {op, *(step.after for step in table.history(op)), table.snap(op)}
+    images |= {image.args[0] for image in images if image.definition.name == "core.label"}
     for step in table.redexes():
-        if any(part in images for part in _inside(step)):
+        if not images.isdisjoint(_near(step.before)) and images.isdisjoint(_near(step.after)):
             return f"rewriting removed it: {step.why}"
     return "nothing that is returned needs it"
 
 
-def _inside(step: Step) -> Iterator[Op]:
-    """The terms a redex looked at below its root, as far as the rule's left side goes."""
-    level = list(step.before.args)
-    for _ in range(3):
-        yield from level
-        level = [a for t in level for a in t.args]
+def _near(term: Op, depth: int = 5) -> set[Op]:
+    """The terms a rule can have looked at, or kept: down to a few levels."""
+    found = {term}
+    level = {term}
+    for _ in range(depth):
+        level = {a for t in level for a in t.args}
+        found |= level
+    return found

@@ -15,9 +15,23 @@ from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, Forward, Replacemen
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op, describe, topological
 
 STEPS_PER_TERM = 1000
+
+
+def adopt(roots: Iterable[Op], table: ReplacementTable, bank: TermBank) -> list[Op]:
+    """The bank's copies of handles: equal ones become one. Recorded as a stage of its own."""
+    roots = list(roots)
+    stage = table.stage("share")
+    for term in topological(roots):
+        args = tuple([stage.normal[a] for a in term.args])
+        own = stage.normal[term] = bank.make(term.definition, args, term.attrs, term.info)
+        if own is not term:
+            stage.forward[term] = Forward(own, SHARED)
+        if term.info.metadata:
+            table.carry(term, own)
+    return [stage.normal[root] for root in roots]
 
 
 def normalise(
@@ -32,6 +46,7 @@ def normalise(
     """The normal forms of `roots`; every step is recorded in a new stage of `table`.
 
     Args:
+        roots: Terms of `bank`.
         budget: How many rules may fire; by default a thousand per term, which no terminating set needs.
 
     Raises:
@@ -39,8 +54,7 @@ def normalise(
     """
     roots = list(roots)
     stage = table.stage(name)
-    with _no_garbage_collection():
-        _run(roots, matcher, table, stage, bank, target, budget)
+    _run(roots, matcher, table, stage, bank, target, budget)
     return [stage.normal[root] for root in roots]
 
 
@@ -78,11 +92,11 @@ def _run(
             stack.extend(missing[::-1])
             continue
         args = tuple([normal[a] for a in term.args])
-        adopted = make(term.definition, args, term.attrs, term.info)
-        if adopted is not term:
-            forward[term] = Forward(adopted, SHARED if args == term.args else ARGUMENTS)
-            if term.info.metadata:
-                table.carry(term, adopted)
+        if args != term.args:  # equal terms are the same object: this compares identities
+            rebuilt = make(term.definition, args, term.attrs, term.info)
+            forward[term] = Forward(rebuilt, ARGUMENTS)
+            if table.metadata(term):
+                table.carry(term, rebuilt)
             continue
         function = steps.get(term.definition)
         made = _step(function, term, make, target, matcher) if function is not None else None
@@ -146,8 +160,8 @@ def _exhausted(fired: int, stage: Stage) -> RewriteError:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Terms hold no cycles: looking for some would double the time."""
+def no_garbage_collection() -> Iterator[None]:
+    """Lowering builds many terms and no cycles: looking for some would double the time."""
     was = gc.isenabled()
     gc.disable()
     try:

@@ -15,7 +15,7 @@ from typing import Any
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import UnloweredOpError
-from ngraph_rewrite.lowering.driver import normalise
+from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection, normalise
 from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
 from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
 from ngraph_rewrite.ops import axes, cpu, semi  # noqa: F401  (the families declare their ops when imported)
@@ -76,11 +76,15 @@ def lower(roots: Iterable[Op], target: Any, matchers: Mapping[str, Matcher]) -> 
     Raises:
         UnloweredOpError: if an op outside the base set is left.
     """
-    sequenced = sequence(roots)
+    with no_garbage_collection():
+        return _lower(sequence(roots), target, matchers)
+
+
+def _lower(sequenced: Sequenced, target: Any, matchers: Mapping[str, Matcher]) -> Lowering:
     table, bank = ReplacementTable(), TermBank()
     first = table.stage("sequence")
     first.forward.update((h, Forward(t, SEQUENCED)) for h, t in sequenced.terms.items())
-    terms = [*sequenced.roots, *sequenced.writes]
+    terms = adopt([*sequenced.roots, *sequenced.writes], table, bank)
     for name, matcher in matchers.items():
         terms = normalise(terms, matcher, table, bank, target, name)
     check_base(terms, target, matchers)

@@ -9,7 +9,7 @@ start of the computation, and its writes happen in the order in which they are m
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ngraph_rewrite.errors import SequencingError
@@ -46,9 +46,10 @@ def sequence(roots: Iterable[Op]) -> Sequenced:
     """
     roots = list(roots)
     order = topological(roots)
-    work = _Sequencing(_special(order))
+    effectful = _above(order, lambda t: t.definition.name in _ORDERED)
+    work = _Sequencing(_special(order), effectful)
     final: dict[Op, Op] = {}
-    for root in sorted(roots, key=lambda r: r not in work.special):  # effects first; the sort is stable
+    for root in work.effects_first(roots):
         if root.definition.name != "core.variable":
             _, state = work.run(root, {})
             final.update(state)
@@ -60,23 +61,36 @@ def sequence(roots: Iterable[Op]) -> Sequenced:
 def _special(order: list[Op]) -> set[Op]:
     """Terms that cannot be taken as they are: above an effect, a listed handle, or a scratch variable."""
     listed = {item for t in order if t.definition.name == "core.sequential" for item in t.args}
-    special: set[Op] = set()
-    for term in order:
+
+    def is_special(term: Op) -> bool:
         scratch = term.definition.name == "core.variable" and term.attribute("scratch")
-        below = any(a in special for a in term.args)
-        if below or scratch or term in listed or term.definition.name in _ORDERED:
-            special.add(term)
-    return special
+        return scratch or term in listed or term.definition.name in _ORDERED
+
+    return _above(order, is_special)
+
+
+def _above(order: list[Op], holds: Callable[[Op], bool]) -> set[Op]:
+    """The terms for which `holds` is true, and all terms that contain one."""
+    found: set[Op] = set()
+    for term in order:
+        if holds(term) or any(a in found for a in term.args):
+            found.add(term)
+    return found
 
 
 @dataclass
 class _Sequencing:
     special: set[Op]
-    placed: dict[Op, Op] = field(default_factory=dict)
+    effectful: set[Op]
+    placed: dict[Op, tuple[Op, State]] = field(default_factory=dict)
     done: dict[Op, Op] = field(default_factory=dict)
     terms: dict[Op, Op] = field(default_factory=dict)
     writes: list[Op] = field(default_factory=list)
     memo: dict[tuple[Op, tuple[tuple[Op, Op], ...]], Op] = field(default_factory=dict)
+
+    def effects_first(self, terms: Sequence[Op]) -> list[Op]:
+        """Terms with effects before those without, so that a listed handle is placed before it is read."""
+        return sorted(terms, key=lambda t: t not in self.effectful)  # the sort is stable
 
     def run(self, root: Op, state: State) -> tuple[Op, State]:
         """Evaluate with an explicit stack of generators, so that depth is no limit."""
@@ -96,7 +110,8 @@ class _Sequencing:
 
     def evaluate(self, term: Op, state: State) -> Evaluation:
         if term in self.placed:
-            return self.placed[term], state
+            value, wrote = self.placed[term]
+            return value, self.later(state, wrote)
         if not state and term not in self.special:
             return term, state
         name = term.definition.name
@@ -104,7 +119,7 @@ class _Sequencing:
             return self.read(term, state), state
         if name in _ORDERED:
             value, after = yield from self.effect(name, term, state)
-            self.placed[term] = self.terms[term] = value
+            self.place(term, value, state, after)
             return value, after
         key = (term, tuple(state.items()))
         if key in self.memo:
@@ -117,12 +132,11 @@ class _Sequencing:
 
     def arguments(self, term: Op, state: State) -> Generator[tuple[Op, State], tuple[Op, State], tuple[tuple[Op, ...], State]]:
         """All arguments see the same state; what they write is seen afterwards."""
-        args, changed = [], dict(state)
-        for arg in term.args:
-            value, after = yield arg, state
-            args.append(value)
+        values, changed = {}, dict(state)
+        for arg in self.effects_first(term.args):
+            values[arg], after = yield arg, state
             changed.update((v, w) for v, w in after.items() if state.get(v) is not w)
-        return tuple(args), (changed if changed != state else state)
+        return tuple([values[arg] for arg in term.args]), (changed if changed != state else state)
 
     def effect(self, name: str, term: Op, state: State) -> Evaluation:
         if name == "core.assign":
@@ -133,11 +147,23 @@ class _Sequencing:
         items = term.args if name == "core.sequential" else (*term.args[1:], term.args[0])
         value = term
         for item in items:
-            value, state = yield item, state
-            if name == "core.sequential":
-                self.placed.setdefault(item, value)
-                self.terms.setdefault(item, value)
+            value, after = yield item, state
+            if name == "core.sequential" and item not in self.placed:
+                self.place(item, value, state, after)
+            state = after
         return value, state
+
+    def place(self, term: Op, value: Op, before: State, after: State) -> None:
+        """Note where a handle has run: its value, and what it wrote."""
+        wrote = {v: w for v, w in after.items() if before.get(v) is not w}
+        self.placed[term] = value, wrote
+        self.terms[term] = value
+
+    def later(self, state: State, wrote: State) -> State:
+        """The state once `wrote` has happened too; of two writes of a variable the later one counts."""
+        number = {w: i for i, w in enumerate(self.writes)} if wrote else {}
+        new = {v: w for v, w in wrote.items() if v not in state or number[state[v]] < number[w]}
+        return {**state, **new} if new else state
 
     def write(self, term: Op, state: State) -> Evaluation:
         target, value = term.args

@@ -52,6 +52,8 @@ class Plan:
         results: The terms whose values are returned, by number; their shapes and dtypes.
         available: Where in memory terms are after a call, for `value`: only those nothing overwrites.
         inlined: Terms that exist in registers only, and the term whose kernel computes them.
+        temporaries: The number of blocks in the arena.
+        echoes: Results that are views of an input: their numbers, and what they see. No kernel runs for them.
     """
 
     work: list[Work]
@@ -60,6 +62,7 @@ class Plan:
     available: dict[Op, tuple[Ref, Layout]] = field(default_factory=dict)
     inlined: dict[Op, Op] = field(default_factory=dict)
     temporaries: int = 0
+    echoes: list[tuple[int, Load]] = field(default_factory=list)
 
 
 class _Cycle(Exception):
@@ -106,7 +109,7 @@ class _Attempt:
         blocks = self._memory(ordered)
         work = [w for job in ordered for w in self._work(job)]
         inlined = {t: g for t, g in self.groups.group_of.items() if t is not g}
-        return Plan(work, self.arena, self.results, self._available(), inlined, blocks)
+        return Plan(work, self.arena, self.results, self._available(), inlined, blocks, self.echoes)
 
     # -- effects ------------------------------------------------------------------------------------
 
@@ -155,8 +158,12 @@ class _Attempt:
     # -- results ------------------------------------------------------------------------------------
 
     def _claim_results(self) -> None:
+        self.echoes: list[tuple[int, Load]] = []
         for i, result in enumerate(self.results):
             load = resolve(result, self.groups)
+            if load.base.definition.name == "core.placeholder" and load.base not in self.forced:
+                self.echoes.append((i, load))
+                continue
             claimed = load.base in self.home or load.base not in self.job_of
             if claimed or not load.layout.is_plain or load.base.size != result.size:
                 self.jobs.append(copy_job(result, self.groups, i, own=False))

@@ -14,6 +14,7 @@ from functools import cache
 
 import numpy as np
 
+from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.dtypes import BOOL, DTYPES, INT64, DType
@@ -107,13 +108,33 @@ def argument_types(
     special = _PROPOSALS.get(definition.name)
     if special is not None:
         return special(position, known, wish, domain)
+    if not known and wish is None:
+        return _accepted_types(definition, domain)
     if definition.family == "axes":
         return _named(definition, known, wish, domain)
     if known:
         return [known[min(known)]]
-    if wish is None:
-        return None
+    assert wish is not None
     return _same_shape(wish, domain) if _changes_dtype(definition) else [wish]
+
+
+def _accepted_types(definition: OpDef, domain: Domain) -> Types | None:
+    if not definition.traits & {"elementwise", "reduction"}:
+        return None
+    return [t for t in domain.pool(definition.family) if t.dtype in _accepted(definition)]
+
+
+@cache
+def _accepted(definition: OpDef) -> frozenset[DType]:
+    """The dtypes an op takes, found by asking its type rule about scalars; all if that tells nothing."""
+    found = set()
+    for dtype in DTYPES:
+        try:
+            definition.infer((TensorType(dtype),) * (definition.arity or 1), ((),) * len(definition.attributes))
+        except (NGraphRewriteError, TypeError):
+            continue
+        found.add(dtype)
+    return frozenset(found or DTYPES)
 
 
 def _changes_dtype(definition: OpDef) -> bool:
@@ -127,8 +148,7 @@ def _same_shape(wish: TensorType, domain: Domain) -> Types:
 def _named(definition: OpDef, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
     if known:
         return domain.variants(known[min(known)])
-    if wish is None:
-        return None
+    assert wish is not None
     if "reduction" in definition.traits:
         more = [a for a in domain.axes if wish.axes.find(a.name) is None]
         return [wish.with_axes([*wish.axes[:i], *more[:1], *wish.axes[i:]]) for i in (wish.rank, 0)] + [wish]

@@ -35,7 +35,8 @@ def attribute_values(
 ) -> list[tuple[Any, ...]]:
     """Tuples of attributes to try, in the order of `definition.attributes`; some may not be valid.
 
-    An op without an entry gets what its attributes' names suggest, and nothing if they suggest nothing.
+    For an op without arguments `wish` says what it must make. An op without an entry gets what its
+    attributes' names suggest, and nothing if they suggest nothing.
     """
     if not definition.attributes:
         return [()]
@@ -133,8 +134,7 @@ def _axis(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) 
 
 
 def _iota(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    pool = [t for t in ([wish] if wish is not None else domain.pool("semi")) if t.rank]
-    return ((t.shape, i, t.dtype) for t in pool for i in range(t.rank))
+    return ((wish.shape, i, wish.dtype) for i in range(wish.rank)) if wish is not None else ()
 
 
 def _size(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
@@ -146,13 +146,12 @@ def _cast(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) 
 
 
 def _draw(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    pool = [t for t in domain.pool("semi") if t.dtype.kind == "f"]
-    return ((t.shape, t.dtype, Literal(-1, t.dtype), Literal(2, t.dtype), Uid()) for t in pool)
+    if wish is not None and wish.dtype.kind == "f":
+        yield wish.shape, wish.dtype, Literal(-1, wish.dtype), Literal(2, wish.dtype), Uid()
 
 
 def _named_draw(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    pool = [t for t in domain.pool("axes") if t.dtype.kind == "f"]
-    return ((t.axes, t.dtype, Literal(-1, t.dtype), Literal(2, t.dtype), Uid()) for t in pool)
+    return ((wish.axes, *values[1:]) for values in _draw(types, wish, domain)) if wish is not None else ()
 
 
 def _dtypes(wish: TensorType | None, domain: Domain) -> list[DType]:
@@ -270,12 +269,12 @@ def _numbers(dtype: DType) -> list[Any]:
 
 
 def _constant(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    for t in [wish] if wish is not None else domain.pool("core"):
-        yield from ((Literal(v, t.dtype), t.axes) for v in _numbers(t.dtype))
-        if t.rank and all(isinstance(n, int) for n in t.shape):
-            count = math.prod(n for n in t.shape if isinstance(n, int))
-            values = np.arange(count).reshape([n for n in t.shape if isinstance(n, int)])
-            yield Literal(values.astype(t.dtype)), t.axes
+    if wish is None:
+        return
+    yield from ((Literal(v, wish.dtype), wish.axes) for v in _numbers(wish.dtype))
+    shape = [n for n in wish.shape if isinstance(n, int)]
+    if shape and len(shape) == wish.rank:
+        yield Literal(np.arange(math.prod(shape)).reshape(shape).astype(wish.dtype)), wish.axes
 
 
 def _label(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
@@ -288,7 +287,7 @@ def _label(types: Sequence[TensorType], wish: TensorType | None, domain: Domain)
 
 
 def _leaf(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return ((Uid(), t.axes, t.dtype) for t in ([wish] if wish is not None else domain.pool("core")))
+    return [(Uid(), wish.axes, wish.dtype)] if wish is not None else []
 
 
 def _variable(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:

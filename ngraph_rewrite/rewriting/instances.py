@@ -169,6 +169,10 @@ class _Search:
 
     def terms(self, pattern: App, wish: TensorType | None, site: str, bound: Bindings) -> Iterator[tuple[Op, Bindings]]:
         """Instances of a pattern, with what they bind beside what is bound."""
+        if wish is None and not pattern.args:
+            for one in self.options(f"{site}:", self.domain.pool(pattern.definition.family)):
+                yield from self.applications(pattern, (), one, site, bound)
+            return
         order = sorted(range(len(pattern.args)), key=lambda i: _LAST.get(type(pattern.args[i]), 0))
         for args, inner in self.arguments(pattern, order, wish, site, bound, {}):
             flat = tuple(t for i in range(len(pattern.args)) for t in args[i])

@@ -10,6 +10,7 @@ import numpy as np
 
 from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base set)
 from ngraph_rewrite.plan.plan import Plan, Ref, make_plan
+from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.blas import gemm_address
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernel
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
@@ -27,6 +28,13 @@ def aligned(size: int) -> Array:
     block = np.empty(size + ALIGNMENT, np.uint8)
     start = -block.ctypes.data % ALIGNMENT
     return block[start : start + size]
+
+
+def seen(array: Array, layout: Layout) -> Array:
+    """The elements of a row-major array in another layout."""
+    flat = array.reshape(-1)[layout.offset :]
+    strides = tuple(s * array.itemsize for s in layout.strides)
+    return np.lib.stride_tricks.as_strided(flat, layout.shape, strides, writeable=False)
 
 
 class CpuExecutable:
@@ -52,6 +60,8 @@ class CpuExecutable:
             slot += len(arguments)
         self._table = LaunchTable(launches)
         self._patches.seal()
+        position = {p: i for i, p in enumerate(program.inputs)}
+        self._echoes = [(number, position[load.base], load.layout) for number, load in self.plan.echoes]
 
     def _fixed(self, ref: Ref) -> int:
         """The address or number that is the same in every call; 0 for what a call fills in."""
@@ -82,6 +92,8 @@ class CpuExecutable:
         self._patches.apply(self._table.arguments, inputs, results)
         self._call[0] = call
         self._table.run()
+        for number, source, layout in self._echoes:
+            np.copyto(results[number], seen(inputs[source], layout))
 
     def source(self) -> str:
         """Every kernel, once, as the file that was compiled."""

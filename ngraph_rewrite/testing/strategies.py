@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hypothesis strategies for instances of rules: terms with known lengths, and arrays for their leaves."""
+"""Hypothesis strategies for instances of rules: terms with known lengths, and arrays for their leaves.
+
+An example is made of one drawn seed. Hypothesis repeats and simplifies what it draws, which suits parsers;
+here it would draw empty arrays of ones, so what is to be uniform is taken from a generator with that seed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from random import Random
+from typing import NamedTuple
 
 import numpy as np
 from hypothesis import assume
@@ -16,31 +22,36 @@ from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op, Uid, topological
 from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.types.axes import Axis
-from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.dtypes import DType, is_float
 
-# How values are drawn: moderate ones, ones at the edges of the dtype, and positive ones below 1.
-PLAIN, WILD, UNIT = "plain", "wild", "unit"
+# How values are drawn: moderate ones, ones at the edges of the dtype, and ones far from one another.
+PLAIN, WILD, DISTINCT = "plain", "wild", "distinct"
 
 
 class Example(NamedTuple):
-    """An instance of a rule, the bank it lives in, and a value for each leaf and each random draw."""
+    """An instance of a rule, the bank it lives in, and some choices of a value for each leaf and each random draw."""
 
     instance: Instance
     bank: TrialBank
-    values: dict[Op | Uid, Array]
+    choices: list[dict[Op | Uid, Array]]
 
 
-@st.composite
-def domains(draw: st.DrawFn, dtypes: tuple[DType, ...] = COMMON_FIRST) -> Domain:
-    """Domains of known lengths from 0 to 3, one dtype put before the others."""
-    lengths = draw(st.lists(st.sampled_from((2, 3, 1, 0)), min_size=7, max_size=7))
-    first = draw(st.sampled_from(dtypes))
+def random_domain(random: Random, dtypes: tuple[DType, ...] = COMMON_FIRST) -> Domain:
+    """A domain of known lengths from 0 to 3, mostly above 1, with one dtype put before the others."""
+    lengths = random.choices((2, 3, 1, 0), (6, 6, 3, 1), k=7)
+    floats = [d for d in dtypes if is_float(d)]
+    first = random.choice(random.choice((dtypes, floats)))
     axes = tuple(Axis(name, n) for name, n in zip("HWNC", lengths[3:], strict=True))
     return Domain((lengths[0], lengths[1], lengths[2]), axes, (first, *(d for d in dtypes if d != first)))
 
 
 @st.composite
-def instances_of(draw: st.DrawFn, rule: Rule, dtypes: tuple[DType, ...] = COMMON_FIRST, kind: str | None = None) -> Example:
+def instances_of(
+    draw: st.DrawFn,
+    rule: Rule,
+    dtypes: tuple[DType, ...] = COMMON_FIRST,
+    kinds: Sequence[str] = (PLAIN, WILD, WILD, WILD),
+) -> Example:
     """Well-typed instances of a rule's left side for which its guard holds, with values.
 
     Lengths and ranks go from 0 to 3, dtypes over all that `dtypes` allows, attributes over their edges.
@@ -48,39 +59,61 @@ def instances_of(draw: st.DrawFn, rule: Rule, dtypes: tuple[DType, ...] = COMMON
     large and small ones, integer limits.
 
     Args:
-        kind: How values are drawn; by default moderate and extreme ones in turn.
+        kinds: How values are drawn, for each choice of values.
     """
-    bank = TrialBank()
-    found = first_match(rule, draw(domains(dtypes)), _drawn(draw), bank, 100)
+    random, bank = Random(draw(st.integers(0, 2**32 - 1))), TrialBank()
+    found = first_match(rule, random_domain(random, dtypes), _begin(random), bank, 100)
     assume(found is not None)
     assert found is not None
-    kind = kind or draw(st.sampled_from((PLAIN, WILD)))
-    values: dict[Op | Uid, Array] = {}
-    for term in topological([found.term]):
-        if term.definition.meaning is None and not term.args:
-            key = term.attribute("uid") if "draw" in term.definition.traits else term
-            values[key] = draw(arrays(term.dtype, tuple(int(n) for n in term.shape), kind))  # type: ignore[arg-type]
-    return Example(found, bank, values)
+    leaves = {
+        t.attribute("uid") if "draw" in t.definition.traits else t: t
+        for t in topological([found.term])
+        if t.definition.meaning is None and not t.args
+    }
+    return Example(found, bank, [_values(random, leaves, kind) for kind in kinds])
 
 
-def _drawn(draw: st.DrawFn) -> Choices:
-    """Where each search begins: drawn when it is first asked for, the same when it is asked for again."""
+def _values(random: Random, leaves: Mapping[Op | Uid, Op], kind: str) -> dict[Op | Uid, Array]:
+    if kind == DISTINCT:
+        return distinct(random, leaves)
+    return {k: random_array(random, t.dtype, lengths(t), kind) for k, t in leaves.items()}
+
+
+def lengths(term: Op) -> tuple[int, ...]:
+    """The shape of a term whose lengths are known."""
+    return tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
+
+
+def _begin(random: Random) -> Choices:
+    """Where each search begins: chosen when it is first asked for, the same when it is asked for again."""
     offsets: dict[str, int] = {}
 
     def offset(site: str, count: int) -> int:
         if site not in offsets:
-            offsets[site] = draw(st.integers(0, 255))
+            offsets[site] = random.getrandbits(32)
         return offsets[site] % count
 
     return offset
 
 
-@st.composite
-def arrays(draw: st.DrawFn, dtype: DType, shape: tuple[int, ...], kind: str) -> Array:
-    """Arrays of a dtype and shape whose elements come from a table of 256 values, plain ones first."""
-    size = int(np.prod(shape))
-    places = np.frombuffer(draw(st.binary(min_size=size, max_size=size)), np.uint8)
-    return values_of(dtype, kind)[places].reshape(shape)
+# -- values -----------------------------------------------------------------------------------------
+
+
+def random_array(random: Random, dtype: DType, shape: tuple[int, ...], kind: str) -> Array:
+    """An array whose elements come from the table of a dtype and a kind."""
+    table = values_of(dtype, kind)
+    return table[[random.randrange(len(table)) for _ in range(int(np.prod(shape)))]].reshape(shape)
+
+
+def distinct(random: Random, leaves: Mapping[Op | Uid, Op]) -> dict[Op | Uid, Array]:
+    """Values for leaves, no two of them nearer than 0.001: between 0.1 and 0.9, or between -0.9 and 0.9."""
+    numbers = list(np.linspace(random.choice((0.1, -0.9)), 0.9, 600)[::2] + 1 / 4096)
+    random.shuffle(numbers)
+    values = {}
+    for key, term in leaves.items():
+        own, numbers = np.array(numbers[: int(np.prod(lengths(term)))]), numbers[int(np.prod(lengths(term))) :]
+        values[key] = (own > 0.5 if term.dtype.kind == "b" else own).astype(term.dtype).reshape(lengths(term))
+    return values
 
 
 @cache
@@ -89,29 +122,29 @@ def values_of(dtype: DType, kind: str) -> Array:
     random = np.random.default_rng(0)
     if dtype.kind == "b":
         return np.arange(256) % 2 == 1
-    if kind == UNIT:
-        return random.permutation(np.linspace(0.1, 0.9, 256)).astype(dtype)
-    special = _special_integers(dtype) if dtype.kind in "iu" else _special_floats(dtype)
+    few = np.array([0, 1, 2, 3, 1, 2, 0, 1] if dtype.kind == "u" else [0, 1, 2, 3, -1, -2, 0, 1])
     if dtype.kind in "iu":
-        plain = np.concatenate([np.arange(8), random.integers(0 if dtype.kind == "u" else -9, 10, 248)]).astype(dtype)
+        plain = np.concatenate([np.resize(few, 128), random.integers(0 if dtype.kind == "u" else -9, 10, 128)])
     else:
-        plain = np.concatenate([[1, 2, 0.5, 3, 0, -1, -2], random.normal(0, 2, 249)]).astype(dtype)
+        plain = np.concatenate([np.resize(few, 64) / 2, np.resize(few, 64), random.normal(0, 2, 128)])
+    table = plain.astype(dtype)
     if kind == WILD:
-        plain[1::2] = np.resize(special, 128)
-    plain.setflags(write=False)
-    return plain
+        table[::2] = np.resize(_special_integers(dtype) if dtype.kind in "iu" else _special_floats(dtype), 128)
+    table.setflags(write=False)
+    return table
 
 
 def _special_integers(dtype: DType) -> Array:
     limits = np.iinfo(dtype)
-    values: list[Any] = [limits.max, limits.min, limits.max - 1, limits.min + 1, limits.max // 2 + 1, 0, 1]
-    return np.array(values, dtype)
+    return np.array([limits.max, limits.min, limits.max - 1, limits.min + 1, limits.max // 2 + 1, 0, 1], dtype)
 
 
 def _special_floats(dtype: DType) -> Array:
+    """The frequent ones first, and once more between the others."""
     limits = np.finfo(dtype)
     large, small = float(limits.max) ** 0.5, float(limits.tiny) ** 0.5
-    values = [np.nan, np.inf, -np.inf, 0.0, -0.0, limits.max, limits.min, limits.tiny, -limits.tiny]
-    values += [limits.smallest_subnormal, -limits.smallest_subnormal, limits.eps, 1 + limits.eps, 1 - limits.epsneg]
-    values += [large, -large, small, -small, large * 1.5, small / 1.5, float(limits.tiny) / 3, 10.0, -10.0, 100.0, 1e4]
-    return np.array(values, dtype)
+    often = [np.nan, np.inf, -np.inf, 0.0, -0.0]
+    edges = [limits.max, limits.min, limits.tiny, -limits.tiny, float(limits.tiny) / 3]
+    edges += [limits.smallest_subnormal, -limits.smallest_subnormal, limits.eps, 1 + limits.eps, 1 - limits.epsneg]
+    middle = [large, -large, small, -small, large * 1.5, small / 1.5, 10.0, -10.0, 100.0, 1e4]
+    return np.array([*often, *edges, *often, *middle], dtype)

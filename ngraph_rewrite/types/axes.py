@@ -328,10 +328,10 @@ class Axes:
 
 
 def _bound_axis(axis: Axis, binding: Mapping[str, int]) -> Axis:
-    if isinstance(axis.length, int):
-        return axis
     if axis.components is not None:
         return Axis.flattened(axis.components.bound(binding))
+    if isinstance(axis.length, int):
+        return axis
     return axis.with_length(bind(axis.length, binding))
 
 

@@ -51,3 +51,10 @@ def test_the_loop_is_packed(run: Runner, name: str) -> None:
 def test_a_library_function_is_called_where_there_is_no_vector_form(run: Runner) -> None:
     source = map_of((Step("exp", "float32", (0,)),), (0, 1))
     assert "expf" in assembly(source.text, source.name, run.cache)
+
+
+def test_in_place_names_one_address() -> None:
+    """With two names for one address, LLVM's check for overlap would send every run to the scalar loop."""
+    source, _ = KERNELS["in-place"]
+    assert "store_float32(x0, i0" in source.text
+    assert source.signature == ("n0", "x0", "x1", "y0")

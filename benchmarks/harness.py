@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One way to compare: check that all engines give the same, then time them in turns and print the rows.
+
+A row is ``workload, engine, median_s, spread, ratio``: `spread` is the distance of the quartiles over the
+median, `ratio` the engine's median over ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Run = Callable[[], Any]
+OURS = "ngraph_rewrite"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One engine on one workload."""
+
+    workload: str
+    engine: str
+    median_s: float
+    spread: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A name and, for each engine that can run it, a function that makes the thing to time.
+
+    `tolerance` is the relative error allowed between answers; the answers of the first call are compared.
+    """
+
+    name: str
+    engines: Mapping[str, Callable[[], Run]]
+    tolerance: float = 1e-4
+
+
+def options(description: str) -> argparse.ArgumentParser:
+    """The options every benchmark takes."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--only", metavar="WORKLOAD", help="run this workload only")
+    parser.add_argument("--size", type=int, metavar="N", help="size of the workloads")
+    parser.add_argument("--rules", type=int, metavar="N", help="number of rules, where that can be chosen")
+    parser.add_argument("--peers", metavar="a,b", help="engines to compare with (default: those installed)")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the rows to FILE as well")
+    return parser
+
+
+def measure(workloads: Iterable[Workload], chosen: argparse.Namespace) -> list[Row]:
+    """Time the chosen workloads, print their rows, and write them if asked to.
+
+    Raises:
+        SystemExit: if no workload has the name asked for, or two engines give different answers.
+    """
+    peers = chosen.peers.split(",") if chosen.peers is not None else None
+    wanted = [w for w in workloads if chosen.only in (None, w.name)]
+    if not wanted:
+        raise SystemExit(f"no workload is called {chosen.only}")
+    print("workload, engine, median_s, spread, ratio")
+    rows = []
+    for workload in wanted:
+        for row in _compare(workload, peers):
+            print(f"{row.workload}, {row.engine}, {row.median_s:.3e}, {row.spread:.2f}, {row.ratio:.2f}", flush=True)
+            rows.append(row)
+    if chosen.json:
+        chosen.json.write_text(json.dumps([asdict(r) for r in rows], indent=1) + "\n", encoding="utf-8")
+    return rows
+
+
+def _compare(workload: Workload, peers: list[str] | None) -> list[Row]:
+    runs = {
+        engine: make()
+        for engine, make in workload.engines.items()
+        if engine == OURS or peers is None or engine in peers
+    }
+    answers = {engine: np.asarray(run(), dtype=np.float64) for engine, run in runs.items()}
+    for engine, answer in answers.items():
+        scale = np.abs(answers[OURS]).max(initial=1e-30)
+        if answer.shape != answers[OURS].shape or np.abs(answer - answers[OURS]).max(initial=0) > workload.tolerance * scale:
+            raise SystemExit(f"{workload.name}: {engine} does not give the same answer as {OURS}")
+    times = _interleaved(runs)
+    medians = {engine: statistics.median(t) for engine, t in times.items()}
+    return [
+        Row(workload.name, engine, medians[engine], _spread(t), medians[engine] / medians[OURS])
+        for engine, t in times.items()
+    ]
+
+
+def _interleaved(runs: Mapping[str, Run], seconds: float = 1.0, least: int = 7) -> dict[str, list[float]]:
+    """Times per call, engines in turns, so that a disturbance hits all alike."""
+    repeats = {engine: _repeats(run) for engine, run in runs.items()}
+    times: dict[str, list[float]] = {engine: [] for engine in runs}
+    end = time.perf_counter() + seconds * len(runs)
+    while time.perf_counter() < end or len(next(iter(times.values()))) < least:
+        for engine, run in runs.items():
+            start = time.perf_counter()
+            for _ in range(repeats[engine]):
+                run()
+            times[engine].append((time.perf_counter() - start) / repeats[engine])
+    return times
+
+
+def _repeats(run: Run) -> int:
+    """So many calls that one measurement takes about 5 ms."""
+    start = time.perf_counter()
+    run()
+    return max(1, int(5e-3 / max(time.perf_counter() - start, 1e-9)))
+
+
+def _spread(times: list[float]) -> float:
+    low, middle, high = statistics.quantiles(times, n=4)
+    return (high - low) / middle

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two spellings of an index are one index; lengths that are not known yet can be cut at their ends."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from ngraph_rewrite.errors import LengthError
+from ngraph_rewrite.ops.indexing import canonical_index, canonical_triple, count, numpy_index
+from ngraph_rewrite.types.lengths import Length, bind
+
+N = Length.symbol("N")
+SHAPE = (4, 1, 0)
+whole = st.integers(-6, 6)
+slices = st.builds(slice, st.none() | whole, st.none() | whole, st.sampled_from([None, 1, 2, 3, -1, -2]))
+
+
+@given(index=hnp.basic_indices(SHAPE[:2], allow_newaxis=False))
+def test_the_canonical_index_takes_the_same_elements(index: Any) -> None:
+    array = np.arange(4).reshape(4, 1)
+    np.testing.assert_array_equal(array[numpy_index(canonical_index(index, array.shape))], array[index])
+
+
+@given(index=st.tuples(slices, slices, slices))
+def test_an_index_has_one_spelling(index: tuple[slice, ...]) -> None:
+    once = canonical_index(index, SHAPE)
+    assert canonical_index(once, SHAPE) == once
+    assert hash(once) == hash(canonical_index(once, SHAPE))
+
+
+@given(left=slices, right=slices)
+def test_slices_of_the_same_positions_are_equal(left: slice, right: slice) -> None:
+    one, other = (canonical_index((s,), (4,))[0] for s in (left, right))
+    assert (one == other) == (list(range(4))[left] == list(range(4))[right])
+
+
+@given(item=slices, length=st.integers(0, 5))
+def test_count_is_the_number_of_elements(item: slice, length: int) -> None:
+    (triple,) = canonical_index((item,), (length,))
+    assert isinstance(triple, tuple)
+    assert count(triple) == len(range(length)[item])
+
+
+@pytest.mark.parametrize(
+    ("item", "left"), [(slice(None), N), (slice(2, None), N - 2), (slice(1, -1), N - 2), (slice(None, None, -1), N)]
+)
+def test_an_unknown_length_can_be_cut_at_its_ends(item: slice, left: Length) -> None:
+    (triple,) = canonical_index((item,), (N,))
+    assert isinstance(triple, tuple) and count(triple) == left
+    bound = tuple(bind(n, {"N": 5}) for n in triple)
+    assert canonical_triple(bound, 5) == canonical_index((item,), (5,))[0]
+
+
+@pytest.mark.parametrize("item", [slice(0, 3), slice(-3, None), slice(None, None, 2), slice(None, 0)])
+def test_an_unknown_length_cannot_be_clipped(item: slice) -> None:
+    with pytest.raises(LengthError, match="unknown length N"):
+        canonical_index((item,), (N,))
+
+
+def test_an_integer_index_of_an_unknown_length_counts_from_either_end() -> None:
+    assert canonical_index((2,), (N,)) == (2,)
+    assert canonical_index((-1,), (N,)) == (N - 1,)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: each command ends with its verdict, and its exit status agrees."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.cli import main
+from ngraph_rewrite.data import data_folder
+
+RIGHT = "simplify semi\n\nrule minus_minus:  negative(negative(x))  =>  x\n"
+UNBOUND = "simplify semi\n\nrule twice:  x + x  =>  2 * y\n"
+WRONG = "simplify semi\n\nrule squared:  square(x)  =>  absolute(x)\n"
+
+
+def verdict(capsys: pytest.CaptureFixture[str]) -> str:
+    """The last line printed."""
+    return capsys.readouterr().out.rstrip().splitlines()[-1]
+
+
+@pytest.fixture
+def rule_file(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.rules"
+    path.write_text(RIGHT, encoding="utf-8")
+    return path
+
+
+def test_the_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "ngraph_rewrite", "--version"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout == f"ngraph-rewrite {ng.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["nonsense"], ["check"], ["demo", "--epochs", "0"], ["demo", "--target", "none"]]
+)
+def test_a_wrong_command_line_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert caught.value.code == 2
+    assert "usage: ngraph-rewrite" in capsys.readouterr().err
+
+
+# -- rules ------------------------------------------------------------------------------------------
+
+
+def test_rules_lists_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules"]) == 0
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert lines == repr(ng.rules()).splitlines()
+    assert last == f"{len(lines)} of {len(lines)} rules"
+
+
+def test_rules_can_be_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "log_exp", "@refines"]) == 0
+    line, last = capsys.readouterr().out.splitlines()
+    assert "semi.log_exp" in line and last.startswith("1 of ")
+    assert main(["rules", "no_such_rule"]) == 1
+
+
+# -- check ------------------------------------------------------------------------------------------
+
+
+def test_the_rules_of_the_library_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(f) for f in sorted(data_folder("rules").glob("*.rules"))]
+    assert main(["check", "--static", *files]) == 0
+    assert verdict(capsys) == f"{len(files)} of {len(files)} files are right"
+
+
+def test_a_right_file_passes_with_drawn_values(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(rule_file)]) == 0
+    assert verdict(capsys) == "1 of 1 files are right"
+
+
+def test_a_mistake_is_shown_with_its_place(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = rule_file.with_name("bad.rules")
+    bad.write_text(UNBOUND, encoding="utf-8")
+    assert main(["check", "--static", str(rule_file), str(bad), "missing.rules"]) == 1
+    out = capsys.readouterr().out
+    assert f"{bad}:3:29: `y` is not bound by the left side" in out
+    assert "missing.rules" in out
+    assert out.rstrip().endswith("1 of 3 files are right")
+
+
+def test_a_wrong_rule_passes_reading_but_not_drawing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wrong.rules"
+    path.write_text(WRONG, encoding="utf-8")
+    assert main(["check", "--static", str(path)]) == 0
+    assert main(["check", str(path)]) == 1
+    assert "rule wrong.squared is not @exact" in capsys.readouterr().out
+
+
+# -- explain ----------------------------------------------------------------------------------------
+
+MODEL = """
+import ngraph_rewrite as ng
+x = ng.placeholder([ng.Axis("H", 3)], name="x")
+y = ng.log(ng.exp(x))
+z = 3
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "model.py"
+    path.write_text(MODEL, encoding="utf-8")
+    return path
+
+
+def test_explain_derives_an_op_of_a_file(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", f"{model}:y"]) == 0
+    out = capsys.readouterr().out
+    assert f"built at {model}:4" in out
+    assert "axes.unary.exp" in out
+    assert "steps by" in out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [("{}:z", "has no op called z"), ("{}:", "names no op"), ("{}", "names no op"), ("{}.txt:y", "is no Python file")],
+)
+def test_explain_says_what_it_cannot_find(
+    place: str, message: str, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", place.format(model)]) == 1
+    assert message in capsys.readouterr().err
+
+
+# -- cache ------------------------------------------------------------------------------------------
+
+
+def test_cache_counts_and_clears_its_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NGRAPH_REWRITE_CACHE", str(tmp_path))
+    entry = Cache().write("map_1", "py", b"pass\n")
+    other = tmp_path / "precious.txt"
+    other.write_text("not an entry")
+    assert main(["cache"]) == 0
+    assert verdict(capsys).startswith(f"{tmp_path}: 1 entries, ")
+    assert main(["cache", "--clear"]) == 0
+    assert verdict(capsys).endswith(" removed")
+    assert other.exists() and not entry.exists()
