@@ -61,13 +61,17 @@ def test_unknown_keywords_are_errors(name: str) -> None:
         FUNCTIONS[name](out_axis=())
 
 
+def ops_of(family: str) -> set[str]:
+    """The names of the library's own ops."""
+    found = catalogue.definitions(family)
+    return {d.short for d in found if d.type_rule.__module__.startswith("ngraph_rewrite.")}
+
+
 def test_every_op_of_a_family_has_a_function() -> None:
     """But for those that only rules build."""
     internal = {"size", "concat", "unslice", "cross_entropy_softmax", "cross_entropy_sigmoid"}
-    names = {d.short for d in catalogue.definitions("axes")} - internal
-    assert sorted(n for n in names if n not in ng.__all__) == []
-    names = {d.short for d in catalogue.definitions("semi")} - {"size"}
-    assert sorted(n for n in names if not hasattr(ng.semi, n)) == []
+    assert ops_of("axes") - internal <= set(ng.__all__)
+    assert ops_of("semi") - {"size"} <= set(vars(ng.semi))
 
 
 # -- operands ---------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ngraph_rewrite.lowering.table import ReplacementTable
+from ngraph_rewrite.lowering.table import ARGUMENTS, SEQUENCED, ReplacementTable, Stage
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op, describe, topological
 
@@ -15,21 +15,44 @@ def derivation(table: ReplacementTable, op: Op) -> str:
     handles = [t for t in topological([op]) if t.args and table.knows(t)]
     if not handles:
         return f"{describe(op)} is not part of this computation"
-    return "\n".join(line for handle in handles for line in _steps(table, handle))
+    shown = {step.before for handle in handles for step in table.history(handle)}
+    return "\n".join(line for handle in handles for line in _derived(table, handle, shown))
 
 
-def _steps(table: ReplacementTable, handle: Op) -> Iterator[str]:
+def _derived(table: ReplacementTable, handle: Op, shown: set[Op]) -> Iterator[str]:
     place = f"  built at {handle.info.place}" if handle.info.lineno else ""
     yield f"{describe(handle, 2)} : {handle.type}{place}"
-    for step in table.history(handle):
-        if isinstance(step.why, Rule):
-            yield f"    {step.stage}: {step.why.name}  ({step.why.place})"
-            yield f"        {' '.join(step.why.text.split())}"
-            yield f"        {describe(step.before, 3)}"
-            yield f"     => {describe(step.after, 4)}"
-        elif step.stage == "sequence":
-            yield f"    sequenced: {describe(step.after, 3)}"
+    term = handle
+    for stage in table.stages:
+        yield from _chain(stage, term, shown)
+        term = stage.normal.get(term, stage.forward[term].to if term in stage.forward else term)
     yield f"    normal form: {describe(table.snap(handle), 6)}"
+
+
+def _chain(stage: Stage, term: Op, shown: set[Op]) -> Iterator[str]:
+    """The steps of a term in one stage; those of new arguments stand where they became normal."""
+    stack = [term]
+    while stack:
+        term = stack.pop()
+        if term not in stage.forward:
+            continue
+        to, why = stage.forward[term]
+        if isinstance(why, Rule):
+            yield from _step(stage, term, to, why)
+        elif why == SEQUENCED:
+            yield f"    sequenced: {describe(to, 3)}"
+        stack.append(to)
+        if why == ARGUMENTS:
+            new = [a for a in term.args if a not in shown]
+            shown.update(new)
+            stack.extend(reversed(new))
+
+
+def _step(stage: Stage, before: Op, after: Op, rule: Rule) -> Iterator[str]:
+    yield f"    {stage.name}: {rule.name}  ({rule.place})"
+    yield f"        {' '.join(rule.text.split())}"
+    yield f"        {describe(before, 3)}"
+    yield f"     => {describe(after, 4)}"
 
 
 def reason_removed(table: ReplacementTable, op: Op) -> str:

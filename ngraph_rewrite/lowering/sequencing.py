@@ -48,19 +48,31 @@ def sequence(roots: Iterable[Op]) -> Sequenced:
     order = topological(roots)
     effectful = _above(order, lambda t: t.definition.name in _ORDERED)
     work = _Sequencing(_special(order), effectful)
-    final: dict[Op, Op] = {}
-    for root in work.effects_first(roots):
+    final: State = {}
+    within = _within(order, roots)
+    for root in sorted(work.effects_first(roots), key=within.__contains__):
         if root.definition.name != "core.variable":
             _, state = work.run(root, {})
-            final.update(state)
+            final = work.later(final, state)
     values = [_final_read(r, final, work) if r.definition.name == "core.variable" else work.done[r] for r in roots]
     terms = {handle: term for handle, term in work.terms.items() if handle is not term}
-    return Sequenced(values, work.writes, terms, final)
+    return Sequenced(values, work.writes, terms, dict(final))
+
+
+def _within(order: list[Op], roots: list[Op]) -> set[Op]:
+    """The roots that stand inside another root: that one says where they are placed."""
+    inside: set[Op] = set()
+    wanted = set(roots)
+    for term in reversed(order):
+        if term in inside or term in wanted:
+            inside.update(term.args)
+    return inside.intersection(roots)
 
 
 def _special(order: list[Op]) -> set[Op]:
     """Terms that cannot be taken as they are: above an effect, a listed handle, or a scratch variable."""
-    listed = {item for t in order if t.definition.name == "core.sequential" for item in t.args}
+    sequences = [t for t in order if t.definition.name == "core.sequential"]
+    listed = {item for t in sequences for item in t.args if item.definition.name != "core.variable"}
 
     def is_special(term: Op) -> bool:
         scratch = term.definition.name == "core.variable" and term.attribute("scratch")
@@ -148,7 +160,7 @@ class _Sequencing:
         value = term
         for item in items:
             value, after = yield item, state
-            if name == "core.sequential" and item not in self.placed:
+            if name == "core.sequential" and item not in self.placed and item.definition.name != "core.variable":
                 self.place(item, value, state, after)
             state = after
         return value, state
@@ -176,7 +188,7 @@ class _Sequencing:
         value, state = yield value, state
         written = Op(term.definition, (target, value), term.attrs, term.type, term.info)
         self.writes.append(written)
-        return written, {**state, target: written}
+        return _after(target, written), {**state, target: written}
 
     def read(self, variable: Op, state: State) -> Op:
         written = state.get(variable)

@@ -10,7 +10,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.evaluate import Array, Change, Undefined, Values, evaluate, poisoned, shaken
 
 # Evaluations with shaken results per side, and how many times their spread two values may differ.
-SHAKES = 3
+SHAKES = 6
 SLACK = 8
 
 

@@ -99,9 +99,10 @@ def shaken(seed: int) -> Change:
         if not ulps or value.dtype.kind != "f":
             return value
         random = np.random.default_rng([seed, zlib.crc32(f"{describe(term, 8)}{term.shape}".encode())])
+        steps = random.integers(1, ulps + 2, value.shape) * random.choice((-1, 1), value.shape)
         with np.errstate(all="ignore"):
-            moved = value + np.spacing(np.abs(value)) * (random.integers(0, 2, value.shape) * 2 - 1) * ulps
-        return np.where(np.isfinite(value), moved, value).astype(value.dtype)
+            moved = value + np.spacing(np.abs(value)) * steps.astype(value.dtype)
+        return np.asarray(np.where(np.isfinite(value), moved, value))
 
     return change
 

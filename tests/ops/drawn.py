@@ -44,7 +44,8 @@ def applications(draw: st.DrawFn, definition: OpDef, domain: Domain = KNOWN) -> 
     for i in range(count):
         proposed = argument_types(definition, i, types, None, domain)
         types[i] = draw(st.sampled_from(domain.pool(definition.family) if proposed is None else proposed))
-    values = attribute_values(definition, tuple(types.values()), None, domain)
+    wish = None if count else draw(st.sampled_from(domain.pool(definition.family)))
+    values = attribute_values(definition, tuple(types.values()), wish, domain)
     assume(values)
     attributes = dict(zip(definition.attributes, draw(st.sampled_from(values)), strict=True))
     try:
