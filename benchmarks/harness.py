@@ -85,8 +85,9 @@ def _compare(workload: Workload, peers: list[str] | None) -> list[Row]:
     }
     answers = {engine: np.asarray(run(), dtype=np.float64) for engine, run in runs.items()}
     for engine, answer in answers.items():
-        scale = np.abs(answers[OURS]).max(initial=1e-30)
-        if answer.shape != answers[OURS].shape or np.abs(answer - answers[OURS]).max(initial=0) > workload.tolerance * scale:
+        ours = answers[OURS]
+        scale = np.abs(ours).max(initial=1e-30)
+        if answer.shape != ours.shape or np.abs(answer - ours).max(initial=0) > workload.tolerance * scale:
             raise SystemExit(f"{workload.name}: {engine} does not give the same answer as {OURS}")
     times = _interleaved(runs)
     medians = {engine: statistics.median(t) for engine, t in times.items()}

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ComputationError
-from ngraph_rewrite.terms.op import Op, describe, user_line
+from ngraph_rewrite.terms.op import Op, describe, topological, user_line
 
 Array = NDArray[Any]
 ALIGNMENT = 64
@@ -28,6 +29,10 @@ def aligned_array(shape: tuple[int, ...], dtype: Any) -> Array:
     return block[start : start + size].view(dtype).reshape(shape)
 
 
+# The kinds of dtype that a Python number becomes; it fits them, or is an error.
+_WEAK = {bool: "biuf", int: "iuf", float: "f"}
+
+
 def as_argument(value: Any, term: Op, shape: tuple[int, ...] | None = None) -> Array:
     """A value as a row-major array of a term's dtype, and of `shape` if that is given; no copy if it is one.
 
@@ -35,7 +40,7 @@ def as_argument(value: Any, term: Op, shape: tuple[int, ...] | None = None) -> A
         ComputationError: for a value that does not cast to the dtype, or of another shape.
     """
     if type(value) is np.ndarray and value.dtype == term.dtype and value.flags.c_contiguous and value.flags.aligned:
-        result = value
+        result: Array = value
     else:
         result = _converted(value, term)
     if shape is not None and result.shape != shape:
@@ -48,7 +53,7 @@ def as_argument(value: Any, term: Op, shape: tuple[int, ...] | None = None) -> A
 def _converted(value: Any, term: Op) -> Array:
     try:
         array = np.asarray(value)
-        number = type(value) in (bool, int, float)
+        number = type(value) in _WEAK and term.dtype.kind in _WEAK[type(value)]
         if not number and not np.can_cast(array.dtype, term.dtype, "same_kind"):
             raise TypeError(f"{array.dtype} does not cast to {term.dtype}")
         return np.require(np.asarray(value, term.dtype) if number else array, term.dtype, ["C", "A"])
@@ -75,3 +80,68 @@ def check_output(array: Any, term: Op, shape: tuple[int, ...]) -> Array:
             do=f"give a writeable row-major array of {term.dtype} and shape {shape}",
         )
     return array  # type: ignore[no-any-return]
+
+
+def refuse_overlaps(arrays: Iterable[Array]) -> None:
+    """Two results in one piece of memory would overwrite each other.
+
+    Raises:
+        ComputationError: if any two of these row-major arrays share memory.
+    """
+    stretches = sorted((a.ctypes.data, a.ctypes.data + a.nbytes) for a in arrays if a.nbytes)
+    if any(end > start for (_, end), (start, _) in zip(stretches, stretches[1:], strict=False)):
+        raise ComputationError("two arrays in out share memory", where=user_line(), do="give each result its own")
+
+
+def in_order(inputs: Sequence[Op], args: Sequence[Any], feed_dict: Mapping[Op, Any] | None) -> list[Any]:
+    """The values of a call, one for each input.
+
+    Raises:
+        ComputationError: for too many or too few, or for both kinds at once.
+    """
+    if feed_dict is None:
+        if len(args) != len(inputs):
+            names = ", ".join(describe(p, 1) for p in inputs) or "none"
+            raise ComputationError(
+                f"{len(args)} arguments for {len(inputs)} inputs", where=user_line(), do=f"inputs: {names}"
+            )
+        return list(args)
+    if args:
+        raise ComputationError("both arguments and feed_dict", where=user_line(), do="give one of the two")
+    extra = [k for k in feed_dict if k not in inputs]
+    missing = [p for p in inputs if p not in feed_dict]
+    if extra or missing:
+        what = ", ".join([f"{_name(k)} is no input" for k in extra] + [f"{_name(p)} is missing" for p in missing])
+        raise ComputationError(f"feed_dict: {what}", where=user_line())
+    return [feed_dict[p] for p in inputs]
+
+
+def checked_inputs(handles: Iterable[Op], inputs: Sequence[Op | str]) -> list[Op]:
+    """The placeholders listed as inputs of a computation of `handles`.
+
+    Raises:
+        ComputationError: if one is no placeholder or listed twice, or one that is needed is not listed.
+    """
+    needed = [t for t in topological(handles) if t.definition.name == "core.placeholder"]
+    if list(inputs) == ["all"]:
+        return list({p.attribute("uid"): p for p in needed}.values())
+    for p in inputs:
+        if not isinstance(p, Op) or p.definition.name != "core.placeholder":
+            raise ComputationError(
+                f"{_name(p)} is no placeholder", where=user_line(), do="variables are read from the transformer's state"
+            )
+    listed = {p.attribute("uid") for p in inputs if isinstance(p, Op)}
+    if len(listed) != len(inputs):
+        raise ComputationError("a placeholder is listed twice among the inputs", where=user_line())
+    missing = [p for p in needed if p.attribute("uid") not in listed]
+    if missing:
+        raise ComputationError(
+            f"the placeholder {_name(missing[0])} is needed and is not among the inputs",
+            where=missing[0].info.place,
+            do='list it, or write computation(returns, "all")',
+        )
+    return [p for p in inputs if isinstance(p, Op)]
+
+
+def _name(thing: Any) -> str:
+    return describe(thing, 1) if isinstance(thing, Op) else repr(thing)

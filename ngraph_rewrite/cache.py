@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder of kernels that outlives the process: sources a user can read, and object code.
 
-An entry is written to a temporary file and renamed, and carries a digest of its content, so a reader sees either a whole
-entry or none; a truncated, corrupted or foreign file reads as missing.
+An entry is written to a temporary file and renamed, and carries a digest of its content, so a reader sees
+either a whole entry or none; a truncated, corrupted or foreign file reads as missing.
 """
 
 import hashlib
@@ -86,5 +86,6 @@ def _temporary(folder: Path) -> Path:
     if not _fallback:
         _fallback.append(Path(tempfile.mkdtemp(prefix="ngraph_rewrite-")))
         advice = f"set {_VARIABLE} to a folder that can be written"
-        warnings.warn(CacheWarning(f"kernels are kept in {_fallback[0]} for now", where=str(folder), do=advice))
+        warning = CacheWarning(f"kernels are kept in {_fallback[0]} for now", where=str(folder), do=advice)
+        warnings.warn(warning, stacklevel=2)
     return _fallback[0]

@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.arguments import as_argument, check_output
+from ngraph_rewrite.arguments import as_argument, check_output, checked_inputs, in_order, refuse_overlaps
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import ComputationError, InvalidHandleError
+from ngraph_rewrite.errors import InvalidHandleError
 from ngraph_rewrite.lowering.derivation import derivation, reason_removed
 from ngraph_rewrite.lowering.passes import Lowering, lower
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
+from ngraph_rewrite.returns import beside, has_value, leaves, replaced
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.evaluation import Draws, evaluate
@@ -47,10 +48,10 @@ class Computation:
         keep: Sequence[Op],
     ) -> None:
         self.returns, self._target, self._state, self._cache = returns, target, state, cache
-        handles = list(_leaves(returns))
+        handles = list(leaves(returns))
         self._handles = [*handles, *keep]
-        self.inputs = _checked_inputs(self._handles, inputs)
-        self._valued = [h for h in self._handles if h.definition.name != "core.doall"]
+        self.inputs = checked_inputs(self._handles, inputs)
+        self._valued = [h for h in self._handles if has_value(h)]
         self.lowering: Lowering = lower(self._handles, target, matchers)
         self._terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         before = [*self.lowering.sequenced.roots, *self.lowering.sequenced.writes]
@@ -80,7 +81,7 @@ class Computation:
             ComputationError: for a wrong number of arguments, or wrong shapes or dtypes.
             ClosedError: if the transformer was closed.
         """
-        values = self._arguments(args, feed_dict)
+        values = in_order(self.inputs, args, feed_dict)
         state = self._state
         with state.lock:
             state.allocate()
@@ -92,32 +93,19 @@ class Computation:
             ready.executable.run(arrays, results, state.calls)
             self._last = (ready, arrays, results, state.calls)
             state.calls += 1
-        found = dict(zip(self._valued, results, strict=True))
-        return _map(self.returns, lambda handle: found.get(handle))
-
-    def _arguments(self, args: Sequence[Any], feed_dict: Mapping[Op, Any] | None) -> list[Any]:
-        if feed_dict is None:
-            if len(args) != len(self.inputs):
-                names = ", ".join(describe(p, 1) for p in self.inputs) or "none"
-                raise ComputationError(
-                    f"{len(args)} arguments for {len(self.inputs)} inputs", where=user_line(), do=f"inputs: {names}"
-                )
-            return list(args)
-        if args:
-            raise ComputationError("both arguments and feed_dict", where=user_line(), do="give one of the two")
-        extra = [k for k in feed_dict if k not in self.inputs]
-        missing = [p for p in self.inputs if p not in feed_dict]
-        if extra or missing:
-            what = ", ".join([f"{_name(k)} is no input" for k in extra] + [f"{_name(p)} is missing" for p in missing])
-            raise ComputationError(f"feed_dict: {what}", where=user_line())
-        return [feed_dict[p] for p in self.inputs]
+        following = iter(results)
+        return replaced(self.returns, lambda handle: next(following) if has_value(handle) else None)
 
     def _results(self, ready: _Ready, out: Any) -> list[Array]:
-        given = {h: a for h, a in _pairs(self.returns, out) if a is not None} if out is not None else {}
-        return [
-            check_output(given[handle], handle, shape) if handle in given else np.empty(shape, handle.dtype)
-            for handle, shape in zip(self._valued, ready.shapes, strict=True)
+        given = [array for handle, array in beside(self.returns, out) if has_value(handle)]
+        given += [None] * (len(self._valued) - len(given))
+        results = [
+            np.empty(shape, handle.dtype) if array is None else check_output(array, handle, shape)
+            for handle, shape, array in zip(self._valued, ready.shapes, given, strict=True)
         ]
+        if out is not None:
+            refuse_overlaps(results)
+        return results
 
     def _executable(self, shapes: Shapes) -> _Ready:
         ready = self._ready.get(shapes)
@@ -264,69 +252,3 @@ def _through_views(known: dict[Op, Array], terms: Iterable[Op]) -> dict[Op, Arra
         if term not in known and "view" in term.definition.traits and term.args[0] in known:
             known[term] = np.asarray(term.definition.meaning(term, known[term.args[0]]))  # type: ignore[misc]
     return known
-
-
-def _leaves(returns: Any) -> Iterator[Op]:
-    if isinstance(returns, Op):
-        yield returns
-    elif isinstance(returns, Mapping):
-        for item in returns.values():
-            yield from _leaves(item)
-    elif isinstance(returns, list | tuple):
-        for item in returns:
-            yield from _leaves(item)
-    elif returns is not None:
-        raise ComputationError(
-            f"a {type(returns).__name__} cannot be computed", where=user_line(), do="return ops, or tuples, lists or dicts of them"
-        )
-
-
-def _map(returns: Any, function: Callable[[Op], Any]) -> Any:
-    if isinstance(returns, Op):
-        return function(returns)
-    if isinstance(returns, Mapping):
-        return {k: _map(v, function) for k, v in returns.items()}
-    if isinstance(returns, list | tuple):
-        return type(returns)(_map(v, function) for v in returns)
-    return None
-
-
-def _pairs(returns: Any, out: Any) -> Iterator[tuple[Op, Any]]:
-    """The handles of `returns` with what stands at their place in `out`."""
-    if isinstance(returns, Op):
-        yield returns, out
-    elif isinstance(returns, Mapping) and isinstance(out, Mapping) and set(out) <= set(returns):
-        for key, item in out.items():
-            yield from _pairs(returns[key], item)
-    elif isinstance(returns, list | tuple) and isinstance(out, list | tuple) and len(out) == len(returns):
-        for one, item in zip(returns, out, strict=True):
-            yield from _pairs(one, item)
-    elif out is not None:
-        raise ComputationError("out does not have the structure of returns", where=user_line())
-
-
-def _checked_inputs(handles: Sequence[Op], inputs: Sequence[Op | str]) -> list[Op]:
-    """The placeholders listed, which must be all that are needed."""
-    needed = [t for t in topological(handles) if t.definition.name == "core.placeholder"]
-    if list(inputs) == ["all"]:
-        return list({p.attribute("uid"): p for p in needed}.values())
-    for p in inputs:
-        if not isinstance(p, Op) or p.definition.name != "core.placeholder":
-            raise ComputationError(
-                f"{_name(p)} is no placeholder", where=user_line(), do="variables are read from the transformer's state"
-            )
-    listed = {p.attribute("uid") for p in inputs if isinstance(p, Op)}
-    if len(listed) != len(inputs):
-        raise ComputationError("a placeholder is listed twice among the inputs", where=user_line())
-    missing = [p for p in needed if p.attribute("uid") not in listed]
-    if missing:
-        raise ComputationError(
-            f"the placeholder {_name(missing[0])} is needed and is not among the inputs",
-            where=missing[0].info.place,
-            do='list it, or write computation(returns, "all")',
-        )
-    return [p for p in inputs if isinstance(p, Op)]
-
-
-def _name(thing: Any) -> str:
-    return describe(thing, 1) if isinstance(thing, Op) else repr(thing)

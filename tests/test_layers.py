@@ -30,6 +30,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("codegen",),
     ("plan",),
     ("targets",),
+    ("returns", "arguments", "savefile"),
+    ("state",),
     ("computation",),
     ("transformer",),
     ("frontend", "explain"),

@@ -131,6 +131,8 @@ def _make(origin: Op) -> Any:
 
 def _fit(adjoint: Op, to: Op) -> Op:
     """An adjoint summed over the axes that broadcasting added, in the order and dtype of `to`."""
+    if adjoint.type == to.type:
+        return adjoint
     extra = Axes(a for a in adjoint.axes if a not in to.axes)
     if extra:
         adjoint = build(lookup("axes.sum"), (adjoint,), axes=extra)

@@ -102,9 +102,10 @@ def check_base(roots: Iterable[Op], target: Any, matchers: Mapping[str, Matcher]
         name = term.definition.name
         if name not in target.base:
             rules = [r for m in matchers.values() for r in m.rules if r.left.definition is term.definition]
-            files = sorted({r.file for r in rules})
+            files = ", ".join(sorted({r.file for r in rules}))
+            family = term.definition.family
             raise UnloweredOpError(
                 f"no rule lowers {name} of type {term.type}",
                 where=term.info.place if term.info.lineno else None,
-                do=f"its rules in {', '.join(files)} do not fire here" if files else f"add one to rules/{term.definition.family}.rules",
+                do=f"its rules in {files} do not fire here" if files else f"add one to rules/{family}.rules",
             )

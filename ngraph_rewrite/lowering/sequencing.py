@@ -18,6 +18,7 @@ from ngraph_rewrite.terms.op import Op, describe, topological
 
 # The last write of each variable that was written; immutable, shared between places.
 State = Mapping[Op, Op]
+Arguments = Generator[tuple[Op, State], tuple[Op, State], tuple[tuple[Op, ...], State]]
 Evaluation = Generator[tuple[Op, State], tuple[Op, State], tuple[Op, State]]
 _ORDERED = ("core.sequential", "core.doall", "core.assign", "core.after")
 
@@ -142,7 +143,7 @@ class _Sequencing:
         self.terms.setdefault(term, value)
         return value, after
 
-    def arguments(self, term: Op, state: State) -> Generator[tuple[Op, State], tuple[Op, State], tuple[tuple[Op, ...], State]]:
+    def arguments(self, term: Op, state: State) -> Arguments:
         """All arguments see the same state; what they write is seen afterwards."""
         values, changed = {}, dict(state)
         for arg in self.effects_first(term.args):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import NO_METADATA, Op
@@ -18,7 +18,7 @@ from ngraph_rewrite.terms.op import NO_METADATA, Op
 ARGUMENTS = "arguments"
 SEQUENCED = "sequenced"
 SHARED = "shared"
-Why = Union[Rule, str]
+Why = Rule | str
 
 
 class Forward(NamedTuple):

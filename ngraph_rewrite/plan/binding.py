@@ -57,13 +57,15 @@ def bind_graph(roots: Sequence[Op], binding: Mapping[str, int]) -> dict[Op, Op]:
     Raises:
         LengthError: if a length is still unknown.
     """
-    bank, bound = TermBank(), {}
+    bank = TermBank()
+    bound: dict[Op, Op] = {}
     for term in topological(roots):
         args = tuple(bound[a] for a in term.args)
         attrs = tuple(_bound(a, binding) for a in term.attrs)
         bound[term] = new = bank.make(term.definition, args, attrs, term.info)
         if not all(isinstance(n, int) for n in new.shape):
-            raise LengthError(f"{describe(new)} has axes {new.axes!r}", do="give the axes lengths, or arguments that do")
+            what = f"{describe(new)} has axes {new.axes!r}"
+            raise LengthError(what, do="give the axes lengths, or arguments that do")
     return bound
 
 

@@ -24,14 +24,14 @@ from ngraph_rewrite.terms.op import Op, topological
 
 
 class Ref(NamedTuple):
-    """An address to be filled in: `offset` bytes into number `index` of a space.
+    """An address to be filled in: `offset` bytes into what `key` names in a space.
 
     Spaces: arena, input (a placeholder), storage (a variable), result, constant, stream (of a draw), seed,
     call (the address of the call counter), gemm (of a dtype).
     """
 
     space: str
-    index: object
+    key: object
     offset: int = 0
 
 

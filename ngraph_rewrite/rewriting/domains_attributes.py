@@ -46,10 +46,11 @@ def attribute_values(
     return list(proposal(types, wish, domain)) if proposal is not None else []
 
 
-def subsets(items: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+def subsets(items: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
     """All subsets, smallest last of all but none: one, several, all, none."""
-    for n in (*range(1, len(items) + 1), 0):
-        yield from itertools.combinations(items, n)
+    several = list(items)
+    for n in (*range(1, len(several) + 1), 0):
+        yield from itertools.combinations(several, n)
 
 
 # -- semi -------------------------------------------------------------------------------------------
@@ -90,11 +91,13 @@ def _permutations(types: Sequence[TensorType], wish: TensorType | None, domain: 
 
 
 def _slices_of(n: Extent) -> list[tuple[Extent, Extent, int]]:
-    """Triples of an axis: whole, part, one element, none, every second, reversed."""
+    """Triples of an axis: part, whole, one end cut, reversed, every second, none, one element."""
+    if n == 0:
+        return [(0, 0, 1)]
     triples: list[tuple[Extent, Extent, int]] = [(1, n, 1), (0, n, 1), (0, n - 1, 1), (n - 1, -1, -1)]
     if isinstance(n, int):
         triples += [(0, n, 2), (0, 0, 1), (n - 1, -1, -2), (0, 1, 1)]
-        return [t for t in triples if t[0] < n and t[1] <= n and t[0] >= 0] if n else [(0, 0, 1)]
+        return triples[1:] if n == 1 else triples
     return triples
 
 

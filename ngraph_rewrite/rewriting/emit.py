@@ -51,9 +51,8 @@ def emit(rules: Iterable[Rule]) -> str:
     header = [f"{_id_name(name)} = op({name!r})" for name in sorted(_named(text, "op_", _all_ops(numbered)))]
     header += [f"fn_{name} = fn[{name!r}]" for name in sorted(_functions(numbered))]
     lines = [f"{_PAD}{line}" if line else "" for line in [*header, *text.splitlines()]]
-    return '"""Decision trees of a rule set, generated from its rule files. Read it; do not edit it."""\n\n\n' + "\n".join(
-        ["def trees(op, fn, fill):", *lines, ""]
-    )
+    title = '"""Decision trees of a rule set, generated from its rule files. Read it; do not edit it."""'
+    return "\n".join([title, "", "", "def trees(op, fn, fill):", *lines, ""])
 
 
 def _id(definition: OpDef) -> str:

@@ -84,7 +84,8 @@ def _check_constant(node: ast.Constant) -> None:
 
 def _check_property(node: ast.Attribute, names: dict[str, None]) -> None:
     if node.attr not in PROPERTIES:
-        raise Refused(node, f"`.{node.attr}` is not a property rules can read", f"one of {', '.join(sorted(PROPERTIES))}")
+        properties = ", ".join(sorted(PROPERTIES))
+        raise Refused(node, f"`.{node.attr}` is not a property rules can read", f"one of {properties}")
     _check(node.value, names)
 
 

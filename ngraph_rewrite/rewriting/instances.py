@@ -228,7 +228,7 @@ class _Search:
             return
         types = argument_types(pattern.definition, position, known, wish, self.domain)
         if isinstance(arg, App):
-            for inner in self.options(site, types if types is not None else [None]):  # type: ignore[list-item]
+            for inner in self.options(site, types if types is not None else [None]):
                 for term, now in self.terms(arg, inner, site, bound):
                     yield (term,), now
             return

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Union
 
 from ngraph_rewrite.rewriting.pattern import App, Build, Num, Pattern, Spread, Template, Var
 from ngraph_rewrite.rewriting.rule import Let, Rule
@@ -29,7 +28,7 @@ class _Node:
         self.definition, self.args, self.symbol = definition, args, precedence(definition)
 
 
-_Plain = Union[str, _Node]
+_Plain = str | _Node
 
 
 def precedence(definition: OpDef) -> Symbol:
@@ -80,7 +79,8 @@ def _shrinks(left: _Plain, right: _Plain) -> str | None:
     size = [sum(isinstance(n, _Node) for n in _nodes(side)) for side in (left, right)]
     if size[1] >= size[0]:
         return f"the right side has {size[1]} ops and the left {size[0]}: a recognize rule makes terms smaller"
-    more = Counter(n for n in _nodes(right) if isinstance(n, str)) - Counter(n for n in _nodes(left) if isinstance(n, str))
+    counts = [Counter(n for n in _nodes(side) if isinstance(n, str)) for side in (left, right)]
+    more = counts[1] - counts[0]
     return f"`{next(iter(more))}` stands more often on the right than on the left" if more else None
 
 

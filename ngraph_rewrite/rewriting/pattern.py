@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Union
 
 from ngraph_rewrite.rewriting.expression import Expression, Span
 from ngraph_rewrite.terms.catalogue import OpDef
 
-Number = Union[bool, int, float]
+Number = bool | int | float
 NOWHERE = Span(0, 0)
 
 
@@ -81,7 +80,7 @@ class App:
         return f"{self.definition.short}({', '.join([*map(str, self.args), *attributes])})"
 
 
-Pattern = Union[Var, SeqVar, Num, App]
+Pattern = Var | SeqVar | Num | App
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ class Spread:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Template = Union[Var, Num, Build, Spread]
+Template = Var | Num | Build | Spread
 
 
 def subpatterns(pattern: Pattern) -> Iterator[Pattern]:

@@ -40,10 +40,10 @@ class _HeadType(type(matchpy.Operation)):  # type: ignore[misc]
     def __instancecheck__(cls, instance: Any) -> bool:
         if isinstance(instance, Op):
             return instance.definition is cls.definition
-        return super().__instancecheck__(instance)
+        return bool(super().__instancecheck__(instance))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return subclass is Op or super().__subclasscheck__(subclass)
+        return subclass is Op or bool(super().__subclasscheck__(subclass))
 
 
 matchpy.Operation.register(Op)

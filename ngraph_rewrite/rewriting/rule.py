@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Union
 
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.pattern import App, Template
@@ -32,7 +31,7 @@ class Where:
     sequence: bool = False
 
 
-Clause = Union[Let, Where]
+Clause = Let | Where
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,8 @@ _COMPARE = {
     ast.Eq: "equal", ast.NotEq: "not_equal",
 }  # fmt: skip
 _UNARY = {ast.USub: "negative", ast.Invert: "logical_not"}
+# Shorthands by name: parameters and body.
+Macros = dict[str, tuple[tuple[str, ...], ast.expr]]
 RESERVED = frozenset({"self", "target", "d", "none"})
 
 
@@ -56,7 +58,7 @@ class _Reader:
     text: Text
     families: tuple[str, ...]
     alternative: dict[str, str] = field(default_factory=dict)
-    macros: dict[str, tuple[tuple[str, ...], ast.expr]] = field(default_factory=dict)
+    macros: Macros = field(default_factory=dict)
 
     def error(self, node: ast.AST | Span, message: str, do: str | None = None) -> RuleFileError:
         return self.text.error(node if isinstance(node, Span) else _span(node), message, do)
@@ -105,7 +107,7 @@ class _Reader:
 
     def expand(self, node: ast.expr) -> ast.expr:
         """The expression with every shorthand replaced by its body."""
-        return _Expand(self).visit(copy.deepcopy(node)) if self.macros else node  # type: ignore[no-any-return]
+        return _Expand(self).visit(copy.deepcopy(node)) if self.macros else node
 
     # -- the left side --------------------------------------------------------------------------
 
@@ -252,8 +254,8 @@ def parse_rules(content: str, file: str, stem: str) -> RuleSet:
     return RuleSet(rules)
 
 
-def _macros(frame: FileFrame) -> dict[str, tuple[tuple[str, ...], ast.expr]]:
-    macros: dict[str, tuple[tuple[str, ...], ast.expr]] = {}
+def _macros(frame: FileFrame) -> Macros:
+    macros: Macros = {}
     for one in frame.defines:
         if one.name in macros:
             raise frame.text.error(one.span, f"the shorthand {one.name} is defined twice")
@@ -273,7 +275,7 @@ def _check_names(frame: FileFrame, rules: list[Rule]) -> None:
         seen[rule.name] = rule
 
 
-def _rules(frame: FileFrame, one: RuleFrame, macros: dict[str, tuple[tuple[str, ...], ast.expr]], stem: str) -> list[Rule]:
+def _rules(frame: FileFrame, one: RuleFrame, macros: Macros, stem: str) -> list[Rule]:
     if one.grade is not None and one.grade not in CLASSES:
         raise frame.text.error(one.span, f"@{one.grade} is not a class of rules", f"one of @{', @'.join(CLASSES)}")
     if one.variable is None:
@@ -286,7 +288,7 @@ def _rules(frame: FileFrame, one: RuleFrame, macros: dict[str, tuple[tuple[str, 
 def _rule(
     frame: FileFrame,
     one: RuleFrame,
-    macros: dict[str, tuple[tuple[str, ...], ast.expr]],
+    macros: Macros,
     name: str,
     alternative: dict[str, str],
 ) -> Rule:

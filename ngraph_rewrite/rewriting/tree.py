@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Union
 
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.pattern import App, Num, Number, Pattern, SeqVar, Var
@@ -61,7 +60,7 @@ class HasArguments:
     exact: bool
 
 
-Test = Union[IsOp, IsNumber, HasAttribute, HasArguments]
+Test = IsOp | IsNumber | HasAttribute | HasArguments
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class If:
     otherwise: Tree | None
 
 
-Tree = Union[Leaf, Switch, If]
+Tree = Leaf | Switch | If
 
 
 # -- rows ---------------------------------------------------------------------------------------------

@@ -68,17 +68,17 @@ class CpuExecutable:
         if ref.space == "arena":
             return int(self._arena.ctypes.data) + ref.offset
         if ref.space == "storage":
-            assert isinstance(ref.index, Op)
-            return int(self.program.storage[ref.index.attribute("uid")].ctypes.data) + ref.offset
+            assert isinstance(ref.key, Op)
+            return int(self.program.storage[ref.key.attribute("uid")].ctypes.data) + ref.offset
         if ref.space == "constant":
-            return int(self._constant(ref.index).ctypes.data) + ref.offset
+            return int(self._constant(ref.key).ctypes.data) + ref.offset
         if ref.space == "call":
             return int(self._call.ctypes.data)
         if ref.space == "gemm":
-            return gemm_address(str(ref.index))
+            return gemm_address(str(ref.key))
         if ref.space == "seed":
             return self.program.seed
-        return self.program.streams[ref.index] if ref.space == "stream" else 0  # type: ignore[index]
+        return self.program.streams[ref.key] if ref.space == "stream" else 0  # type: ignore[index]
 
     def _constant(self, term: object) -> Array:
         assert isinstance(term, Op)
@@ -129,7 +129,7 @@ class _Patches:
     def note(self, slot: int, arguments: Sequence[int | Ref]) -> None:
         for i, a in enumerate(arguments):
             if isinstance(a, Ref) and a.space in ("input", "result"):
-                number = self._number[a.index] if a.space == "input" else a.index
+                number = self._number[a.key] if a.space == "input" else a.key
                 assert isinstance(number, int)
                 self._found.append((slot + i, a.space, number, a.offset))
 

@@ -81,7 +81,11 @@ def _keyed(attrs: tuple[Any, ...]) -> bool:
         hash(attrs)
     except TypeError:
         return False
-    return not any(type(a) is float for a in attrs)
+    return not _holds_float(attrs)
+
+
+def _holds_float(value: Any) -> bool:
+    return any(map(_holds_float, value)) if type(value) is tuple else type(value) is float
 
 
 @lru_cache(maxsize=1 << 16)

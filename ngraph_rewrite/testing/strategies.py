@@ -102,12 +102,14 @@ def _begin(random: Random) -> Choices:
 def random_array(random: Random, dtype: DType, shape: tuple[int, ...], kind: str) -> Array:
     """An array whose elements come from the table of a dtype and a kind."""
     table = values_of(dtype, kind)
-    return table[[random.randrange(len(table)) for _ in range(int(np.prod(shape)))]].reshape(shape)
+    places = [random.randrange(len(table)) for _ in range(int(np.prod(shape)))]
+    return np.asarray(table[places]).reshape(shape)
 
 
 def distinct(random: Random, leaves: Mapping[Op | Uid, Op]) -> dict[Op | Uid, Array]:
-    """Values for leaves, no two of them nearer than 0.001: between 0.1 and 0.9, or between -0.9 and 0.9."""
-    numbers = list(np.linspace(random.choice((0.1, -0.9)), 0.9, 600)[::2] + 1 / 4096)
+    """Values for leaves of sizes from 0.1 to 0.9, no two of one size; all positive, or of either sign."""
+    signs = random.choice(((1,), (1, -1)))
+    numbers = [size * random.choice(signs) for size in np.linspace(0.1, 0.9, 300)]
     random.shuffle(numbers)
     values = {}
     for key, term in leaves.items():

@@ -165,6 +165,7 @@ class Axes:
 
     __slots__ = ("_axes", "_hash")
     _axes: tuple[Axis, ...]
+    _hash: int
 
     def __new__(cls, axes: AxesLike = None) -> Axes:
         if isinstance(axes, Axes):

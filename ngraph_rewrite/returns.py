@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a computation returns has a structure: a term, or tuples, lists and dicts of terms, however deep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ngraph_rewrite.errors import ComputationError
+from ngraph_rewrite.terms.op import Op, user_line
+
+
+def has_value(handle: Op) -> bool:
+    """Whether a handle yields an array: all do but `doall`."""
+    return handle.definition.name != "core.doall"
+
+
+def leaves(returns: Any) -> Iterator[Op]:
+    """The handles in it, in order; one that stands there twice is there twice.
+
+    Raises:
+        ComputationError: for anything that is no term, tuple, list, dict or None.
+    """
+    if isinstance(returns, Op):
+        yield returns
+    elif isinstance(returns, Mapping):
+        for item in returns.values():
+            yield from leaves(item)
+    elif isinstance(returns, list | tuple):
+        for item in returns:
+            yield from leaves(item)
+    elif returns is not None:
+        raise ComputationError(
+            f"a {type(returns).__name__} cannot be computed",
+            where=user_line(),
+            do="return ops, or tuples, lists or dicts of them",
+        )
+
+
+def replaced(returns: Any, function: Callable[[Op], Any]) -> Any:
+    """The same structure with `function` of each handle, called in the order of `leaves`."""
+    if isinstance(returns, Op):
+        return function(returns)
+    if isinstance(returns, Mapping):
+        return {k: replaced(v, function) for k, v in returns.items()}
+    if isinstance(returns, list | tuple):
+        items = [replaced(v, function) for v in returns]
+        return type(returns)(*items) if hasattr(returns, "_fields") else type(returns)(items)
+    return None
+
+
+def beside(returns: Any, out: Any) -> Iterator[tuple[Op, Any]]:
+    """Every handle with what stands at its place in `out`; None where there is nothing.
+
+    Raises:
+        ComputationError: if `out` has another structure.
+    """
+    if isinstance(returns, Op):
+        yield returns, out
+    elif out is None:
+        yield from ((handle, None) for handle in leaves(returns))
+    elif isinstance(returns, Mapping) and isinstance(out, Mapping) and set(out) <= set(returns):
+        for key, item in returns.items():
+            yield from beside(item, out.get(key))
+    elif isinstance(returns, list | tuple) and isinstance(out, list | tuple) and len(out) == len(returns):
+        for one, item in zip(returns, out, strict=True):
+            yield from beside(one, item)
+    else:
+        raise ComputationError("out does not have the structure of returns", where=user_line())

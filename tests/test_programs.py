@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole drawn programs give on cpu what they give on reference, in every call, and their results stay."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from programs import ANALYTIC, EXACT, Program, assert_same, both, drawn
+
+import ngraph_rewrite as ng
+
+small = st.integers(-3, 3)
+unit = st.integers(-8, 8).map(lambda n: n / 8)
+# float64 operations on numbers near 1, each off by a few ulps (2**-52); the programs below chain at most some dozens,
+# none of which magnifies a relative error by more than a few times.
+TOLERANCE = {"rtol": 1e-10, "atol": 1e-11}
+
+
+def exact_program(data: st.DataObject, dtypes: tuple[str, ...], steps: int) -> Program:
+    lengths = {name: data.draw(st.sampled_from([2, 3, 3, 1, 0])) for name in ("H", "W", "K")}
+    program = Program(data.draw, dtypes, lengths, batch=data.draw(st.sampled_from([2, 4, 1, 0])))
+    for _ in range(data.draw(st.integers(1, 3))):
+        program.leaf(small)
+    program.grow(EXACT, data.draw(st.integers(1, steps)))
+    return program
+
+
+def wanted(data: st.DataObject, program: Program) -> list[ng.Op]:
+    """The last term and some of the others."""
+    others = data.draw(st.lists(st.sampled_from(program.terms), max_size=2))
+    return [program.terms[-1], *others]
+
+
+@drawn(45)
+@given(st.data())
+def test_programs_of_small_integers_agree_exactly(data: st.DataObject) -> None:
+    program = exact_program(data, ("float64", "int64", "int8", "bool"), 7)
+    returns = wanted(data, program)
+    expected, found = both(returns, program.inputs, program.arguments)
+    # Beyond 2**53 float64 numbers are no longer all integers, and the order of a sum begins to matter.
+    assume(all(np.abs(r, dtype=np.float64).max(initial=0) < 2**50 for r in expected[0] if r.dtype.kind == "f"))
+    for one, other in zip(expected, found, strict=True):
+        assert_same(one, other)
+
+
+@drawn(25)
+@given(st.data())
+def test_smooth_programs_agree_up_to_rounding(data: st.DataObject) -> None:
+    program = Program(data.draw, ("float64",), {"H": 2, "W": 3, "K": 3}, batch=data.draw(st.integers(1, 4)))
+    for _ in range(2):
+        program.leaf(unit)
+    program.grow(ANALYTIC, data.draw(st.integers(1, 5)))
+    expected, found = both(wanted(data, program), program.inputs, program.arguments)
+    for one, other in zip(expected, found, strict=True):
+        assert_same(one, other, **TOLERANCE)
+
+
+@drawn(15)
+@given(st.data())
+def test_gradients_of_smooth_programs_agree_up_to_rounding(data: st.DataObject) -> None:
+    program = Program(data.draw, ("float64",), {"H": 2, "W": 3, "K": 3}, batch=data.draw(st.integers(1, 3)))
+    for _ in range(2):
+        program.leaf(unit)
+    leaves = list(program.terms)
+    program.grow(ANALYTIC, data.draw(st.integers(1, 4)))
+    last = program.terms[-1]
+    error = ng.sum(last, out_axes=[])
+    expected, found = both(ng.deriv(error, leaves), program.inputs, program.arguments)
+    for one, other in zip(expected, found, strict=True):
+        assert_same(one, other, **TOLERANCE)
