@@ -146,6 +146,7 @@ class Computation:
             InvalidHandleError: if it has none: the message says what became of it.
         """
         with self._state.lock:
+            self._state.check_open()
             if op.definition.name == "core.variable":
                 return self._state.array(op).copy()
             if self._last is None:
@@ -172,8 +173,10 @@ class Computation:
         return _through_views(known, ready.bound.values())
 
     def _reason(self, op: Op, term: Op, ready: _Ready) -> str:
-        if not self.lowering.table.knows(op) and op not in self._terms:
+        if not self.lowering.table.knows(op) and op not in topological(self._handles):
             return "it is not part of this computation"
+        while term not in ready.bound and "view" in term.definition.traits:
+            term = term.args[0]
         bound = ready.bound.get(term)
         where = ready.executable.where(bound) if bound is not None else None
         if where is not None:
@@ -216,7 +219,9 @@ class Computation:
                 return text
             ready = self._last[0]
             bound = ready.bound.get(self.lowering.table.snap(op))
-            return text + (f"\ncomputed {ready.executable.where(_base(bound)) or 'as a view'}" if bound is not None else "")
+            if bound is None:
+                return text
+            return f"{text}\ncomputed {ready.executable.where(_base(bound)) or 'as a view'}"
 
     def source(self) -> str:
         """The text of the kernels that the last call ran.
@@ -235,6 +240,7 @@ class Computation:
         return {**self._ran().executable.stats(), "plans": len(self._ready)}
 
     def _ran(self) -> _Ready:
+        self._state.check_open()
         if self._last is None:
             raise InvalidHandleError("nothing has run yet", where=user_line(), do="call the computation first")
         return self._last[0]

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Saved state: a zip of plain arrays and a description, checked whole before anything is taken from it."""
+"""Saved state: an ``.npz`` of plain arrays and a description, checked whole before anything is taken from it.
+
+The last bytes of the file, as the comment of the zip archive, are the SHA-256 of all that comes before them.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,18 +23,21 @@ from ngraph_rewrite.terms.op import Op
 
 Array = NDArray[Any]
 FORMAT = 1
+_SEAL = 64  # bytes of a digest
 
 
 def write_state(path: str | os.PathLike[str], items: Sequence[tuple[Op, Array]], seed: int, calls: int) -> None:
     """Write variables and counters as an ``.npz`` without pickle; the file appears whole or not at all."""
     arrays = {f"v{i}": array for i, (_, array) in enumerate(items)}
-    described = [{"name": v.name, "type": repr(v.type), "digest": _digest(a)} for v, a in items]
+    described = [{"name": v.name, "type": repr(v.type)} for v, _ in items]
     header = json.dumps({"format": FORMAT, "seed": seed, "calls": calls, "variables": described})
+    memory = io.BytesIO()
+    np.savez(memory, allow_pickle=False, header=np.array(header), **arrays)
     target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, header=np.array(header), **arrays)
+            file.write(_sealed(memory.getvalue()))
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, target)
@@ -46,22 +52,18 @@ def read_state(path: str | os.PathLike[str], variables: Sequence[Op]) -> tuple[l
     Raises:
         SaveFileError: if anything in the file is not as it was written, or it is of other variables.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            header = json.loads(str(file["header"]))
-            arrays = [file[f"v{i}"] for i in range(len(header["variables"]))]
-            seed, calls = int(header["seed"]), int(header["calls"])
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise _damaged(path, str(error)) from error
-    if header.get("format") != FORMAT:
-        raise SaveFileError(f"{path} is of format {header.get('format')}, not {FORMAT}", where=str(path))
-    for array, entry in zip(arrays, header["variables"], strict=True):
-        if _digest(array) != entry["digest"]:
-            raise _damaged(path, f"the values of {entry['name'] or 'a variable'} are not those that were saved")
+    data = Path(path).read_bytes()
+    if _digest(data[:-_SEAL]) != data[-_SEAL:]:
+        raise SaveFileError(
+            f"{path} is damaged: it is not what was written", where=str(path), do="restore from another copy"
+        )
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        header = json.loads(str(file["header"]))
+        arrays = [file[f"v{i}"] for i in range(len(header["variables"]))]
+    if header["format"] != FORMAT:
+        raise SaveFileError(f"{path} is of format {header['format']}, not {FORMAT}", where=str(path))
     _check_variables(path, header["variables"], variables)
-    return arrays, seed, calls
+    return arrays, int(header["seed"]), int(header["calls"])
 
 
 def _check_variables(path: Any, saved: list[dict[str, Any]], variables: Sequence[Op]) -> None:
@@ -75,9 +77,11 @@ def _check_variables(path: Any, saved: list[dict[str, Any]], variables: Sequence
         )
 
 
-def _digest(array: Array) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+def _sealed(archive: bytes) -> bytes:
+    """An archive without a comment, given one: the digest of all before it. Its last field is a comment's length."""
+    body = archive[:-2] + _SEAL.to_bytes(2, "little")
+    return body + _digest(body)
 
 
-def _damaged(path: Any, why: str) -> SaveFileError:
-    return SaveFileError(f"{path} is damaged: {why}", where=str(path), do="restore from another copy")
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode()

@@ -89,9 +89,10 @@ class State:
     def restore(self, path: str | os.PathLike[str]) -> None:
         """Read what `save` wrote; nothing changes if anything is wrong with it."""
         self.allocate()
-        arrays, self.seed, self.calls = read_state(path, list(self.variables.values()))
+        arrays, seed, calls = read_state(path, list(self.variables.values()))
         for uid, array in zip(self.variables, arrays, strict=True):
             np.copyto(self.storage[uid], array)
+        self.seed, self.calls = seed, calls
 
     def check_open(self) -> None:
         """Refuse to go on after the transformer was closed."""

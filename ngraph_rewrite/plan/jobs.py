@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -49,6 +49,11 @@ class Job:
     calls: tuple[Call, ...] = ()
     raw: bool = False
     destination: Op | int | None = None
+
+    @property
+    def is_one_map(self) -> bool:
+        """Whether it is one elementwise loop nest."""
+        return len(self.pieces) == 1 and self.pieces[0].kind is None and not self.calls
 
     def loads(self) -> Iterator[Load]:
         """Every operand."""
@@ -214,12 +219,3 @@ def _random(term: Op) -> Call:
     source = render_random(kind, term.dtype.name)
     bits = [struct.unpack("<q", struct.pack("<d", term.attribute(a).scalar))[0] for a in (first, second)]
     return Call(source, (OUTPUT, prod(known(term)), "seed", "call", term.attribute("uid"), *bits))
-
-
-def reads(jobs: Sequence[Job]) -> dict[Op, list[int]]:
-    """The numbers of the jobs that read each term's memory."""
-    found: dict[Op, list[int]] = {}
-    for i, job in enumerate(jobs):
-        for load in job.loads():
-            found.setdefault(load.base, []).append(i)
-    return found

@@ -13,11 +13,12 @@ from ngraph_rewrite.rewriting.order import why_not_down
 from ngraph_rewrite.rewriting.pattern import variables
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
+from ngraph_rewrite.rewriting.subsumption import subsumed
 from ngraph_rewrite.terms.op import Op
 
 # Instances per rule, and how many terms may be tried to find each: when a file is loaded, and in a proof.
 QUICK = 2, 24
-THOROUGH = 20, TRIES
+THOROUGH = 20, TRIES // 2
 
 
 def checked_rules(path: str | Path, shown: str | None = None) -> RuleSet:
@@ -45,6 +46,8 @@ def check_rules_static(rules: RuleSet, effort: tuple[int, int] = QUICK) -> None:
         if problem is not None:
             raise _error(rule, f"does not go down: {problem}", "use only ops declared before the one it removes")
     _check_duplicates(rules)
+    for rule, other in subsumed(rules):
+        raise _error(rule, f"can never fire: {other} takes all its terms", "put it first, or delete it")
     bank = TrialBank()
     for rule in rules:
         for found in matches(rule, effort[0], bank=bank, tries=effort[1]):
@@ -93,7 +96,7 @@ def _check_adjoints(rule: Rule, found: Instance, adjoints: list[Result]) -> None
 def _check_duplicates(rules: Iterable[Rule]) -> None:
     seen: dict[tuple[object, ...], Rule] = {}
     for rule in rules:
-        key = (rule.kind, rule.left, rule.guard and rule.guard.text, rule.right)
+        key = (rule.kind, rule.left, rule.guard and rule.guard.text, rule.clauses, rule.right)
         if key in seen:
             raise _error(rule, f"is the same as {seen[key]}", "delete one of them")
         seen[key] = rule

@@ -31,7 +31,7 @@ from ngraph_rewrite.rewriting.tree import (
 )
 from ngraph_rewrite.terms.catalogue import OpDef
 
-_TAKEN = frozenset({"make", "target", "fill", "op", "fn", "zip", "len", "r"})
+_TAKEN = frozenset({"make", "target", "fill", "op", "fn", "zip", "float", "r"})
 _PAD = "    "
 
 
@@ -124,7 +124,8 @@ class _Names:
 
     @staticmethod
     def _safe(name: str) -> str:
-        clash = name in _TAKEN or keyword.iskeyword(name) or name.startswith(("op_", "fn_", "a0", "a1"))
+        plain = name.rstrip("_")  # so that no other name becomes the same
+        clash = plain in _TAKEN or keyword.iskeyword(plain) or name.startswith(("op_", "fn_"))
         return f"{name}_" if clash else name
 
     def expression(self, expression: Expression) -> str:

@@ -20,7 +20,7 @@ KINDS = ("simplify", "lower", "recognize", "select", "derive")
 _HEADER = re.compile(r"(\w+)[ \t]+(\w+)(?:[ \t]*->[ \t]*(\w+))?[ \t]*$")
 _RULE = re.compile(r"rule\s+(\w+)(?:\s+for\s+(\w+)\s+in\s+((?:\w+\s+)*?\w+))?\s*(?:@(\w+))?\s*:")
 _DEFINE = re.compile(r"define\s+(\w+)\s*\(([^()]*)\)\s*=(?!=)")
-_CLAUSE = re.compile(r"(let|where)\s+(\w+)\s*(\.\.\.)?\s*=(?!=)|if\b")
+_CLAUSE = re.compile(r"(let|where)\s+([^\W\d]\w*)\s*(\.\.\.)?\s*=(?!=)|if\b")
 _SEQUENCE = re.compile(r"(?<=[\w)])\s*\.\.\.")
 
 
@@ -111,7 +111,7 @@ class FileFrame:
 
 def read_text(content: str, file: str) -> Text:
     """The text with comments replaced by blanks, so that columns stay what they are."""
-    raw = content.splitlines()
+    raw = content.removeprefix("\ufeff").splitlines()  # a byte order mark is no part of it
     clean = [_without_comment(line) for line in raw]
     starts, offset = [], 0
     for line in clean:
@@ -121,10 +121,11 @@ def read_text(content: str, file: str) -> Text:
 
 
 def _without_comment(line: str) -> str:
-    quote = None
+    quote, escaped = None, False
     for i, char in enumerate(line):
         if quote:
-            quote = None if char == quote else quote
+            quote = None if char == quote and not escaped else quote
+            escaped = char == "\\" and not escaped
         elif char in "\"'":
             quote = char
         elif char == "#":
@@ -141,7 +142,8 @@ def read_frame(content: str, file: str) -> FileFrame:
     text = read_text(content, file)
     statements = list(_statements(text))
     if not statements:
-        raise text.error(Span(1, 1), "the file is empty", "begin with a header such as `simplify semi`")
+        what = "nothing begins in the first column" if text.clean.strip() else "the file is empty"
+        raise text.error(Span(1, 1), what, "begin with a header such as `simplify semi`")
     kind, source, target = _header(text, *statements[0])
     rules: list[RuleFrame] = []
     defines: list[DefineFrame] = []
@@ -158,7 +160,7 @@ def read_frame(content: str, file: str) -> FileFrame:
 def _statements(text: Text) -> Iterator[tuple[int, int]]:
     """Stretches that begin in the first column and go on while lines are indented or blank."""
     begins = [m.start() for m in re.finditer(r"^(?=\S)", text.clean, re.MULTILINE)]
-    yield from zip(begins, [*begins[1:], len(text.clean)], strict=True)
+    yield from zip(begins, [*begins[1:], len(text.clean)], strict=False)
 
 
 def _header(text: Text, start: int, end: int) -> tuple[str, str, str]:
@@ -208,20 +210,37 @@ def _arrow(text: Text, start: int, end: int) -> int:
 
 def _depths(text: Text, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Each offset that begins a visible character outside strings, with its depth in brackets."""
-    depth, quote = 0, None
-    for offset in range(start, end):
+    depth = 0
+    for offset, char in _visible(text, start, end):
+        if char in ")]}":
+            depth -= 1
+            continue
+        yield offset, depth
+        depth += char in "([{"
+
+
+def _visible(text: Text, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Each character outside strings that is not blank, with its offset."""
+    quote, offset = None, start
+    while offset < end:
         char = text.clean[offset]
         if quote:
+            offset += char == "\\"
             quote = None if char == quote else quote
         elif char in "\"'":
             quote = char
-        elif char in "([{":
-            yield offset, depth
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
         elif not char.isspace():
-            yield offset, depth
+            yield offset, char
+        offset += 1
+
+
+def _check_brackets(piece: Piece) -> None:
+    """A bracket that closes nothing would close the one that is put around the expression."""
+    depth = 0
+    for offset, char in _visible(piece.text, piece.start, piece.end):
+        depth += (char in "([{") - (char in ")]}")
+        if depth < 0:
+            raise piece.text.error(piece.text.span(offset), f"`{char}` closes nothing")
 
 
 def _define(text: Text, start: int, end: int) -> DefineFrame:
@@ -241,15 +260,20 @@ def parse_piece(piece: Piece) -> ast.expr:
     text, source = piece.text, piece.text.clean[piece.start : piece.end].rstrip()
     if not source.strip():
         raise text.error(piece.span, "an expression is missing here")
+    _check_brackets(piece)
     wrapped = "(" + _SEQUENCE.sub(lambda m: m[0].replace("...", "[:]"), source) + "\n)"
     starts = [0, *(m.end() for m in re.finditer("\n", wrapped))]
     try:
         tree = ast.parse(wrapped, mode="eval").body
     except SyntaxError as error:
         offset = min(starts[(error.lineno or 1) - 1] + (error.offset or 1) - 1, len(source)) - 1
-        raise text.error(text.span(piece.start + max(offset, 0)), f"{error.msg}") from None
+        do = "a clause begins with let, where or if" if "\n" in source.strip() else None
+        raise text.error(text.span(piece.start + max(offset, 0)), f"{error.msg}", do) from None
+    except ValueError as error:  # a null byte, before Python 3.12
+        raise text.error(piece.span, f"{error}") from None
     for node in ast.walk(tree):
         if isinstance(node, ast.expr):
-            offset = starts[node.lineno - 1] + node.col_offset - 1
+            line = wrapped[starts[node.lineno - 1] :].encode()  # columns of `ast` count bytes
+            offset = starts[node.lineno - 1] + len(line[: node.col_offset].decode()) - 1
             node.span = text.span(piece.start + max(offset, 0))  # type: ignore[attr-defined]
     return tree

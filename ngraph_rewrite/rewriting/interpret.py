@@ -174,6 +174,8 @@ class Application(dict[str, Any]):
     def _spread(self, template: Spread) -> list[Op]:
         """The template once per element of the sequences it mentions."""
         names = sorted(_reads(template.template) & self._sequences)
+        if not names:
+            return [self._term(template.template)]
         each = []
         for values in zip(*(self[n] for n in names), strict=True):
             inner = Application(self._rule, self["self"], {}, self._make)

@@ -67,7 +67,7 @@ def _fill(make: Make, number: float, dtype: Any, axes: Any) -> Op:
 def _written(text: str, cache: Cache) -> Path:
     key = "rules_" + hashlib.sha256(text.encode()).hexdigest()[:20]
     path = cache.path(key, "py")
-    return path if cache.read(key, "py") is not None else cache.write(key, "py", text.encode())
+    return path if cache.read(key, "py") == text.encode() else cache.write(key, "py", text.encode())
 
 
 def _imported(path: Path) -> ModuleType:
@@ -77,6 +77,6 @@ def _imported(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
     spec.loader.exec_module(module)
+    sys.modules[name] = module  # once it is whole: another thread may be looking
     return module

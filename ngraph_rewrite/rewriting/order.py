@@ -2,7 +2,8 @@
 """Rules go down: a lexicographic path order over the order of declaration proves that rewriting ends.
 
 One order serves all rules of a pass, so any union of their files terminates too. See Dershowitz,
-*Orderings for term-rewriting systems* (1982); lexicographic status, left to right.
+*Orderings for term-rewriting systems* (1982). Arguments are compared left to right; those of a commutative op,
+which matches in any order, and of an op that takes any number as multisets.
 """
 
 from __future__ import annotations
@@ -97,7 +98,25 @@ def _descends(left: _Plain, right: _Plain) -> str | None:
 def _same(a: _Plain, b: _Plain) -> bool:
     if isinstance(a, str) or isinstance(b, str):
         return a == b
-    return a.symbol == b.symbol and len(a.args) == len(b.args) and all(map(_same, a.args, b.args))
+    if a.symbol != b.symbol or len(a.args) != len(b.args):
+        return False
+    if _unordered(a.definition):
+        return not _rest(a.args, b.args)
+    return all(map(_same, a.args, b.args))
+
+
+def _unordered(definition: OpDef) -> bool:
+    return definition.commutative or definition.arity is None
+
+
+def _rest(left: list[_Plain], right: list[_Plain]) -> list[_Plain]:
+    """What is left of `left` when each of `right` has taken away an equal one."""
+    left = list(left)
+    for b in right:
+        at = next((i for i, a in enumerate(left) if _same(a, b)), None)
+        if at is not None:
+            del left[at]
+    return left
 
 
 def _greater(s: _Plain, t: _Plain) -> bool:
@@ -110,7 +129,13 @@ def _greater(s: _Plain, t: _Plain) -> bool:
         return any(t == n for n in _nodes(s))
     if s.symbol > t.symbol:
         return all(_greater(s, b) for b in t.args)
-    return s.symbol == t.symbol and all(_greater(s, b) for b in t.args) and _lexicographic(s.args, t.args)
+    compare = _multiset if _unordered(s.definition) else _lexicographic
+    return s.symbol == t.symbol and all(_greater(s, b) for b in t.args) and compare(s.args, t.args)
+
+
+def _multiset(left: list[_Plain], right: list[_Plain]) -> bool:
+    more, less = _rest(left, right), _rest(right, left)
+    return bool(more) and all(any(_greater(a, b) for a in more) for b in less)
 
 
 def _lexicographic(left: list[_Plain], right: list[_Plain]) -> bool:

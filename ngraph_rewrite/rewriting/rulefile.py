@@ -144,6 +144,8 @@ class _Reader:
             if keyword.arg not in definition.attributes:
                 raise self.error(keyword.value, f"{definition} has no attribute {keyword.arg}")
             if isinstance(keyword.value, ast.Name):
+                if keyword.value.id in RESERVED - {"d"}:
+                    raise self.error(keyword.value, f"`{keyword.value.id}` has a meaning of its own and cannot be bound")
                 binds.append((keyword.arg, keyword.value.id))
             else:
                 compares.append((keyword.arg, self.expression(keyword.value, ())))
@@ -157,6 +159,8 @@ class _Reader:
             raise self.error(node, "two sequence variables in one list of arguments", "match one run at a time")
         if definition.arity is not None and len(args) != definition.arity:
             raise self.error(node, f"{definition} takes {definition.arity} arguments, not {len(args)}")
+        if len(args) < definition.least and not sequences:
+            raise self.error(node, f"{definition} takes at least {definition.least} arguments, not {len(args)}")
 
     # -- the right side -------------------------------------------------------------------------
 
@@ -164,10 +168,12 @@ class _Reader:
         if isinstance(node, ast.Name):
             if node.id not in terms:
                 raise self.error(node, f"`{node.id}` is not bound by the left side", "use its variables, self or a let")
+            if terms[node.id]:
+                raise self.error(node, f"`{node.id}` stands for several terms", f"write `{node.id}...` among arguments")
             return Var(node.id, _span(node))
         if _is_sequence(node):
             assert isinstance(node, ast.Subscript)
-            return Spread(self.template(node.value, terms, names), _span(node))
+            return Spread(self.template(node.value, dict.fromkeys(terms, False), names), _span(node))
         number = _number(node)
         if number is not None:
             return Num(number, _span(node))
@@ -234,7 +240,10 @@ def load_rules(path: str | Path, shown: str | None = None) -> RuleSet:
     Raises:
         RuleFileError: for any mistake, with file, line, column and a caret.
     """
-    content = Path(path).read_text(encoding="utf-8")
+    try:
+        content = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise RuleFileError(f"{shown or path} is not text in UTF-8: {error}", do="save it in that encoding") from None
     return parse_rules(content, shown or str(path), Path(path).stem)
 
 
@@ -296,7 +305,7 @@ def _rule(
     left = left_reader.pattern(parse_piece(one.left))
     if not isinstance(left, App):
         raise frame.text.error(one.left.span, "the left side must be an op applied to patterns")
-    _check_binds(left_reader, left)
+    _check_binds(left_reader, left, frame.kind)
     right_reader = _Reader(frame.text, (frame.target, "core"), alternative, macros)
     right, clauses, guard = _right_side(right_reader, frame, one, left)
     text = f"{one.left} => {one.right}"
@@ -306,7 +315,9 @@ def _rule(
     return Rule(name, frame.kind, left, right, clauses, guard, grade, text, frame.text.file, one.span.line)
 
 
-def _check_binds(reader: _Reader, left: App) -> None:
+def _check_binds(reader: _Reader, left: App, kind: str) -> None:
+    if kind == "derive" and "d" in attribute_names(left):
+        raise reader.error(left.span, "`d` is the incoming adjoint and cannot be bound", "use another name")
     both = set(variables(left)) & set(attribute_names(left))
     if both:
         raise reader.error(left.span, f"`{both.pop()}` names a term and an attribute", "use two names")
@@ -327,6 +338,8 @@ def _right_side(
         _check_clause(reader, clause, names)
         node = reader.expand(parse_piece(clause.piece))
         if clause.keyword == "let":
+            if _is_sequence(node):
+                raise reader.error(node, "a let names one term", "a sequence stands among arguments")
             clauses.append(Let(clause.name, reader.template(node, terms, names)))
             terms[clause.name] = False
             names.add(clause.name)
@@ -351,6 +364,8 @@ def _right_templates(
 ) -> tuple[Template | None, ...]:
     node = reader.expand(parse_piece(piece))
     if frame.kind != "derive":
+        if _is_sequence(node):
+            raise reader.error(node, "a rule has one term on its right", "a sequence stands among arguments")
         return (reader.template(node, terms, names),)
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     wanted = list(variables(left))

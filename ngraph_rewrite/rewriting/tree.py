@@ -211,9 +211,15 @@ def _passed(row: Row, test: Test) -> Row:
 
 def _contradicts(row: Row, test: Test) -> bool:
     """Whether a row cannot match once `test` holds: it asks for another number at the same place."""
-    if isinstance(test, IsNumber):
-        return any(isinstance(t, IsNumber) and t.place == test.place and t.value != test.value for t in row.tests)
+    if isinstance(test, IsNumber) and _short(test.value):
+        asked = (t for t in row.tests if isinstance(t, IsNumber) and t.place == test.place)
+        return any(_short(t.value) and t.value != test.value for t in asked)
     return False
+
+
+def _short(value: Number) -> bool:
+    """Whether no dtype rounds it: two such numbers that differ are never filled with one constant."""
+    return abs(value) <= 2048 and value * 8 % 1 == 0
 
 
 def _switch(place: Place, pending: list[Row]) -> Tree:

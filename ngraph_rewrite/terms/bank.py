@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.catalogue import OpDef, keyed
 from ngraph_rewrite.terms.op import NO_INFO, Info, Op
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -33,22 +33,27 @@ class TermBank:
         Raises:
             NGraphRewriteError: whatever the type rule raises.
         """
-        key = (definition, args, attrs)
-        found = self._terms.get(key)
+        try:
+            found = self._terms.get((definition, args, attrs))
+        except TypeError:  # a list, say: the stored form has a hash
+            found = None
         return found if found is not None else self._add(definition, args, attrs, info)
 
     def _add(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...], info: Info) -> Op:
         types = tuple([a.type for a in args])
-        typed = self._types.get((definition, types, attrs))
+        key = (definition, types, attrs) if keyed(attrs) else None
+        typed = self._types.get(key) if key is not None else None
         if typed is None:
             stored, type_ = definition.infer(types, attrs)
             typed = stored, self._interned.setdefault(type_, type_)
-            self._types[definition, types, attrs] = typed
+            if key is not None:
+                self._types[key] = typed
         stored, type_ = typed
         term = self._terms.get((definition, args, stored))
         if term is None:
             term = self._terms[definition, args, stored] = Op(definition, args, stored, type_, info)
-        self._terms[definition, args, attrs] = term
+        if key is not None:
+            self._terms[definition, args, attrs] = term
         return term
 
     def adopt(self, term: Op, args: tuple[Op, ...]) -> Op:

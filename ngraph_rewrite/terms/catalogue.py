@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ngraph_rewrite.errors import AttributeValueError, UnknownOpError
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -65,7 +67,7 @@ class OpDef:
 
         Remembered for terms with arguments, as graphs ask the same again and again.
         """
-        return _inferred(self, types, attrs) if types and _keyed(attrs) else self._infer(types, attrs)
+        return _inferred(self, types, attrs) if types and keyed(attrs) else self._infer(types, attrs)
 
     def _infer(self, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> tuple[tuple[Any, ...], TensorType]:
         given = dict(zip(self.attributes, attrs, strict=True))
@@ -75,7 +77,7 @@ class OpDef:
         return attrs, self.type_rule(*types, **given)
 
 
-def _keyed(attrs: tuple[Any, ...]) -> bool:
+def keyed(attrs: tuple[Any, ...]) -> bool:
     """Whether equal attributes are the same attributes: lists have no hash, and 0.0 equals -0.0."""
     try:
         hash(attrs)
@@ -85,7 +87,7 @@ def _keyed(attrs: tuple[Any, ...]) -> bool:
 
 
 def _holds_float(value: Any) -> bool:
-    return any(map(_holds_float, value)) if type(value) is tuple else type(value) is float
+    return any(map(_holds_float, value)) if type(value) is tuple else isinstance(value, float | np.floating)
 
 
 @lru_cache(maxsize=1 << 16)

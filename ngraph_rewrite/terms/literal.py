@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,8 @@ class Literal:
         if self.dtype.kind == "f":
             with np.errstate(over="ignore"):
                 cast = wanted.astype(self.dtype)
-            return cast.tobytes() == self._data.tobytes()
+            same = cast.tobytes() == self._data.tobytes()
+            return same and bool(cast) == bool(number) and math.isinf(own) == (number in (math.inf, -math.inf))
         return bool(own == number) and not (isinstance(number, float) and np.signbit(wanted))
 
     def array(self, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -85,9 +87,10 @@ class Literal:
 
 def _as_array(value: Any, dtype: Any) -> NDArray[Any]:
     try:
-        data = np.asarray(value) if dtype is None else _cast_scalar(value, as_dtype(dtype))
+        with np.errstate(over="ignore"):  # 1e300 as float16 is inf, as it is for NumPy
+            data = np.asarray(value) if dtype is None else _cast_scalar(value, as_dtype(dtype))
     except (OverflowError, ValueError, TypeError) as error:
-        raise DTypeError(f"{value!r} cannot be a constant of {dtype}", do="choose a wider dtype") from error
+        raise DTypeError(f"{value!r} cannot be a constant{f' of {dtype}' if dtype is not None else ''}", do="choose a wider dtype") from error
     return data.astype(as_dtype(data.dtype), copy=False)
 
 

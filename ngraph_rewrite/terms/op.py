@@ -27,7 +27,9 @@ from ngraph_rewrite.types.tensor import TensorType
 
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 _metadata: ContextVar[Mapping[str, Any]] = ContextVar("metadata", default=NO_METADATA)
-_PACKAGE = str(Path(__file__).parent.parent)
+_PACKAGE = str(Path(__file__).parent.parent / "_")[:-1]  # with the separator: not ngraph_rewrite_of_mine
+_PROGRAM = _PACKAGE + "demo.py"  # a program that ships: its lines are a user's lines
+_SHOWN = 8
 
 
 class Uid:
@@ -270,6 +272,9 @@ class Op:
     def __matmul__(self, other: Any) -> Op:
         return combine("dot", self, other)
 
+    def __rmatmul__(self, other: Any) -> Op:
+        return combine("dot", other, self)
+
     def __lt__(self, other: Any) -> Op:
         return combine("less", self, other)
 
@@ -335,7 +340,7 @@ def _info(name: str | None, initial: Any) -> Info:
 
 
 def _is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith(_PACKAGE)
+    return code.co_filename.startswith(_PACKAGE) and code.co_filename != _PROGRAM
 
 
 def user_line() -> str:
@@ -382,9 +387,11 @@ def as_constant(value: Any, beside: Iterable[Op] = ()) -> Op:
         FamilyError: for an array with axes: it has no names to match by.
     """
     beside = list(beside)
-    if np.ndim(value) or not isinstance(value, bool | int | float | np.generic | np.ndarray):
+    if not isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple):
+        raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line())
+    if not isinstance(value, bool | int | float | np.generic) and (type(value) in (list, tuple) or value.ndim):
         raise FamilyError(
-            f"a {type(value).__name__} of shape {np.shape(value)} has no axes to match by",
+            f"{_called(value)} has no axes to match by",
             where=user_line(),
             do="write ng.constant(array, axes) to name them",
         )
@@ -393,6 +400,11 @@ def as_constant(value: Any, beside: Iterable[Op] = ()) -> Op:
     shapes = {t.axes for t in beside if t.rank and not t.axes.named}
     axes = shapes.pop() if len(shapes) == 1 else Axes()
     return build(lookup("core.constant"), (), value=Literal(value, dtype), axes=axes)
+
+
+def _called(value: Any) -> str:
+    shape = f" of shape {value.shape}" if isinstance(value, np.ndarray) else ""
+    return f"{'an array' if shape else 'a ' + type(value).__name__}{shape}"
 
 
 # -- walking and printing ---------------------------------------------------------------------------
@@ -433,7 +445,9 @@ def describe(term: Op, depth: int = 3) -> str:
         return "..."
     if term.definition.name == "core.constant":
         return repr(term.attrs[0])
-    inside = [describe(a, depth - 1) for a in term.args]
+    inside = [describe(a, depth - 1) for a in term.args[:_SHOWN]]
+    if len(term.args) > _SHOWN:
+        inside.append(f"... {len(term.args) - _SHOWN} more")
     inside += [f"{k}={v!r}" for k, v in term.attributes.items() if not isinstance(v, Uid) and term.args]
     short = term.definition.short if term.definition.family == "core" else term.definition.name
     return f"{short}({', '.join(inside)})" if inside else short

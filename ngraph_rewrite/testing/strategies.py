@@ -62,7 +62,7 @@ def instances_of(
         kinds: How values are drawn, for each choice of values.
     """
     random, bank = Random(draw(st.integers(0, 2**32 - 1))), TrialBank()
-    found = first_match(rule, random_domain(random, dtypes), _begin(random), bank, 100)
+    found = first_match(rule, random_domain(random, dtypes), begin(random), bank, 100)
     assume(found is not None)
     assert found is not None
     leaves = {
@@ -84,7 +84,7 @@ def lengths(term: Op) -> tuple[int, ...]:
     return tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
 
 
-def _begin(random: Random) -> Choices:
+def begin(random: Random) -> Choices:
     """Where each search begins: chosen when it is first asked for, the same when it is asked for again."""
     offsets: dict[str, int] = {}
 

@@ -7,8 +7,9 @@ lengths is an error wherever the two meet, not a surprise at run time.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Union, overload
+from typing import Any, NoReturn, Union, overload
 
 from ngraph_rewrite.errors import (
     AxesError,
@@ -49,13 +50,21 @@ class Axis:
     def __init__(
         self, name: str | None, length: int | Length | None = None, roles: Iterable[str] | str | None = None
     ) -> None:
-        self.name = _checked_name(name)
-        self.length = _checked_length(self.name, length)
+        own = _checked_length(_checked_name(name), length)
         if roles is None:
             roles = (ROLES_BY_NAME[name],) if name in ROLES_BY_NAME else ()
-        self.roles = frozenset((roles,) if isinstance(roles, str) else roles)
-        self.components = None
-        self._hash = hash((self.name, self.length, self.roles))
+        self._set(name, own, frozenset((roles,) if isinstance(roles, str) else roles), None)
+
+    def _set(self, name: str | None, length: Extent, roles: frozenset[str], components: Axes | None) -> None:
+        put = object.__setattr__
+        put(self, "name", name)
+        put(self, "length", length)
+        put(self, "roles", roles)
+        put(self, "components", components)
+        put(self, "_hash", hash((name, length, roles) if components is None else (name, components)))
+
+    def __setattr__(self, attribute: str, value: object) -> NoReturn:
+        raise AxesError(f"an axis is immutable: {attribute} of {self!r} cannot be set", do="make another Axis")
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -101,9 +110,8 @@ class Axis:
         (H,W):6
         """
         parts = Axes(axes)
-        result = Axis("(" + ",".join(str(a.name) for a in parts) + ")", parts.size)
-        result.components = parts
-        result._hash = hash((result.name, parts))
+        result = Axis.__new__(Axis)
+        result._set("(" + ",".join(str(a.name) for a in parts) + ")", parts.size, frozenset(), parts)
         return result
 
     @property
@@ -133,13 +141,17 @@ def _checked_length(name: str | None, length: Any) -> Extent:
         return Length.symbol(name)
     if isinstance(length, Length):
         return length
-    if isinstance(length, bool) or not hasattr(length, "__index__"):
+    try:
+        number = None if isinstance(length, bool) else operator.index(length)
+    except TypeError:
+        number = None
+    if number is None:
         raise AxesError(
             f"axis {name} has length {length!r}", do="a length is a non-negative integer, or None with a name"
         )
-    if length.__index__() < 0:
+    if number < 0:
         raise AxesError(f"axis {name} has the negative length {length!r}", do="give a length of at least 0")
-    return int(length.__index__())
+    return number
 
 
 AxesLike = Union["Axes", Axis, Iterable[Any], Mapping[str, Any], None]

@@ -49,7 +49,7 @@ def promote(*operands: Any) -> DType:
     >>> promote(np.dtype("int8"), 1), promote(np.dtype("float32"), np.dtype("int32"))
     (dtype('int8'), dtype('float64'))
     """
-    if len(operands) == 2 and operands[0] is operands[1]:
+    if len(operands) == 2 and operands[0] is operands[1] and type(operands[0]) in _KINDS:
         return operands[0]  # type: ignore[no-any-return]
     return as_dtype(np.result_type(*operands))
 

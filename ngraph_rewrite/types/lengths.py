@@ -59,6 +59,8 @@ class Length:
         return self._hash
 
     def __add__(self, other: Extent) -> Extent:
+        if not _is_extent(other):
+            return NotImplemented
         return _collect([*self.terms, *_terms(other)])
 
     __radd__ = __add__
@@ -67,23 +69,27 @@ class Length:
         return self * -1
 
     def __sub__(self, other: Extent) -> Extent:
-        return self + other * -1
+        return self + other * -1 if _is_extent(other) else NotImplemented
 
     def __rsub__(self, other: Extent) -> Extent:
-        return self * -1 + other
+        return self * -1 + other if _is_extent(other) else NotImplemented
 
     def __mul__(self, other: Extent) -> Extent:
+        if not _is_extent(other):
+            return NotImplemented
         pairs = [(a + b, m * n) for a, m in self.terms for b, n in _terms(other)]
         return _collect((tuple(sorted(mono, key=repr)), n) for mono, n in pairs)
 
     __rmul__ = __mul__
 
     def __floordiv__(self, divisor: int) -> Extent:
-        if not isinstance(divisor, int) or divisor <= 0:
+        if isinstance(divisor, bool) or not isinstance(divisor, int) or divisor <= 0:
             raise LengthError(f"an unknown length {self!r} can be divided by a positive integer only, not {divisor!r}")
-        if all(n % divisor == 0 for _, n in self.terms):
-            return Length(tuple((mono, n // divisor) for mono, n in self.terms))
-        return Length((((Quotient((self, divisor)),), 1),))
+        whole = _collect((mono, n // divisor) for mono, n in self.terms)
+        rest = _collect((mono, n % divisor) for mono, n in self.terms)
+        if not isinstance(rest, Length):  # what is left is an integer below the divisor
+            return whole
+        return _collect([*_terms(whole), ((Quotient((rest, divisor)),), 1)])
 
     def __bool__(self) -> bool:
         raise LengthError(f"whether the length {self!r} is zero is not known before it is bound")
@@ -96,6 +102,10 @@ def _show(term: tuple[Monomial, int]) -> str:
     mono, n = term
     names = "*".join(map(str, mono))
     return str(n) if not mono else names if n == 1 else f"-{names}" if n == -1 else f"{n}*{names}"
+
+
+def _is_extent(value: object) -> bool:
+    return isinstance(value, Length | int) and not isinstance(value, bool)
 
 
 def _terms(extent: Extent) -> tuple[tuple[Monomial, int], ...]:

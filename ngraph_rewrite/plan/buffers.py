@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers: a block of the arena for each term that lives only inside a call, or that of an operand that dies."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from math import prod
+from typing import NamedTuple
+
+from ngraph_rewrite.plan.jobs import Job, known
+from ngraph_rewrite.plan.memory import Block, place
+from ngraph_rewrite.terms.op import Op
+
+
+class Buffers(NamedTuple):
+    """Offsets in the arena, its size in bytes, and the number of blocks."""
+
+    offsets: dict[Op, int]
+    arena: int
+    count: int
+
+
+def buffers(ordered: Sequence[Job], home: Container[Op]) -> Buffers:
+    """Give every term that the jobs compute a place, unless it has a home already."""
+    last = _last_uses(ordered)
+    block_of: dict[Op, int] = {}
+    blocks: list[Block] = []
+    for i, job in enumerate(ordered):
+        term = job.term
+        if job.destination is not None or term in home:
+            continue
+        dying = _dying(job, i, last, block_of)
+        if dying is not None:
+            number = block_of[dying]
+            blocks[number] = Block(blocks[number].size, blocks[number].first, last[term])
+        else:
+            number = len(blocks)
+            blocks.append(Block(_bytes(term), i, last[term]))
+        block_of[term] = number
+    offsets, arena = place(blocks)
+    return Buffers({t: offsets[n] for t, n in block_of.items()}, arena, len(blocks))
+
+
+def _last_uses(ordered: Sequence[Job]) -> dict[Op, int]:
+    last = {job.term: i for i, job in enumerate(ordered) if job.destination is None}
+    for i, job in enumerate(ordered):
+        for load in job.loads():
+            if load.base in last and not (job.raw and load.base is job.term):
+                last[load.base] = max(last[load.base], i)
+    return last
+
+
+def _dying(job: Job, at: int, last: dict[Op, int], block_of: dict[Op, int]) -> Op | None:
+    """An operand whose memory the result can take over: it dies here and is read in step."""
+    if not job.is_one_map or job.raw:
+        return None
+    loads = list(job.loads())
+    for base in dict.fromkeys(load.base for load in loads):
+        if base in block_of and last[base] == at and base.dtype.itemsize == job.term.dtype.itemsize:
+            mine = [load.layout for load in loads if load.base is base]
+            if all(x.is_plain and x.shape == known(job.term) for x in mine) and base.size == job.term.size:
+                return base
+    return None
+
+
+def _bytes(term: Op) -> int:
+    return prod(known(term)) * term.dtype.itemsize

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a rule file must pass when it is loaded: order, duplicates, and equal types on drawn instances."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ngraph_rewrite.errors import RuleFileError
+from ngraph_rewrite.lowering.passes import library
+from ngraph_rewrite.rewriting.checks import THOROUGH, check_rules_static, checked_rules, untested
+from ngraph_rewrite.rewriting.domains import argument_types
+from ngraph_rewrite.rewriting.instances import SYMBOLIC, instances, matches
+from ngraph_rewrite.rewriting.rule import RuleSet
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.terms.catalogue import definitions
+from ngraph_rewrite.types.lengths import Length
+
+
+def rules_of(text: str, header: str = "simplify semi") -> RuleSet:
+    return parse_rules(f"{header}\n{text}\n", "rules/bad.rules", "bad")
+
+
+def complaint(text: str, header: str = "simplify semi") -> str:
+    with pytest.raises(RuleFileError) as caught:
+        check_rules_static(rules_of(text, header))
+    return str(caught.value)
+
+
+# -- types ----------------------------------------------------------------------------------------------
+
+
+def test_a_right_side_of_another_dtype_is_shown_with_the_instance() -> None:
+    said = complaint("rule add_zero: x + 0 => x", "simplify axes")
+    assert re.match(r"rules/bad.rules:2: rule bad.add_zero rewrites (\w+)\[.*\] to (?!\1)(\w+)\[.*\]: axes.add\(", said)
+    assert said.endswith("\n    x + 0 => x\n  guard it, or give the right side the type of the left")
+
+
+def test_a_right_side_of_another_shape_is_shown_with_the_instance() -> None:
+    assert complaint("rule a: transpose(x, perm=p) => x").startswith(
+        "rules/bad.rules:2: rule bad.a rewrites float32[b, a] to float32[a, b]: "
+        "semi.transpose(x, perm=(1, 0)) with x: float32[a, b]\n"
+    )
+
+
+def test_a_right_side_that_does_not_build_says_why() -> None:
+    said = complaint("rule a: sign(x) => x / absolute(x)", "lower axes -> semi")
+    assert said.startswith("rules/bad.rules:2: rule bad.a fails on axes.sign(x) with x: float32[H:H, W:3]: expected ")
+    assert "anonymous axes" in said and said.endswith("\n    sign(x) => x / absolute(x)\n  guard or mend the rule")
+
+
+def test_a_guard_that_fails_is_the_rules_mistake() -> None:
+    said = complaint("rule a: -(-x) => x\n    if x.shape[5] == 1")
+    assert said == (
+        "rules/bad.rules:2: rule bad.a fails on semi.negative(semi.negative(x)) with x: float32[a, b]: "
+        "IndexError: tuple index out of range\n    -(-x) => x\n  guard or mend the rule"
+    )
+
+
+def test_a_number_must_fit_the_dtype() -> None:
+    assert "the number 0.5 does not fit int32" in complaint("rule a: select(c, x, x) => x * 0.5")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rule a: x + 0 => x",
+        "rule a: transpose(x, perm=p) => x\n    if is_identity(p)",
+        "rule a: cast(x, dtype=t) => x\n    if t == x.dtype",
+        "rule a: concat(concat(x..., axis=k), axis=k) => concat(x..., axis=k)",
+        "rule a: tanh(strip(x)) => strip(x)\n    if x.dtype == 'float32'",
+    ],
+)
+def test_rules_whose_types_agree_pass(text: str) -> None:
+    check_rules_static(rules_of(text))
+
+
+def test_an_adjoint_must_fit_its_argument() -> None:
+    said = complaint("rule a: pad(x, before=b, after=c) => d", "derive axes")
+    assert "rule bad.a gives float32[H:H, W:3] the adjoint float32[H:H + 1, W:6]: axes.pad(" in said
+
+
+def test_an_adjoint_per_term_of_a_sequence() -> None:
+    said = complaint("rule a: stack(x..., axis=a, pos=p) => d...", "derive axes")
+    assert "rule bad.a gives 1 adjoints to the 2 terms of x\n" in said
+
+
+# -- order and duplicates -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("rule a: exp(x) => tanh(x)", "it uses semi.tanh, which is declared after semi.exp"),
+        (
+            "rule a: x + y => y + x",
+            "its right side is not smaller than its left in the order of declaration (semi.add at the root)",
+        ),
+        (
+            "rule a: (x + y) * z => x * z + y * z\nrule b: x * z + y * z => (x + y) * z",
+            "it uses semi.multiply, which is declared after semi.add",
+        ),
+    ],
+)
+def test_a_rule_goes_down(text: str, says: str) -> None:
+    assert f"does not go down: {says}\n" in complaint(text)
+
+
+def test_a_recognize_rule_makes_terms_smaller() -> None:
+    said = complaint("rule a: exp(x) => reciprocal(exp(negative(x)))", "recognize axes")
+    assert "the right side has 3 ops and the left 1" in said
+
+
+def test_a_rule_written_twice_is_refused() -> None:
+    said = complaint("rule a: -(-x) => x\nrule b: -(-x) => x")
+    assert said.startswith("rules/bad.rules:3: rule bad.b is the same as bad.a (rules/bad.rules:2)")
+
+
+def test_another_guard_makes_another_rule() -> None:
+    check_rules_static(rules_of("rule a: -(-x) => x\n    if x.rank == 0\nrule b: -(-x) => x"))
+
+
+def test_a_file_is_checked_when_it_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "bad.rules"
+    path.write_text("simplify semi\nrule a: transpose(x, perm=p) => x\n")
+    with pytest.raises(RuleFileError, match=r"^my/bad.rules:2: rule bad.a rewrites"):
+        checked_rules(path, "my/bad.rules")
+
+
+# -- instances ------------------------------------------------------------------------------------------
+
+
+def test_instances_are_the_same_every_time() -> None:
+    (rule,) = rules_of("rule a: transpose(transpose(x, perm=p), perm=q) => x")
+    assert [t.type for t in instances(rule)] == [t.type for t in instances(rule)]
+
+
+def test_instances_differ_in_dtype_rank_and_attributes() -> None:
+    (rule,) = rules_of("rule a: transpose(x, perm=p) => x")
+    found = list(instances(rule, 20))
+    assert len(found) == 20
+    assert len({t.dtype for t in found}) > 5
+    assert {t.rank for t in found} >= {0, 1, 2, 3}
+    assert len({t.attribute("perm") for t in found}) > 3
+
+
+def test_instances_have_unknown_lengths() -> None:
+    (rule,) = rules_of("rule a: -x => x")
+    assert any(isinstance(n, Length) for t in instances(rule) for n in t.shape)
+
+
+def test_instances_satisfy_the_guard_and_match() -> None:
+    (rule,) = rules_of("rule a: cast(x, dtype=t) => x\n    if t == 'int8' and x.rank == 2")
+    for found in matches(rule):
+        assert (found.bindings["t"], found.bindings["x"].rank) == ("int8", 2)
+        assert found.term.args[0] is found.bindings["x"]
+
+
+def test_a_guard_may_ask_the_target() -> None:
+    (rule,) = rules_of("rule a: -(-x) => x\n    if target.sample == 'first'")
+    assert {found.target.sample for found in matches(rule, 3)} == {"first"}
+
+
+def test_a_rule_that_never_fires_is_listed() -> None:
+    rules = rules_of("rule never: -(-x) => x\n    if x.rank == 9\nrule a: -(-x) => x")
+    assert [rule.name for rule in untested(rules)] == ["bad.never"]
+
+
+# -- the rules that ship --------------------------------------------------------------------------------
+
+
+def test_every_shipped_rule_has_an_instance() -> None:
+    assert untested(library()) == []
+
+
+def test_every_shipped_rule_keeps_the_type_on_many_instances() -> None:
+    check_rules_static(library(), THOROUGH)
+
+
+@pytest.mark.parametrize("family", ["semi", "axes"])
+def test_every_op_has_arguments_to_try(family: str) -> None:
+    """A rule for any op of a family can be tested: plain applications of it are found."""
+    skipped = []
+    for definition in definitions(family):
+        names = [f"x{i}" for i in range(definition.arity if definition.arity is not None else 1)]
+        attributes = [f"{a}=a{i}" for i, a in enumerate(definition.attributes)]
+        pattern = f"{definition.short}({', '.join([*names, *attributes])})"
+        (rule,) = parse_rules(f"simplify {family}\nrule a: {pattern} => self\n", "my.rules", "my")
+        if next(instances(rule), None) is None:
+            skipped.append(definition.name)
+    assert skipped == []
+
+
+def test_what_is_not_known_is_left_open() -> None:
+    (gather,) = (d for d in definitions("semi") if d.short == "reshape")
+    assert argument_types(gather, 0, {}, None, SYMBOLIC) is None

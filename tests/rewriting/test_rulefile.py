@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every kind of mistake in a rule file, and the exact message: file, line, column, the line, a caret, what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ngraph_rewrite import ops  # noqa: F401  (the families declare their ops when imported)
+from ngraph_rewrite.errors import RuleFileError
+from ngraph_rewrite.rewriting import attributes  # noqa: F401  (and the attribute functions)
+from ngraph_rewrite.rewriting.pattern import App, Build, Num, SeqVar, Var
+from ngraph_rewrite.rewriting.rulefile import load_rules, parse_rules
+
+SEMI = "simplify semi\n"
+HEADER = "write one of simplify, lower, recognize, select, derive and a family, such as `lower axes -> semi`"
+HEAD = "write `rule NAME [for f in a b] [@class]:`"
+TERM = "a term is a bound variable, a number, or an op applied to terms"
+PATTERN = "a pattern is a variable, a number, or an op applied to patterns"
+BIND = "bind it on the left, or with where"
+USE = "use its variables, self or a let"
+PROPERTIES = (
+    "one of axes, dtype, length, lengths, name, named, names, rank, recurrent, roles, sample, scalar, shape, size, type"
+)
+
+# The text of the file; line and column of the mistake; what the message says; what it advises.
+MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
+    # -- the frame
+    "empty file": ("", 1, 1, "the file is empty", "begin with a header such as `simplify semi`"),
+    "comments only": ("# nothing\n", 1, 1, "the file is empty", "begin with a header such as `simplify semi`"),
+    "unknown kind": ("simplfy semi\n", 1, 1, "a rule file begins with a header", HEADER),
+    "no family": ("simplify\n", 1, 1, "a rule file begins with a header", HEADER),
+    "no second family": ("lower axes ->\n", 1, 1, "a rule file begins with a header", HEADER),
+    "unknown family": ("simplify semy\n", 1, 1, "there is no op family semy", None),
+    "unknown second family": ("lower axes -> semy\n", 1, 1, "there is no op family semy", None),
+    "indented rule": (SEMI + " rule a: -x => x\n", 1, 1, "a rule file begins with a header", HEADER),
+    "neither rule nor define": (
+        SEMI + "x + 0 => x\n", 2, 1, "expected `rule` or `define`", "indent what continues a rule",
+    ),
+    "rule without a name": (SEMI + "rule: -x => x\n", 2, 1, "cannot read the rule's head", HEAD),
+    "rule without a colon": (SEMI + "rule a @exact -x => x\n", 2, 1, "cannot read the rule's head", HEAD),
+    "no arrow": (SEMI + "rule a: -x = x\n", 2, 8, "the rule has no `=>`", "write `LEFT => RIGHT`"),
+    "arrow inside brackets": (SEMI + "rule a: (-x => x\n", 2, 8, "the rule has no `=>`", "write `LEFT => RIGHT`"),
+    "no left side": (SEMI + "rule a: => x\n", 2, 9, "an expression is missing here", None),
+    "empty clause": (SEMI + "rule a: -x => x\n    where n =\n", 3, 15, "an expression is missing here", None),
+    "syntax error": (SEMI + "rule a: x + => x\n", 2, 11, "invalid syntax", None),
+    "unmatched bracket": (SEMI + "rule a: -x => x)\n", 2, 16, "`)` closes nothing", None),
+    "unknown class": (
+        SEMI + "rule a @quick: -x => x\n", 2, 1, "@quick is not a class of rules",
+        "one of @exact, @real, @refines, @fast",
+    ),
+    "name twice": (
+        SEMI + "rule a: -(-x) => x\nrule a: -x => x\n", 3, 1, "the rule bad.a is defined twice", "choose another name",
+    ),
+    "alternative twice": (
+        SEMI + "rule a for f in exp exp: f(x) => x\n", 2, 1, "the rule bad.a.exp is defined twice",
+        "choose another name",
+    ),
+    # -- shorthands
+    "shorthand without parameters": (
+        SEMI + "define twice = x\n", 2, 1, "cannot read the shorthand", "write `define NAME(a, b) = term`",
+    ),
+    "shorthand twice": (
+        SEMI + "define f(x) = x\ndefine f(y) = y\n", 3, 1, "the shorthand f is defined twice", None,
+    ),
+    "shorthand without end": (
+        SEMI + "define f(x) = f(x)\nrule a: -x => f(x)\n", 2, 15, "the shorthand f expands without end", None,
+    ),
+    "shorthand with too few": (SEMI + "define f(x, y) = x\nrule a: -x => f(x)\n", 3, 15, "f takes x, y", None),
+    "shorthand with another name": (SEMI + "define f(x) = x\nrule a: -x => f(z=x)\n", 3, 15, "f takes x", None),
+    # -- ops
+    "unknown op on the left": (
+        SEMI + "rule a: tahn(x) => x\n", 2, 9, "no op is called semi.tahn or core.tahn", None,
+    ),
+    "unknown op on the right": (
+        SEMI + "rule a: -x => tahn(x)\n", 2, 15, "no op is called semi.tahn or core.tahn", None,
+    ),
+    "unknown alternative": (
+        SEMI + "rule a for f in exp tahn: f(x) => x\n", 2, 27, "no op is called semi.tahn or core.tahn", None,
+    ),
+    "op of another family": (
+        SEMI + "rule a: softmax(x, axes=k) => x\n", 2, 9, "no op is called semi.softmax or core.softmax",
+        "the families with an op softmax: axes",
+    ),
+    "unknown qualified op": (SEMI + "rule a: axes.no(x) => x\n", 2, 9, "no op is called axes.no", None),
+    "call of a call": (SEMI + "rule a: f(x)(y) => x\n", 2, 9, "only an op can be called here", None),
+    "too many arguments": (SEMI + "rule a: exp(x, y) => x\n", 2, 9, "semi.exp takes 1 arguments, not 2", None),
+    "too few of any number": (
+        SEMI + "rule a: -x => concat(axis=0)\n", 2, 15, "semi.concat takes at least 1 arguments, not 0", None,
+    ),
+    "unknown attribute on the left": (
+        SEMI + "rule a: transpose(x, axis=k) => x\n", 2, 27, "semi.transpose has no attribute axis", None,
+    ),
+    "unknown attribute on the right": (
+        SEMI + "rule a: -x => transpose(x, axis=0)\n", 2, 33, "semi.transpose has no attribute axis", None,
+    ),
+    "missing attribute": (
+        SEMI + "rule a: -x => transpose(x)\n", 2, 15, "semi.transpose needs the attribute perm", None,
+    ),
+    # -- the left side
+    "left side a variable": (
+        SEMI + "rule a: x => x\n", 2, 9, "the left side must be an op applied to patterns", None,
+    ),
+    "left side a number": (SEMI + "rule a: 3 => 3\n", 2, 9, "the left side must be an op applied to patterns", None),
+    "not a pattern": (SEMI + "rule a: 'a' + y => y\n", 2, 9, "not a pattern", PATTERN),
+    "chained comparison": (SEMI + "rule a: x < y < z => x\n", 2, 9, "not a pattern", PATTERN),
+    "reserved variable": (
+        SEMI + "rule a: self + x => x\n", 2, 9, "`self` has a meaning of its own and cannot be a variable", None,
+    ),
+    "reserved attribute": (
+        SEMI + "rule a: transpose(x, perm=target) => x\n", 2, 27,
+        "`target` has a meaning of its own and cannot be bound", None,
+    ),
+    "adjoint bound": (
+        "derive axes\nrule a: flatten(x, axes=d) => x\n", 2, 9, "`d` is the incoming adjoint and cannot be bound",
+        "use another name",
+    ),
+    "one name for two things": (
+        SEMI + "rule a: transpose(x, perm=x) => x\n", 2, 9, "`x` names a term and an attribute", "use two names",
+    ),
+    "attribute of bound names": (
+        SEMI + "rule a: transpose(x, perm=(p, 0)) => x\n", 2, 28, "`p` is not bound", BIND,
+    ),
+    "sequence of one": (
+        SEMI + "rule a: exp(x...) => x\n", 2, 9, "semi.exp takes 1 arguments: a sequence cannot stand here", None,
+    ),
+    "two sequences": (
+        SEMI + "rule a: concat(x..., y..., axis=k) => y\n", 2, 9, "two sequence variables in one list of arguments",
+        "match one run at a time",
+    ),
+    "sequence of patterns": (
+        SEMI + "rule a: concat((-x)..., axis=k) => x\n", 2, 16, "a sequence on the left is a variable: `x...`", None,
+    ),
+    # -- the right side
+    "unbound variable": (SEMI + "rule a: -x => y\n", 2, 15, "`y` is not bound by the left side", USE),
+    "adjoint outside derive": (SEMI + "rule a: -x => d\n", 2, 15, "`d` is not bound by the left side", USE),
+    "not a term": (SEMI + "rule a: -x => x.shape\n", 2, 15, "not a term", TERM),
+    "sequence as a term": (
+        SEMI + "rule a: concat(x..., axis=k) => x\n", 2, 33, "`x` stands for several terms",
+        "write `x...` among arguments",
+    ),
+    "sequence as a right side": (
+        SEMI + "rule a: concat(x..., axis=k) => x...\n", 2, 33, "a rule has one term on its right",
+        "a sequence stands among arguments",
+    ),
+    "sequence in a let": (
+        SEMI + "rule a: concat(x..., axis=k) => e\n    let e = x...\n", 3, 13, "a let names one term",
+        "a sequence stands among arguments",
+    ),
+    "too few adjoints": (
+        "derive axes\nrule a: x + y => d\n", 2, 18, "1 adjoints for the variables x, y", "write one for each",
+    ),
+    # -- clauses
+    "clause that is none": (
+        SEMI + "rule a: -(-x) => x\n    whre n = 1\n", 2, 18, "invalid syntax. Perhaps you forgot a comma?",
+        "a clause begins with let, where or if",
+    ),
+    "two guards": (
+        SEMI + "rule a: -x => x\n    if x.rank == 1\n    if x.rank == 2\n", 4, 8, "a rule has one guard",
+        "join the two with `and`",
+    ),
+    "unbound in a guard": (SEMI + "rule a: -x => x\n    if y.rank == 1\n", 3, 8, "`y` is not bound", BIND),
+    "term in a guard": (
+        SEMI + "rule a: -x => x\n    let e = exp(x)\n    if e.rank == 1\n", 4, 8, "`e` is not bound", BIND,
+    ),
+    "bound already": (
+        SEMI + "rule a: -x => x\n    let x = exp(x)\n", 3, 13, "`x` is bound already", "choose another name",
+    ),
+    "reserved clause": (
+        SEMI + "rule a: -x => x\n    where self = 1\n", 3, 18, "`self` is bound already", "choose another name",
+    ),
+    "let before its part": (
+        SEMI + "rule a: -x => a\n    let a = b\n    let b = x\n", 3, 13, "`b` is not bound by the left side", USE,
+    ),
+    # -- the expression language
+    "unregistered function": (
+        SEMI + "rule a: -x => transpose(x, perm=open('f'))\n", 2, 33, "`open` is not an attribute function",
+        "use a registered one, or register yours with ng.attribute_function",
+    ),
+    "method": (
+        SEMI + "rule a: -x => transpose(x, perm=x.shape.index(1))\n", 2, 33, "only attribute functions can be called",
+        "register one with ng.attribute_function",
+    ),
+    "private property": (
+        SEMI + "rule a: -x => transpose(x, perm=x.__class__)\n", 2, 33, "`.__class__` is not a property rules can read",
+        PROPERTIES,
+    ),
+    "list": (
+        SEMI + "rule a: -x => transpose(x, perm=[1, 0])\n", 2, 33, "List is not part of the expression language", None,
+    ),
+    "lambda": (
+        SEMI + "rule a: -x => transpose(x, perm=lambda: 1)\n", 2, 33, "Lambda is not part of the expression language",
+        None,
+    ),
+    "complex constant": (
+        SEMI + "rule a: -x => transpose(x, perm=1j)\n", 2, 33, "the constant 1j is not part of the expression language",
+        None,
+    ),
+    "starred argument": (
+        SEMI + "rule a: -x => transpose(x, perm=lengths(*x))\n", 2, 33,
+        "* and ** arguments are not part of the expression language", None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_shown_where_it_is(mistake: str) -> None:
+    text, line, column, says, do = MISTAKES[mistake]
+    with pytest.raises(RuleFileError) as caught:
+        parse_rules(text, "bad.rules", "bad")
+    shown = (text.splitlines() or [""])[line - 1]
+    expected = f"bad.rules:{line}:{column}: {says}\n    {shown}\n    {' ' * (column - 1)}^"
+    assert str(caught.value) == expected + (f"\n  {do}" if do else "")
+
+
+def test_a_null_byte_is_refused_in_its_line() -> None:
+    with pytest.raises(RuleFileError, match=r"bad\.rules:2:\d+: .*null byte"):
+        parse_rules(SEMI + "rule a: exp(\0x) => x\n", "bad.rules", "bad")
+
+
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "latin.rules"
+    path.write_bytes(b"simplify semi  # \xe9\n")
+    with pytest.raises(RuleFileError, match=r"latin.rules is not text in UTF-8"):
+        load_rules(path)
+
+
+# -- what is read right -----------------------------------------------------------------------------
+
+
+def test_a_rule_says_where_it_stands_and_what_it_is() -> None:
+    rules = parse_rules(SEMI + "\n# algebra\nrule twice @real: -(-x)  =>  x  # an involution\n", "my.rules", "my")
+    (rule,) = rules
+    assert (rule.name, rule.grade, rule.place, rule.text) == ("my.twice", "real", "my.rules:4", "-(-x) => x")
+
+
+@pytest.mark.parametrize(
+    ("header", "kind", "grade"),
+    [
+        ("simplify semi", "simplify", "exact"),
+        ("select semi", "select", "exact"),
+        ("lower semi", "lower", "real"),
+        ("recognize semi", "recognize", "real"),
+        ("derive semi", "derive", "real"),
+    ],
+)
+def test_each_kind_of_file_has_a_class_of_its_own(header: str, kind: str, grade: str) -> None:
+    (rule,) = parse_rules(f"{header}\nrule a: -(-x) => x\n", "my.rules", "my")
+    assert (rule.kind, rule.grade) == (kind, grade)
+
+
+def test_alternatives_make_a_rule_each() -> None:
+    rules = parse_rules(SEMI + "rule even for f in cos absolute: f(-x) => f(x)\n", "my.rules", "my")
+    assert [r.name for r in rules] == ["my.even.cos", "my.even.absolute"]
+    assert [r.left.definition.name for r in rules] == ["semi.cos", "semi.absolute"]
+    assert rules.rules[0].text == "f(-x) => f(x)   [f = cos]"
+
+
+def test_patterns_are_variables_numbers_sequences_and_ops() -> None:
+    (rule,) = parse_rules(SEMI + "rule a: concat(x..., y * 2, axis=k) => y\n", "my.rules", "my")
+    sequence, product = rule.left.args
+    assert isinstance(sequence, SeqVar) and isinstance(product, App)
+    assert isinstance(product.args[0], Var) and product.args[1] == Num(2)
+    assert rule.left.binds == (("axis", "k"),)
+
+
+def test_a_constant_attribute_is_compared() -> None:
+    (rule,) = parse_rules(SEMI + "rule a: transpose(x, perm=(1, 0)) => x\n", "my.rules", "my")
+    assert [(a, e.text) for a, e in rule.left.compares] == [("perm", "(1, 0)")]
+
+
+def test_a_negative_number_is_a_number() -> None:
+    (rule,) = parse_rules(SEMI + "rule a: x + -0.0 => x\n", "my.rules", "my")
+    assert str(rule.left) == "add(x, -0.0)"
+
+
+def test_shorthands_expand_in_terms_and_in_attributes() -> None:
+    text = SEMI + (
+        "define twice(x) = x + x\n"
+        "define swapped(x, p) = transpose(twice(x), perm=p)\n"
+        "rule a: transpose(-x, perm=q) => swapped(x, p=q)\n"
+    )
+    (rule,) = parse_rules(text, "my.rules", "my")
+    built = rule.right[0]
+    assert isinstance(built, Build) and built.definition.name == "semi.transpose"
+    assert [str(e) for _, e in built.attributes] == ["q"]
+    assert isinstance(built.args[0], Build) and built.args[0].definition.name == "semi.add"
+
+
+def test_a_line_may_be_continued_inside_brackets_and_after_an_indent() -> None:
+    text = SEMI + "rule a:\n    transpose(x,\n              perm=p)\n        =>  x\n    if p == (0,\n          1)\n"
+    (rule,) = parse_rules(text, "my.rules", "my")
+    assert rule.guard is not None and rule.guard.text == "p == (0, 1)"
+
+
+def test_right_names_belong_to_the_second_family() -> None:
+    (rule,) = parse_rules(
+        "lower axes -> semi\nrule a: tanh(x) => label(tanh(strip(x)), axes=self.axes)\n", "my.rules", "my"
+    )
+    built = rule.right[0]
+    assert isinstance(built, Build) and isinstance(built.args[0], Build)
+    assert (built.definition.name, built.args[0].definition.name) == ("core.label", "semi.tanh")
+
+
+def test_text_in_quotes_is_not_a_comment() -> None:
+    (rule,) = parse_rules(SEMI + "rule a: -x => x\n    if x.dtype == '#' or x.dtype == 'int8'\n", "my.rules", "my")
+    assert rule.guard is not None and rule.guard.text == "x.dtype == '#' or x.dtype == 'int8'"

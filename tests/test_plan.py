@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan: what shares a kernel, what is only a view, what is written in place, and where buffers lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import semi
+from ngraph_rewrite.plan.fusion import LARGEST_GROUP
+from ngraph_rewrite.plan.memory import ALIGNMENT, Block, place
+from ngraph_rewrite.plan.schedule import in_order
+from ngraph_rewrite.plan.views import Layout, reshaped, row_major
+
+H, W, C, N = ng.Axis("H", 4), ng.Axis("W", 5), ng.Axis("C", 3), ng.Axis("N")
+Axes = list[ng.Axis]
+
+
+def x_of(*axes: ng.Axis, dtype: str = "float32") -> ng.Op:
+    return ng.placeholder(list(axes), dtype, name="x")
+
+
+def kernels(returns: Any, *inputs: ng.Op, out: Any = None) -> dict[str, Any]:
+    """The figures of a call on cpu, with the kinds of the kernels instead of their names."""
+    arguments = [np.ones([n if isinstance(n, int) else 2 for n in p.shape], p.dtype) for p in inputs]
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(returns, *inputs)
+        computation(*arguments, out=out)
+        found = computation.stats()
+    return {**found, "kernels": [name.partition("_")[0] for name in found["kernels"]]}
+
+
+# -- fusion -----------------------------------------------------------------------------------------
+
+
+def test_a_shared_part_is_computed_once_in_registers() -> None:
+    x = x_of(H)
+    x1 = x + x
+    found = kernels(x1 * x1 - x, x)
+    assert (found["kernels"], found["temporaries"], found["arena_bytes"]) == (["map"], 0, 0)
+    assert kernels(x1 * x1 - x, x, out=np.empty(4, np.float32))["temporaries"] == 0
+
+
+def test_softmax_is_five_kernels() -> None:
+    """The greatest elements, made finite; the exponentials (read twice, so kept); their sums; the quotients."""
+    x = x_of(C, N)
+    assert kernels(ng.softmax(x), x)["kernels"] == ["reduce", "map", "map", "reduce", "map"]
+
+
+def test_bias_and_activation_are_one_map_after_the_product() -> None:
+    x, w, b = x_of(C, N), ng.variable([H, C]), ng.variable([H])
+    found = kernels(ng.tanh(ng.dot(w, x) + b), x)
+    assert (found["kernels"], found["temporaries"]) == (["gemm", "map"], 1)
+
+
+def test_a_map_goes_into_the_reduction_that_reads_it() -> None:
+    x = x_of(H, W)
+    assert kernels(ng.sum(ng.square(x - 1), out_axes=[]), x)["kernels"] == ["reduce"]
+
+
+def test_what_two_kernels_read_is_computed_once() -> None:
+    x = x_of(H, W)
+    y = ng.exp(x)
+    assert kernels((ng.sum(y, out_axes=[H]), ng.sum(y, out_axes=[W])), x)["kernels"] == ["map", "reduce", "reduce"]
+
+
+def test_nothing_is_repeated_by_broadcasting() -> None:
+    """exp of a row is computed once per row, not once per element of what it is spread over."""
+    x, y = x_of(H), x_of(H, W)
+    assert kernels(ng.exp(x) * y, x, y)["kernels"] == ["map", "map"]
+
+
+def test_a_long_chain_is_cut() -> None:
+    """Longer kernels compile slower than they run faster."""
+    x = x_of(H)
+    y = x
+    for _ in range(3 * LARGEST_GROUP):
+        y = ng.tanh(y)
+    assert kernels(y, x)["launches"] == 3
+
+
+def test_pieces_of_a_concatenation_are_computed_in_place() -> None:
+    x = x_of(H, W)
+    found = kernels(ng.concat_along_axis([x * 2, x + 1], W), x)
+    assert (found["kernels"], found["temporaries"]) == (["map", "map"], 0)
+
+
+def test_equal_kernels_are_compiled_once() -> None:
+    """Hidden layers differ in names and lengths only. The last one differs: it writes somewhere else than it reads."""
+    x = y = x_of(H, N)
+    for i, o in ((H, W), (W, C), (C, ng.Axis("L", 2))):
+        y = ng.tanh(ng.dot(ng.variable([o, i]), y) + ng.variable([o]))
+    found = kernels(y, x)
+    assert (found["launches"], found["distinct_kernels"]) == (6, 3)
+
+
+def test_another_batch_size_compiles_nothing(cache_folder: Path) -> None:
+    x, w = x_of(C, N), ng.variable([H, C])
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(ng.softmax(ng.dot(w, x)), x)
+        computation(np.ones((3, 4), np.float32))
+        compiled = set(cache_folder.iterdir())
+        computation(np.ones((3, 7), np.float32))
+        computation(np.ones((3, 9), np.float32))
+        assert set(cache_folder.iterdir()) == compiled
+        assert computation.stats()["plans"] == 3
+
+
+# -- views ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: semi.transpose(x),
+        lambda x: semi.slice(x, (0, 4), (4, -1), (2, -1)),
+        lambda x: semi.broadcast(x, (2, 4, 5), (1, 2)),
+        lambda x: semi.reshape(x, (20,)),
+        lambda x: semi.reshape(semi.slice(x, (1, 0), (3, 5)), (10,)),
+    ],
+)
+def test_an_operand_is_read_through_a_view(view: Any) -> None:
+    x = ng.placeholder(ng.anonymous([4, 5]), name="x")
+    seen = view(x)
+    y = ng.placeholder(seen.axes, name="y")
+    found = kernels(semi.add(semi.multiply(seen, y), y), x, y)
+    assert (found["kernels"], found["temporaries"]) == (["map"], 0)
+
+
+def test_a_reshape_that_strides_cannot_say_is_a_copy() -> None:
+    x = ng.placeholder(ng.anonymous([4, 5]), name="x")
+    flat = semi.reshape(semi.transpose(x), (20,))
+    found = kernels(semi.tanh(flat), x)
+    assert (found["kernels"], found["temporaries"]) == (["map", "map"], 1)
+
+
+def test_contiguous_axes_are_one_loop() -> None:
+    """The same kernel serves every rank."""
+    x4, x1 = x_of(H, W, C, N), x_of(H)
+    with ng.make_transformer("cpu") as transformer:
+        names = []
+        for x, shape in ((x4, (4, 5, 3, 2)), (x1, (4,))):
+            computation = transformer.computation(ng.tanh(x) * 3, x)
+            computation(np.ones(shape, np.float32))
+            names += computation.stats()["kernels"]
+        assert names[0] == names[1]
+
+
+layouts = st.lists(st.tuples(st.integers(1, 4), st.integers(-8, 8)), max_size=4)
+
+
+@given(layouts, st.data())
+def test_a_reshaped_layout_names_the_same_elements(dims: list[tuple[int, int]], data: st.DataObject) -> None:
+    shape = tuple(n for n, _ in dims)
+    layout = Layout(0, shape, tuple(s for _, s in dims))
+    size = int(np.prod(shape))
+    divisor = data.draw(st.sampled_from([d for d in range(1, size + 1) if size % d == 0]))
+    found = reshaped(layout, (divisor, size // divisor))
+    if found is not None:
+        assert addresses(found) == addresses(layout)
+
+
+@given(st.lists(st.integers(0, 4), max_size=4).map(tuple), st.data())
+def test_a_row_major_layout_takes_every_shape(shape: tuple[int, ...], data: st.DataObject) -> None:
+    other = tuple(data.draw(st.permutations(shape)))
+    assert reshaped(row_major(shape), other) is not None
+
+
+def addresses(layout: Layout) -> list[int]:
+    """The address of each element, in row-major order."""
+    return [
+        layout.offset + sum(i * s for i, s in zip(index, layout.strides, strict=True))
+        for index in np.ndindex(*layout.shape)
+    ]
+
+
+# -- writing in place -------------------------------------------------------------------------------
+
+
+def steps(variable: ng.Op, effect: ng.Op, *inputs: ng.Op, count: int = 1) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
+    """The figures of an effect that was run some times, and the variable's value then."""
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(effect, *inputs)
+        for _ in range(count):
+            computation(*(np.ones([int(n) for n in p.shape], p.dtype) for p in inputs))
+        return computation.stats(), transformer.get(variable)
+
+
+def test_an_update_is_written_straight_into_the_variable() -> None:
+    w, g = ng.variable([H], initial_value=1.0), x_of(H)
+    found, value = steps(w, ng.doall([ng.assign(w, w - 0.25 * g)]), g, count=2)
+    assert (found["launches"], found["temporaries"]) == (1, 0)
+    assert value.tolist() == [0.5] * 4
+
+
+def test_an_update_waits_for_the_kernels_that_read_the_old_value() -> None:
+    w, v = ng.variable([H], initial_value=1.0), ng.variable([], initial_value=0.0)
+    update = ng.doall([ng.assign(w, w * 2), ng.assign(v, ng.sum(w, out_axes=[]))])
+    found, value = steps(v, update, count=2)
+    assert (found["launches"], float(value)) == (2, 8.0)
+
+
+def test_an_exchange_computes_both_before_it_writes_either() -> None:
+    w, v = ng.variable([H], initial_value=1.0), ng.variable([H], initial_value=5.0)
+    found, value = steps(w, ng.doall([ng.assign(w, v * 2), ng.assign(v, w * 3)]), count=2)
+    assert value.tolist() == [6.0] * 4
+    assert found["launches"] == 4
+
+
+def test_a_temporary_that_dies_gives_its_place_to_the_result() -> None:
+    """Three products in a row of one size need two buffers, not three."""
+    square = [ng.Axis("R", 8), ng.Axis("S", 8)]
+    x = ng.placeholder(square, name="x")
+    y = x
+    for _ in range(4):
+        y = ng.cast_axes(ng.dot(y, ng.map_roles(x, {"R": "S", "S": "T"})), square)
+    assert kernels(y, x)["arena_bytes"] == 2 * 8 * 8 * 4
+
+
+# -- memory -----------------------------------------------------------------------------------------
+
+blocks = st.lists(
+    st.builds(lambda size, first, more: Block(size, first, first + more), st.integers(0, 300), st.integers(0, 8), st.integers(0, 4)),
+    max_size=12,
+)
+
+
+@settings(max_examples=300)
+@given(blocks)
+def test_blocks_alive_together_do_not_overlap(drawn: list[Block]) -> None:
+    offsets, total = place(drawn)
+    placed = list(zip(drawn, offsets, strict=True))
+    for i, (a, at) in enumerate(placed):
+        assert at % ALIGNMENT == 0
+        assert at + a.size <= total
+        for b, other in placed[:i]:
+            together = a.first <= b.last and b.first <= a.last
+            assert not together or at + a.size <= other or other + b.size <= at
+
+
+@settings(max_examples=300)
+@given(blocks)
+def test_the_arena_is_between_the_peak_and_the_sum(drawn: list[Block]) -> None:
+    _, total = place(drawn)
+    assert total <= sum(rounded(b.size) for b in drawn)
+    assert total >= max((sum(rounded(b.size) for b in drawn if b.first <= t <= b.last) for t in range(13)), default=0)
+
+
+def rounded(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+# -- order ------------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 8), st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7))))
+def test_each_node_comes_after_those_it_waits_for(count: int, pairs: set[tuple[int, int]]) -> None:
+    before: dict[int, list[int]] = {}
+    for a, b in pairs:
+        if a > b:  # so that there is no cycle
+            before.setdefault(a, []).append(b)
+    order = in_order({n: -n for n in range(count)}, before)
+    assert order is not None
+    assert sorted(order) == list(range(count))
+    assert all(order.index(b) < order.index(a) for a in order for b in before.get(a, ()) if b < count)
+
+
+def test_a_cycle_has_no_order() -> None:
+    assert in_order({"a": 0, "b": 1}, {"a": ["b"], "b": ["a"]}) is None

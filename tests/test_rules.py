@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every rule that ships keeps the value its class promises, and the check finds rules that do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.lowering.passes import library
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.testing import WrongRule, check_rule, check_rules, instances_of
+from ngraph_rewrite.testing.compare import same_bits
+from ngraph_rewrite.testing.strategies import WILD, Example, values_of
+from ngraph_rewrite.types.dtypes import DTYPES
+
+EXAMPLES = 30
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Cache:
+    return Cache(tmp_path_factory.mktemp("rules"))
+
+
+@pytest.mark.parametrize("rule", list(library()), ids=lambda rule: rule.name)
+def test_a_shipped_rule_is_right(rule: Rule, folder: Cache) -> None:
+    assert check_rule(rule, EXAMPLES, folder) > 0
+
+
+def rule_of(equation: str, header: str = "simplify semi", grade: str = "") -> Rule:
+    (rule,) = parse_rules(f"{header}\nrule r{grade and ' @'}{grade}: {equation}\n", "my.rules", "my")
+    return rule
+
+
+# -- the check itself: wrong rules are found --------------------------------------------------------------
+
+# Each is wrong only where the comment says.
+WRONG = [
+    ("simplify semi", "exact", "x + 0 => x"),  # at -0.0
+    ("simplify semi", "exact", "x * 0 => 0"),  # at infinities, NaN and negative numbers
+    ("simplify semi", "exact", "x - x => 0"),  # at infinities and NaN
+    ("simplify semi", "exact", "x / x => 1"),  # at 0
+    ("simplify semi", "exact", "-(x - y) => y - x"),  # where x = y: -0.0
+    ("simplify semi", "exact", "sqrt(x * x) => absolute(x)"),  # overflow, underflow
+    ("simplify semi", "exact", "x ** 2 => x * x"),  # rounding of power
+    ("simplify semi", "exact", "maximum(x, minimum(x, y)) => x"),  # NaN in y
+    ("simplify semi", "exact", "x < y => logical_not(x >= y)"),  # NaN
+    ("simplify semi", "exact", "absolute(negative(x)) => x"),  # negative numbers
+    ("simplify semi", "exact", "(x + y) + z => x + (y + z)"),  # rounding
+    ("simplify semi", "exact", "argmax(negative(x), axes=k) => argmin(x, axes=k)"),  # the least integer
+    ("simplify semi", "exact", "cast(cast(x, dtype=t), dtype=u) => cast(x, dtype=u)"),  # a narrow type between
+    ("simplify semi", "exact", "reshape(transpose(x, perm=p), shape=s) => reshape(x, shape=s)"),  # order
+    ("simplify semi", "real", "tanh(x) => x"),
+    ("simplify semi", "real", "sum(x * y, axes=k) => sum(y, axes=k)"),
+    ("simplify semi", "real", "exp(x) => exp(x + x - x + 0.001)"),  # everywhere, by a thousandth
+    ("simplify semi", "real", "sqrt(x) * y => sqrt(x * y * y)"),  # negative y
+    ("simplify semi", "refines", "log(exp(x)) => absolute(x)"),  # negative x
+    ("simplify semi", "exact", "x // y => floor(x / y)"),  # integers have no quotient
+    ("simplify semi", "fast", "exp(x) => exp(x + 0.001)"),
+    ("recognize axes", "real", "log(x + 1) => log1p(x)"),  # another dtype where x is bool
+    ("recognize axes", "real", "1 / (1 + exp(-x)) => sigmoid(x)"),  # another dtype where 1 is float64
+    ("derive axes", "real", "exp(x) => d"),
+    ("derive axes", "real", "x * y => d * x, d * y"),
+    ("derive axes", "real", "sum(x, axes=k) => d * 2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "grade", "equation"), WRONG)
+def test_a_wrong_rule_is_found(header: str, grade: str, equation: str, folder: Cache) -> None:
+    with pytest.raises(WrongRule, match=r"^my.rules:2: rule my.r "):
+        check_rule(rule_of(equation, header, grade), 50, folder)
+
+
+@pytest.mark.parametrize(
+    ("grade", "equation"),
+    [
+        ("exact", "x - 0 => x"),
+        ("exact", "x * 2 => x + x"),
+        ("exact", "-(-x) => x"),
+        ("exact", "transpose(transpose(x, perm=p), perm=q) => transpose(x, perm=compose(p, q))"),
+        ("real", "x + 0 => x"),
+        ("real", "(x + y) + z => x + (y + z)"),
+        ("real", "x ** 2 => x * x"),
+        ("real", "exp(x) * exp(y) => exp(x + y)"),
+        ("refines", "log(exp(x)) => x"),
+    ],
+)
+def test_a_right_rule_passes(grade: str, equation: str, folder: Cache) -> None:
+    assert check_rule(rule_of(equation, grade=grade), 50, folder) == 50
+
+
+def test_a_counterexample_shows_all_there_is_to_see(folder: Cache) -> None:
+    with pytest.raises(WrongRule) as caught:
+        check_rule(rule_of("x + 0 => x"), 50, folder)
+    lines = str(caught.value).splitlines()
+    assert lines[:4] == ["my.rules:2: rule my.r is not @exact", "  x + 0 => x", "  semi.add(x, 0.0)", "  => x"]
+    assert lines[4].startswith("  x: float") and "-0." in lines[4]
+    assert lines[-2].startswith("  left ") and lines[-1].startswith("  right ")
+
+
+def test_a_rule_that_hardly_fires_is_not_believed(folder: Cache) -> None:
+    (rule,) = parse_rules("simplify semi\nrule r: -(-x) => x\n    if x.rank == 9\n", "my.rules", "my")
+    with pytest.raises(WrongRule, match="fired on 0 of 20 drawn instances"):
+        check_rule(rule, 20, folder)
+
+
+def test_the_same_examples_are_drawn_every_time(folder: Cache) -> None:
+    said = []
+    for _ in range(2):
+        with pytest.raises(WrongRule) as caught:
+            check_rule(rule_of("x * 0 => 0"), 20, folder)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+
+
+def test_a_file_is_checked_whole(tmp_path: Path) -> None:
+    path = tmp_path / "my.rules"
+    path.write_text("simplify semi\nrule a: -(-x) => x\nrule b: x - 0 => x\n")
+    assert check_rules(path, 10) == 2
+    path.write_text("simplify semi\nrule a: x - x => 0\nrule b: x + 0 => x\n")
+    with pytest.raises(WrongRule) as caught:
+        check_rules(path, 40)
+    assert "rule my.a is not @exact" in str(caught.value) and "rule my.b is not @exact" in str(caught.value)
+
+
+# -- what examples are made of ----------------------------------------------------------------------------
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(instances_of(rule_of("x * y => y * x", "lower semi")))
+def test_an_example_has_a_value_for_every_leaf(example: Example) -> None:
+    leaves = {t for t in example.instance.term.args if isinstance(t, Op)}
+    for values in example.choices:
+        assert set(values) == leaves
+        assert all(values[t].dtype == t.dtype and values[t].shape == t.shape for t in leaves)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_wild_values_stand_at_the_edges(dtype: np.dtype) -> None:
+    values = values_of(dtype, WILD)
+    if dtype.kind == "f":
+        assert np.isnan(values).any() and np.isposinf(values).any() and np.isneginf(values).any()
+        assert ((values == 0) & np.signbit(values)).any()
+        assert (np.abs(values[np.isfinite(values)]) == np.finfo(dtype).max).any()
+        assert (values == np.finfo(dtype).smallest_subnormal).any()
+    elif dtype.kind in "iu":
+        assert {np.iinfo(dtype).min, np.iinfo(dtype).max} <= set(values.tolist())
+
+
+def test_bits_are_compared_but_for_nans() -> None:
+    a = np.array([0.0, 0.0, np.nan, 1.0, np.inf])
+    b = np.array([0.0, -0.0, -np.nan, 2.0, np.inf])
+    assert same_bits(a, b).tolist() == [True, False, True, False, True]

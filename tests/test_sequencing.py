@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of effects: what each read of a variable sees, against an interpreter of drawn effect programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from programs import drawn
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.lowering.sequencing import sequence
+from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.op import Uid, build
+
+TARGETS = ng.transformer_choices()
+
+
+def scalar(value: float, name: str = "x") -> ng.Op:
+    return ng.variable([], "float64", initial_value=value, name=name)
+
+
+def run(returns: Any, calls: int = 1, target: str = "cpu") -> Any:
+    with ng.make_transformer(target) as transformer:
+        computation = transformer.computation(returns)
+        return [computation() for _ in range(calls)][-1]
+
+
+@pytest.fixture(params=TARGETS)
+def value(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    return lambda returns, calls=1: run(returns, calls, request.param)
+
+
+# -- the examples of the documents ------------------------------------------------------------------
+
+
+def test_a_listed_handle_has_its_value_at_its_place(value: Callable[..., Any]) -> None:
+    """x0 and x1 are the same expression; x0 stands before the assignment, and runs once although listed twice."""
+    x = scalar(0.0)
+    x0, x1 = x + x, x + x
+    assert value((x0, x1, ng.sequential([x0, ng.assign(x, 2), x1, x0]))) == (0, 4, 0)
+
+
+def test_a_returned_sequence_keeps_its_value(value: Callable[..., Any]) -> None:
+    """`a` is 2 where it stands; a later assignment does not show in it."""
+    x = scalar(1.0)
+    a = ng.sequential([ng.assign(x, x * 2), x])
+    b = ng.sequential([a, ng.assign(x, x + 1), x, a])
+    assert value((a, b, x)) == (2, 2, 3)
+
+
+def test_an_unsequenced_read_sees_the_state_at_the_start(value: Callable[..., Any]) -> None:
+    x = scalar(0.0)
+    assert value((x + 1, ng.assign(x, 5.0))) == (1, 5)
+
+
+def test_a_returned_variable_is_its_state_at_the_end(value: Callable[..., Any]) -> None:
+    x = scalar(1.0)
+    assert value((x, ng.sequential([ng.assign(x, x + 1), ng.assign(x, x * 10)]))) == (20, 20)
+
+
+def test_value_of_copies_at_its_place(value: Callable[..., Any]) -> None:
+    x = scalar(1.0)
+    old = ng.value_of(x)
+    assert value((ng.sequential([old, ng.assign(x, x + 1), old]), x)) == (1, 2)
+
+
+def test_what_was_stored_can_be_read_after_it_was_overwritten(value: Callable[..., Any]) -> None:
+    x = scalar(1.0)
+    first = ng.assign(x, 5)
+    assert value(ng.sequential([first, ng.assign(x, 7), first + x])) == 12
+
+
+def test_an_effect_in_an_argument_runs_once(value: Callable[..., Any]) -> None:
+    """All arguments see the same state."""
+    x = scalar(1.0)
+    stepped = ng.sequential([ng.assign(x, x + 1), x])
+    assert value((stepped * 10 + x, x)) == (21, 2)
+
+
+def test_after_waits_for_its_effects(value: Callable[..., Any]) -> None:
+    x = scalar(1.0)
+    assert value((ng.after(x * 3, ng.assign(x, 5), ng.assign(x, x + 1)), x)) == (18, 6)
+
+
+def test_doall_exchanges(value: Callable[..., Any]) -> None:
+    x, y = scalar(1.0, "x"), scalar(2.0, "y")
+    exchange = ng.doall([ng.assign(x, y), ng.assign(y, x)])
+    assert value([exchange, x, y]) == [None, 2, 1]
+    assert value([exchange, x, y], calls=2) == [None, 1, 2]
+
+
+def test_effects_outside_a_sequence_exchange_too(value: Callable[..., Any]) -> None:
+    x, y = scalar(1.0, "x"), scalar(2.0, "y")
+    assert value([ng.assign(x, y + 10), ng.assign(y, x + 20), x, y]) == [12, 21, 12, 21]
+
+
+def test_state_is_kept_between_calls(value: Callable[..., Any]) -> None:
+    x = scalar(1.0)
+    assert value(ng.sequential([ng.assign(x, x * 2), x]), calls=5) == 32
+
+
+def test_a_temporary_does_not_outlive_the_call(value: Callable[..., Any]) -> None:
+    t = ng.temporary([], "float64", name="t")
+    assert value(ng.sequential([ng.assign(t, 3), ng.assign(t, t * t), t + 1]), calls=2) == 10
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_array_is_reversed_in_place(target: str) -> None:
+    """The new value reads the old one out of step: it cannot be written where it is read."""
+    x = ng.variable([ng.Axis("H", 5)], "int64", initial_value=np.arange(5))
+    assert list(run((ng.assign(x, x[::-1]), x), 1, target)[1]) == [4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_matrix_is_transposed_in_place(target: str) -> None:
+    axes = [ng.Axis("H", 3), ng.Axis("W", 3)]
+    x = ng.variable(axes, "int64", initial_value=np.arange(9).reshape(3, 3))
+    flipped = ng.cast_axes(ng.axes_with_order(x, axes[::-1]), axes)
+    assert run(ng.sequential([ng.assign(x, flipped), x]), 1, target).tolist() == np.arange(9).reshape(3, 3).T.tolist()
+
+
+# -- errors -----------------------------------------------------------------------------------------
+
+
+def test_a_temporary_read_before_it_is_written_is_an_error() -> None:
+    t = ng.temporary([], name="t")
+    with pytest.raises(ng.SequencingError, match="t is read before it is assigned"):
+        run((t + 1, ng.assign(t, 5)))
+
+
+def test_only_storage_can_be_assigned() -> None:
+    with pytest.raises(ng.SequencingError, match="not storage"):
+        ng.assign(ng.constant(1.0), 2.0)
+    p = ng.placeholder([], name="p")
+    unchecked = build(lookup("core.assign"), (p, ng.constant(1.0)), uid=Uid())
+    with pytest.raises(ng.SequencingError, match="p, which is not storage"):
+        sequence([unchecked])
+
+
+def test_an_empty_sequence_is_an_error() -> None:
+    with pytest.raises(ng.SequencingError):
+        ng.sequential([])
+
+
+# -- size -------------------------------------------------------------------------------------------
+
+
+def test_nesting_is_no_limit(value: Callable[..., Any]) -> None:
+    x = scalar(0.0)
+    whole = ng.assign(x, x + 1)
+    for _ in range(300):
+        whole = ng.sequential([whole, ng.assign(x, x + 1), x])
+    assert value((whole, x)) == (301, 301)
+
+
+def test_depth_is_no_limit() -> None:
+    x = scalar(1.0)
+    deep = ng.sequential([ng.assign(x, 2.0), x])
+    for _ in range(100_000):
+        deep = ng.negative(deep)
+    assert len(sequence([ng.sequential([deep, x])]).writes) == 1
+
+
+def test_a_shared_graph_is_not_walked_once_per_path() -> None:
+    """200 levels of t + t have 2**200 paths."""
+    x = scalar(1.0)
+    t = ng.sequential([ng.assign(x, 2.0), x])
+    for _ in range(200):
+        t = t + t
+    assert len(sequence([ng.sequential([ng.assign(x, 3.0), t, t + x])]).writes) == 2
+
+
+# -- drawn programs ---------------------------------------------------------------------------------
+
+NAMES = ("x", "y", "z")
+Values = dict[str, np.ndarray[Any, Any]]
+
+
+@dataclass
+class Effects:
+    """A drawn program as terms, interpreted as it is built: numbers are integers, so everything is exact."""
+
+    draw: Callable[[st.SearchStrategy[Any]], Any]
+    variables: dict[str, ng.Op]
+    start: Values
+    placed: list[tuple[ng.Op, Any]] = field(default_factory=list)
+
+    def expression(self, state: Values) -> tuple[ng.Op, Any]:
+        """A pure term over variables in `state`, and its value there."""
+        terms = [(self.variables[n], state[n]) for n in NAMES] + self.placed[-2:]
+        x, y = (self.draw(st.sampled_from(terms)) for _ in range(2))
+        kind = self.draw(st.sampled_from(["read", "add", "subtract", "reverse", "sum", "maximum", "number"]))
+        if kind == "read":
+            return ng.value_of(x[0]), x[1]
+        if kind == "reverse":
+            return x[0][::-1] + 1, x[1][::-1] + 1
+        if kind == "sum":
+            return ng.sum(x[0], out_axes=[]) + y[0], x[1].sum() + y[1]
+        if kind == "number":
+            return ng.constant(3.0, x[0].axes, "float64"), np.full(3, 3.0)
+        return getattr(ng, kind)(x[0], y[0]), getattr(np, kind)(x[1], y[1])
+
+    def statement(self, state: Values, depth: int) -> tuple[ng.Op, Any, Values]:
+        """A term with effects, its value and the state after it."""
+        kind = self.draw(st.sampled_from(["assign", "assign", "assign", "pure", "sequential", "doall", "after"]))
+        if kind == "pure" or (depth == 0 and kind != "assign"):
+            term, value = self.expression(state)
+            return term, value, state
+        if kind == "assign":
+            name = self.draw(st.sampled_from(NAMES))
+            term, value = self.expression(state)
+            return ng.assign(self.variables[name], term), value, {**state, name: value}
+        if kind == "doall":
+            parts = [self.statement(state, 0) for _ in range(2)]
+            both = [{n: v for n, v in after.items() if v is not state[n]} for _, _, after in parts]
+            return ng.doall([p[0] for p in parts]), None, {**state, **both[0], **both[1]}
+        if kind == "after":
+            effect, _, later = self.statement(state, depth - 1)
+            term, value = self.expression(later)
+            return ng.after(term, effect), value, later
+        return self.sequence(state, depth)
+
+    def sequence(self, state: Values, depth: int) -> tuple[ng.Op, Any, Values]:
+        items, before = [], len(self.placed)
+        value = None
+        for _ in range(self.draw(st.integers(1, 3))):
+            term, value, state = self.statement(state, depth - 1)
+            items.append(term)
+            if value is not None:
+                self.placed.append((term, value))
+        if value is None:  # doall has no value to be the sequence's
+            term, value = self.expression(state)
+            items.append(term)
+        del self.placed[before:]
+        return ng.sequential(items), value, state
+
+
+@drawn(40)
+@given(st.data())
+def test_every_read_sees_the_writes_before_it(data: st.DataObject) -> None:
+    start = {n: np.arange(3.0) + i for i, n in enumerate(NAMES)}
+    axis = ng.Axis("H", 3)
+    variables = {n: ng.variable([axis], "float64", initial_value=start[n], name=n) for n in NAMES}
+    effects = Effects(data.draw, variables, start)
+    term, value, state = effects.sequence(start, 2)
+    unsequenced = ng.negative(variables["x"])
+    for target in TARGETS:
+        result, early, *final = run((term, unsequenced, *(variables[n] for n in NAMES)), 1, target)
+        np.testing.assert_array_equal(result, value)
+        np.testing.assert_array_equal(early, -start["x"])
+        for name, found in zip(NAMES, final, strict=True):
+            np.testing.assert_array_equal(found, state[name], err_msg=f"{name} on {target}")

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Promotion is NumPy's, Python scalars are weak, and other dtypes are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ngraph_rewrite.errors import DTypeError, NGraphRewriteError
+from ngraph_rewrite.types.dtypes import DTYPES, as_dtype, is_float, is_integer, promote, scalar_dtype
+
+SCALARS = [True, 1, -1, 300, 0.5, float("nan")]
+
+
+@given(st.lists(st.sampled_from([*DTYPES, *SCALARS]), min_size=1, max_size=4))
+def test_promotion_is_numpys(operands: list[Any]) -> None:
+    assert promote(*operands) == np.result_type(*operands)
+
+
+@given(st.sampled_from(DTYPES), st.sampled_from(DTYPES))
+def test_promotion_is_that_of_arrays_that_meet(left: np.dtype[Any], right: np.dtype[Any]) -> None:
+    assert promote(left, right) == (np.zeros(1, left) + np.zeros(1, right)).dtype
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_spelling_is_one_dtype(dtype: np.dtype[Any]) -> None:
+    for spelling in (dtype, dtype.type, dtype.name, dtype.str, dtype.newbyteorder(">"), dtype.newbyteorder("<")):
+        assert as_dtype(spelling) is dtype or as_dtype(spelling) == dtype
+        assert as_dtype(spelling).isnative
+    assert is_float(dtype) + is_integer(dtype) + (dtype == bool) == 1
+
+
+def test_the_default_is_float32() -> None:
+    assert as_dtype(None) == np.float32
+
+
+@pytest.mark.parametrize("dtype", ["complex64", object, "U3", "datetime64[s]", "i4,i4", np.void])
+def test_an_unsupported_dtype_is_named_with_those_that_are(dtype: Any) -> None:
+    with pytest.raises(DTypeError, match="is not supported\n  use one of bool, int8") as raised:
+        as_dtype(dtype)
+    assert isinstance(raised.value, NGraphRewriteError) and isinstance(raised.value, TypeError)
+
+
+@pytest.mark.parametrize("thing", ["", "float33", 3, {"a": 1}, "float32["], ids=repr)
+def test_what_is_not_a_dtype_is_named(thing: Any) -> None:
+    with pytest.raises(DTypeError, match="is not a dtype"):
+        as_dtype(thing)
+
+
+def test_a_complex_number_does_not_promote() -> None:
+    with pytest.raises(DTypeError, match="complex64 is not supported"):
+        promote(np.dtype("float32"), 1j)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(True, "bool"), (3, "int64"), (0.5, "float32"), (np.float64(0.5), "float64"), (np.int8(3), "int8")],
+    ids=repr,
+)
+def test_a_scalar_on_its_own(value: Any, dtype: str) -> None:
+    assert scalar_dtype(value) == dtype

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A length behaves like the integer it will be, and equal polynomials are equal objects."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ngraph_rewrite.errors import LengthError, NGraphRewriteError
+from ngraph_rewrite.types.lengths import Extent, Length, bind, known, product, symbols
+
+drawn = settings(max_examples=150, deadline=None)
+NAMES = ("N", "T", "longer name")
+BINDINGS = st.fixed_dictionaries({name: st.integers(0, 12) for name in NAMES})
+LEAVES = st.one_of(st.integers(-5, 9), st.sampled_from(NAMES).map(Length.symbol))
+
+
+def _grown(inner: st.SearchStrategy[Extent]) -> st.SearchStrategy[Extent]:
+    pairs = st.tuples(inner, inner)
+    return st.one_of(
+        pairs.map(lambda p: p[0] + p[1]),
+        pairs.map(lambda p: p[0] - p[1]),
+        pairs.map(lambda p: p[0] * p[1]),
+        inner.map(lambda x: -x),
+        st.tuples(inner, st.integers(1, 4)).map(lambda p: p[0] // p[1]),
+    )
+
+
+EXTENTS = st.recursive(LEAVES, _grown, max_leaves=6)
+
+
+@drawn
+@given(EXTENTS, EXTENTS, BINDINGS)
+def test_arithmetic_is_that_of_the_bound_integers(x: Extent, y: Extent, binding: dict[str, int]) -> None:
+    a, b = bind(x, binding), bind(y, binding)
+    assert isinstance(a, int)
+    assert bind(x + y, binding) == a + b
+    assert bind(x - y, binding) == a - b
+    assert bind(x * y, binding) == a * b
+    assert bind(-x, binding) == -a
+    assert bind(product([x, y, 2]), binding) == 2 * a * b
+
+
+@drawn
+@given(EXTENTS, st.integers(1, 6), BINDINGS)
+def test_quotients_round_down(x: Extent, divisor: int, binding: dict[str, int]) -> None:
+    assert bind(x // divisor, binding) == bind(x, binding) // divisor  # type: ignore[operator]
+
+
+@drawn
+@given(EXTENTS, EXTENTS, EXTENTS)
+def test_equal_polynomials_are_equal_objects(x: Extent, y: Extent, z: Extent) -> None:
+    pairs = [
+        (x + y, y + x),
+        (x * y, y * x),
+        ((x + y) + z, x + (y + z)),
+        ((x * y) * z, x * (y * z)),
+        (x * (y + z), x * y + x * z),
+        (x - y, -(y - x)),
+        (x + y - y, x),
+        (x * 1 + 0, x),
+    ]
+    for left, right in pairs:
+        assert left == right
+        assert hash(left) == hash(right)
+        assert repr(left) == repr(right)
+
+
+@drawn
+@given(EXTENTS, EXTENTS, st.integers(1, 5))
+def test_what_a_divisor_divides_leaves_a_quotient(x: Extent, y: Extent, divisor: int) -> None:
+    assert (x * divisor + y) // divisor == x + y // divisor
+
+
+def test_a_quotient_of_two_n_plus_one_is_n() -> None:
+    n = Length.symbol("N")
+    assert (2 * n + 1) // 2 == n
+    assert (2 * n + 3) // 2 == n + 1
+    assert (n + 3) // 2 == (n + 1) // 2 + 1
+
+
+@drawn
+@given(EXTENTS)
+def test_a_length_without_symbols_is_an_int(x: Extent) -> None:
+    assert isinstance(x, int) == (not list(symbols(x)))
+    assert x - x == 0
+    assert isinstance(x * 0, int)
+
+
+@drawn
+@given(EXTENTS, BINDINGS)
+def test_binding_step_by_step_is_binding_at_once(x: Extent, binding: dict[str, int]) -> None:
+    part = x
+    for name, value in binding.items():
+        part = bind(part, {name: value})
+    assert part == bind(x, binding)
+    assert bind(x, {}) == x
+
+
+def test_symbols_are_told_in_the_order_they_are_written() -> None:
+    n, t = Length.symbol("N"), Length.symbol("T")
+    assert list(symbols(n * t + n // 2)) == ["N", "T", "N"]
+    assert list(symbols(3)) == []
+
+
+def test_a_length_reads_as_a_polynomial() -> None:
+    n, t = Length.symbol("N"), Length.symbol("T")
+    assert repr(2 * n * t - n + 3) == "2*N*T - N + 3"
+    assert repr(n // 2 - 1) == "(N // 2) - 1"
+
+
+def test_an_unknown_length_is_not_an_integer() -> None:
+    n = Length.symbol("N")
+    assert n != 3
+    assert known(3) == 3
+    with pytest.raises(LengthError, match="rows is 2\\*N, which is not known here"):
+        known(2 * n, "rows")
+    with pytest.raises(LengthError, match="whether the length N is zero"):
+        bool(n)
+
+
+@pytest.mark.parametrize("divisor", [0, -1, 2.0, True, None])
+def test_only_positive_integers_divide(divisor: object) -> None:
+    with pytest.raises(LengthError, match="positive integer") as raised:
+        Length.symbol("N") // divisor  # type: ignore[operator]
+    assert isinstance(raised.value, NGraphRewriteError) and isinstance(raised.value, ValueError)
+
+
+@pytest.mark.parametrize("other", [1.5, True, None, "N"])
+def test_only_integers_and_lengths_take_part(other: object) -> None:
+    for operation in ("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__"):
+        assert getattr(Length.symbol("N"), operation)(other) is NotImplemented
+    with pytest.raises(TypeError):
+        Length.symbol("N") + other  # type: ignore[operator]
+
+
+def test_numpy_integers_are_integers() -> None:
+    n = Length.symbol("N")
+    assert n * np.int64(2) == 2 * n == np.int64(2) * n  # type: ignore[operator]
+    assert n + np.int8(1) == n + 1  # type: ignore[operator]
