@@ -26,7 +26,8 @@ def aligned_array(shape: tuple[int, ...], dtype: Any) -> Array:
     size = math.prod(shape) * np.dtype(dtype).itemsize
     block = np.empty(size + ALIGNMENT, np.uint8)
     start = -block.ctypes.data % ALIGNMENT
-    return block[start : start + size].view(dtype).reshape(shape)
+    array: Array = block[start : start + size].view(dtype).reshape(shape)
+    return array
 
 
 # The kinds of dtype that a Python number becomes; it fits them, or is an error.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
 from ngraph_rewrite.returns import beside, has_value, leaves, replaced
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.state import State
-from ngraph_rewrite.targets.evaluation import Draws, evaluate
+from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed
 from ngraph_rewrite.targets.target import Executable, Program, Target
 from ngraph_rewrite.terms.op import Op, describe, topological, user_line
 
@@ -170,7 +170,7 @@ class Computation:
         for placeholder, array in zip(self.inputs, arrays, strict=True):
             known[placeholder] = array
             known[ready.bound.get(self.lowering.table.snap(placeholder), placeholder)] = array
-        return _through_views(known, ready.bound.values())
+        return through_views(known, ready.bound.values())
 
     def _reason(self, op: Op, term: Op, ready: _Ready) -> str:
         if not self.lowering.table.knows(op) and op not in topological(self._handles):
@@ -180,7 +180,7 @@ class Computation:
         bound = ready.bound.get(term)
         where = ready.executable.where(bound) if bound is not None else None
         if where is not None:
-            return f"it is computed {where}, and its memory is used again"
+            return f"it is computed {where}, and not kept"
         return reason_removed(self.lowering.table, op)
 
     def _recomputed(self, op: Op, known: Mapping[Op, Array]) -> Array:
@@ -221,7 +221,7 @@ class Computation:
             bound = ready.bound.get(self.lowering.table.snap(op))
             if bound is None:
                 return text
-            return f"{text}\ncomputed {ready.executable.where(_base(bound)) or 'as a view'}"
+            return f"{text}\ncomputed {ready.executable.where(viewed(bound)) or 'as a view'}"
 
     def source(self) -> str:
         """The text of the kernels that the last call ran.
@@ -244,17 +244,3 @@ class Computation:
         if self._last is None:
             raise InvalidHandleError("nothing has run yet", where=user_line(), do="call the computation first")
         return self._last[0]
-
-
-def _base(term: Op) -> Op:
-    while "view" in term.definition.traits:
-        term = term.args[0]
-    return term
-
-
-def _through_views(known: dict[Op, Array], terms: Iterable[Op]) -> dict[Op, Array]:
-    """Views of what is known are known too."""
-    for term in terms:
-        if term not in known and "view" in term.definition.traits and term.args[0] in known:
-            known[term] = np.asarray(term.definition.meaning(term, known[term.args[0]]))  # type: ignore[misc]
-    return known

@@ -76,6 +76,12 @@ def test_nothing_is_repeated_by_broadcasting() -> None:
     assert kernels(ng.exp(x) * y, x, y)["kernels"] == ["map", "map"]
 
 
+def test_what_is_read_forwards_and_backwards_is_computed_once() -> None:
+    x = x_of(H)
+    y = ng.exp(x)
+    assert kernels(y + y[::-1], x)["kernels"] == ["map", "map"]
+
+
 def test_a_long_chain_is_cut() -> None:
     """Longer kernels compile slower than they run faster."""
     x = x_of(H)
@@ -183,7 +189,9 @@ def addresses(layout: Layout) -> list[int]:
 # -- writing in place -------------------------------------------------------------------------------
 
 
-def steps(variable: ng.Op, effect: ng.Op, *inputs: ng.Op, count: int = 1) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
+def steps(
+    variable: ng.Op, effect: ng.Op, *inputs: ng.Op, count: int = 1
+) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
     """The figures of an effect that was run some times, and the variable's value then."""
     with ng.make_transformer("cpu") as transformer:
         computation = transformer.computation(effect, *inputs)
@@ -213,6 +221,49 @@ def test_an_exchange_computes_both_before_it_writes_either() -> None:
     assert found["launches"] == 4
 
 
+def test_an_old_value_beside_a_new_one_is_copied_once() -> None:
+    w = ng.variable([H], initial_value=1.0)
+    old = ng.value_of(w)
+    both = ng.sequential([old, ng.assign(w, w * 2), old + w * 10])
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(both)
+        assert computation().tolist() == [21.0] * 4
+        assert computation.stats()["launches"] == 3
+
+
+def test_what_others_read_is_not_computed_where_it_will_be_overwritten() -> None:
+    """The sum reads t after the variable that was given t has been given something else."""
+    w, v = ng.variable([H], initial_value=1.0), ng.variable([], initial_value=0.0)
+    t = w + 1
+    steps_in_order = [t, ng.assign(w, t), ng.assign(w, w * 0), ng.assign(v, v + ng.sum(t, out_axes=[]))]
+    _, value = steps(v, ng.sequential(steps_in_order), count=2)
+    assert float(value) == 4 * 2.0 + 4 * 1.0
+
+
+def test_two_variables_are_given_one_value() -> None:
+    w, v = ng.variable([H], initial_value=1.0), ng.variable([H], initial_value=0.0)
+    t = ng.square(w + 1)
+    update = ng.doall([ng.assign(w, t), ng.assign(v, t)])
+    assert steps(w, update)[1].tolist() == steps(v, update)[1].tolist() == [4.0] * 4
+
+
+def test_an_operand_read_out_of_step_keeps_its_place() -> None:
+    """The sum of a product and its transpose cannot take the place of the product."""
+    square = [ng.Axis("R", 4), ng.Axis("S", 4)]
+    x = ng.placeholder(square, name="x")
+    value = np.arange(16, dtype=np.float32).reshape(4, 4)
+
+    def times(a: ng.Op, b: ng.Op) -> ng.Op:
+        return ng.cast_axes(ng.dot(a, ng.map_roles(b, {"R": "S", "S": "T"})), square)
+
+    product = times(x, x)
+    both = product + ng.cast_axes(ng.axes_with_order(product, square[::-1]), square)
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation(times(both, x), x)(value)
+    expected = (value @ value + (value @ value).T) @ value
+    assert found.tolist() == expected.tolist()  # integers below 2**24: exact
+
+
 def test_a_temporary_that_dies_gives_its_place_to_the_result() -> None:
     """Three products in a row of one size need two buffers, not three."""
     square = [ng.Axis("R", 8), ng.Axis("S", 8)]
@@ -226,7 +277,12 @@ def test_a_temporary_that_dies_gives_its_place_to_the_result() -> None:
 # -- memory -----------------------------------------------------------------------------------------
 
 blocks = st.lists(
-    st.builds(lambda size, first, more: Block(size, first, first + more), st.integers(0, 300), st.integers(0, 8), st.integers(0, 4)),
+    st.builds(
+        lambda size, first, more: Block(size, first, first + more),
+        st.integers(0, 300),
+        st.integers(0, 8),
+        st.integers(0, 4),
+    ),
     max_size=12,
 )
 

@@ -12,7 +12,12 @@ from programs import ANALYTIC, EXACT, Program, assert_same, both, drawn
 
 import ngraph_rewrite as ng
 
-DTYPES = [("float64", "int64", "int8", "bool"), ("float64", "int64"), ("float32", "uint8", "bool"), ("float16", "int32")]
+DTYPES = [
+    ("float64", "int64", "int8", "bool"),
+    ("float64", "int64"),
+    ("float32", "uint8", "bool"),
+    ("float16", "int32"),
+]
 small = st.integers(-3, 3)
 unit = st.integers(-8, 8).map(lambda n: n / 8)
 # float64 operations on numbers near 1, each off by a few ulps (2**-52); the programs below chain at most some dozens,

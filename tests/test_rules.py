@@ -55,6 +55,8 @@ WRONG = [
     ("simplify semi", "exact", "argmax(negative(x), axes=k) => argmin(x, axes=k)"),  # the least integer
     ("simplify semi", "exact", "cast(cast(x, dtype=t), dtype=u) => cast(x, dtype=u)"),  # a narrow type between
     ("simplify semi", "exact", "reshape(transpose(x, perm=p), shape=s) => reshape(x, shape=s)"),  # order
+    ("simplify semi", "real", "x / x => 1"),  # NaN at 0
+    ("simplify semi", "real", "x * 0 => 0"),  # NaN at infinities
     ("simplify semi", "real", "tanh(x) => x"),
     ("simplify semi", "real", "sum(x * y, axes=k) => sum(y, axes=k)"),
     ("simplify semi", "real", "exp(x) => exp(x + x - x + 0.001)"),  # everywhere, by a thousandth
@@ -84,9 +86,9 @@ def test_a_wrong_rule_is_found(header: str, grade: str, equation: str, folder: C
         ("exact", "-(-x) => x"),
         ("exact", "transpose(transpose(x, perm=p), perm=q) => transpose(x, perm=compose(p, q))"),
         ("real", "x + 0 => x"),
-        ("real", "(x + y) + z => x + (y + z)"),
         ("real", "x ** 2 => x * x"),
-        ("real", "exp(x) * exp(y) => exp(x + y)"),
+        ("refines", "exp(x) * exp(y) => exp(x + y)"),
+        ("refines", "x / x => 1"),
         ("refines", "log(exp(x)) => x"),
     ],
 )

@@ -179,6 +179,7 @@ def test_a_shared_graph_is_not_walked_once_per_path() -> None:
 # -- drawn programs ---------------------------------------------------------------------------------
 
 NAMES = ("x", "y", "z")
+SQUARE = [ng.Axis("H", 3), ng.Axis("W", 3)]
 Values = dict[str, np.ndarray[Any, Any]]
 
 
@@ -195,15 +196,19 @@ class Effects:
         """A pure term over variables in `state`, and its value there."""
         terms = [(self.variables[n], state[n]) for n in NAMES] + self.placed[-2:]
         x, y = (self.draw(st.sampled_from(terms)) for _ in range(2))
-        kind = self.draw(st.sampled_from(["read", "add", "subtract", "reverse", "sum", "maximum", "number"]))
+        kind = self.draw(
+            st.sampled_from(["read", "add", "subtract", "reverse", "transpose", "sum", "maximum", "number"])
+        )
         if kind == "read":
             return ng.value_of(x[0]), x[1]
         if kind == "reverse":
             return x[0][::-1] + 1, x[1][::-1] + 1
+        if kind == "transpose":
+            return ng.cast_axes(ng.axes_with_order(x[0], SQUARE[::-1]), SQUARE) + y[0], x[1].T + y[1]
         if kind == "sum":
-            return ng.sum(x[0], out_axes=[]) + y[0], x[1].sum() + y[1]
+            return y[0] - ng.sum(x[0], out_axes=[SQUARE[1]]), y[1] - x[1].sum(0)
         if kind == "number":
-            return ng.constant(3.0, x[0].axes, "float64"), np.full(3, 3.0)
+            return ng.constant(3.0, x[0].axes, "float64"), np.full((3, 3), 3.0)
         return getattr(ng, kind)(x[0], y[0]), getattr(np, kind)(x[1], y[1])
 
     def statement(self, state: Values, depth: int) -> tuple[ng.Op, Any, Values]:
@@ -215,7 +220,7 @@ class Effects:
         if kind == "assign":
             name = self.draw(st.sampled_from(NAMES))
             term, value = self.expression(state)
-            return ng.assign(self.variables[name], term), value, {**state, name: value}
+            return ng.assign(self.variables[name], term), value, {**state, name: value.copy()}
         if kind == "doall":
             parts = [self.statement(state, 0) for _ in range(2)]
             both = [{n: v for n, v in after.items() if v is not state[n]} for _, _, after in parts]
@@ -244,9 +249,8 @@ class Effects:
 @drawn(40)
 @given(st.data())
 def test_every_read_sees_the_writes_before_it(data: st.DataObject) -> None:
-    start = {n: np.arange(3.0) + i for i, n in enumerate(NAMES)}
-    axis = ng.Axis("H", 3)
-    variables = {n: ng.variable([axis], "float64", initial_value=start[n], name=n) for n in NAMES}
+    start = {n: np.arange(9.0).reshape(3, 3) + i for i, n in enumerate(NAMES)}
+    variables = {n: ng.variable(SQUARE, "float64", initial_value=start[n], name=n) for n in NAMES}
     effects = Effects(data.draw, variables, start)
     term, value, state = effects.sequence(start, 2)
     unsequenced = ng.negative(variables["x"])

@@ -97,7 +97,14 @@ def test_results_have_the_structure_of_what_is_returned(transformer: ng.Transfor
 
 @pytest.mark.parametrize(
     "value",
-    [Batch.astype(">f4"), Batch.astype(np.float64), Batch.astype(np.int64), np.asfortranarray(Batch), Batch.tolist(), Batch[:, ::-1][:, ::-1]],
+    [
+        Batch.astype(">f4"),
+        Batch.astype(np.float64),
+        Batch.astype(np.int64),
+        np.asfortranarray(Batch),
+        Batch.tolist(),
+        Batch[:, ::-1][:, ::-1],
+    ],
     ids=["byte order", "double", "integers", "column-major", "lists", "reversed twice"],
 )
 def test_values_are_cast_and_copied_where_need_be(transformer: ng.Transformer, x: ng.Op, value: Any) -> None:
@@ -123,14 +130,17 @@ def test_unaligned_arguments_are_read_right(transformer: ng.Transformer, x: ng.O
         (([[1.0], [2.0, 3.0]],), "cannot be taken"),
     ],
 )
-def test_wrong_arguments_are_refused(transformer: ng.Transformer, x: ng.Op, args: tuple[Any, ...], message: str) -> None:
+def test_wrong_arguments_are_refused(
+    transformer: ng.Transformer, x: ng.Op, args: tuple[Any, ...], message: str
+) -> None:
     computation = transformer.computation(x + 1, x)
     with pytest.raises(ng.ComputationError, match=message):
         computation(*args)
 
 
 @pytest.mark.parametrize(
-    ("dtype", "value"), [("int64", 2.5), ("bool", 2), ("bool", 0.5), ("uint8", 300), ("uint8", -1), ("int8", 2**70), ("int64", [1.5])]
+    ("dtype", "value"),
+    [("int64", 2.5), ("bool", 2), ("bool", 0.5), ("uint8", 300), ("uint8", -1), ("int8", 2**70), ("int64", [1.5])],
 )
 def test_no_number_is_truncated(transformer: ng.Transformer, dtype: str, value: Any) -> None:
     p = ng.placeholder([ng.Axis("H", 1)] if isinstance(value, list) else [], dtype)
@@ -183,7 +193,9 @@ def test_a_nan_is_no_length() -> None:
         (lambda x, v: (x, "N"), "'N' is no placeholder"),
     ],
 )
-def test_wrong_inputs_are_refused(transformer: ng.Transformer, x: ng.Op, inputs: Callable[..., Any], message: str) -> None:
+def test_wrong_inputs_are_refused(
+    transformer: ng.Transformer, x: ng.Op, inputs: Callable[..., Any], message: str
+) -> None:
     v = ng.variable([], name="v")
     with pytest.raises(ng.ComputationError, match=message):
         transformer.computation(x + v, *inputs(x, v))
@@ -356,7 +368,9 @@ def test_a_saved_file_is_a_plain_npz(saved: tuple[ng.Transformer, ng.Op, Any, Pa
         assert file["v0"].tolist() == [2.0, 2.0]
 
 
-def test_a_damaged_file_is_refused_and_changes_nothing(saved: tuple[ng.Transformer, ng.Op, Any, Path], tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_and_changes_nothing(
+    saved: tuple[ng.Transformer, ng.Op, Any, Path], tmp_path: Path
+) -> None:
     """Cut short anywhere, or with any byte flipped."""
     transformer, w, _, path = saved
     transformer.set(w, 7.0 * np.ones(2))

@@ -63,7 +63,8 @@ def _terms(terms: Any, place: str) -> list[Op]:
     found = list(terms) if isinstance(terms, Iterable) else [terms]
     for term in found:
         if not isinstance(term, Op):
-            raise ArgumentError(f"{term!r} is not a term: a derivative is of a term and with respect to terms", where=place)
+            what = f"{term!r} is not a term: a derivative is of a term and with respect to terms"
+            raise ArgumentError(what, where=place)
     return found
 
 

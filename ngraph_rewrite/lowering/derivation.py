@@ -9,14 +9,19 @@ from ngraph_rewrite.lowering.table import ARGUMENTS, SEQUENCED, ReplacementTable
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op, describe, topological
 
+LONGEST = 1000  # handles of one derivation; of deeper graphs only what is next to the root is shown
+
 
 def derivation(table: ReplacementTable, op: Op) -> str:
     """How the handles under `op`, and `op` last, were rewritten to their normal forms."""
     handles = [t for t in topological([op]) if t.args and table.knows(t)]
     if not handles:
         return f"{describe(op)} is not part of this computation"
+    deeper = handles[:-LONGEST]
+    handles = handles[len(deeper) :]
     shown = {step.before for handle in handles for step in table.history(handle)}
-    return "\n".join(line for handle in handles for line in _derived(table, handle, shown))
+    lines = [f"({len(deeper)} ops further down are not shown)"] if deeper else []
+    return "\n".join([*lines, *(line for handle in handles for line in _derived(table, handle, shown))])
 
 
 def _derived(table: ReplacementTable, handle: Op, shown: set[Op]) -> Iterator[str]:

@@ -17,7 +17,8 @@ from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op, describe, topological
 
-STEPS_PER_TERM = 1000
+# Steps allowed, for each term and for any graph: far more than a set of rules that terminates takes.
+STEPS_PER_TERM, LEAST_STEPS = 100, 50_000
 
 
 def adopt(roots: Iterable[Op], table: ReplacementTable, bank: TermBank) -> list[Op]:
@@ -47,13 +48,15 @@ def normalise(
 
     Args:
         roots: Terms of `bank`.
-        budget: How many rules may fire; by default a thousand per term, which no terminating set needs.
+        budget: How many rules may fire; by default a hundred for each term, and fifty thousand.
 
     Raises:
         RewriteError: if a rule builds an ill-typed term, changes a type, or the rules run in a cycle.
     """
     roots = list(roots)
     stage = table.stage(name)
+    if budget is None:
+        budget = LEAST_STEPS + STEPS_PER_TERM * len(topological(roots))
     _run(roots, matcher, table, stage, bank, target, budget)
     return [stage.normal[root] for root in roots]
 
@@ -65,7 +68,7 @@ def _run(
     stage: Stage,
     bank: TermBank,
     target: Any,
-    budget: int | None,
+    budget: int,
 ) -> None:
     """One loop on one stack: a term waits for its arguments, then for what it was forwarded to."""
     forward, normal, make, steps = stage.forward, stage.normal, bank.make, matcher.steps
@@ -112,9 +115,7 @@ def _run(
         if table.metadata(term):
             table.carry(term, new)
         fired += 1
-        if budget is None and fired % 100_000 == 0 and fired > STEPS_PER_TERM * max(len(normal), 1000):
-            budget = fired
-        if budget is not None and fired > budget:
+        if fired > budget:
             raise _exhausted(fired, stage)
 
 

@@ -44,6 +44,20 @@ def reciprocal(x: Any) -> Any:
     return np.divide(x.dtype.type(1), x)
 
 
+def power(x: Any, y: Any) -> Any:
+    """``x ** y``, each element for itself.
+
+    NumPy takes a shortcut where there is one exponent, and that gives other bits: ``(-0.0) ** 0.5`` would be
+    -0.0 beside no other exponent and 0.0 beside one.
+
+    >>> power(np.array([-0.0]), np.array([0.5]))
+    array([0.])
+    """
+    bases, exponents = np.broadcast_arrays(x, y)
+    pair = [np.append(a, a.dtype.type(1)) for a in (bases, exponents)]
+    return np.power(*pair)[:-1].reshape(bases.shape)
+
+
 def times_log(t: Any, y: Any) -> Any:
     """``t * log(y)``, with ``0 * log(0) = 0``.
 

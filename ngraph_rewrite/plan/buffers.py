@@ -17,7 +17,7 @@ class Buffers(NamedTuple):
 
     offsets: dict[Op, int]
     arena: int
-    count: int
+    blocks: int
 
 
 def buffers(ordered: Sequence[Job], home: Container[Op]) -> Buffers:

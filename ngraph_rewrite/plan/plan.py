@@ -100,7 +100,7 @@ class _Attempt:
         self.home.update((term, Ref("arena", 0, offset)) for term, offset in found.offsets.items())
         work = [w for job in ordered for w in launches(job, self.home)]
         inlined = {t: g for t, g in self.groups.group_of.items() if t is not g}
-        return Plan(work, found.arena, self.results, inlined, found.count, self.echoes)
+        return Plan(work, found.arena, self.results, inlined, found.blocks, self.echoes)
 
     def _jobs(self) -> tuple[list[Job], set[Op]]:
         """The jobs of all groups, and the terms they need copies of."""
@@ -149,7 +149,8 @@ class _Attempt:
         if base in self.read or self.stored[base] > 1:
             return False
         own = [x for x in job.loads() if is_storage_read(x.base) and variable_of(x.base) is variable]
-        return not own or (job.is_one_map and all(x.layout.is_plain and not self._is_copied(x.base) for x in own))
+        own = [x for x in own if not self._is_copied(x.base)]
+        return not own or (job.is_one_map and all(x.layout.is_plain for x in own))
 
     # -- results ------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from ngraph_rewrite.rewriting.expression import Expression, as_source, called_fu
 from ngraph_rewrite.rewriting.pattern import Build, Num, Spread, Template, Var, attribute_names, variables
 from ngraph_rewrite.rewriting.rule import Clause, Let, Rule, Where
 from ngraph_rewrite.rewriting.tree import (
+    Both,
     HasArguments,
     HasAttribute,
     If,
@@ -258,6 +259,9 @@ def _tree(tree: Tree | None, known: frozenset[str], leaf: object) -> Iterator[st
     if isinstance(tree, Leaf):
         yield from leaf(tree.row)  # type: ignore[operator]
         yield from _tree(tree.otherwise, known, leaf)
+    elif isinstance(tree, Both):
+        yield from _tree(tree.first, known, leaf)
+        yield from _tree(tree.then, known, leaf)
     elif isinstance(tree, Switch):
         name = f"o_{_term_name(tree.place)}"
         if name not in known:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ngraph_rewrite.rewriting.pattern import App, Build, Num, Pattern, Spread, Template, Var
+from ngraph_rewrite.rewriting.pattern import App, Build, Num, Pattern, Spread, Template, Var, subtemplates
 from ngraph_rewrite.rewriting.rule import Let, Rule
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 
@@ -43,7 +43,17 @@ def why_not_down(rule: Rule) -> str | None:
     if rule.kind == "derive":
         return None
     left, right = _plain_pattern(rule.left), _plain_template(rule.right[0], rule)
-    return _shrinks(left, right) if rule.kind == "recognize" else _descends(left, right)
+    if rule.kind != "recognize":
+        return _descends(left, right)
+    if any(isinstance(t, Spread) and not isinstance(t.template, Var) for t in _templates(rule)):
+        return "it builds an op for each term of a sequence: a recognize rule makes terms smaller"
+    return _shrinks(left, right)
+
+
+def _templates(rule: Rule) -> Iterator[Template]:
+    for template in (*rule.right, *(c.template for c in rule.clauses if isinstance(c, Let))):
+        if template is not None:
+            yield from subtemplates(template)
 
 
 def _plain_pattern(pattern: Pattern) -> _Plain:
@@ -143,5 +153,3 @@ def _lexicographic(left: list[_Plain], right: list[_Plain]) -> bool:
         if not _same(a, b):
             return _greater(a, b)
     return len(left) > len(right)
-
-

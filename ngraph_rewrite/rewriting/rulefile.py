@@ -144,8 +144,9 @@ class _Reader:
             if keyword.arg not in definition.attributes:
                 raise self.error(keyword.value, f"{definition} has no attribute {keyword.arg}")
             if isinstance(keyword.value, ast.Name):
-                if keyword.value.id in RESERVED - {"d"}:
-                    raise self.error(keyword.value, f"`{keyword.value.id}` has a meaning of its own and cannot be bound")
+                name = keyword.value.id
+                if name in RESERVED - {"d"}:
+                    raise self.error(keyword.value, f"`{name}` has a meaning of its own and cannot be bound")
                 binds.append((keyword.arg, keyword.value.id))
             else:
                 compares.append((keyword.arg, self.expression(keyword.value, ())))

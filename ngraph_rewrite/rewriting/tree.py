@@ -108,7 +108,15 @@ class If:
     otherwise: Tree | None
 
 
-Tree = Leaf | Switch | If
+@dataclass(frozen=True)
+class Both:
+    """One tree, and where nothing in it fired another."""
+
+    first: Tree | None
+    then: Tree | None
+
+
+Tree = Leaf | Switch | If | Both
 
 
 # -- rows ---------------------------------------------------------------------------------------------
@@ -172,18 +180,40 @@ class _Collector:
 # -- the tree -----------------------------------------------------------------------------------------
 
 
-def grow(pending: list[Row]) -> Tree | None:
-    """The decision tree of rows in the order in which they are to be tried."""
+# How many nodes a tree may have beyond those its rows would have one by one.
+NODES = 400
+
+
+class _TooLarge(Exception):
+    """A tree grows beyond its limit: a row that asks nothing here stands in every branch."""
+
+
+def grow(pending: list[Row], spare: int = NODES) -> Tree | None:
+    """The decision tree of rows in the order in which they are to be tried.
+
+    Sharing tests can cost exponentially many branches; where it does, two trees of half the rows each.
+    """
+    nodes = sum(len(row.tests) + 1 for row in pending) + spare
+    try:
+        return _grow(pending, itertools.repeat(None, nodes))
+    except _TooLarge:
+        half = len(pending) // 2
+        return Both(grow(pending[:half], spare // 2), grow(pending[half:], spare // 2))
+
+
+def _grow(pending: list[Row], nodes: Iterator[None]) -> Tree | None:
     if not pending:
         return None
+    if next(nodes, pending) is pending:
+        raise _TooLarge
     first = pending[0]
     if not first.tests:
-        return Leaf(first, grow(pending[1:]))
+        return Leaf(first, _grow(pending[1:], nodes))
     test = max(_ready(first), key=lambda t: sum(t in row.tests or _asks(row, t) for row in pending))
     if isinstance(test, IsOp):
-        return _switch(test.place, pending)
+        return _switch(test.place, pending, nodes)
     passed = [_passed(row, test) for row in pending if not _contradicts(row, test)]
-    return If(test, grow(passed), grow([row for row in pending if test not in row.tests]))
+    return If(test, _grow(passed, nodes), _grow([row for row in pending if test not in row.tests], nodes))
 
 
 def _ready(row: Row) -> list[Test]:
@@ -222,7 +252,7 @@ def _short(value: Number) -> bool:
     return abs(value) <= 2048 and value * 8 % 1 == 0
 
 
-def _switch(place: Place, pending: list[Row]) -> Tree:
+def _switch(place: Place, pending: list[Row], nodes: Iterator[None]) -> Tree:
     asked: dict[OpDef, None] = {}
     for row in pending:
         for test in row.tests:
@@ -235,5 +265,6 @@ def _switch(place: Place, pending: list[Row]) -> Tree:
     branches = []
     for definition in asked:
         test = IsOp(place, definition)
-        branches.append((definition, grow([_passed(r, test) for r in pending if test in r.tests or others(r)])))
-    return Switch(place, tuple(branches), grow([r for r in pending if others(r)]))
+        passed = [_passed(r, test) for r in pending if test in r.tests or others(r)]
+        branches.append((definition, _grow(passed, nodes)))
+    return Switch(place, tuple(branches), _grow([r for r in pending if others(r)], nodes))

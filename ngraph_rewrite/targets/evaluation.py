@@ -62,3 +62,18 @@ class Draws:
         count = int(np.prod(shape, dtype=np.int64))
         numbers = function(self.seed, self.streams[term.attribute("uid")], self.call, count, term.dtype, first, second)
         return np.asarray(numbers).reshape(shape)
+
+
+def viewed(term: Op) -> Op:
+    """The term that a view, or a view of views, looks at."""
+    while "view" in term.definition.traits:
+        term = term.args[0]
+    return term
+
+
+def through_views(known: dict[Op, Array], terms: Iterable[Op]) -> dict[Op, Array]:
+    """Views of what is known are known too."""
+    for term in terms:
+        if term not in known and "view" in term.definition.traits and term.args[0] in known:
+            known[term] = np.asarray(term.definition.meaning(term, known[term.args[0]]))  # type: ignore[misc]
+    return known

@@ -90,7 +90,8 @@ def _as_array(value: Any, dtype: Any) -> NDArray[Any]:
         with np.errstate(over="ignore"):  # 1e300 as float16 is inf, as it is for NumPy
             data = np.asarray(value) if dtype is None else _cast_scalar(value, as_dtype(dtype))
     except (OverflowError, ValueError, TypeError) as error:
-        raise DTypeError(f"{value!r} cannot be a constant{f' of {dtype}' if dtype is not None else ''}", do="choose a wider dtype") from error
+        wanted = "" if dtype is None else f" of {dtype}"
+        raise DTypeError(f"{value!r} cannot be a constant{wanted}", do="choose a wider dtype") from error
     return data.astype(as_dtype(data.dtype), copy=False)
 
 

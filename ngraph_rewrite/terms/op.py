@@ -384,12 +384,13 @@ def as_constant(value: Any, beside: Iterable[Op] = ()) -> Op:
     """A number as a constant; its dtype is weak beside other terms.
 
     Raises:
+        ArgumentError: for what is neither a number nor an array.
         FamilyError: for an array with axes: it has no names to match by.
     """
     beside = list(beside)
     if not isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple):
         raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line())
-    if not isinstance(value, bool | int | float | np.generic) and (type(value) in (list, tuple) or value.ndim):
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         raise FamilyError(
             f"{_called(value)} has no axes to match by",
             where=user_line(),

@@ -21,7 +21,8 @@ from ngraph_rewrite.terms.op import Op, Uid, describe, topological
 Array = NDArray[Any]
 # The values of leaves by term, and of random draws by the identity they carry.
 Values = Mapping["Op | Uid", Array]
-Change = Callable[[Op, Array], Array]
+# From a term, its value and those of its arguments to what is used instead.
+Change = Callable[[Op, Array, list[Array]], Array]
 
 # Ops that pass values on, or compute them without rounding.
 _EXACT = frozenset(
@@ -29,17 +30,21 @@ _EXACT = frozenset(
     " iota one_hot size tensor_size batch_size relu unslice assign after".split()
 )
 
+# Ops whose meaning subtracts from numbers of the size of 1 or of the arguments.
+_COMPOSITE = frozenset("cross_entropy_multi cross_entropy_binary cross_entropy_softmax cross_entropy_sigmoid".split())
+
 
 class Undefined(Exception):
     """The meaning of a term is not defined for these values."""
 
 
-def evaluate(root: Op, values: Values, change: Change | None = None) -> dict[Op, Array]:
+def evaluate(root: Op, values: Values, change: Change | None = None, strict: bool = True) -> dict[Op, Array]:
     """The value of every term under `root`, in row-major layout.
 
     Args:
         values: The value of each leaf that has no meaning, and of each random draw by its ``uid``.
         change: What becomes of each value before it is used.
+        strict: Whether a cast of what does not fit is an error, or gives what NumPy gives.
 
     Raises:
         Undefined: where the ops leave the value open: a float cast to an integer it does not fit,
@@ -48,8 +53,11 @@ def evaluate(root: Op, values: Values, change: Change | None = None) -> dict[Op,
     """
     found: dict[Op, Array] = {}
     for term in topological([root]):
-        value = np.ascontiguousarray(_value(term, [found[a] for a in term.args], values)).reshape(_shape(term))
-        found[term] = value if change is None else change(term, value)
+        args = [found[a] for a in term.args]
+        if strict and term.definition.short == "cast":
+            _check_cast(args[0], term)
+        value = np.ascontiguousarray(_value(term, args, values)).reshape(_shape(term))
+        found[term] = value if change is None else change(term, value, args)
     return found
 
 
@@ -66,8 +74,6 @@ def _value(term: Op, args: list[Array], values: Values) -> Array:
         return args[1]
     if term.definition.meaning is None:
         raise ArgumentError(f"{describe(term)} has no value here", do="give it one in values")
-    if term.definition.short == "cast":
-        _check_cast(args[0], term)
     try:
         with np.errstate(all="ignore"):
             return np.asarray(term.definition.meaning(term, *args))
@@ -86,7 +92,7 @@ def _check_cast(value: Array, term: Op) -> None:
             raise Undefined(f"a value does not fit {term.dtype}")
 
 
-def poisoned(term: Op, value: Array) -> Array:
+def poisoned(term: Op, value: Array, args: list[Array]) -> Array:
     """A change: what is not finite becomes NaN, which spreads."""
     return np.where(np.isfinite(value), value, value.dtype.type(np.nan)) if value.dtype.kind == "f" else value
 
@@ -94,17 +100,25 @@ def poisoned(term: Op, value: Array) -> Array:
 def shaken(seed: int) -> Change:
     """A change: each rounded result is moved, up or down, by the error its op may make."""
 
-    def change(term: Op, value: Array) -> Array:
+    def change(term: Op, value: Array, args: list[Array]) -> Array:
         ulps = _rounding(term)
         if not ulps or value.dtype.kind != "f":
             return value
         random = np.random.default_rng([seed, zlib.crc32(f"{describe(term, 8)}{term.shape}".encode())])
         steps = random.integers(1, ulps + 2, value.shape) * random.choice((-1, 1), value.shape)
         with np.errstate(all="ignore"):
-            moved = value + np.spacing(np.abs(value)) * steps.astype(value.dtype)
+            moved = value + np.spacing(_magnitude(term, value, args)) * steps.astype(value.dtype)
         return np.asarray(np.where(np.isfinite(value), moved, value))
 
     return change
+
+
+def _magnitude(term: Op, value: Array, args: list[Array]) -> Array:
+    """What an op's error is relative to: its result, or inside a composite one the numbers that may cancel there."""
+    if term.definition.short in _COMPOSITE:
+        inside = [np.abs(a[np.isfinite(a)]).max(initial=1) for a in args]
+        return np.asarray(np.maximum(np.abs(value), np.asarray(max(inside)).astype(value.dtype)))
+    return np.abs(value)
 
 
 def _rounding(term: Op) -> int:

@@ -123,7 +123,7 @@ def values_of(dtype: DType, kind: str) -> Array:
     """The 256 values that arrays of this dtype and kind are made of."""
     random = np.random.default_rng(0)
     if dtype.kind == "b":
-        return np.arange(256) % 2 == 1
+        return np.asarray(np.arange(256) % 2 == 1)
     few = np.array([0, 1, 2, 3, 1, 2, 0, 1] if dtype.kind == "u" else [0, 1, 2, 3, -1, -2, 0, 1])
     if dtype.kind in "iu":
         plain = np.concatenate([np.resize(few, 128), random.integers(0 if dtype.kind == "u" else -9, 10, 128)])

@@ -46,6 +46,7 @@ class Axis:
     length: Extent
     roles: frozenset[str]
     components: Axes | None
+    _hash: int
 
     def __init__(
         self, name: str | None, length: int | Length | None = None, roles: Iterable[str] | str | None = None

@@ -187,7 +187,8 @@ def test_only_axes_are_made_into_axes(thing: object) -> None:
 
 
 def test_a_missing_axis_is_named() -> None:
-    for look in (lambda: Axes([H]).get_by_names("H", "W", "K"), lambda: Axes([H]).index("W"), lambda: Axes([H]).index(W)):
+    one = Axes([H])
+    for look in (lambda: one.get_by_names("H", "W", "K"), lambda: one.index("W"), lambda: one.index(W)):
         with pytest.raises(UnmatchedAxesError, match=r"Axes\(H:2\) has no axis W"):
             look()
     assert Axes([H, W]).get_by_names("W", "H") == Axes([W, H])

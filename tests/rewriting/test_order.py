@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order in which rules go down is a reduction order, also where arguments match in any order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ngraph_rewrite.lowering.passes import library
+from ngraph_rewrite.rewriting.order import FAMILIES, precedence, why_not_down
+from ngraph_rewrite.rewriting.pattern import App, Build, Pattern, Template, Var
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.terms.catalogue import definitions, lookup
+
+drawn = settings(max_examples=250, deadline=None)
+UNARY = [lookup(f"semi.{n}") for n in ("negative", "exp", "log")]
+ORDERED = [lookup(f"semi.{n}") for n in ("subtract", "divide")]
+COMMUTATIVE = [lookup(f"semi.{n}") for n in ("add", "multiply")]
+VARIADIC = [lookup("semi.concat")]
+NAMES = ("x", "y", "z")
+
+
+def _grown(inner: st.SearchStrategy[Pattern]) -> st.SearchStrategy[Pattern]:
+    one = st.builds(lambda d, a: App(d, (a,)), st.sampled_from(UNARY), inner)
+    two = st.builds(lambda d, a, b: App(d, (a, b)), st.sampled_from(ORDERED + COMMUTATIVE), inner, inner)
+    some = st.lists(inner, min_size=1, max_size=3)
+    return st.one_of(one, two, st.builds(lambda d, a: App(d, tuple(a)), st.sampled_from(VARIADIC), some))
+
+
+VARIABLES = st.sampled_from(NAMES).map(Var)
+TERMS = st.recursive(VARIABLES, _grown, max_leaves=6)
+APPLICATIONS = _grown(TERMS)
+
+
+def above(left: Pattern, right: Pattern) -> bool:
+    """Whether a rule from `left` to `right` goes down."""
+    if not isinstance(left, App):
+        return False
+    return why_not_down(Rule("r", "simplify", left, (_template(right),), (), None, "exact", "", "f", 1)) is None
+
+
+def _template(pattern: Pattern) -> Template:
+    if isinstance(pattern, App):
+        return Build(pattern.definition, tuple(map(_template, pattern.args)), ())
+    assert isinstance(pattern, Var)
+    return pattern
+
+
+def substituted(pattern: Pattern, by: dict[str, Pattern]) -> Pattern:
+    if isinstance(pattern, App):
+        return replace(pattern, args=tuple(substituted(a, by) for a in pattern.args))
+    assert isinstance(pattern, Var)
+    return by.get(pattern.name, pattern)
+
+
+def turned(pattern: Pattern, choice: st.DataObject) -> Pattern:
+    """The same term, with the arguments of commutative ops in another order."""
+    if not isinstance(pattern, App):
+        return pattern
+    args = tuple(turned(a, choice) for a in pattern.args)
+    swap = pattern.definition.commutative and choice.draw(st.booleans())
+    return replace(pattern, args=args[::-1] if swap else args)
+
+
+@drawn
+@given(APPLICATIONS, TERMS)
+def test_no_term_is_above_itself_and_no_two_are_above_each_other(a: App, b: Pattern) -> None:
+    assert not above(a, a)
+    assert not (above(a, b) and above(b, a))
+
+
+@drawn
+@given(APPLICATIONS, APPLICATIONS, TERMS)
+def test_the_order_is_transitive(a: App, b: App, c: Pattern) -> None:
+    for x, y, z in ((a, b, c), (b, a, c)):
+        assert not (above(x, y) and above(y, z)) or above(x, z)
+
+
+@drawn
+@given(APPLICATIONS, TERMS, st.fixed_dictionaries(dict.fromkeys(NAMES, TERMS)))
+def test_the_order_is_stable_under_substitution(a: App, b: Pattern, by: dict[str, Pattern]) -> None:
+    for x, y in ((a, b), (b, a)):
+        assert not above(x, y) or above(substituted(x, by), substituted(y, by))
+
+
+@drawn
+@given(APPLICATIONS, TERMS, TERMS, st.sampled_from(ORDERED + COMMUTATIVE + VARIADIC))
+def test_the_order_is_stable_in_context(a: App, b: Pattern, beside: Pattern, op: object) -> None:
+    if above(a, b):
+        assert above(App(op, (a, beside)), App(op, (b, beside)))  # type: ignore[arg-type]
+        assert above(App(op, (beside, a)), App(op, (beside, b)))  # type: ignore[arg-type]
+
+
+@drawn
+@given(APPLICATIONS, TERMS, st.data())
+def test_arguments_that_match_in_any_order_are_compared_in_none(a: App, b: Pattern, choice: st.DataObject) -> None:
+    assert above(a, b) == above(turned(a, choice), turned(b, choice))
+    assert not above(a, turned(a, choice))
+
+
+@drawn
+@given(APPLICATIONS)
+def test_a_term_is_above_what_is_inside_it(a: App) -> None:
+    pending = list(a.args)
+    while pending:
+        inner = pending.pop()
+        assert above(a, inner)
+        pending.extend(inner.args if isinstance(inner, App) else ())
+
+
+def test_precedence_is_the_order_of_families_and_then_of_declaration() -> None:
+    for family in FAMILIES:
+        ranks = [precedence(d) for d in definitions(family)]
+        assert ranks == sorted(ranks)
+    assert precedence(lookup("core.label")) < precedence(lookup("semi.add")) < precedence(lookup("axes.add"))
+    assert precedence(lookup("core.label")) < precedence(lookup("cpu.gemm")) < precedence(lookup("semi.add"))
+
+
+def verdict(rule: str, header: str = "simplify semi") -> str | None:
+    (found,) = parse_rules(f"{header}\nrule r: {rule}\n", "f.rules", "f")
+    return why_not_down(found)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "exp(x) + y => x + exp(y)",  # matches its own right side with the arguments exchanged
+        "y + exp(x) => x + exp(y)",
+        "x + y => y + x",
+        "exp(x) => exp(x)",
+        "exp(x) => self",
+        "x - y => negative(y - x)",
+        "concat(x..., axis=k) => concat(concat(x..., axis=k), axis=k)",
+        "concat(x, y..., axis=k) => concat(y..., x, axis=k)",
+        "log(x) => exp(log(x))",
+        "concat(x..., axis=k) => concat(exp(x)..., axis=k)",
+    ],
+)
+def test_a_rule_that_could_run_for_ever_is_refused(rule: str) -> None:
+    assert verdict(rule) is not None
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "exp(log(x)) => x",
+        "negative(x) * y => negative(x * y)",
+        "concat(concat(x..., axis=k), y..., axis=k) => concat(x..., y..., axis=k)",
+        "concat(exp(x), y..., axis=k) => concat(x, x, y..., axis=k)",
+        "exp(x) + exp(y) => x + y",
+        "(x - y) - z => x - (y - z)",
+        "exp(concat(x..., axis=k)) => concat(exp(x)..., axis=k)",
+    ],
+)
+def test_a_rule_that_ends_is_accepted(rule: str) -> None:
+    assert verdict(rule) is None
+
+
+def test_a_rule_that_climbs_is_told_which_op_it_uses() -> None:
+    assert verdict("x + y => axes.dot(x, y)") == "it uses axes.dot, which is declared after semi.add"
+    told = "its right side is not smaller than its left in the order of declaration (semi.add at the root)"
+    assert verdict("x + y => y + x") == told
+
+
+def test_a_recognize_rule_makes_terms_smaller() -> None:
+    assert verdict("1 / (1 + exp(-x)) => sigmoid(x)", "recognize axes") is None
+    assert verdict("exp(x) => sigmoid(x)", "recognize axes") == (
+        "the right side has 1 ops and the left 1: a recognize rule makes terms smaller"
+    )
+    assert verdict("exp(exp(exp(x))) => x + x", "recognize axes") == (
+        "`x` stands more often on the right than on the left"
+    )
+    each = "exp(exp(stack(x..., axis=a, pos=p))) => stack(exp(x)..., axis=a, pos=p)"
+    assert "an op for each term of a sequence" in str(verdict(each, "recognize axes"))
+
+
+def test_every_shipped_rule_goes_down() -> None:
+    assert [(rule.name, why_not_down(rule)) for rule in library() if why_not_down(rule) is not None] == []

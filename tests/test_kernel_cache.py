@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cache folder across processes: nothing is compiled twice, and nothing in it is believed unchecked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import sys, numpy as np, ngraph_rewrite as ng
+H, W, N = ng.Axis("H", 3), ng.Axis("W", 4), ng.Axis("N")
+x, w = ng.placeholder([H, N], name="x"), ng.variable([W, H], initial_value=0.5, name="w")
+with ng.make_transformer("cpu") as transformer:
+    computation = transformer.computation(ng.sum(ng.tanh(ng.dot(w, x)), out_axes=[]), x)
+    print(float(computation(np.ones((3, 2)))), computation.stats()["compiled"], "numba" in sys.modules)
+"""
+
+
+def run(folder: Path) -> tuple[list[str], str]:
+    """What a process with this cache folder prints: the result, kernels compiled, whether Numba was imported."""
+    environment = {**os.environ, "NGRAPH_REWRITE_CACHE": str(folder)}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.split(), done.stderr
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A cache folder that one process has used, and that process's result."""
+    folder = tmp_path_factory.mktemp("cache")
+    (result, compiled, numba), _ = run(folder)
+    assert int(compiled) > 0
+    assert numba == "True"
+    return folder, result
+
+
+def test_a_second_process_compiles_nothing(filled: tuple[Path, str]) -> None:
+    """And does without Numba."""
+    folder, result = filled
+    before = sorted(p.name for p in folder.iterdir())
+    assert run(folder)[0] == [result, "0", "False"]
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("pattern", ["*.o", "rules_*.py", "reduce_*.py"])
+def test_damaged_entries_are_made_again(filled: tuple[Path, str], pattern: str) -> None:
+    folder, result = filled
+    entries = sorted(folder.glob(pattern))
+    whole = {path: path.read_bytes() for path in entries}
+    assert entries
+    for damage in (lambda data: data[: len(data) // 2], lambda data: b"raise SystemExit(5)\n" + data, lambda data: b""):
+        for path in entries:
+            path.write_bytes(damage(whole[path]))
+        assert run(folder)[0][0] == result
+        assert {path: path.read_bytes() for path in entries if path.suffix == ".py"} == {
+            path: data for path, data in whole.items() if path.suffix == ".py"
+        }
+
+
+def test_a_folder_that_cannot_be_written_is_replaced_with_one_warning(filled: tuple[Path, str], tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("not a folder")
+    output, errors = run(in_the_way / "cache")
+    assert output[0] == filled[1]
+    assert errors.count("CacheWarning") == 1
