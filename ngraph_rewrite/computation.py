@@ -139,6 +139,8 @@ class Computation:
     def value(self, op: Op, recompute: bool = False) -> Array:
         """The value of a handle in the last call (of a variable: its present value).
 
+        Arguments and results of that call are not copied: what was changed in them since shows.
+
         Args:
             recompute: Evaluate the handle's meaning on the host, from the last arguments, if it has no value.
 

@@ -275,6 +275,24 @@ class Op:
     def __rmatmul__(self, other: Any) -> Op:
         return combine("dot", other, self)
 
+    def __and__(self, other: Any) -> Op:
+        return combine("logical_and", self, other)
+
+    def __rand__(self, other: Any) -> Op:
+        return combine("logical_and", other, self)
+
+    def __or__(self, other: Any) -> Op:
+        return combine("logical_or", self, other)
+
+    def __ror__(self, other: Any) -> Op:
+        return combine("logical_or", other, self)
+
+    def __xor__(self, other: Any) -> Op:
+        return combine("logical_xor", self, other)
+
+    def __rxor__(self, other: Any) -> Op:
+        return combine("logical_xor", other, self)
+
     def __lt__(self, other: Any) -> Op:
         return combine("less", self, other)
 
