@@ -23,6 +23,8 @@ from ngraph_rewrite.targets.target import Executable, Program, Target
 from ngraph_rewrite.terms.op import Op, describe, topological, user_line
 
 Array = NDArray[Any]
+# Sets of lengths a computation stays ready for: each keeps an arena. Kernels are kept by the cache anyway.
+MOST_PLANS = 32
 Shapes = tuple[tuple[int, ...], ...]
 
 
@@ -108,9 +110,12 @@ class Computation:
         return results
 
     def _executable(self, shapes: Shapes) -> _Ready:
-        ready = self._ready.get(shapes)
+        ready = self._ready.pop(shapes, None)
         if ready is None:
-            ready = self._ready[shapes] = self._prepare(shapes)
+            ready = self._prepare(shapes)
+            if len(self._ready) >= MOST_PLANS:
+                del self._ready[next(iter(self._ready))]  # the one that was used longest ago
+        self._ready[shapes] = ready
         return ready
 
     def _prepare(self, shapes: Shapes) -> _Ready:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ngraph_rewrite as ng
+from ngraph_rewrite.computation import MOST_PLANS
 
 H, W, N = ng.Axis("H", 2), ng.Axis("W", 3), ng.Axis("N")
 Batch = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -614,3 +615,13 @@ def test_a_draw_is_one_value_in_a_call(transformer: ng.Transformer) -> None:
     one, zero = transformer.computation((u, u - u))()
     assert zero.tolist() == [0.0, 0.0]
     assert ((one >= 0) & (one < 1)).all()
+
+
+def test_plans_for_many_lengths_are_bounded_and_right() -> None:
+    """The plan that was used longest ago is dropped; asking for it again makes it anew."""
+    x = ng.placeholder([ng.Axis("N")])
+    with ng.make_transformer("cpu") as transformer:
+        double = transformer.computation(x + x, x)
+        for length in [*range(MOST_PLANS + 3), 0, 1]:
+            assert np.array_equal(double(np.ones(length, np.float32)), np.full(length, 2.0))
+        assert double.stats()["plans"] == MOST_PLANS

@@ -272,3 +272,11 @@ def test_a_term_prints_as_a_call(x: Op) -> None:
     assert repr(ng.sum(x, reduction_axes=[H])) == "axes.sum(x, axes=Axes(H:2))"
     assert repr(ng.placeholder([H])) == "placeholder"
     assert describe(ng.tanh(ng.tanh(x)), 1) == "axes.tanh(...)"
+
+
+def test_bool_terms_combine_with_and_or_xor() -> None:
+    a = ng.placeholder([], "bool")
+    shown = [repr(t) for t in (a & True, True & a, a | a, False | a, a ^ a, True ^ a)]
+    assert [s.split("(")[0].removeprefix("axes.") for s in shown] == [
+        "logical_and", "logical_and", "logical_or", "logical_or", "logical_xor", "logical_xor"
+    ]  # fmt: skip
