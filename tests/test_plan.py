@@ -329,3 +329,17 @@ def test_each_node_comes_after_those_it_waits_for(count: int, pairs: set[tuple[i
 
 def test_a_cycle_has_no_order() -> None:
     assert in_order({"a": 0, "b": 1}, {"a": ["b"], "b": ["a"]}) is None
+
+
+def test_results_and_writes_may_see_what_strides_cannot_say() -> None:
+    """The transposed input is copied once, and the flattened view is of the copy."""
+    h, n = ng.Axis("H", 3), ng.Axis("N", 4)
+    x = ng.placeholder([h, n])
+    flat = ng.flatten(ng.axes_with_order(x, [n, h]))
+    stored = ng.variable(flat.axes)
+    values = np.arange(12, dtype=np.float32).reshape(3, 4)
+    with ng.make_transformer("cpu") as transformer:
+        found, _ = transformer.computation([flat, ng.assign(stored, flat)], x)(values)
+        assert np.array_equal(found, values.T.reshape(-1))
+        assert np.array_equal(transformer.get(stored), found)
+        assert np.array_equal(transformer.computation(flat, x)(values), found)
