@@ -122,7 +122,9 @@ def _checked(path: Path, static: bool) -> tuple[str, str | None]:
         rules = checked_rules(path)
         if not static:
             importlib.import_module("ngraph_rewrite.testing").check_rules(path)
-    except (NGraphRewriteError, OSError, AssertionError) as error:
+    except OSError as error:
+        return "-", f"{path} cannot be read: {error.strerror or error}"
+    except (NGraphRewriteError, AssertionError) as error:
         return "-", str(error)
     return str(len(rules)), None
 

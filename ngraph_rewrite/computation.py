@@ -15,7 +15,7 @@ from ngraph_rewrite.errors import InvalidHandleError
 from ngraph_rewrite.lowering.derivation import derivation, reason_removed
 from ngraph_rewrite.lowering.passes import Lowering, lower
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
-from ngraph_rewrite.returns import beside, has_value, leaves, replaced
+from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, replaced
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed
@@ -52,6 +52,7 @@ class Computation:
         self.returns, self._target, self._state, self._cache = returns, target, state, cache
         handles = list(leaves(returns))
         self._handles = [*handles, *keep]
+        check_handles(self._handles)
         self.inputs = checked_inputs(self._handles, inputs)
         self._valued = [h for h in self._handles if has_value(h)]
         self.lowering: Lowering = lower(self._handles, target, matchers)
@@ -152,6 +153,7 @@ class Computation:
         Raises:
             InvalidHandleError: if it has none: the message says what became of it.
         """
+        check_handles([op])
         with self._state.lock:
             self._state.check_open()
             if op.definition.name == "core.variable":
@@ -220,6 +222,7 @@ class Computation:
 
     def explain(self, op: Op) -> str:
         """How a handle was rewritten, step by step, and what computes it: the rule, its place, before and after."""
+        check_handles([op])
         with self._state.lock:
             text = derivation(self.lowering.table, op)
             if self._last is None:

@@ -3,16 +3,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ngraph_rewrite.errors import ComputationError
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.op import NO_INFO, Op, describe, topological, user_line
 
 
 def has_value(handle: Op) -> bool:
     """Whether a handle yields an array: all do but `doall`."""
     return handle.definition.name != "core.doall"
+
+
+def check_handles(handles: Sequence[Any]) -> None:
+    """Refuse anything but terms that a frontend built.
+
+    Raises:
+        ComputationError: if there are none, for something else, or for a term that a lowering made: it may
+            contain ops of a target, and has no place in the user's program.
+    """
+    if not handles:
+        raise ComputationError("there is nothing to compute", where=user_line(), do="return at least one op")
+    for handle in handles:
+        if not isinstance(handle, Op):
+            raise ComputationError(f"{handle!r} is not an op", where=user_line(), do="give a handle you built")
+    for term in topological(handles):
+        if term.args and term.info is NO_INFO:
+            raise ComputationError(
+                f"{describe(term, 2)} is a term of a lowering, not a handle",
+                where=user_line(),
+                do="compute the handle it came from",
+            )
 
 
 def leaves(returns: Any) -> Iterator[Op]:

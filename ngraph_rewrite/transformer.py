@@ -14,6 +14,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.computation import Computation
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, matchers_of
+from ngraph_rewrite.rewriting.checks import checked_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet
 from ngraph_rewrite.state import State
@@ -39,8 +40,8 @@ def make_transformer(
     *,
     seed: int = 0,
     classes: Iterable[str] = SAFE_CLASSES,
-    disabled: Iterable[str] = (),
-    rules: RuleSet | None = None,
+    disabled: Iterable[str] | str = (),
+    rules: RuleSet | str | os.PathLike[str] | None = None,
     cache: Cache | None = None,
 ) -> Transformer:
     """A transformer for the target called `name`.
@@ -50,11 +51,12 @@ def make_transformer(
         seed: Of all random draws; an integer from 0 to 2**63 - 1.
         classes: The classes of rules that may fire; all but ``"fast"`` by default.
         disabled: Names of rules that may not fire (``ng.rules()`` lists them).
-        rules: Rules of your own, tried after the library's.
+        rules: Rules of your own, tried after the library's: a set, or a rule file, which is checked.
         cache: Where kernels and compiled rules are kept; the user's cache folder by default.
 
     Raises:
         ArgumentError: for an unknown target, class or rule, or a seed out of range.
+        RuleFileError: for a rule file with a mistake.
 
     >>> with make_transformer("reference") as transformer:
     ...     transformer.name
@@ -62,13 +64,16 @@ def make_transformer(
     """
     if name not in _TARGETS:
         raise ArgumentError(f"no target is called {name!r}", where=user_line(), do=f"one of {transformer_choices()}")
-    chosen, off = tuple(classes), tuple(disabled)
+    chosen, off = tuple(classes), (disabled,) if isinstance(disabled, str) else tuple(disabled)
     if not set(chosen) <= set(CLASSES):
         raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
-    every = library() + (rules or RuleSet())
+    own = rules if isinstance(rules, RuleSet) else RuleSet() if rules is None else checked_rules(os.fspath(rules))
+    every = library() + own
     missing = [n for n in off if len(every.without([n])) == len(every)]
     if missing:
-        raise ArgumentError(f"no rule is called {', '.join(missing)}", where=user_line(), do="ng.rules() lists them")
+        near = [r.name for r in every if any(r.name.endswith("." + n) for n in missing)]
+        do = f"did you mean {', '.join(near)}?" if near else "ng.rules() lists them"
+        raise ArgumentError(f"no rule is called {', '.join(missing)}", where=user_line(), do=do)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise ArgumentError(f"the seed is {seed!r}", where=user_line(), do="give an integer from 0 to 2**63 - 1")
     return Transformer(_TARGETS[name], every.of_class(chosen).without(off), seed, cache or Cache())
@@ -104,7 +109,7 @@ class Transformer:
     ) -> None:
         self.close()
 
-    def computation(self, returns: Any, *inputs: Op | str, keep: Iterable[Op] = ()) -> Computation:
+    def computation(self, returns: Any, *inputs: Op | str, keep: Iterable[Op] | Op = ()) -> Computation:
         """A callable that computes `returns` from arguments for `inputs`.
 
         Args:
@@ -114,7 +119,8 @@ class Transformer:
             keep: Ops whose values `Computation.value` can give after a call.
 
         Raises:
-            ComputationError: for a placeholder that is needed and not listed, or inputs that are not ones.
+            ComputationError: for a placeholder that is needed and not listed, inputs that are not ones, nothing
+                to compute, or a term of another lowering instead of a handle.
             RewriteError, UnloweredOpError: if lowering fails.
 
         >>> from ngraph_rewrite.frontend.axes import tanh
@@ -127,7 +133,8 @@ class Transformer:
         state = self._state
         with state.lock:
             state.check_open()
-            made = Computation(self.target, self._passes(), state, self.cache, returns, inputs, tuple(keep))
+            kept = (keep,) if isinstance(keep, Op) else tuple(keep)
+            made = Computation(self.target, self._passes(), state, self.cache, returns, inputs, kept)
             self.computations.append(made)
             return made
 
@@ -182,6 +189,7 @@ class Transformer:
 
         Raises:
             SaveFileError: if the file is damaged, or of other variables; then nothing changes.
+            OSError: if it cannot be read.
         """
         with self._state.lock:
             self._state.restore(path)

@@ -461,3 +461,13 @@ def test_a_rule_can_be_written_in_place() -> None:
         ng.rule("x * 1 => y")
     with pytest.raises(ng.RuleFileError, match="does not go down"):
         ng.rule("negative(x) => x * (-1)")
+
+
+@pytest.mark.parametrize("call", [ng.variable, ng.persistent_tensor, ng.temporary])
+@pytest.mark.parametrize("axis", [ng.Axis("T"), ng.Axis("T").renamed("U")], ids=str)
+def test_storage_needs_lengths(call: Callable[..., ng.Op], axis: ng.Axis) -> None:
+    with pytest.raises(ng.LengthError) as caught:
+        call([H, axis])
+    message = str(caught.value)
+    assert message.startswith(f"{call.__name__}: the length of axis {axis.name} is not known\n  at {__file__}:")
+    assert message.endswith("give the axis a length: only placeholders can wait")

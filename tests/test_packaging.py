@@ -6,6 +6,7 @@ from __future__ import annotations
 import configparser
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -26,7 +27,10 @@ def setup_cfg() -> configparser.ConfigParser:
 
 
 def test_the_version_is_the_same_everywhere(setup_cfg: configparser.ConfigParser) -> None:
-    assert ng.__version__ == setup_cfg["metadata"]["version"] == metadata.version("ngraph_rewrite")
+    versions = {ng.__version__, setup_cfg["metadata"]["version"]}
+    with suppress(metadata.PackageNotFoundError):  # a checkout on the path is no distribution
+        versions.add(metadata.version("ngraph_rewrite"))
+    assert len(versions) == 1
 
 
 def test_every_package_is_shipped(setup_cfg: configparser.ConfigParser) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.plan.fusion import LARGEST_GROUP
-from ngraph_rewrite.plan.memory import ALIGNMENT, Block, place
+from ngraph_rewrite.plan.memory import ALIGNMENT, MANY_BLOCKS, Block, place
 from ngraph_rewrite.plan.schedule import in_order
 from ngraph_rewrite.plan.views import Layout, reshaped, row_major
 
@@ -298,6 +299,20 @@ def test_blocks_alive_together_do_not_overlap(drawn: list[Block]) -> None:
         for b, other in placed[:i]:
             together = a.first <= b.last and b.first <= a.last
             assert not together or at + a.size <= other or other + b.size <= at
+
+
+@settings(max_examples=30, deadline=None)
+@given(blocks)
+def test_many_blocks_are_placed_one_after_the_other(drawn: list[Block]) -> None:
+    """More blocks than the search by size can take: the same promises, in less time."""
+    many = [Block(b.size, b.first + 13 * k, b.last + 13 * k) for k in range(MANY_BLOCKS // 12 + 1) for b in drawn]
+    many += [Block(0, 0, 0)] * (MANY_BLOCKS + 1 - len(many))
+    offsets, total = place(many)
+    for t in range(13):
+        alive = sorted((at, b.size) for b, at in zip(many, offsets, strict=True) if b.size and b.first <= t <= b.last)
+        assert all(at + size <= after for (at, size), (after, _) in pairwise(alive))
+        assert all(at % ALIGNMENT == 0 and at + size <= total for at, size in alive)
+    assert total <= sum(rounded(b.size) for b in drawn)
 
 
 @settings(max_examples=300)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -99,10 +100,11 @@ def test_a_right_rule_passes(grade: str, equation: str, folder: Cache) -> None:
 def test_a_counterexample_shows_all_there_is_to_see(folder: Cache) -> None:
     with pytest.raises(WrongRule) as caught:
         check_rule(rule_of("x + 0 => x"), 50, folder)
-    lines = str(caught.value).splitlines()
-    assert lines[:4] == ["my.rules:2: rule my.r is not @exact", "  x + 0 => x", "  semi.add(x, 0.0)", "  => x"]
-    assert lines[4].startswith("  x: float") and "-0." in lines[4]
-    assert lines[-2].startswith("  left ") and lines[-1].startswith("  right ")
+    said = str(caught.value)
+    head = "my.rules:2: rule my.r is not @exact\n  x + 0 => x\n  semi.add(x, 0.0)\n  => x\n  x: float"
+    assert said.startswith(head)
+    value, left, right = re.split(r"\n  left   |\n  right  ", said.removeprefix(head))  # arrays may take many lines
+    assert "-0." in value and "-0." in right and left != right
 
 
 def test_a_rule_that_hardly_fires_is_not_believed(folder: Cache) -> None:

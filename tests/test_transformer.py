@@ -394,7 +394,8 @@ def test_a_damaged_file_is_refused_and_changes_nothing(
 def test_a_file_of_another_model_is_refused(saved: Any, target: str, variables: list[Any]) -> None:
     with ng.make_transformer(target) as other:
         made = [ng.variable(axes, name=name, initial_value=1.0) for name, axes in variables]
-        other.computation(made)
+        if made:
+            other.computation(made)
         with pytest.raises(ng.SaveFileError, match="another model"):
             other.restore(saved[3])
         assert all((other.get(v) == 1).all() for v in made)
@@ -625,3 +626,49 @@ def test_plans_for_many_lengths_are_bounded_and_right() -> None:
         for length in [*range(MOST_PLANS + 3), 0, 1]:
             assert np.array_equal(double(np.ones(length, np.float32)), np.full(length, 2.0))
         assert double.stats()["plans"] == MOST_PLANS
+
+
+def test_a_term_of_a_lowering_is_no_handle() -> None:
+    x = ng.placeholder([H])
+    with ng.make_transformer("cpu") as one, ng.make_transformer("cpu") as other:
+        lowered = one.computation(x + 1, x).lowering.roots[0]
+        with pytest.raises(ng.ComputationError, match="is a term of a lowering, not a handle"):
+            other.computation(lowered + 1, x)
+
+
+@pytest.mark.parametrize("nothing", [None, [], {}, ()])
+def test_nothing_cannot_be_computed(nothing: Any) -> None:
+    with ng.make_transformer("cpu") as transformer, pytest.raises(ng.ComputationError, match="nothing to compute"):
+        transformer.computation(nothing)
+
+
+def test_only_handles_have_values() -> None:
+    x = ng.placeholder([H])
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(x + 1, x)
+        for ask in (computation.value, computation.explain):
+            with pytest.raises(ng.ComputationError, match="3 is not an op"):
+                ask(3)  # type: ignore[arg-type]
+
+
+def test_one_op_may_be_kept_and_one_rule_disabled() -> None:
+    x = ng.placeholder([H])
+    inner = ng.exp(x)
+    with ng.make_transformer("cpu", disabled="semi.log_exp") as transformer:
+        computation = transformer.computation(ng.log(inner), x, keep=inner)
+        computation(np.zeros(2, np.float32))
+        assert np.array_equal(computation.value(inner), np.ones(2))
+    with pytest.raises(ng.ArgumentError, match=r"did you mean semi\.log_exp\?"):
+        ng.make_transformer("cpu", disabled="log_exp")
+
+
+def test_a_rule_file_may_be_given_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "mine.rules"
+    path.write_text("simplify semi\nrule even: cos(absolute(x)) => cos(x)\n", encoding="utf-8")
+    x = ng.placeholder([H])
+    with ng.make_transformer("cpu", rules=path) as transformer:
+        y = ng.cos(ng.absolute(x))
+        assert "mine.even" in transformer.computation(y, x).explain(y)
+    path.write_text("simplify semi\nrule wrong: x + y => y + x\n", encoding="utf-8")
+    with pytest.raises(ng.RuleFileError, match="does not go down"):
+        ng.make_transformer("cpu", rules=path)

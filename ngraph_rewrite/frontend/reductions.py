@@ -29,8 +29,8 @@ def sum(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names.
-        out_axes: The axes to keep, in the order of the result.
+        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
@@ -47,8 +47,8 @@ def prod(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | No
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names.
-        out_axes: The axes to keep, in the order of the result.
+        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
@@ -65,8 +65,8 @@ def max(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names.
-        out_axes: The axes to keep, in the order of the result.
+        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
@@ -84,8 +84,8 @@ def min(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names.
-        out_axes: The axes to keep, in the order of the result.
+        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
@@ -103,8 +103,8 @@ def argmax(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | 
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names.
-        out_axes: The axes to keep, in the order of the result.
+        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
@@ -122,8 +122,8 @@ def argmin(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | 
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names.
-        out_axes: The axes to keep, in the order of the result.
+        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
@@ -141,8 +141,8 @@ def any(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names.
-        out_axes: The axes to keep, in the order of the result.
+        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
@@ -159,8 +159,8 @@ def all(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names.
-        out_axes: The axes to keep, in the order of the result.
+        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
@@ -177,8 +177,8 @@ def mean(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | No
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names.
-        out_axes: The axes to keep, in the order of the result.
+        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
@@ -195,8 +195,8 @@ def variance(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf 
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names.
-        out_axes: The axes to keep, in the order of the result.
+        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError, UnmatchedAxesError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError, LengthError, UnmatchedAxesError
 from ngraph_rewrite.frontend.building import Operand, checked
 from ngraph_rewrite.ops.alignment import contained, spread
 from ngraph_rewrite.ops.checks import known_shape
@@ -64,6 +64,7 @@ def variable(
         AxesError: if the axes are none, or the initial value has another shape.
         DTypeError: if the dtype is not supported, or the initial value does not fit it.
         AttributeValueError: if the initial value is a term that is not constant.
+        LengthError: if the length of an axis is not known.
 
     >>> import ngraph_rewrite as ng
     >>> w = ng.variable([ng.Axis("H", 2)], initial_value=[0.5, 1.0], name="w")
@@ -94,6 +95,7 @@ def temporary(axes: AxesLike, dtype: Any = None, name: str | None = None) -> Op:
     Raises:
         AxesError: if `axes` are no axes.
         DTypeError: if the dtype is not supported.
+        LengthError: if the length of an axis is not known.
 
     >>> import ngraph_rewrite as ng
     >>> t = ng.temporary([])
@@ -185,8 +187,18 @@ def _constant_axes(shape: tuple[int, ...], axes: AxesLike) -> Axes:
 
 def _stored(call: str, axes: AxesLike, dtype: Any, initial: Initial | None, name: str | None, **kind: bool) -> Op:
     chosen, kept = checked(call, Axes, axes), checked(call, as_dtype, dtype)
+    checked(call, _known_lengths, chosen)
     value = checked(call, _initial, initial, chosen, kept)
     return build(lookup("core.variable"), (), name=name, initial=value, uid=Uid(), axes=chosen, dtype=kept, **kind)
+
+
+def _known_lengths(axes: Axes) -> None:
+    """Storage outlives a call, so that no argument of a call can bind a length of it."""
+    for axis in axes:
+        if not isinstance(axis.length, int):
+            raise LengthError(
+                f"the length of axis {axis.name} is not known", do="give the axis a length: only placeholders can wait"
+            )
 
 
 def _initial(initial: Any, axes: Axes, dtype: DType) -> Any:

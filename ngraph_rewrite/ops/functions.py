@@ -48,14 +48,22 @@ def power(x: Any, y: Any) -> Any:
     """``x ** y``, each element for itself.
 
     NumPy takes a shortcut where there is one exponent, and that gives other bits: ``(-0.0) ** 0.5`` would be
-    -0.0 beside no other exponent and 0.0 beside one.
+    -0.0 beside no other exponent and 0.0 beside one. A negative power of an integer is truncated to an integer.
 
     >>> power(np.array([-0.0]), np.array([0.5]))
     array([0.])
     """
     bases, exponents = np.broadcast_arrays(x, y)
-    pair = [np.append(a, a.dtype.type(1)) for a in (bases, exponents)]
-    return np.power(*pair)[:-1].reshape(bases.shape)
+    below = exponents < 0 if exponents.dtype.kind == "i" else np.zeros(bases.shape, np.bool_)
+    pair = [np.append(a, a.dtype.type(1)) for a in (bases, np.where(below, exponents.dtype.type(0), exponents))]
+    found = np.power(*pair)[:-1].reshape(bases.shape)
+    return np.where(below, _truncated_inverse(bases, exponents), found) if below.any() else found
+
+
+def _truncated_inverse(bases: Any, exponents: Any) -> Any:
+    """``1 / bases ** -exponents`` of integers, truncated; 0 of 0. NumPy refuses to say."""
+    ones = np.where(bases == -1, 1 - 2 * (exponents & 1), np.where(bases == 1, 1, 0))
+    return ones.astype(bases.dtype)
 
 
 def times_log(t: Any, y: Any) -> Any:

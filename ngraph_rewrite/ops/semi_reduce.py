@@ -35,6 +35,17 @@ def _reduced(ufunc: Any) -> Meaning:
     return meaning
 
 
+def _extremum(ufunc: Any, sign: int) -> Meaning:
+    """A greatest or least element; of none, what changes nothing. An unknown length may turn out to be 0."""
+
+    def meaning(term: Op, x: Any) -> Any:
+        limits = None if term.dtype.kind == "f" else np.iinfo(term.dtype)
+        start = sign * np.inf if limits is None else limits.max if sign > 0 else limits.min
+        return np.asarray(ufunc.reduce(x, axis=term.attribute("axes"), initial=start, dtype=term.dtype))
+
+    return meaning
+
+
 def _index_of(function: Callable[..., Any]) -> Meaning:
     """The row-major index, over the reduced axes, of the first element a NumPy function picks."""
 
@@ -69,8 +80,8 @@ def not_empty(lengths: tuple[Extent, ...]) -> None:
 
 _reduction("sum", _reduced(np.add), numeric, "The sum, in the dtype of `x`,")
 _reduction("prod", _reduced(np.multiply), numeric, "The product, in the dtype of `x`,")
-_reduction("max", _reduced(np.maximum), numeric, "The greatest element, NaN if any is,", empty=False)
-_reduction("min", _reduced(np.minimum), numeric, "The least element, NaN if any is,", empty=False)
+_reduction("max", _extremum(np.maximum, -1), numeric, "The greatest element (NaN if any is; of none the least value)")
+_reduction("min", _extremum(np.minimum, +1), numeric, "The least element (NaN if any is; of none the greatest value)")
 _reduction("any", _reduced(np.logical_or), bool_only, "Whether any element is true")
 _reduction("all", _reduced(np.logical_and), bool_only, "Whether all elements are true")
 _reduction(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import bisect
+import keyword
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ _HEADER = re.compile(r"(\w+)[ \t]+(\w+)(?:[ \t]*->[ \t]*(\w+))?[ \t]*$")
 _RULE = re.compile(r"rule\s+(\w+)(?:\s+for\s+(\w+)\s+in\s+((?:\w+\s+)*?\w+))?\s*(?:@(\w+))?\s*:")
 _DEFINE = re.compile(r"define\s+(\w+)\s*\(([^()]*)\)\s*=(?!=)")
 _CLAUSE = re.compile(r"(let|where)\s+([^\W\d]\w*)\s*(\.\.\.)?\s*=(?!=)|if\b")
+_WORD = re.compile(r"[^\W\d]\w*")
+_OPERAND_END = re.compile(r"(\w+|[)\]}\"'.])\s*$")
 _SEQUENCE = re.compile(r"(?<=[\w)])\s*\.\.\.")
 
 
@@ -145,16 +148,19 @@ def read_frame(content: str, file: str) -> FileFrame:
         what = "nothing begins in the first column" if text.clean.strip() else "the file is empty"
         raise text.error(Span(1, 1), what, "begin with a header such as `simplify semi`")
     kind, source, target = _header(text, *statements[0])
-    rules: list[RuleFrame] = []
-    defines: list[DefineFrame] = []
-    for start, end in statements[1:]:
-        if text.clean.startswith("rule", start):
-            rules.append(_rule(text, start, end))
-        elif text.clean.startswith("define", start):
-            defines.append(_define(text, start, end))
-        else:
-            raise text.error(text.span(start), "expected `rule` or `define`", "indent what continues a rule")
+    for (before, _), (start, _) in zip(statements, statements[1:], strict=False):
+        if not text.clean.startswith(("rule", "define"), start):
+            raise _neither(text, before, start)
+    rules = [_rule(text, *s) for s in statements[1:] if text.clean.startswith("rule", s[0])]
+    defines = [_define(text, *s) for s in statements[1:] if text.clean.startswith("define", s[0])]
     return FileFrame(text, kind, source, target, tuple(rules), tuple(defines))
+
+
+def _neither(text: Text, before: int, start: int) -> RuleFileError:
+    """What stands in the first column and is neither a rule nor a shorthand."""
+    head = _RULE.match(text.clean, before, start)
+    what = "the equation" if head and not text.clean[head.end() : start].strip() else "what continues a rule"
+    return text.error(text.span(start), "expected `rule` or `define`", f"indent {what}")
 
 
 def _statements(text: Text) -> Iterator[tuple[int, int]]:
@@ -199,12 +205,30 @@ def _clause_marks(text: Text, start: int, end: int) -> Iterator[re.Match[str]]:
             match = _CLAUSE.match(text.clean, offset, end)
             if match:
                 yield match
+            else:
+                _check_clause_word(text, start, offset)
+
+
+def _check_clause_word(text: Text, start: int, offset: int) -> None:
+    """A name that begins a line where an expression could end is meant to begin a clause."""
+    word = _WORD.match(text.clean, offset)
+    end = _OPERAND_END.search(text.clean[start:offset])
+    if word is None or keyword.iskeyword(word[0]) or end is None or keyword.iskeyword(end[1]):
+        return
+    if word[0] in ("let", "where"):
+        raise text.error(text.span(offset), "cannot read the clause", f"write `{word[0]} NAME = ...`")
+    raise text.error(text.span(offset), f"`{word[0]}` begins no clause", "a clause begins with let, where or if")
 
 
 def _arrow(text: Text, start: int, end: int) -> int:
-    for offset, depth in _depths(text, start, end):
-        if depth == 0 and text.clean.startswith("=>", offset):
+    plain = [offset for offset, depth in _depths(text, start, end) if depth == 0]
+    for offset in plain:
+        if text.clean.startswith("=>", offset):
             return offset
+    _check_brackets(Piece(text, start, end))
+    for offset in plain:
+        if text.clean.startswith("->", offset):
+            raise text.error(text.span(offset), "the rule has no `=>`", "did you mean `=>`?")
     raise text.error(text.span(start), "the rule has no `=>`", "write `LEFT => RIGHT`")
 
 
@@ -235,12 +259,17 @@ def _visible(text: Text, start: int, end: int) -> Iterator[tuple[int, str]]:
 
 
 def _check_brackets(piece: Piece) -> None:
-    """A bracket that closes nothing would close the one that is put around the expression."""
-    depth = 0
-    for offset, char in _visible(piece.text, piece.start, piece.end):
-        depth += (char in "([{") - (char in ")]}")
-        if depth < 0:
-            raise piece.text.error(piece.text.span(offset), f"`{char}` closes nothing")
+    """A bracket that closes nothing would close the one that is put around the expression; so would one too few."""
+    text, opened = piece.text, list[int]()
+    for offset, char in _visible(text, piece.start, piece.end):
+        if char in "([{":
+            opened.append(offset)
+        elif char in ")]}":
+            if not opened:
+                raise text.error(text.span(offset), f"`{char}` closes nothing")
+            opened.pop()
+    if opened:
+        raise text.error(text.span(opened[-1]), f"'{text.clean[opened[-1]]}' was never closed")
 
 
 def _define(text: Text, start: int, end: int) -> DefineFrame:

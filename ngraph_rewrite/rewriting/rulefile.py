@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -76,8 +77,21 @@ class _Reader:
             raise self.error(node, "only an op can be called here")
         found = next((d for d in map(find, names) if d is not None), None)
         if found is None:
-            raise self.error(node, f"no op is called {' or '.join(names)}", _families_with(names[0].split(".")[1]))
+            raise self.error(node, f"no op is called {' or '.join(names)}", self.advice(names))
         return found
+
+    def advice(self, names: list[str]) -> str | None:
+        """Where an op of that name is, or which ones have a name like it."""
+        short = names[0].partition(".")[2]
+        known = [d.short for name in names for d in definitions(name.partition(".")[0])]
+        close = difflib.get_close_matches(short, [*dict.fromkeys(known), *self.macros])
+        return _families_with(short) or (f"did you mean {' or '.join(close)}?" if close else None)
+
+    def check_attribute(self, keyword: ast.keyword, definition: OpDef) -> None:
+        if keyword.arg not in definition.attributes:
+            listed = ", ".join(definition.attributes)
+            advice = f"its attributes: {listed}" if listed else "it has no attributes"
+            raise self.error(keyword.value, f"{definition} has no attribute {keyword.arg}", advice)
 
     def operator(self, node: ast.expr) -> tuple[OpDef, list[ast.expr]] | None:
         """The op and operands of an operator expression, or None."""
@@ -141,8 +155,7 @@ class _Reader:
         self.check_arity(node, definition, patterns)
         binds, compares = [], []
         for keyword in keywords:
-            if keyword.arg not in definition.attributes:
-                raise self.error(keyword.value, f"{definition} has no attribute {keyword.arg}")
+            self.check_attribute(keyword, definition)
             if isinstance(keyword.value, ast.Name):
                 name = keyword.value.id
                 if name in RESERVED - {"d"}:
@@ -199,8 +212,7 @@ class _Reader:
         self.check_arity(node, definition, templates)
         given = {k.arg: k.value for k in keywords}
         for keyword in keywords:
-            if keyword.arg not in definition.attributes:
-                raise self.error(keyword.value, f"{definition} has no attribute {keyword.arg}")
+            self.check_attribute(keyword, definition)
         missing = [a for a in definition.attributes if a not in given]
         if missing:
             raise self.error(node, f"{definition} needs the attribute {', '.join(missing)}")

@@ -11,6 +11,8 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, Union, overload
 
+import numpy as np
+
 from ngraph_rewrite.errors import (
     AxesError,
     DuplicateAxisNames,
@@ -143,7 +145,7 @@ def _checked_length(name: str | None, length: Any) -> Extent:
     if isinstance(length, Length):
         return length
     try:
-        number = None if isinstance(length, bool) else operator.index(length)
+        number = None if isinstance(length, bool | np.bool_) else operator.index(length)
     except TypeError:
         number = None
     if number is None:

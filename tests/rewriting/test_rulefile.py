@@ -20,6 +20,9 @@ TERM = "a term is a bound variable, a number, or an op applied to terms"
 PATTERN = "a pattern is a variable, a number, or an op applied to patterns"
 BIND = "bind it on the left, or with where"
 USE = "use its variables, self or a let"
+TAN = "did you mean tan or tanh?"
+PERM = "its attributes: perm"
+CLAUSES = "a clause begins with let, where or if"
 PROPERTIES = (
     "one of axes, dtype, length, lengths, name, named, names, rank, recurrent, roles, sample, scalar, shape, size, type"
 )
@@ -41,7 +44,15 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     "rule without a name": (SEMI + "rule: -x => x\n", 2, 1, "cannot read the rule's head", HEAD),
     "rule without a colon": (SEMI + "rule a @exact -x => x\n", 2, 1, "cannot read the rule's head", HEAD),
     "no arrow": (SEMI + "rule a: -x = x\n", 2, 8, "the rule has no `=>`", "write `LEFT => RIGHT`"),
-    "arrow inside brackets": (SEMI + "rule a: (-x => x\n", 2, 8, "the rule has no `=>`", "write `LEFT => RIGHT`"),
+    "another arrow": (SEMI + "rule a: -x -> x\n", 2, 12, "the rule has no `=>`", "did you mean `=>`?"),
+    "arrow inside brackets": (SEMI + "rule a: (-x => x\n", 2, 9, "'(' was never closed", None),
+    "open bracket on the right": (
+        SEMI + "rule a: -x => exp(-(x)\n    if x.rank == 1\n", 2, 18, "'(' was never closed", None,
+    ),
+    "open bracket in a clause": (SEMI + "rule a: -x => x\n    if x.shape[(0]\n", 3, 16, "'(' was never closed", None),
+    "equation in the first column": (
+        SEMI + "rule a:\n-x => x\n", 3, 1, "expected `rule` or `define`", "indent the equation",
+    ),
     "no left side": (SEMI + "rule a: => x\n", 2, 9, "an expression is missing here", None),
     "empty clause": (SEMI + "rule a: -x => x\n    where n =\n", 3, 15, "an expression is missing here", None),
     "syntax error": (SEMI + "rule a: x + => x\n", 2, 11, "invalid syntax", None),
@@ -71,17 +82,27 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     "shorthand with another name": (SEMI + "define f(x) = x\nrule a: -x => f(z=x)\n", 3, 15, "f takes x", None),
     # -- ops
     "unknown op on the left": (
-        SEMI + "rule a: tahn(x) => x\n", 2, 9, "no op is called semi.tahn or core.tahn", None,
+        SEMI + "rule a: tahn(x) => x\n", 2, 9, "no op is called semi.tahn or core.tahn", TAN,
     ),
     "unknown op on the right": (
-        SEMI + "rule a: -x => tahn(x)\n", 2, 15, "no op is called semi.tahn or core.tahn", None,
+        SEMI + "rule a: -x => tahn(x)\n", 2, 15, "no op is called semi.tahn or core.tahn", TAN,
     ),
     "unknown alternative": (
-        SEMI + "rule a for f in exp tahn: f(x) => x\n", 2, 27, "no op is called semi.tahn or core.tahn", None,
+        SEMI + "rule a for f in exp tahn: f(x) => x\n", 2, 27, "no op is called semi.tahn or core.tahn", TAN,
     ),
     "op of another family": (
         SEMI + "rule a: softmax(x, axes=k) => x\n", 2, 9, "no op is called semi.softmax or core.softmax",
         "the families with an op softmax: axes",
+    ),
+    "unknown shorthand": (
+        SEMI + "define twice(x) = x + x\nrule a: -x => twise(x)\n", 3, 15,
+        "no op is called semi.twise or core.twise", "did you mean twice?",
+    ),
+    "unknown op like no other": (
+        SEMI + "rule a: zzzz(x) => x\n", 2, 9, "no op is called semi.zzzz or core.zzzz", None,
+    ),
+    "attribute of an op without": (
+        SEMI + "rule a: exp(x, axis=k) => x\n", 2, 21, "semi.exp has no attribute axis", "it has no attributes",
     ),
     "unknown qualified op": (SEMI + "rule a: axes.no(x) => x\n", 2, 9, "no op is called axes.no", None),
     "call of a call": (SEMI + "rule a: f(x)(y) => x\n", 2, 9, "only an op can be called here", None),
@@ -90,10 +111,10 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         SEMI + "rule a: -x => concat(axis=0)\n", 2, 15, "semi.concat takes at least 1 arguments, not 0", None,
     ),
     "unknown attribute on the left": (
-        SEMI + "rule a: transpose(x, axis=k) => x\n", 2, 27, "semi.transpose has no attribute axis", None,
+        SEMI + "rule a: transpose(x, axis=k) => x\n", 2, 27, "semi.transpose has no attribute axis", PERM,
     ),
     "unknown attribute on the right": (
-        SEMI + "rule a: -x => transpose(x, axis=0)\n", 2, 33, "semi.transpose has no attribute axis", None,
+        SEMI + "rule a: -x => transpose(x, axis=0)\n", 2, 33, "semi.transpose has no attribute axis", PERM,
     ),
     "missing attribute": (
         SEMI + "rule a: -x => transpose(x)\n", 2, 15, "semi.transpose needs the attribute perm", None,
@@ -153,8 +174,14 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     ),
     # -- clauses
     "clause that is none": (
-        SEMI + "rule a: -(-x) => x\n    whre n = 1\n", 2, 18, "invalid syntax. Perhaps you forgot a comma?",
-        "a clause begins with let, where or if",
+        SEMI + "rule a: -(-x) => x\n    whre n = 1\n", 3, 5, "`whre` begins no clause", CLAUSES,
+    ),
+    "guard that is none": (SEMI + "rule a: -x => exp(x)\n    when (g)\n", 3, 5, "`when` begins no clause", CLAUSES),
+    "second clause that is none": (
+        SEMI + "rule a: -x => x\n    if x.rank == 1\n    iff x.rank == 2\n", 4, 5, "`iff` begins no clause", CLAUSES,
+    ),
+    "clause without a name": (
+        SEMI + "rule a: -x => x\n    where = 1\n", 3, 5, "cannot read the clause", "write `where NAME = ...`",
     ),
     "two guards": (
         SEMI + "rule a: -x => x\n    if x.rank == 1\n    if x.rank == 2\n", 4, 8, "a rule has one guard",
