@@ -162,7 +162,7 @@ class Computation:
                 raise InvalidHandleError(f"{describe(op, 1)} has no value before a call", where=user_line())
             ready, arrays, results, _ = self._last
             known = self._known(ready, arrays, results)
-            term = self.lowering.table.snap(op)
+            term = self.lowering.table.inside(op)
             found = known.get(ready.bound.get(term, term))
             if found is not None:
                 return found.copy()
@@ -228,7 +228,7 @@ class Computation:
             if self._last is None:
                 return text
             ready = self._last[0]
-            bound = ready.bound.get(self.lowering.table.snap(op))
+            bound = ready.bound.get(self.lowering.table.inside(op))
             if bound is None:
                 return text
             return f"{text}\ncomputed {ready.executable.where(viewed(bound)) or 'as a view'}"

@@ -147,3 +147,11 @@ def test_cache_counts_and_clears_its_entries(
     assert main(["cache", "--clear"]) == 0
     assert verdict(capsys).endswith(" removed")
     assert other.exists() and not entry.exists()
+
+
+def test_a_check_leaves_no_folder_behind(tmp_path: Path, rule_file: Path) -> None:
+    command = [sys.executable, "-m", "ngraph_rewrite", "check", str(rule_file)]
+    before = {*tmp_path.rglob("*")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
+    assert {*tmp_path.rglob("*")} == before

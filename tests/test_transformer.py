@@ -672,3 +672,17 @@ def test_a_rule_file_may_be_given_by_its_path(tmp_path: Path) -> None:
     path.write_text("simplify semi\nrule wrong: x + y => y + x\n", encoding="utf-8")
     with pytest.raises(ng.RuleFileError, match="does not go down"):
         ng.make_transformer("cpu", rules=path)
+
+
+def test_an_inner_handle_says_where_it_is_computed() -> None:
+    """Nothing removed it: its label was cancelled, and what is inside became part of a kernel."""
+    x, b = ng.placeholder([H, N]), ng.variable([H])
+    product = ng.dot(ng.variable([W, H]), x)
+    inner = ng.square(x + b)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation([ng.tanh(inner), ng.tanh(product)], x)
+        computation(np.ones((2, 3), np.float32))
+        with pytest.raises(ng.InvalidHandleError, match="it is computed inside the kernel of semi.tanh"):
+            computation.value(inner)
+        with pytest.raises(ng.InvalidHandleError, match="it is computed by gemm_"):
+            computation.value(product)

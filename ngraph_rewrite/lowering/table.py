@@ -64,6 +64,14 @@ class ReplacementTable:
             op = _follow(stage, op)
         return op
 
+    def inside(self, op: Op) -> Op:
+        """As `snap`, but through labels that were cancelled: the term that has the elements of `op`."""
+        for stage in self.stages:
+            while op not in stage.normal and op not in stage.forward and op.definition.name == "core.label":
+                op = op.args[0]
+            op = _follow(stage, op)
+        return op
+
     def knows(self, op: Op) -> bool:
         """Whether some pass of this lowering has seen `op`."""
         return any(op in s.forward or op in s.normal for s in self.stages)

@@ -49,7 +49,7 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     "open bracket on the right": (
         SEMI + "rule a: -x => exp(-(x)\n    if x.rank == 1\n", 2, 18, "'(' was never closed", None,
     ),
-    "open bracket in a clause": (SEMI + "rule a: -x => x\n    if x.shape[(0]\n", 3, 16, "'(' was never closed", None),
+    "open bracket in a clause": (SEMI + "rule a: -x => x\n    if (x.rank == 1\n", 3, 8, "'(' was never closed", None),
     "equation in the first column": (
         SEMI + "rule a:\n-x => x\n", 3, 1, "expected `rule` or `define`", "indent the equation",
     ),
