@@ -46,7 +46,7 @@ class UnmatchedAxesError(AxesError):
 
 
 class LengthError(NGraphRewriteError, ValueError):
-    """A length that is not known yet was needed, or two values bind it differently."""
+    """A length that is not known yet was needed."""
 
 
 class DTypeError(NGraphRewriteError, TypeError):

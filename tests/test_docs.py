@@ -12,7 +12,10 @@ import pytest
 
 import ngraph_rewrite.ops.semi  # noqa: F401  (declares the ops that the example rules name)
 from ngraph_rewrite import errors
+from ngraph_rewrite.rewriting import attributes, attributes_positions  # noqa: F401  (register their functions)
+from ngraph_rewrite.rewriting.registry import attribute_functions
 from ngraph_rewrite.rewriting.rulefile import load_rules
+from ngraph_rewrite.testing import check_rules
 
 ROOT = Path(__file__).resolve().parent.parent
 ERROR_CLASSES = [
@@ -47,10 +50,20 @@ def test_every_dependency_has_a_reason(name: str) -> None:
     assert f"``{name}``" in (ROOT / "docs" / "dependencies.rst").read_text(encoding="utf-8")
 
 
-def test_the_example_rule_file_loads(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "rules.rst").read_text(encoding="utf-8")
-    example = re.search(r"^A rule is .*::\n\n((?:    .*\n|\n)+)", text, re.MULTILINE)
+@pytest.mark.parametrize(("page", "begins"), [("docs/rules.rst", "A rule is"), ("README.rst", "Ten lines")])
+def test_the_example_rule_file_is_right(page: str, begins: str, tmp_path: Path) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    example = re.search(rf"^{begins}.*::\n\n((?:    .*\n|\n)+)", text, re.MULTILINE)
     assert example
     (tmp_path / "mine.rules").write_text(textwrap.dedent(example[1]), encoding="utf-8")
     names = [rule.name.partition(".")[2] for rule in load_rules(tmp_path / "mine.rules")]
     assert names == ["square_absolute", "sum_of_nothing", "minus_itself"]
+    assert check_rules(tmp_path / "mine.rules") == len(names)
+
+
+def test_every_attribute_function_is_listed() -> None:
+    """A function registered by a test or an example is the reader's own, and is not listed."""
+    text = (ROOT / "docs" / "rules.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^``(\w+)\(.*\)``\n    \S", text, re.MULTILINE)
+    shipped = [n for n, f in attribute_functions().items() if f.__module__.startswith("ngraph_rewrite.")]
+    assert sorted(listed) == sorted(shipped)

@@ -122,6 +122,8 @@ def one_hot(x: Operand, axis: Axis, dtype: Any = None) -> Op:
         axis: The axis of classes.
         dtype: The dtype of the result; None is float32.
 
+    In ngraph-python, floats were taken too; here they are refused.
+
     Raises:
         DTypeError: if `x` is not of an integer dtype.
         DuplicateAxisNames: if `x` has an axis of this name.

@@ -29,7 +29,8 @@ def sum(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
+            the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
@@ -47,7 +48,8 @@ def prod(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | No
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
+            the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
@@ -65,7 +67,8 @@ def max(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
+            the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
@@ -84,7 +87,8 @@ def min(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
+            the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
@@ -103,7 +107,8 @@ def argmax(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | 
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
+            the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
@@ -122,7 +127,8 @@ def argmin(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | 
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
+            the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
@@ -141,7 +147,8 @@ def any(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
+            the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
@@ -159,7 +166,8 @@ def all(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
+            the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
@@ -177,7 +185,8 @@ def mean(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | No
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
+            the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:
@@ -195,7 +204,8 @@ def variance(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf 
 
     Args:
         x: A term with named axes.
-        reduction_axes: The axes to reduce, or their names. Without both arguments, all but N and REC.
+        reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
+            the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
 
     Raises:

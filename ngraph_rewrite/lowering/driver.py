@@ -70,7 +70,10 @@ def _run(
     target: Any,
     budget: int,
 ) -> None:
-    """One loop on one stack: a term waits for its arguments, then for what it was forwarded to."""
+    """One loop on one stack: a term waits for its arguments, then for what it was forwarded to.
+
+    It is longer than a function should be: it runs for every term of every pass, and calls would double its time.
+    """
     forward, normal, make, steps = stage.forward, stage.normal, bank.make, matcher.steps
     stack, waiting, fired = roots[::-1], set(), 0
     while stack:

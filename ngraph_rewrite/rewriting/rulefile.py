@@ -87,11 +87,13 @@ class _Reader:
         close = difflib.get_close_matches(short, [*dict.fromkeys(known), *self.macros])
         return _families_with(short) or (f"did you mean {' or '.join(close)}?" if close else None)
 
-    def check_attribute(self, keyword: ast.keyword, definition: OpDef) -> None:
-        if keyword.arg not in definition.attributes:
+    def attribute(self, keyword: ast.keyword, definition: OpDef) -> str:
+        """The name a keyword gives, if the op has such an attribute."""
+        if keyword.arg is None or keyword.arg not in definition.attributes:
             listed = ", ".join(definition.attributes)
             advice = f"its attributes: {listed}" if listed else "it has no attributes"
             raise self.error(keyword.value, f"{definition} has no attribute {keyword.arg}", advice)
+        return keyword.arg
 
     def operator(self, node: ast.expr) -> tuple[OpDef, list[ast.expr]] | None:
         """The op and operands of an operator expression, or None."""
@@ -155,14 +157,14 @@ class _Reader:
         self.check_arity(node, definition, patterns)
         binds, compares = [], []
         for keyword in keywords:
-            self.check_attribute(keyword, definition)
+            attribute = self.attribute(keyword, definition)
             if isinstance(keyword.value, ast.Name):
                 name = keyword.value.id
                 if name in RESERVED - {"d"}:
                     raise self.error(keyword.value, f"`{name}` has a meaning of its own and cannot be bound")
-                binds.append((keyword.arg, keyword.value.id))
+                binds.append((attribute, keyword.value.id))
             else:
-                compares.append((keyword.arg, self.expression(keyword.value, ())))
+                compares.append((attribute, self.expression(keyword.value, ())))
         return App(definition, patterns, tuple(binds), tuple(compares), _span(node))
 
     def check_arity(self, node: ast.expr, definition: OpDef, args: tuple[object, ...]) -> None:
@@ -210,9 +212,7 @@ class _Reader:
         names = list(names)
         templates = tuple(self.template(a, terms, names) for a in args)
         self.check_arity(node, definition, templates)
-        given = {k.arg: k.value for k in keywords}
-        for keyword in keywords:
-            self.check_attribute(keyword, definition)
+        given = {self.attribute(k, definition): k.value for k in keywords}
         missing = [a for a in definition.attributes if a not in given]
         if missing:
             raise self.error(node, f"{definition} needs the attribute {', '.join(missing)}")

@@ -26,7 +26,7 @@ from ngraph_rewrite.types.dtypes import DType, is_float
 
 # How values are drawn: moderate ones, ones at the edges of the dtype, and ones far from one another.
 PLAIN, WILD, DISTINCT = "plain", "wild", "distinct"
-# As bits: for an integer Hypothesis would also try the numbers in modules around, and keep them in a folder .hypothesis.
+# Bits: for an integer Hypothesis would also try the numbers in modules around, and keep them in a folder .hypothesis.
 _SEED = st.tuples(*[st.booleans()] * 32)
 
 
