@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,20 +13,6 @@ from ngraph_rewrite.errors import ComputationError
 from ngraph_rewrite.terms.op import Op, describe, topological, user_line
 
 Array = NDArray[Any]
-ALIGNMENT = 64
-
-
-def aligned_array(shape: tuple[int, ...], dtype: Any) -> Array:
-    """An uninitialised row-major array whose memory begins at a multiple of 64.
-
-    >>> aligned_array((2, 3), "float32").ctypes.data % 64
-    0
-    """
-    size = math.prod(shape) * np.dtype(dtype).itemsize
-    block = np.empty(size + ALIGNMENT, np.uint8)
-    start = -block.ctypes.data % ALIGNMENT
-    array: Array = block[start : start + size].view(dtype).reshape(shape)
-    return array
 
 
 # The kinds of dtype that a Python number becomes; it fits them, or is an error.

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.arguments import aligned_array, as_argument
+from ngraph_rewrite.arguments import as_argument
 from ngraph_rewrite.errors import ClosedError, ComputationError, InvalidHandleError
+from ngraph_rewrite.runtime.aligned import aligned_array
 from ngraph_rewrite.savefile import read_state, write_state
 from ngraph_rewrite.terms.op import Op, Uid, describe, user_line
 from ngraph_rewrite.types.lengths import known

@@ -27,7 +27,7 @@ def adopt(roots: Iterable[Op], table: ReplacementTable, bank: TermBank) -> list[
     stage = table.stage("share")
     for term in topological(roots):
         args = tuple([stage.normal[a] for a in term.args])
-        own = stage.normal[term] = bank.make(term.definition, args, term.attrs, term.info)
+        own = stage.normal[term] = bank.adopt(term, args)
         if own is not term:
             stage.forward[term] = Forward(own, SHARED)
         if term.info.metadata:

@@ -8,7 +8,7 @@ together: one order, so there is no phase order to get wrong.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -59,7 +59,6 @@ class Lowering:
     roots: list[Op]
     writes: list[Op]
     sequenced: Sequenced
-    matchers: dict[str, Matcher] = field(default_factory=dict)
 
 
 def matchers_of(rules: RuleSet, cache: Cache) -> dict[str, Matcher]:
@@ -89,7 +88,7 @@ def _lower(sequenced: Sequenced, target: Any, matchers: Mapping[str, Matcher]) -
         terms = normalise(terms, matcher, table, bank, target, name)
     check_base(terms, target, matchers)
     count = len(sequenced.roots)
-    return Lowering(table, bank, terms[:count], terms[count:], sequenced, dict(matchers))
+    return Lowering(table, bank, terms[:count], terms[count:], sequenced)
 
 
 def check_base(roots: Iterable[Op], target: Any, matchers: Mapping[str, Matcher]) -> None:

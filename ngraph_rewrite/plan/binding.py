@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ngraph_rewrite.errors import ComputationError, LengthError
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.axes import Axes, Axis
-from ngraph_rewrite.types.lengths import Length, bind, symbols
-
-
-def unknown_lengths(roots: Iterable[Op]) -> set[str]:
-    """The names of the unknown lengths in the types of a graph."""
-    return {name for t in topological(roots) for n in t.shape for name in symbols(n)}
+from ngraph_rewrite.types.lengths import Length, bind
 
 
 def bind_lengths(inputs: Sequence[Op], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.loops import render_map, render_reduce
+from ngraph_rewrite.codegen.copy import render_copy
+from ngraph_rewrite.codegen.loops import MapNest, render_map, render_reduce
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.fusion import is_storage_read, variable_of
 from ngraph_rewrite.plan.jobs import OUTPUT, Job, Piece
@@ -56,7 +57,7 @@ def _nest(job: Job, piece: Piece, home: Mapping[Op, Ref]) -> Work:
         target = _target(job, home)
         same = [_address(job, x, home) == target for x in piece.body.loads]
         nest = map_nest(piece.body, piece.value, piece.store, dtype, same)
-        source = render_map(nest.nest)  # type: ignore[arg-type]
+        source = _rendered(nest.nest)  # type: ignore[arg-type]
     arguments: list[int | Ref] = list(nest.sizes)
     for load in nest.loads:
         arguments += _strided(_argument(job, load, home), load.layout)
@@ -65,6 +66,15 @@ def _nest(job: Job, piece: Piece, home: Mapping[Op, Ref]) -> Work:
     target = target._replace(offset=target.offset + nest.store.offset * itemsize)
     arguments += _strided(target, nest.store)
     return Work(source, tuple(arguments), job.term)
+
+
+def _rendered(nest: MapNest) -> Source:
+    """The kernel of a map; one that only moves elements goes by tiles where rows become columns."""
+    if len(nest.loads) == 1 and not nest.steps and nest.buffer_of[0] != nest.buffer_of[1]:
+        source, target = nest.operands
+        if source.dtype == target.dtype:
+            return render_copy(source, target)
+    return render_map(nest)
 
 
 def _target(job: Job, home: Mapping[Op, Ref]) -> Ref:

@@ -7,8 +7,9 @@ elementwise group over contiguous operands is one loop whatever its rank, a redu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.loops import MapNest, Operand, ReduceNest, Step
@@ -108,9 +109,9 @@ class Body:
         self.steps.append((op, dtype, operands, attribute))
         return Value("step", len(self.steps) - 1)
 
-    def _once(self, key: object, make: object) -> Value:
+    def _once(self, key: object, make: Callable[[], Value]) -> Value:
         if key not in self._same:
-            self._same[key] = make()  # type: ignore[operator]
+            self._same[key] = make()
         return self._same[key]
 
 
@@ -169,7 +170,7 @@ class _Space:
         positions = [a.layout for op, _, _, a in body.steps if op == "position" and isinstance(a, _Position)]
         layouts = [load.layout for load in body.loads] + positions + list(stores)
         self.groups = _stretches(body.shape, [x.strides for x in layouts], reduced)
-        self.sizes = tuple(_product(body.shape[d] for d in g) for g in self.groups)
+        self.sizes = tuple(prod(body.shape[d] for d in g) for g in self.groups)
         self.reduced = [reduced[g[0]] for g in self.groups]
 
     def strides(self, layout: Layout) -> tuple[int, ...]:
@@ -200,13 +201,6 @@ def _stretches(shape: Sequence[int], strides: Sequence[Sequence[int]], reduced: 
     return groups
 
 
-def _product(numbers: object) -> int:
-    total = 1
-    for n in numbers:  # type: ignore[attr-defined]
-        total *= n
-    return total
-
-
 def _numbered(body: Body, space: _Space) -> tuple[dict[Value, int], tuple[Step, ...]]:
     """Steps with the numbers loops.py wants: loads first, then steps; a position becomes arithmetic."""
     number = {Value("load", i): i for i in range(len(body.loads))}
@@ -228,14 +222,14 @@ def _numbered(body: Body, space: _Space) -> tuple[dict[Value, int], tuple[Step, 
     return number, tuple(steps)
 
 
-def _position(position: _Position, space: _Space, emit: object) -> int:
+def _position(position: _Position, space: _Space, emit: Callable[..., int]) -> int:
     terms = []
     for dim, stride in enumerate(space.strides(position.layout)):
         if stride:
-            index = emit("index", "int64", dim=dim)  # type: ignore[operator]
-            factor = emit("constant", "int64", value=stride)  # type: ignore[operator]
-            terms.append(emit("multiply", "int64", (index, factor)) if stride != 1 else index)  # type: ignore[operator]
-    total = emit("constant", "int64", value=position.layout.offset)  # type: ignore[operator]
+            index = emit("index", "int64", dim=dim)
+            factor = emit("constant", "int64", value=stride)
+            terms.append(emit("multiply", "int64", (index, factor)) if stride != 1 else index)
+    total = emit("constant", "int64", value=position.layout.offset)
     for term in terms:
-        total = emit("add", "int64", (total, term))  # type: ignore[operator]
-    return emit("cast", position.dtype, (total,)) if position.dtype != "int64" else total  # type: ignore[operator,no-any-return]
+        total = emit("add", "int64", (total, term))
+    return emit("cast", position.dtype, (total,)) if position.dtype != "int64" else total

@@ -49,7 +49,7 @@ def emit(rules: Iterable[Rule]) -> str:
         body += _function(f"match_{_id(definition)}(self)", tree, _match_leaf, "return; yield")
     pairs = ", ".join(f'"{d.name}": (step_{_id(d)}, match_{_id(d)})' for d in by_root)
     text = "\n".join(["", *body, f"return {{{pairs}}}"])
-    header = [f"{_id_name(name)} = op({name!r})" for name in sorted(_named(text, "op_", _all_ops(numbered)))]
+    header = [f"{_id_name(name)} = op({name!r})" for name in sorted(_named(text, _all_ops(numbered)))]
     header += [f"fn_{name} = fn[{name!r}]" for name in sorted(_functions(numbered))]
     lines = [f"{_PAD}{line}" if line else "" for line in [*header, *text.splitlines()]]
     title = '"""Decision trees of a rule set, generated from its rule files. Read it; do not edit it."""'
@@ -85,7 +85,7 @@ def _ops_of(rule: Rule) -> Iterator[OpDef]:
             templates.append(template.template)
 
 
-def _named(text: str, prefix: str, known: dict[str, str]) -> set[str]:
+def _named(text: str, known: dict[str, str]) -> set[str]:
     return {name for identifier, name in known.items() if identifier in text}
 
 

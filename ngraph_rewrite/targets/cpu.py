@@ -11,6 +11,7 @@ import numpy as np
 from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base set)
 from ngraph_rewrite.plan.plan import Plan, Ref, make_plan
 from ngraph_rewrite.plan.views import Layout
+from ngraph_rewrite.runtime.aligned import aligned_array
 from ngraph_rewrite.runtime.blas import gemm_address
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernel
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
@@ -18,16 +19,8 @@ from ngraph_rewrite.targets.target import Array, Program, Target
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op, describe
 
-ALIGNMENT = 64
 _CORE = "constant placeholder variable strip label assign after doall"
 _COMPOSITE = frozenset({"semi.tensor_slice"})
-
-
-def aligned(size: int) -> Array:
-    """Bytes that begin at a multiple of 64, uninitialised."""
-    block = np.empty(size + ALIGNMENT, np.uint8)
-    start = -block.ctypes.data % ALIGNMENT
-    return block[start : start + size]
 
 
 def seen(array: Array, layout: Layout) -> Array:
@@ -48,7 +41,7 @@ class CpuExecutable:
             if work.source.name not in self.kernels:
                 kernel = compile_kernel(work.source.text, work.source.name, program.cache)
                 self.kernels[work.source.name] = kernel
-        self._arena = aligned(self.plan.arena)
+        self._arena = aligned_array((self.plan.arena,), np.uint8)
         self._constants: dict[object, Array] = {}
         self._call = np.zeros(1, np.int64)
         launches, self._patches = [], _Patches(program.inputs)

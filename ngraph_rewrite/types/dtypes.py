@@ -65,8 +65,3 @@ def scalar_dtype(value: Any) -> DType:
 def is_float(dtype: DType) -> bool:
     """Whether it is a floating-point dtype."""
     return dtype.kind == "f"
-
-
-def is_integer(dtype: DType) -> bool:
-    """Whether it is a signed or unsigned integer dtype."""
-    return dtype.kind in "iu"
