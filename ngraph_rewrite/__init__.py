@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ngraph_rewrite.codegen.opkernels import add_kernel
 from ngraph_rewrite.computation import Computation
 from ngraph_rewrite.errors import (
     ArgumentError,
@@ -14,6 +15,7 @@ from ngraph_rewrite.errors import (
     DerivativeError,
     DTypeError,
     DuplicateAxisNames,
+    ExtensionError,
     FamilyError,
     IncompatibleAxesError,
     InvalidHandleError,
@@ -29,7 +31,7 @@ from ngraph_rewrite.errors import (
     UnloweredOpError,
     UnmatchedAxesError,
 )
-from ngraph_rewrite.frontend import semi
+from ngraph_rewrite.frontend import numpy, semi, simple
 from ngraph_rewrite.frontend.axes import (
     L1_norm,
     L2_norm,
@@ -41,8 +43,11 @@ from ngraph_rewrite.frontend.axes import (
     argmin,
     as_op,
     as_ops,
+    as_simple,
     axes_with_order,
+    batch_norm,
     batch_size,
+    batch_statistics,
     broadcast,
     cast,
     cast_axes,
@@ -50,9 +55,11 @@ from ngraph_rewrite.frontend.axes import (
     ceil,
     concat_along_axis,
     constant,
+    convolution,
     cos,
     cross_entropy_binary,
     cross_entropy_multi,
+    deconvolution,
     divide,
     dot,
     equal,
@@ -70,6 +77,7 @@ from ngraph_rewrite.frontend.axes import (
     isinf,
     isnan,
     label,
+    layer_norm,
     less,
     less_equal,
     log,
@@ -79,6 +87,8 @@ from ngraph_rewrite.frontend.axes import (
     logical_or,
     logical_xor,
     logsumexp,
+    lookuptable,
+    lookuptable_update,
     map_roles,
     max,
     maximum,
@@ -94,6 +104,7 @@ from ngraph_rewrite.frontend.axes import (
     pad,
     persistent_tensor,
     placeholder,
+    pooling,
     power,
     prod,
     reciprocal,
@@ -110,6 +121,7 @@ from ngraph_rewrite.frontend.axes import (
     square,
     squared_L2,
     stack,
+    standardize,
     stop_gradient,
     strip,
     subtract,
@@ -121,21 +133,43 @@ from ngraph_rewrite.frontend.axes import (
     tensor_slice,
     unflatten,
     uniform,
+    update_statistics,
     variable,
     variance,
     where,
 )
-from ngraph_rewrite.frontend.effects import after, assign, doall, fill, sequential, value_of
+from ngraph_rewrite.frontend.ctc import ctc
+from ngraph_rewrite.frontend.effects import after, assign, doall, fill, sequential, set_item, value_of
+from ngraph_rewrite.frontend.functions import Function, function, parameter
+from ngraph_rewrite.frontend.ordering import ordered
+from ngraph_rewrite.frontend.recurrent import gru, gru_cell, lstm, lstm_cell
+from ngraph_rewrite.frontend.scan import scan
+from ngraph_rewrite.frontend.schema import annotated, with_deriv
+from ngraph_rewrite.frontend.tuples import make_tuple
+from ngraph_rewrite.initialization import initializers
 from ngraph_rewrite.lowering.deriv import deriv
+from ngraph_rewrite.lowering.graph_passes import GraphPass, PeepholePass
 from ngraph_rewrite.lowering.passes import library as rules
+from ngraph_rewrite.ops import checks
+from ngraph_rewrite.rewriting.checks import checked_rules
+from ngraph_rewrite.rewriting.domains import Domain, argument_domain
+from ngraph_rewrite.rewriting.domains_attributes import attribute_domain
 from ngraph_rewrite.rewriting.inline import rule
-from ngraph_rewrite.rewriting.registry import attribute_function
+from ngraph_rewrite.rewriting.registry import attribute_function, term_function
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
-from ngraph_rewrite.terms.op import Op, metadata, users
-from ngraph_rewrite.transformer import Transformer, make_transformer, transformer_choices
+from ngraph_rewrite.targets.choices import find_target, transformer_choices
+from ngraph_rewrite.targets.target import Executable, Program, Target
+from ngraph_rewrite.terms.calls import call_descriptions, call_line
+from ngraph_rewrite.terms.catalogue import OpDef, op, place_family
+from ngraph_rewrite.terms.families import coercion
+from ngraph_rewrite.terms.making import make_op
+from ngraph_rewrite.terms.op import Op, metadata, topological, users
+from ngraph_rewrite.terms.tracing import trace_calls
+from ngraph_rewrite.transformer import Transformer, make_transformer
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous, make_axes, make_axis
 from ngraph_rewrite.types.dtypes import DTYPES
 from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.types.tuples import TupleType
 
 __version__ = "0.1.0"
 
@@ -152,8 +186,13 @@ __all__ = [
     "DTYPES",
     "DTypeError",
     "DerivativeError",
+    "Domain",
     "DuplicateAxisNames",
+    "Executable",
+    "ExtensionError",
     "FamilyError",
+    "Function",
+    "GraphPass",
     "IncompatibleAxesError",
     "InvalidHandleError",
     "KernelError",
@@ -162,42 +201,70 @@ __all__ = [
     "LengthError",
     "NGraphRewriteError",
     "Op",
+    "OpDef",
     "OutOfRangeError",
+    "PeepholePass",
+    "Program",
     "RewriteError",
     "Rule",
     "RuleFileError",
     "RuleSet",
     "SaveFileError",
     "SequencingError",
+    "Target",
     "TensorType",
+    "TupleType",
     "Transformer",
     "UnknownOpError",
     "UnloweredOpError",
     "UnmatchedAxesError",
     "absolute",
     "add",
+    "add_kernel",
     "after",
     "all",
+    "annotated",
     "anonymous",
     "any",
     "argmax",
     "argmin",
+    "argument_domain",
     "as_op",
     "as_ops",
     "assign",
+    "attribute_domain",
     "attribute_function",
+    "as_simple",
     "axes_with_order",
+    "function",
+    "parameter",
+    "pooling",
+    "term_function",
+    "update_statistics",
+    "standardize",
+    "layer_norm",
+    "batch_statistics",
+    "batch_norm",
+    "lookuptable_update",
+    "lookuptable",
+    "deconvolution",
+    "convolution",
     "batch_size",
     "broadcast",
+    "call_descriptions",
+    "call_line",
     "cast",
     "cast_axes",
     "cast_role",
     "ceil",
+    "checked_rules",
+    "checks",
     "concat_along_axis",
     "constant",
     "cos",
     "cross_entropy_binary",
     "cross_entropy_multi",
+    "ctc",
     "deriv",
     "divide",
     "doall",
@@ -208,12 +275,16 @@ __all__ = [
     "expand_dims",
     "expm1",
     "fill",
+    "find_target",
     "flatten",
     "flatten_at",
     "floor",
     "floordivide",
     "greater",
     "greater_equal",
+    "gru",
+    "gru_cell",
+    "initializers",
     "isfinite",
     "isinf",
     "isnan",
@@ -227,9 +298,13 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logsumexp",
+    "lstm",
+    "lstm_cell",
     "make_axes",
     "make_axis",
+    "make_op",
     "make_transformer",
+    "make_tuple",
     "map_roles",
     "max",
     "maximum",
@@ -242,9 +317,13 @@ __all__ = [
     "negative",
     "normal",
     "not_equal",
+    "numpy",
     "one_hot",
+    "op",
+    "ordered",
     "pad",
     "persistent_tensor",
+    "place_family",
     "placeholder",
     "power",
     "prod",
@@ -254,11 +333,14 @@ __all__ = [
     "rule",
     "rules",
     "safelog",
+    "scan",
     "select",
     "semi",
     "sequential",
+    "set_item",
     "sigmoid",
     "sign",
+    "simple",
     "sin",
     "slice_along_axis",
     "softmax",
@@ -275,6 +357,8 @@ __all__ = [
     "temporary",
     "tensor_size",
     "tensor_slice",
+    "topological",
+    "trace_calls",
     "transformer_choices",
     "unflatten",
     "uniform",
@@ -283,4 +367,5 @@ __all__ = [
     "variable",
     "variance",
     "where",
+    "with_deriv",
 ]

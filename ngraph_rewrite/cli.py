@@ -14,7 +14,9 @@ from typing import Any
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.codegen.opkernels import read_kernel
 from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
+from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.checks import checked_rules
 from ngraph_rewrite.terms.op import Op
 
@@ -54,9 +56,14 @@ def _parser() -> argparse.ArgumentParser:
     rules = _command(commands, "rules", run_rules, "list the rules of the library, each with its file and line")
     rules.add_argument("words", nargs="*", metavar="WORD", help="only rules whose line contains all of these")
 
-    check = _command(commands, "check", run_check, "check rule files: by reading them, and by drawing instances")
+    ops = _command(commands, "ops", run_ops, "list the ops: what they take, what lowers, derives and computes them")
+    ops.add_argument("names", nargs="*", metavar="NAME", help="axes.dot, or dot for that of every family")
+    ops.add_argument("--family", help="only the ops of this family")
+    ops.add_argument("--check", action="store_true", help="try each op, and say what is missing")
+
+    check = _command(commands, "check", run_check, "check rule and kernel files: by reading them, and by drawing instances")
     check.add_argument("--static", action="store_true", help="only read them: names, types, order, duplicates")
-    check.add_argument("files", nargs="+", type=Path, metavar="FILE.rules")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE")
 
     explain = _command(commands, "explain", run_explain, "show how an op of a Python file is lowered, rule by rule")
     explain.add_argument("op", metavar="FILE.py:NAME", help="a file, and the name of an op in it; the file is run")
@@ -102,6 +109,20 @@ def run_rules(options: argparse.Namespace) -> int:
     return 0 if chosen else 1
 
 
+def run_ops(options: argparse.Namespace) -> int:
+    """A line per op; with ``--check`` what each lacks that is needed to execute and to differentiate it."""
+    listing = importlib.import_module("ngraph_rewrite.catalogue_listing")
+    entries = [listing.entry(definition) for definition in listing.chosen(options.names, options.family)]
+    lacks = listing.incomplete(entries) if options.check else []
+    if not options.check:
+        _print_table(listing.HEAD, [entry.cells for entry in entries])
+    for line in lacks:
+        print(line)
+    wrong = len({line.split()[0] for line in lacks})
+    print(f"{len(entries) - wrong} of {len(entries)} ops are complete" if options.check else f"{len(entries)} ops")
+    return 1 if lacks else 0
+
+
 def run_check(options: argparse.Namespace) -> int:
     """A table with a line per file, and the first mistake of each file that has one."""
     rows, mistakes = [], []
@@ -119,6 +140,9 @@ def run_check(options: argparse.Namespace) -> int:
 def _checked(path: Path, static: bool) -> tuple[str, str | None]:
     """How many rules a file has, and what is wrong with it."""
     try:
+        load_plugin_ops()
+        if path.suffix == ".kernel":
+            return _checked_kernel(path, static)
         rules = checked_rules(path)
         if not static:
             importlib.import_module("ngraph_rewrite.testing").check_rules(path)
@@ -127,6 +151,13 @@ def _checked(path: Path, static: bool) -> tuple[str, str | None]:
     except (NGraphRewriteError, AssertionError) as error:
         return "-", str(error)
     return str(len(rules)), None
+
+
+def _checked_kernel(path: Path, static: bool) -> tuple[str, str | None]:
+    kernel = read_kernel(path.read_text(encoding="utf-8"), str(path))
+    if not static:
+        importlib.import_module("ngraph_rewrite.testing").check_kernel(kernel)
+    return "a kernel", None
 
 
 def run_explain(options: argparse.Namespace) -> int:
@@ -175,3 +206,14 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+
+
+def _print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """The table: in columns that fold on a terminal, a line for each row elsewhere."""
+    if not sys.stdout.isatty():
+        print(_table(head, rows))
+        return
+    table = importlib.import_module("rich.table").Table(*head, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(importlib.import_module("rich.text").Text(cell) for cell in row))
+    importlib.import_module("rich.console").Console().print(table)

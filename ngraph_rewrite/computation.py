@@ -15,12 +15,13 @@ from ngraph_rewrite.errors import InvalidHandleError
 from ngraph_rewrite.lowering.derivation import derivation, reason_removed
 from ngraph_rewrite.lowering.passes import Lowering, lower
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
-from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, replaced
+from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, replaced, unboxed
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed
 from ngraph_rewrite.targets.target import Executable, Program, Target
 from ngraph_rewrite.terms.op import Op, describe, topological, user_line
+from ngraph_rewrite.types.tuples import TupleType
 
 Array = NDArray[Any]
 # Sets of lengths a computation stays ready for: each keeps an arena. Kernels are kept by the cache anyway.
@@ -49,10 +50,11 @@ class Computation:
         inputs: Sequence[Op | str],
         keep: Sequence[Op],
     ) -> None:
-        self.returns, self._target, self._state, self._cache = returns, target, state, cache
-        handles = list(leaves(returns))
-        self._handles = [*handles, *keep]
-        check_handles(self._handles)
+        self._target, self._state, self._cache = target, state, cache
+        check_handles([*leaves(returns), *keep])
+        self._parts = {h: unboxed(h) for h in (*leaves(returns), *keep)}
+        self.returns = replaced(returns, self._parts.__getitem__)
+        self._handles = [*leaves(self.returns), *leaves([self._parts[h] for h in keep])]
         self.inputs = checked_inputs(self._handles, inputs)
         self._valued = [h for h in self._handles if has_value(h)]
         self.lowering: Lowering = lower(self._handles, target, matchers)
@@ -142,8 +144,8 @@ class Computation:
 
     # -- asking -------------------------------------------------------------------------------------
 
-    def value(self, op: Op, recompute: bool = False) -> Array:
-        """The value of a handle in the last call (of a variable: its present value).
+    def value(self, op: Op, recompute: bool = False) -> Any:
+        """The value of a handle in the last call (of a variable: its present value; of a tuple, a tuple).
 
         Arguments and results of that call are not copied: what was changed in them since shows.
 
@@ -154,6 +156,9 @@ class Computation:
             InvalidHandleError: if it has none: the message says what became of it.
         """
         check_handles([op])
+        if isinstance(op.type, TupleType):
+            parts = self._parts[op] if op in self._parts else unboxed(op)
+            return replaced(parts, lambda part: self.value(part, recompute))
         with self._state.lock:
             self._state.check_open()
             if op.definition.name == "core.variable":

@@ -115,5 +115,9 @@ class KernelError(NGraphRewriteError, RuntimeError):
     """A kernel template or a rendered kernel that cannot be used."""
 
 
+class ExtensionError(NGraphRewriteError, ImportError):
+    """A package of a third party whose entry points do not load, or do not say what they must."""
+
+
 class CacheWarning(NGraphRewriteError, UserWarning):
     """The cache folder cannot be written; a temporary one is used instead."""

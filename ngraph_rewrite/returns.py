@@ -7,12 +7,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ngraph_rewrite.errors import ComputationError
+from ngraph_rewrite.terms.binders import open_parameter
 from ngraph_rewrite.terms.op import NO_INFO, Op, describe, topological, user_line
+from ngraph_rewrite.types.tuples import TupleType
 
 
 def has_value(handle: Op) -> bool:
     """Whether a handle yields an array: all do but `doall`."""
     return handle.definition.name != "core.doall"
+
+
+def unboxed(handle: Op) -> Any:
+    """A tuple of handles, one for each part, for a tuple-typed handle; any other as it is.
+
+    >>> from ngraph_rewrite.frontend.axes import variable
+    >>> from ngraph_rewrite.frontend.tuples import make_tuple
+    >>> unboxed(make_tuple(variable([], name="w"), 2.0))
+    (item(make_tuple(w, 2.0), index=0), item(make_tuple(w, 2.0), index=1))
+    """
+    return tuple(map(unboxed, handle)) if isinstance(handle.type, TupleType) else handle
 
 
 def check_handles(handles: Sequence[Any]) -> None:
@@ -34,6 +47,14 @@ def check_handles(handles: Sequence[Any]) -> None:
                 where=user_line(),
                 do="compute the handle it came from",
             )
+    inside = open_parameter(handles)
+    if inside is not None:
+        raise ComputationError(
+            f"{describe(inside, 1)} has a value only inside the step of its scan, or in calls of its function: a handle "
+            "needs it outside",
+            where=inside.info.place,
+            do="return what is wanted from the step, as an output, or call the function",
+        )
 
 
 def leaves(returns: Any) -> Iterator[Op]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.arguments import as_argument
-from ngraph_rewrite.errors import ClosedError, ComputationError, InvalidHandleError
+from ngraph_rewrite.errors import ClosedError, InvalidHandleError
+from ngraph_rewrite.initialization import Initials, initial_array
 from ngraph_rewrite.runtime.aligned import aligned_array
 from ngraph_rewrite.savefile import read_state, write_state
-from ngraph_rewrite.terms.op import Op, Uid, describe, user_line
+from ngraph_rewrite.terms.op import Op, Uid, describe, topological, user_line
 from ngraph_rewrite.types.lengths import known
 
 Array = NDArray[Any]
@@ -24,6 +25,9 @@ Array = NDArray[Any]
 class State:
     """Variables and counters, shared by all computations of a transformer.
 
+    Args:
+        compute: Computes initial values that are terms.
+
     Attributes:
         variables: The variables in the order in which computations met them.
         storage: Their arrays, whose memory never moves.
@@ -31,8 +35,9 @@ class State:
         calls: How many calls have been made: what tells their draws apart.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, compute: Callable[[Sequence[Op]], list[Array]]) -> None:
         self.seed, self.calls, self.closed = seed, 0, False
+        self._compute = compute
         self.variables: dict[Uid, Op] = {}
         self.storage: dict[Uid, Array] = {}
         self.streams: dict[Uid, int] = {}
@@ -48,17 +53,31 @@ class State:
     def allocate(self) -> None:
         """Give every variable that has none its array, with its initial value."""
         self.check_open()
-        for uid, variable in self.variables.items():
-            if uid not in self.storage:
-                self.storage[uid] = initial_value(variable)
+        self.storage.update(self._initial(v for uid, v in self.variables.items() if uid not in self.storage))
 
     def initialize(self) -> None:
         """Give every variable its initial value, again if need be, and begin the draws anew."""
         self.check_open()
-        fresh = {uid: initial_value(variable) for uid, variable in self.variables.items()}
-        for uid, value in fresh.items():
+        for uid, value in self._initial(self.variables.values()).items():
             np.copyto(self.storage.setdefault(uid, value), value)
         self.calls = 0
+
+    def _initial(self, variables: Iterable[Op]) -> dict[Uid, Array]:
+        """New arrays with the initial values; what are terms is computed together."""
+        initials, arrays, terms = Initials(), {}, {}
+        for variable in variables:
+            uid, given = variable.attribute("uid"), initials.given(variable)
+            arrays[uid] = _array(variable)
+            if isinstance(given, Op):
+                terms[uid] = initials.term(variable)
+            else:
+                initial_array(variable, given, arrays[uid])
+        if terms:
+            order = topological(terms.values())
+            self.register((), (t for t in order if "draw" in t.definition.traits))
+            for uid, value in zip(terms, self._compute(list(terms.values())), strict=True):
+                np.copyto(arrays[uid], value)
+        return arrays
 
     def array(self, variable: Op) -> Array:
         """The array of a variable.
@@ -89,10 +108,10 @@ class State:
 
     def restore(self, path: str | os.PathLike[str]) -> None:
         """Read what `save` wrote; nothing changes if anything is wrong with it."""
-        self.allocate()
+        self.check_open()
         arrays, seed, calls = read_state(path, list(self.variables.values()))
-        for uid, array in zip(self.variables, arrays, strict=True):
-            np.copyto(self.storage[uid], array)
+        for (uid, variable), array in zip(self.variables.items(), arrays, strict=True):
+            np.copyto(self.storage.setdefault(uid, _array(variable)), array)
         self.seed, self.calls = seed, calls
 
     def check_open(self) -> None:
@@ -101,25 +120,10 @@ class State:
             raise ClosedError("the transformer is closed", where=user_line(), do="make another one")
 
 
-def initial_value(variable: Op) -> Array:
-    """The array a variable begins with: of its shape and dtype, 64-byte aligned; zeros if nothing was said.
+def _array(variable: Op) -> Array:
+    """Memory for a variable, 64-byte aligned.
 
     Raises:
-        ComputationError: if its initial value does not fit it.
         LengthError: if a length is not known.
     """
-    shape = tuple(known(n, f"a length of {describe(variable, 1)}") for n in variable.shape)
-    array = aligned_array(shape, variable.dtype)
-    initial: Any = variable.info.initial
-    if callable(initial):
-        initial = initial(variable.axes)
-    if isinstance(initial, Op):
-        initial = initial.attrs[0].array(tuple(known(n) for n in initial.shape))
-    try:
-        np.copyto(array, np.asarray(0 if initial is None else initial), casting="unsafe")
-    except (TypeError, ValueError) as error:
-        raise ComputationError(
-            f"the initial value of {describe(variable, 1)} does not fit its axes {variable.axes!r}: {error}",
-            where=variable.info.place,
-        ) from error
-    return array
+    return aligned_array(tuple(known(n, f"a length of {describe(variable, 1)}") for n in variable.shape), variable.dtype)

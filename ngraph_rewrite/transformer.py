@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -13,62 +13,56 @@ from numpy.typing import NDArray
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.computation import Computation
 from ngraph_rewrite.errors import ArgumentError
-from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, matchers_of
-from ngraph_rewrite.rewriting.checks import checked_rules
-from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.initialization import run_initializers
+from ngraph_rewrite.lowering.graph_passes import GraphPass, in_place
+from ngraph_rewrite.lowering.passes import PASSES, SAFE_CLASSES, Passes, library, passes_of
+from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet
 from ngraph_rewrite.state import State
-from ngraph_rewrite.targets.cpu import CPU
-from ngraph_rewrite.targets.reference import REFERENCE
+from ngraph_rewrite.targets.choices import find_target
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.op import Op, user_line
 
-_TARGETS: Mapping[str, Target] = {t.name: t for t in (CPU, REFERENCE)}
-
-
-def transformer_choices() -> tuple[str, ...]:
-    """The names `make_transformer` takes.
-
-    >>> transformer_choices()
-    ('cpu', 'reference')
-    """
-    return tuple(_TARGETS)
-
-
 def make_transformer(
-    name: str = "cpu",
+    name: str | Target = "cpu",
     *,
     seed: int = 0,
     classes: Iterable[str] = SAFE_CLASSES,
     disabled: Iterable[str] | str = (),
     rules: RuleSet | str | os.PathLike[str] | None = None,
+    passes: Iterable[GraphPass] = (),
+    sample: str | None = None,
+    recurrent: str | None = None,
     cache: Cache | None = None,
 ) -> Transformer:
     """A transformer for the target called `name`.
 
     Args:
-        name: One of `transformer_choices`.
+        name: One of `transformer_choices`, or a target of your own.
         seed: Of all random draws; an integer from 0 to 2**63 - 1.
         classes: The classes of rules that may fire; all but ``"fast"`` by default.
         disabled: Names of rules that may not fire (``ng.rules()`` lists them).
-        rules: Rules of your own, tried after the library's: a set, or a rule file, which is checked.
+        rules: Rules of your own, tried after the library's: a set, or a rule file or its text, which is checked.
+        passes: Passes of your own, written in Python; each knows where it stands.
+        sample: Where simple tensors have the sample axis inside: ``"first"``, ``"last"`` or ``"any"``; None is the
+            target's own preference.
+        recurrent: The same for the axis of time steps.
         cache: Where kernels and compiled rules are kept; the user's cache folder by default.
 
     Raises:
-        ArgumentError: for an unknown target, class or rule, or a seed out of range.
+        ArgumentError: for an unknown target, class, rule, pass or place, or a seed out of range.
+        ExtensionError: for an installed package that cannot be used.
         RuleFileError: for a rule file with a mistake.
 
     >>> with make_transformer("reference") as transformer:
     ...     transformer.name
     'reference'
     """
-    if name not in _TARGETS:
-        raise ArgumentError(f"no target is called {name!r}", where=user_line(), do=f"one of {transformer_choices()}")
+    target = (find_target(name) if isinstance(name, str) else name).preferring(sample, recurrent)
     chosen, off = tuple(classes), (disabled,) if isinstance(disabled, str) else tuple(disabled)
     if not set(chosen) <= set(CLASSES):
         raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
-    own = rules if isinstance(rules, RuleSet) else RuleSet() if rules is None else checked_rules(os.fspath(rules))
-    every = library() + own
+    every = library() + as_rules(rules)
     missing = [n for n in off if len(every.without([n])) == len(every)]
     if missing:
         near = [r.name for r in every if any(r.name.endswith("." + n) for n in missing)]
@@ -76,7 +70,8 @@ def make_transformer(
         raise ArgumentError(f"no rule is called {', '.join(missing)}", where=user_line(), do=do)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise ArgumentError(f"the seed is {seed!r}", where=user_line(), do="give an integer from 0 to 2**63 - 1")
-    return Transformer(_TARGETS[name], every.of_class(chosen).without(off), seed, cache or Cache())
+    cache = cache or Cache()
+    return Transformer(target, every.of_class(chosen).without(off), seed, cache, tuple(passes))
 
 
 class Transformer:
@@ -87,11 +82,15 @@ class Transformer:
     one after the other. As a context manager it is closed at the end.
     """
 
-    def __init__(self, target: Target, rules: RuleSet, seed: int, cache: Cache) -> None:
+    def __init__(
+        self, target: Target, rules: RuleSet, seed: int, cache: Cache, passes: tuple[GraphPass, ...] = ()
+    ) -> None:
         self.target, self.rules, self.cache = target, rules, cache
+        in_place(tuple(PASSES), passes)  # refuses what has no place
+        self._own_passes = passes
         self.computations: list[Computation] = []
-        self._state = State(seed)
-        self._matchers: dict[str, Matcher] | None = None
+        self._state = State(seed, self._initial_values)
+        self._matchers: Passes | None = None
 
     @property
     def name(self) -> str:
@@ -138,11 +137,15 @@ class Transformer:
             self.computations.append(made)
             return made
 
-    def _passes(self) -> Mapping[str, Matcher]:
-        """The compiled rules of each pass; none for a target that executes every op as it is."""
+    def _passes(self) -> Passes:
+        """The compiled rules of each pass, and passes of one's own."""
         if self._matchers is None:
-            self._matchers = matchers_of(self.rules, self.cache) if self.target.base is not None else {}
+            self._matchers = passes_of(self.rules, self.target, self.cache, self._own_passes)
         return self._matchers
+
+    def _initial_values(self, terms: Sequence[Op]) -> list[NDArray[Any]]:
+        state = self._state
+        return run_initializers(terms, self.target, self._passes(), self.cache, state.seed, state.streams)
 
     # -- state --------------------------------------------------------------------------------------
 
@@ -152,7 +155,14 @@ class Transformer:
             self._state.allocate()
 
     def initialize(self) -> None:
-        """Give every variable its initial value, again if need be, and begin the random draws anew."""
+        """Give every variable its initial value, again if need be, and begin the random draws anew.
+
+        Initial values that are terms are computed, all by one computation, whose draws have the same numbers
+        every time. Calls do so for variables that have no value yet.
+
+        Raises:
+            ComputationError: if initial values depend on each other in a cycle, or do not fit.
+        """
         with self._state.lock:
             self._state.initialize()
 

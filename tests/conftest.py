@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 VARIABLE = "NGRAPH_REWRITE_CACHE"
+collect_ignore = ["extension_package"]  # a package of a third party: it runs where it is installed
 
 
 def pytest_configure(config: pytest.Config) -> None:

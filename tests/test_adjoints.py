@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives: against finite differences through whole expressions, against sympy, and the stated values at ties."""
+"""Derivatives: against finite differences through whole expressions, and the stated values at ties."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.lowering.passes import library
-from ngraph_rewrite.terms.catalogue import definitions, lookup
-from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.adjoints import differences
 from ngraph_rewrite.testing.evaluate import evaluate
 from ngraph_rewrite.types.axes import Axis
 
-# Drawn instances of each derive rule are compared with finite differences in test_rules.py.
+# Drawn instances of each derive rule are compared with finite differences in test_rules.py, of each op in
+# ops/test_op_adjoints.py, and scalar functions with sympy's derivatives in test_scalar_adjoints.py.
 
 H, W, M = Axis("H", 2), Axis("W", 3), Axis("M", 4)
 
@@ -36,57 +34,6 @@ def derivative(function: Callable[..., Op], *values: Any, axes: tuple[Axis, ...]
     total = ng.sum(result) if result.rank else result
     given = dict(zip(terms, arrays, strict=True))
     return [evaluate(found, given)[found].tolist() for found in ng.deriv(total, terms)]
-
-
-# -- every op has an adjoint, or is known to have none ------------------------------------------------------
-
-# Bool or integer results, and sources: nothing to differentiate.
-WITHOUT = set(
-    "size tensor_size batch_size uniform normal isnan isinf isfinite logical_not logical_and logical_or logical_xor"
-    " equal not_equal less less_equal greater greater_equal any all argmax argmin one_hot".split()
-)
-
-
-def test_every_op_of_the_axes_family_has_an_adjoint_or_needs_none() -> None:
-    derived = {rule.left.definition.short for rule in library().of_kind("derive")}
-    missing = {d.short for d in definitions("axes")} - derived - WITHOUT
-    assert not missing
-
-
-# -- sympy: scalar functions --------------------------------------------------------------------------------
-
-X, Y = sympy.symbols("x y", real=True)
-UNARY = {
-    "negative": -X, "absolute": sympy.Abs(X), "square": X**2, "sqrt": sympy.sqrt(X), "reciprocal": 1 / X,
-    "exp": sympy.exp(X), "expm1": sympy.exp(X) - 1, "log": sympy.log(X), "log1p": sympy.log(X + 1),
-    "sin": sympy.sin(X), "cos": sympy.cos(X), "tan": sympy.tan(X), "tanh": sympy.tanh(X),
-    "sigmoid": 1 / (1 + sympy.exp(-X)), "erf": sympy.erf(X), "relu": sympy.Max(X, 0),
-}  # fmt: skip
-BINARY = {
-    "add": X + Y, "subtract": X - Y, "multiply": X * Y, "divide": X / Y, "power": X**Y,
-    "maximum": sympy.Max(X, Y), "minimum": sympy.Min(X, Y),
-}  # fmt: skip
-# Four roundings of results below 100, and the error of NumPy's own functions.
-RELATIVE = 1e-13
-
-
-@pytest.mark.parametrize("name", UNARY)
-@pytest.mark.parametrize("at", [0.25, 0.75, 1.5, -0.5])
-def test_a_scalar_function_against_sympy(name: str, at: float) -> None:
-    if at < 0 and name in ("sqrt", "log"):
-        at = -at
-    expected = float(sympy.diff(UNARY[name], X).subs(X, sympy.Rational(at)).evalf(30))
-    (found,) = derivative(lambda x: build(lookup(f"axes.{name}"), (x,)), at)
-    assert found == pytest.approx(expected, rel=RELATIVE, abs=RELATIVE)
-
-
-@pytest.mark.parametrize("name", BINARY)
-@pytest.mark.parametrize("at", [(0.25, 0.75), (1.5, -0.5), (2.0, 3.0)])
-def test_a_function_of_two_scalars_against_sympy(name: str, at: tuple[float, float]) -> None:
-    exact = {X: sympy.Rational(at[0]), Y: sympy.Rational(at[1])}
-    expected = [float(sympy.diff(BINARY[name], v).subs(exact).evalf(30)) for v in (X, Y)]
-    found = derivative(lambda x, y: build(lookup(f"axes.{name}"), (x, y)), *at)
-    assert found == pytest.approx(expected, rel=RELATIVE, abs=RELATIVE)
 
 
 # -- finite differences: whole expressions -------------------------------------------------------------------

@@ -113,14 +113,6 @@ def test_only_terms_have_a_derivative(thing: Any, x: Op) -> None:
         assert raised.value.where is not None and raised.value.where.startswith(__file__)
 
 
-def test_an_op_without_an_adjoint_is_named_at_the_users_line(x: Op) -> None:
-    plain = ng.placeholder(ng.anonymous([2]), name="plain")
-    blocked = ng.semi.tanh(plain)
-    with pytest.raises(DerivativeError, match="semi.tanh has no adjoint, .*\n.*\n  add a rule") as raised:
-        ng.deriv(total(ng.label(blocked, [H])), plain)
-    assert raised.value.where == f"{__file__}:{blocked.lineno}"
-
-
 def test_a_list_shares_one_sweep(x: Op) -> None:
     y = ng.placeholder([H, W], dtype="float64")
     root = total(ng.exp(x * y))

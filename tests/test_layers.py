@@ -20,7 +20,7 @@ PACKAGE = ROOT.name
 # Bottom to top; parts on one line know nothing of each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("data", "cache"),
+    ("data", "cache", "plugins"),
     ("types",),
     ("terms",),
     ("ops",),
@@ -30,13 +30,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("codegen",),
     ("plan",),
     ("targets",),
-    ("returns", "arguments", "savefile"),
+    ("returns", "arguments", "savefile", "initialization"),
     ("state",),
     ("computation",),
     ("transformer",),
     ("frontend", "explain"),
     ("testing",),
-    ("digits",),
+    ("digits", "catalogue_trials"),
+    ("catalogue_listing",),
     ("",),  # the package root: the public names
     ("demo",),
     ("cli",),

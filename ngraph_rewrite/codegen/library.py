@@ -7,10 +7,11 @@ from ngraph_rewrite.codegen.source import Source, imports, named
 from ngraph_rewrite.codegen.template import kernel_template
 from ngraph_rewrite.errors import KernelError
 
-_LANES = "256"
+LANES = "256"
 
 
-def _rendered(kernel: str, names: tuple[str, ...], **holes: str) -> Source:
+def rendered(kernel: str, names: tuple[str, ...], **holes: str) -> Source:
+    """Return a kernel file's CPU body as a source with these arguments, its holes filled."""
     template = kernel_template(kernel)
     arguments = argument_lines(names)
     common = {"name": "$name", "idea": template.idea, "arguments": arguments, "signature": ", ".join(names)}
@@ -19,9 +20,17 @@ def _rendered(kernel: str, names: tuple[str, ...], **holes: str) -> Source:
     return named(kernel, text, names)
 
 
-def _known(dtype: str, allowed: tuple[str, ...], kernel: str) -> None:
+def has_dtype(dtype: str, allowed: tuple[str, ...], kernel: str) -> None:
+    """Raise `KernelError` unless the kernel exists for the dtype."""
     if dtype not in allowed:
         raise KernelError(f"no {kernel} kernel for {dtype}", do=f"dtypes it has: {', '.join(allowed)}")
+
+
+def index_holes(dtype: str, index_dtype: str) -> dict[str, str]:
+    """Return what kernels that read an index ``at`` have in common: a negative one counts from the end."""
+    has_dtype(index_dtype, tuple(name for name in DTYPES if "int" in name), "index")
+    wrap = "pass" if index_dtype.startswith("u") else "at = select(at < 0, at + length, at)"
+    return {"dtype": dtype, "index_dtype": index_dtype, "zero": literal(0, dtype), "wrap": wrap}
 
 
 def render_gemm(dtype: str, ta: bool, tb: bool) -> Source:
@@ -33,11 +42,11 @@ def render_gemm(dtype: str, ta: bool, tb: bool) -> Source:
     >>> render_gemm("float32", False, True).signature
     ('m', 'n', 'k', 'a', 'lda', 'b', 'ldb', 'c', 'ldc', 'gemm')
     """
-    _known(dtype, ("float32", "float64"), "gemm")
+    has_dtype(dtype, ("float32", "float64"), "gemm")
     holes = {"ta": str(ta), "tb": str(tb), "a_step": "1" if ta else "lda", "itemsize": dtype.removeprefix("float")}
     holes["itemsize"] = str(int(holes["itemsize"]) // 8)
     names = ("m", "n", "k", "a", "lda", "b", "ldb", "c", "ldc", "gemm")
-    return _rendered("gemm", names, one=literal(1, dtype), zero=literal(0, dtype), **holes)
+    return rendered("gemm", names, one=literal(1, dtype), zero=literal(0, dtype), **holes)
 
 
 def render_dot(dtype: str) -> Source:
@@ -48,13 +57,13 @@ def render_dot(dtype: str) -> Source:
     >>> render_dot("int32").signature
     ('m', 'n', 'k', 'a', 'a_sm', 'a_sk', 'b', 'b_sk', 'b_sn', 'c', 'ldc')
     """
-    _known(dtype, DTYPES, "dot")
+    has_dtype(dtype, DTYPES, "dot")
     held = "float32" if dtype == "float16" else dtype
     product = expression("multiply", held, ["x", "y"], {}, [held, held])
     total = expression("add", held, ["total", "product"], {}, [held, held])
     names = ("m", "n", "k", "a", "a_sm", "a_sk", "b", "b_sk", "b_sn", "c", "ldc")
     holes = {"dtype": dtype, "held": held, "product": product, "sum": total, "zero": literal(0, held)}
-    return _rendered("dot", names, lanes=_LANES, **holes)
+    return rendered("dot", names, lanes=LANES, **holes)
 
 
 def render_gather(dtype: str, index_dtype: str) -> Source:
@@ -65,10 +74,9 @@ def render_gather(dtype: str, index_dtype: str) -> Source:
     >>> render_gather("float32", "int64").signature
     ('outer', 'count', 'inner', 'length', 'x', 'x_so', 'x_sk', 'index', 'y')
     """
-    _known(dtype, DTYPES, "gather")
-    _known(index_dtype, tuple(name for name in DTYPES if "int" in name), "gather index")
+    has_dtype(dtype, DTYPES, "gather")
     names = ("outer", "count", "inner", "length", "x", "x_so", "x_sk", "index", "y")
-    return _rendered("gather", names, dtype=dtype, index_dtype=index_dtype, zero=literal(0, dtype))
+    return rendered("gather", names, **index_holes(dtype, index_dtype))
 
 
 def render_random(kind: str, dtype: str) -> Source:
@@ -80,8 +88,8 @@ def render_random(kind: str, dtype: str) -> Source:
     >>> render_random("uniform", "float32").signature
     ('y', 'count', 'seed', 'call', 'stream', 'first', 'second')
     """
-    _known(dtype, ("float16", "float32", "float64"), "random")
-    _known(kind, ("uniform", "normal"), "random")
+    has_dtype(dtype, ("float16", "float32", "float64"), "random")
+    has_dtype(kind, ("uniform", "normal"), "random")
     units = ["unit_double(a, b)", "unit_double(c, d)"]
     if dtype != "float64":
         units = [f"unit_single({word})" for word in "abcd"]
@@ -94,4 +102,4 @@ def render_random(kind: str, dtype: str) -> Source:
         value = cast(f"({scaled.format(i=i)})", "float64", dtype)
         stores += [f"if at + {i} < count:", f"    store_{dtype}(y, at + {i}, {value}, 0)"]
     names = ("y", "count", "seed", "call", "stream", "first", "second")
-    return _rendered("random", names, per_block=str(len(units)), draws="\n".join(draws), stores="\n".join(stores))
+    return rendered("random", names, per_block=str(len(units)), draws="\n".join(draws), stores="\n".join(stores))

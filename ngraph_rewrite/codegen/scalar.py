@@ -17,11 +17,14 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 # Unary functions of a float that exist under their own name; the flag says whether a half result needs rounding.
 _REAL_UNARY = {
     "sqrt": True, "exp": True, "expm1": True, "log": True, "log1p": True, "sin": True, "cos": True, "tan": True,
-    "tanh": True, "sigmoid": True, "erf": True, "floor": False, "ceil": False,
+    "tanh": True, "sigmoid": True, "erf": True, "floor": False, "ceil": False, "trunc": False, "log2": True,
+    "log10": True, "sinh": True, "cosh": True, "asin": True, "acos": True, "atan": True, "asinh": True, "acosh": True,
+    "atanh": True,
 }  # fmt: skip
 _COMPARISON = {
     "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
 }  # fmt: skip
+_BITWISE = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 _LOGICAL = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}
 
 
@@ -127,6 +130,7 @@ _PREDICATES: dict[str, Callable[[list[str], list[str]], str]] = {
     **{op: _logical(sign) for op, sign in _LOGICAL.items()},
     "isnan": _classified("{x} != {x}", "False"),
     "isinf": _classified("fabs({x}) == np.inf", "False"),
+    "signbit": _classified("signbit({x})", "False"),
     "isfinite": _classified("fabs({x}) < np.inf", "True"),
     "logical_not": _negated,
 }
@@ -147,6 +151,8 @@ def _arithmetic(op: str, dtype: str, operands: list[str]) -> str | None:
 def _real(op: str, dtype: str, operands: list[str]) -> str | None:
     x, y = operands[0], operands[-1]
     exact = {"negative": f"-{x}", "absolute": f"fabs({x})", "sign": f"sign({x})", "round": f"rint({x})"}
+    exact |= {"copysign": f"copysign({x}, {y})"}
+    exact |= {"nextafter": f"{'next_half' if dtype == 'float16' else 'nextafter'}({x}, {y})"}
     exact |= {name: f"{name}({x})" for name, rounds in _REAL_UNARY.items() if not rounds}
     if op in exact:
         return exact[op]
@@ -155,6 +161,7 @@ def _real(op: str, dtype: str, operands: list[str]) -> str | None:
         "add": f"{x} + {y}", "subtract": f"{x} - {y}", "multiply": f"{x} * {y}", "divide": f"{x} / {y}",
         "square": f"{x} * {x}", "reciprocal": f"{literal(1, dtype)} / {x}", "power": f"power({x}, {y})",
         "floordivide": f"floor_divide({x}, {y})", "mod": f"modulo({x}, {y})",
+        "atan2": f"atan2({x}, {y})", "hypot": f"hypot({x}, {y})",
     }  # fmt: skip
     text = rounded.get(op)
     return f"to_float16({text})" if text and dtype == "float16" else text
@@ -163,7 +170,8 @@ def _real(op: str, dtype: str, operands: list[str]) -> str | None:
 def _integer(op: str, dtype: str, operands: list[str]) -> str | None:
     x, y = operands[0], operands[-1]
     zero, signed = literal(0, dtype), dtype.startswith("int")
-    same = {"floor": x, "ceil": x, "round": x, "sign": f"sign({x})"}
+    same = {"floor": x, "ceil": x, "round": x, "trunc": x, "sign": f"sign({x})"}
+    same |= {"left_shift": f"left_shift({x}, {y})", "right_shift": f"right_shift({x}, {y})"}
     same |= {"floordivide": f"floor_divide({x}, {y})", "mod": f"modulo({x}, {y})"}
     if not signed:
         same["absolute"] = x
@@ -171,6 +179,7 @@ def _integer(op: str, dtype: str, operands: list[str]) -> str | None:
         return same[op]
     wrapped = {
         "add": f"{x} + {y}", "subtract": f"{x} - {y}", "multiply": f"{x} * {y}", "square": f"{x} * {x}",
+        "bitwise_invert": f"~{x}", **{name: f"{x} {sign} {y}" for name, sign in _BITWISE.items()},
         "negative": f"{zero} - {x}", "absolute": f"select({x} < {zero}, to_{dtype}({zero} - {x}), {x})",
         "reciprocal": f"1.0 / to_float64({x})", "power": f"integer_power(to_int64({x}), to_int64({y}), {signed})",
     }  # fmt: skip

@@ -12,6 +12,8 @@ _WORDS = {
     "minimum accumulate_max accumulate_min above below same add_reassociated multiply_reassociated rounding_error "
     "compensated",
     "arithmetic": "floor_divide modulo sign sigmoid integer_power",
+    "elementary": "log2 log10 sinh cosh asin acos atan asinh acosh atanh atan2 hypot nextafter next_half trunc "
+    "copysign signbit left_shift right_shift",
     "draws": "bits_as_float64 box_muller philox_block unit_double unit_single",
 }
 _MODULE_OF = {word: module for module, words in _WORDS.items() for word in words.split()}

@@ -6,6 +6,7 @@ The format::
     # What the kernel is, in a comment.
     kernel NAME
         the semi-primitive term it computes
+    where NAME = a number the code needs         (any number of them; see `ngraph_rewrite.codegen.opkernels`)
     if the guard                                  (optional)
 
     on cpu:
@@ -26,6 +27,7 @@ from ngraph_rewrite.errors import KernelError
 
 TARGETS = ("cpu", "cuda")
 _KERNEL, _GUARD, _BODY = re.compile(r"kernel (\w+)$"), re.compile(r"if (.+)$"), re.compile(r"on (\w+):$")
+_WHERE = re.compile(r"where \w+ *=")
 _BLOCK_HOLE = re.compile(r"^( *)\$(?:(\w+)|\{(\w+)\})$", re.MULTILINE)
 
 
@@ -86,8 +88,8 @@ def read_template(text: str, file: str = "<kernel>") -> KernelTemplate:
             guard = found[1]
         elif _KERNEL.match(line):
             name, term = line.split()[1], below.strip()
-        else:
-            what = f"expected 'kernel NAME', 'if GUARD' or 'on TARGET:', found {line!r}"
+        elif not _WHERE.match(line):
+            what = f"expected 'kernel NAME', 'where NAME = ...', 'if GUARD' or 'on TARGET:', found {line!r}"
             raise KernelError(what, where=f"{file}:{number + 1}")
     place = f"{file}:{kernels[0] + 1}"
     _check(name, term, bodies, place)

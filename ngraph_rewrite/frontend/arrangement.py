@@ -9,6 +9,7 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, UnmatchedA
 from ngraph_rewrite.frontend.building import AxesOf, Operand, apply, checked
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.families import marked
 from ngraph_rewrite.terms.op import Op, build, user_line
 from ngraph_rewrite.types.axes import Axes, AxesLike, Axis
 
@@ -192,6 +193,17 @@ def strip(x: Operand) -> Op:
     float32[3]
     """
     return apply("core.strip", as_op(x))
+
+
+def as_simple(x: Operand) -> Op:
+    """`x` without names, its sample and recurrent axes still marked; `x` itself if it has no names.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.as_simple(ng.variable({"H": 3, "N": 2})).axes[1].is_sample
+    True
+    """
+    term = as_op(x)
+    return label(term, marked(term.axes)) if term.axes.named else term
 
 
 def label(x: Operand, axes: AxesLike) -> Op:

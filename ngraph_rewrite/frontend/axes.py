@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ngraph_rewrite.frontend.arrangement import (
+    as_simple,
     axes_with_order,
     broadcast,
     cast_axes,
@@ -38,6 +39,8 @@ from ngraph_rewrite.frontend.binary import (
     subtract,
 )
 from ngraph_rewrite.frontend.choice import cast, select, where
+from ngraph_rewrite.frontend.convolution import convolution, deconvolution
+from ngraph_rewrite.frontend.lookup import lookuptable, lookuptable_update
 from ngraph_rewrite.frontend.network import (
     cross_entropy_binary,
     cross_entropy_multi,
@@ -48,8 +51,16 @@ from ngraph_rewrite.frontend.network import (
     softmax,
     uniform,
 )
+from ngraph_rewrite.frontend.normalisation import (
+    batch_norm,
+    batch_statistics,
+    layer_norm,
+    standardize,
+    update_statistics,
+)
 from ngraph_rewrite.frontend.norms import L1_norm, L2_norm, batch_size, squared_L2, tensor_size
 from ngraph_rewrite.frontend.parts import concat_along_axis, one_hot, pad, slice_along_axis, stack, tensor_slice
+from ngraph_rewrite.frontend.pooling import pooling
 from ngraph_rewrite.frontend.reductions import (
     all,
     any,
@@ -109,6 +120,7 @@ __all__ = [
     "argmin",
     "as_op",
     "as_ops",
+    "as_simple",
     "axes_with_order",
     "batch_size",
     "broadcast",
@@ -192,4 +204,14 @@ __all__ = [
     "variable",
     "variance",
     "where",
+    "convolution",
+    "deconvolution",
+    "lookuptable",
+    "lookuptable_update",
+    "batch_norm",
+    "batch_statistics",
+    "layer_norm",
+    "standardize",
+    "update_statistics",
+    "pooling",
 ]

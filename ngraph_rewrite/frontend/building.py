@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError, UnmatchedAxesError
 from ngraph_rewrite.ops import axes as _axes  # noqa: F401  (families declare their ops when imported)
 from ngraph_rewrite.ops import core as _core  # noqa: F401
+from ngraph_rewrite.ops import numpy as _numpy  # noqa: F401
 from ngraph_rewrite.ops import semi as _semi  # noqa: F401
 from ngraph_rewrite.ops.alignment import some_of
 from ngraph_rewrite.terms.catalogue import lookup
@@ -37,7 +38,7 @@ def checked(call: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwar
 
 def apply(name: str, *operands: Any, **attributes: Any) -> Op:
     """The op called `name` (with its family), of operands that may be numbers."""
-    return build(lookup(name), tuple(as_operands(operands)), **attributes)
+    return build(lookup(name), tuple(as_operands(operands, name.partition(".")[0])), **attributes)
 
 
 def terms_of(call: str, items: Any) -> list[Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effects: assignments, and the order in which they happen."""
+"""Effects: assignments to variables and to parts of them, and the order in which they happen."""
 
 from __future__ import annotations
 
@@ -8,53 +8,88 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AttributeValueError, DTypeError, FamilyError, SequencingError, UnmatchedAxesError
-from ngraph_rewrite.frontend.building import Operand, apply, terms_of
+from ngraph_rewrite.errors import AttributeValueError, SequencingError
+from ngraph_rewrite.frontend.building import Operand, checked, terms_of
+from ngraph_rewrite.frontend.places import place_of, stored
 from ngraph_rewrite.frontend.storage import as_op, as_ops, constant
+from ngraph_rewrite.ops.fitting import castable, fitted
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op, Uid, as_constant, build, describe, user_line
-from ngraph_rewrite.types.dtypes import DType
 
 
 def assign(lvalue: Op, rvalue: Operand) -> Op:
-    """Store a value in a variable. The term's own value is what was stored.
+    """Store a value in a variable, or in a part of one. The term's own value is the variable as it is then.
 
     Args:
-        lvalue: A variable, a persistent tensor or a temporary.
-        rvalue: A term, number, or array of the variable's shape. Its axes are some of the variable's, in any
-            order: it is spread over the others. Its dtype is cast if it is of the same kind or a lesser one.
+        lvalue: A variable, a persistent tensor or a temporary; or a part of one, such as ``x[1:3]`` or
+            ``x[0][::-2]``.
+        rvalue: A term, number, or array of the shape of `lvalue`. Its axes are some of those, in any
+            order: it is spread over the others. Without names it broadcasts as in NumPy. Its dtype is cast if it
+            is of the same kind or a lesser one.
 
     Raises:
-        SequencingError: if `lvalue` is no storage.
-        UnmatchedAxesError: if the value has an axis that the variable lacks.
+        SequencingError: if `lvalue` is no storage and no part of any.
+        UnmatchedAxesError: if the value has an axis that `lvalue` lacks.
         DTypeError: if the value would have to become another kind of number, such as float to int.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.variable([], name="x")
     >>> ng.assign(x, x + 1)
     assign(x, axes.add(x, 1.0))
+    >>> y = ng.variable({"H": 4}, initial_value=[1.0, 2.0, 3.0, 4.0])
+    >>> with ng.make_transformer("reference") as transformer:
+    ...     transformer.computation(ng.assign(y[::-2], y[1:3]))()
+    array([1., 3., 3., 2.], dtype=float32)
     """
-    if not isinstance(lvalue, Op) or lvalue.definition.name != "core.variable":
+    place = place_of(lvalue) if isinstance(lvalue, Op) else None
+    if place is None:
         shown = describe(lvalue, 1) if isinstance(lvalue, Op) else repr(lvalue)
         raise SequencingError(
             f"assign: {shown} is not storage",
             where=user_line(),
-            do="assign to a variable, a persistent tensor or a temporary",
+            do="assign to a variable, a persistent tensor or a temporary, or to a slice of one",
         )
-    return build(lookup("core.assign"), (lvalue, _fitted(lvalue, rvalue)), uid=Uid())
+    return build(lookup("core.assign"), (place.variable, stored(place, _fitted(lvalue, rvalue))), uid=Uid())
+
+
+def set_item(tensor: Op, item: Any, value: Operand) -> Op:
+    """Store a value in the part of a variable that an index takes: ``assign(tensor[item], value)``.
+
+    Args:
+        tensor: A variable, or a part of one.
+        item: Integers, slices of any step but 0, and `...`, in a tuple if there are several.
+        value: As for `assign`.
+
+    Raises:
+        SequencingError: if `tensor` is no storage and no part of any.
+        OutOfRangeError, AttributeValueError: if `item` is no index of it.
+        UnmatchedAxesError, DTypeError: if the value does not fit.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.variable({"H": 2, "W": 3}, name="x")
+    >>> with ng.make_transformer("reference") as transformer:
+    ...     transformer.computation(ng.set_item(x, (0, slice(1, None)), 7))()
+    array([[0., 7., 7.],
+           [0., 0., 0.]], dtype=float32)
+    """
+    if not isinstance(tensor, Op):
+        raise SequencingError(
+            f"set_item: {tensor!r} is not storage", where=user_line(), do="give a variable, or a part of one"
+        )
+    return assign(tensor[item], value)
 
 
 def fill(x: Op, scalar: Operand) -> Op:
-    """Store one number in every element of a variable.
+    """Store one number in every element of a variable, or of a part of one.
 
     Raises:
         AttributeValueError: if `scalar` is not a number or a constant of one.
-        SequencingError: if `x` is no storage.
+        SequencingError: if `x` is no storage and no part of any.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.variable({"H": 3}, name="x")
-    >>> ng.fill(x, 0).type
-    float32[H:3]
+    >>> ng.fill(x, 0).type, ng.fill(x[1:], 0).type
+    (float32[H:3], float32[H:3])
     """
     number = scalar.attribute("value").scalar if isinstance(scalar, Op) and _is_constant(scalar) else scalar
     if isinstance(number, Op) or number is None or np.ndim(number):
@@ -119,48 +154,11 @@ def _is_constant(x: Op) -> bool:
 def _fitted(storage: Op, value: Any) -> Op:
     """The value with exactly the type of the storage."""
     if not isinstance(value, Op) and np.ndim(value):
-        given = np.asarray(value).dtype if hasattr(value, "dtype") else storage.dtype
-        _castable(storage, given)
+        given = np.asarray(value)
+        if hasattr(value, "dtype"):
+            checked("assign", castable, given.dtype, storage.dtype, describe(storage))
+        if not storage.axes.named and given.shape != storage.shape:
+            return checked("assign", fitted, constant(value, dtype=storage.dtype), storage.type, describe(storage))
         return constant(value, storage.axes, storage.dtype)
     term = value if isinstance(value, Op) else as_constant(value, [storage])
-    if term.dtype != storage.dtype:
-        _castable(storage, term.dtype)
-        term = apply(f"{'axes' if term.axes.named else 'semi'}.cast", term, dtype=storage.dtype)
-    if term.axes == storage.axes:
-        return term
-    return _named(storage, term) if storage.axes.named else _positional(storage, term)
-
-
-def _castable(storage: Op, dtype: DType) -> None:
-    if not np.can_cast(dtype, storage.dtype, "same_kind"):
-        raise DTypeError(
-            f"assign: the value is {dtype}, {describe(storage)} is {storage.dtype}",
-            where=user_line(),
-            do=f"write ng.cast(value, {str(storage.dtype)!r}) if that is meant",
-        )
-
-
-def _named(storage: Op, term: Op) -> Op:
-    if not term.axes.named:
-        raise FamilyError(
-            f"assign: {describe(term, 1)} has no names, {describe(storage)} has the axes {storage.axes!r}",
-            where=user_line(),
-            do="write ng.label(value, axes) to name its axes",
-        )
-    if not term.axes.is_sub_set(storage.axes):
-        raise UnmatchedAxesError(
-            f"assign: the value's axes {term.axes!r} are not among those of {describe(storage)}, {storage.axes!r}",
-            where=user_line(),
-            do="reduce the value over the others",
-        )
-    return apply("axes.broadcast", term, axes=storage.axes)
-
-
-def _positional(storage: Op, term: Op) -> Op:
-    if term.rank:
-        raise UnmatchedAxesError(
-            f"assign: the value's axes {term.axes!r} are not those of {describe(storage)}, {storage.axes!r}",
-            where=user_line(),
-            do="reshape it, or write ng.strip(value) to forget its names",
-        )
-    return apply("semi.broadcast", term, shape=storage.axes.lengths, dims=())
+    return checked("assign", fitted, term, storage.type, describe(storage))

@@ -17,6 +17,24 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ngraph_rewrite.frontend.building import Operand, apply
+from ngraph_rewrite.frontend.scan import positional_scan as scan  # noqa: F401  (a function of this family)
+from ngraph_rewrite.frontend.semi_more import (  # noqa: F401
+    add_along,
+    argsort,
+    batch_dot,
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    diagonal,
+    on_diagonal,
+    recurrence,
+    scatter_add,
+    searchsorted,
+    sort,
+    take_along,
+)
+from ngraph_rewrite.frontend.semi_windows import convolution, fold, pooling, windows  # noqa: F401
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op, Uid
@@ -97,6 +115,29 @@ less = _binary("less")
 less_equal = _binary("less_equal")
 greater = _binary("greater")
 greater_equal = _binary("greater_equal")
+log2 = _unary("log2")
+log10 = _unary("log10")
+sinh = _unary("sinh")
+cosh = _unary("cosh")
+asin = _unary("asin")
+acos = _unary("acos")
+atan = _unary("atan")
+asinh = _unary("asinh")
+acosh = _unary("acosh")
+atanh = _unary("atanh")
+trunc = _unary("trunc")
+signbit = _unary("signbit")
+bitwise_invert = _unary("bitwise_invert")
+atan2 = _binary("atan2")
+hypot = _binary("hypot")
+copysign = _binary("copysign")
+nextafter = _binary("nextafter")
+logaddexp = _binary("logaddexp")
+bitwise_and = _binary("bitwise_and")
+bitwise_or = _binary("bitwise_or")
+bitwise_xor = _binary("bitwise_xor")
+left_shift = _binary("left_shift")
+right_shift = _binary("right_shift")
 
 
 def select(c: Operand, x: Operand, y: Operand) -> Op:

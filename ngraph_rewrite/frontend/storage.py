@@ -13,14 +13,16 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError,
 from ngraph_rewrite.frontend.building import Operand, checked
 from ngraph_rewrite.ops.alignment import contained, spread
 from ngraph_rewrite.ops.checks import known_shape
+from ngraph_rewrite.ops.initial import initial_term
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, Uid, build, describe, user_line
 from ngraph_rewrite.types.axes import Axes, AxesLike, anonymous
 from ngraph_rewrite.types.dtypes import DType, as_dtype, scalar_dtype
+from ngraph_rewrite.types.tensor import TensorType
 
-# An array or number, a constant term, or a function from the axes to an array.
-Initial = Op | ArrayLike | Callable[[Axes], ArrayLike]
+# An array or number, a term, or a function from the axes to one of these.
+Initial = Op | ArrayLike | Callable[[Axes], Op | ArrayLike]
 
 
 def placeholder(axes: AxesLike, dtype: Any = None, name: str | None = None) -> Op:
@@ -55,15 +57,17 @@ def variable(
     Args:
         axes: Its axes.
         dtype: Its dtype; None is float32.
-        initial_value: What it holds at first: a number (which fills it), an array of its shape, a constant
-            term whose axes it has, or a function from its axes to one of these. None is zero.
+        initial_value: What it holds at first: a number (which fills it), an array of its shape, a term whose
+            axes it has, or a function from its axes to one of these. None is zero. A term is computed once,
+            before anything else; in it another variable stands for its own initial value, and a random draw has
+            the numbers of the transformer's seed.
         name: What to call it in messages and in saved files.
         trainable: Whether `variables()` lists it.
 
     Raises:
         AxesError: if the axes are none, or the initial value has another shape.
         DTypeError: if the dtype is not supported, or the initial value does not fit it.
-        AttributeValueError: if the initial value is a term that is not constant.
+        AttributeValueError: if the initial value is a term that depends on a placeholder, or has effects.
         LengthError: if the length of an axis is not known.
 
     >>> import ngraph_rewrite as ng
@@ -202,7 +206,7 @@ def _known_lengths(axes: Axes) -> None:
 
 
 def _initial(initial: Any, axes: Axes, dtype: DType) -> Any:
-    """The initial value, checked as far as it is known: a function, a read-only array, or None."""
+    """The initial value, checked as far as it is known: a function, a term, a read-only array, or None."""
     if initial is None or (callable(initial) and not isinstance(initial, Op)):
         return initial
     if isinstance(initial, Op):
@@ -219,17 +223,16 @@ def _initial(initial: Any, axes: Axes, dtype: DType) -> Any:
     return value.array(shape)
 
 
-def _initial_of_term(term: Op, axes: Axes, dtype: DType) -> NDArray[Any]:
+def _initial_of_term(term: Op, axes: Axes, dtype: DType) -> Any:
+    """A constant as an array; any other term as it is, once it is known to fit."""
     if term.definition.name != "core.constant":
-        raise AttributeValueError(
-            f"initial_value must be convertible to a NumPy tensor, and {describe(term, 1)} is not constant",
-            do="give an array, a number, a constant, or a function of the axes",
-        )
+        initial_term(term, TensorType(dtype, axes), "the variable")
+        return term
     literal = term.attribute("value").cast(dtype)
     if literal.scalar is not None:
-        return literal.array(())  # type: ignore[no-any-return]
+        return literal.array(())
     array = literal.array(known_shape(term.axes))
     if not term.axes.named and term.axes.lengths == axes.lengths:
-        return array  # type: ignore[no-any-return]
+        return array
     contained(term.axes, axes)
-    return spread(array, term.axes, axes)  # type: ignore[no-any-return]
+    return spread(array, term.axes, axes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ngraph_rewrite.lowering.table import ARGUMENTS, SEQUENCED, ReplacementTable, Stage
+from ngraph_rewrite.lowering.table import ARGUMENTS, SEQUENCED, Replaced, ReplacementTable, Stage
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op, describe, topological
 
@@ -42,7 +42,7 @@ def _chain(stage: Stage, term: Op, shown: set[Op]) -> Iterator[str]:
         if term not in stage.forward:
             continue
         to, why = stage.forward[term]
-        if isinstance(why, Rule):
+        if not isinstance(why, str):
             yield from _step(stage, term, to, why)
         elif why == SEQUENCED:
             yield f"    sequenced: {describe(to, 3)}"
@@ -53,9 +53,10 @@ def _chain(stage: Stage, term: Op, shown: set[Op]) -> Iterator[str]:
             stack.extend(reversed(new))
 
 
-def _step(stage: Stage, before: Op, after: Op, rule: Rule) -> Iterator[str]:
-    yield f"    {stage.name}: {rule.name}  ({rule.place})"
-    yield f"        {' '.join(rule.text.split())}"
+def _step(stage: Stage, before: Op, after: Op, why: Rule | Replaced) -> Iterator[str]:
+    yield f"    {stage.name}: {why.name}  ({why.place})"
+    if isinstance(why, Rule):
+        yield f"        {' '.join(why.text.split())}"
     yield f"        {describe(before, 3)}"
     yield f"     => {describe(after, 4)}"
 

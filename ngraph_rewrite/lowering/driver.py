@@ -6,19 +6,33 @@ from __future__ import annotations
 import gc
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
-from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, Forward, ReplacementTable, Stage
-from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, Forward, Replaced, ReplacementTable, Stage
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op, describe, topological
 
 # Steps allowed, for each term and for any graph: far more than a set of rules that terminates takes.
 STEPS_PER_TERM, LEAST_STEPS = 100, 50_000
+
+
+class Steps(Protocol):
+    """What the driver asks: a function that takes one step, by op, and the reasons of steps by their numbers."""
+
+    @property
+    def steps(self) -> Mapping[OpDef, Any]: ...  # noqa: D102
+    @property
+    def reasons(self) -> Sequence[Rule | Replaced]: ...  # noqa: D102
+
+
+class _Nothing(NamedTuple):
+    steps: Mapping[OpDef, Any] = {}
+    reasons: Sequence[Rule | Replaced] = ()
 
 
 def adopt(roots: Iterable[Op], table: ReplacementTable, bank: TermBank) -> list[Op]:
@@ -37,7 +51,7 @@ def adopt(roots: Iterable[Op], table: ReplacementTable, bank: TermBank) -> list[
 
 def normalise(
     roots: Iterable[Op],
-    matcher: Matcher,
+    matcher: Steps,
     table: ReplacementTable,
     bank: TermBank,
     target: Any,
@@ -61,9 +75,30 @@ def normalise(
     return [stage.normal[root] for root in roots]
 
 
+def replace(
+    roots: Iterable[Op], replacements: Mapping[Op, Forward], table: ReplacementTable, bank: TermBank, name: str
+) -> list[Op]:
+    """The roots with terms replaced by others, recorded in a new stage; what replaces is replaced in too.
+
+    Args:
+        replacements: Terms of `bank` by terms of `bank` that they go to, with the reason.
+
+    Raises:
+        RewriteError: if a term is replaced by one that contains it.
+    """
+    roots = list(roots)
+    stage = table.stage(name)
+    stage.forward.update(replacements)
+    for old, (new, _) in replacements.items():
+        if table.metadata(old):
+            table.carry(old, new)
+    _run(roots, _Nothing(), table, stage, bank, None, 0)
+    return [stage.normal[root] for root in roots]
+
+
 def _run(
     roots: list[Op],
-    matcher: Matcher,
+    matcher: Steps,
     table: ReplacementTable,
     stage: Stage,
     bank: TermBank,
@@ -109,12 +144,12 @@ def _run(
         if made is None:
             normal[term] = term
             continue
-        rule, new = matcher.rules.rules[made[0]], made[1]
+        why, new = matcher.reasons[made[0]], made[1]
         if new.type is not term.type and new.type != term.type:
             raise RewriteError(
-                f"rule {rule.name} rewrites {term.type} to {new.type}", where=rule.place, do="guard or mend the rule"
+                f"rule {why.name} rewrites {term.type} to {new.type}", where=why.place, do="guard or mend the rule"
             )
-        forward[term] = Forward(new, rule)
+        forward[term] = Forward(new, why)
         if table.metadata(term):
             table.carry(term, new)
         fired += 1
@@ -122,7 +157,7 @@ def _run(
             raise _exhausted(fired, stage)
 
 
-def _step(function: Any, term: Op, make: Any, target: Any, matcher: Matcher) -> tuple[int, Op] | None:
+def _step(function: Any, term: Op, make: Any, target: Any, matcher: Steps) -> tuple[int, Op] | None:
     try:
         return function(term, make, target)  # type: ignore[no-any-return]
     except RewriteError:
@@ -137,11 +172,11 @@ def _step(function: Any, term: Op, make: Any, target: Any, matcher: Matcher) -> 
         ) from error
 
 
-def _applied(error: Exception, matcher: Matcher) -> Rule | None:
+def _applied(error: Exception, matcher: Steps) -> Rule | Replaced | None:
     """The rule whose function raised, read off the traceback."""
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.name.startswith("apply_"):
-            return matcher.rules.rules[int(frame.name.removeprefix("apply_"))]
+            return matcher.reasons[int(frame.name.removeprefix("apply_"))]
     return None
 
 
@@ -150,7 +185,7 @@ def _cycle(term: Op, stage: Stage) -> RewriteError:
     while at in stage.forward and at not in seen:
         seen.add(at)
         to, why = stage.forward[at]
-        if isinstance(why, Rule):
+        if not isinstance(why, str):
             names.append(str(why))
         at = to
     loop = ", ".join(names) or "a rule whose right side contains its left"
@@ -158,7 +193,7 @@ def _cycle(term: Op, stage: Stage) -> RewriteError:
 
 
 def _exhausted(fired: int, stage: Stage) -> RewriteError:
-    rules = Counter(str(f.why) for f in list(stage.forward.values())[-1000:] if isinstance(f.why, Rule))
+    rules = Counter(str(f.why) for f in list(stage.forward.values())[-1000:] if not isinstance(f.why, str))
     often = ", ".join(name for name, _ in rules.most_common(4))
     return RewriteError(f"{fired} steps did not reach a normal form; the last fired: {often}", do="check their order")
 

@@ -7,23 +7,30 @@ together: one order, so there is no phase order to get wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.data import data_folder
-from ngraph_rewrite.errors import UnloweredOpError
+from ngraph_rewrite.errors import ExtensionError, UnloweredOpError
 from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection, normalise
+from ngraph_rewrite.lowering.graph_passes import GraphPass, in_place
 from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
 from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
-from ngraph_rewrite.ops import axes, cpu, semi  # noqa: F401  (the families declare their ops when imported)
-from ngraph_rewrite.rewriting import attributes  # noqa: F401  (and the attribute functions)
-from ngraph_rewrite.rewriting.checks import checked_rules
+from ngraph_rewrite.ops import axes, cpu, numpy, semi  # noqa: F401  (the families declare their ops when imported)
+from ngraph_rewrite.plugins import DataFile, load_plugin_ops, plugin_files
+from ngraph_rewrite.rewriting import attributes, inlining  # noqa: F401  (and the functions that rules call)
+from ngraph_rewrite.rewriting.checks import check_rules_static, checked_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
-from ngraph_rewrite.rewriting.rule import CLASSES, FAST, RuleSet
+from ngraph_rewrite.rewriting.pattern import App, Build, subtemplates
+from ngraph_rewrite.rewriting.rule import CLASSES, FAST, Let, Rule, RuleSet
+from ngraph_rewrite.rewriting.rulefile import load_rules
 from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.catalogue import STANDARD, OpDef
 from ngraph_rewrite.terms.op import Op, topological
 
 PASSES: Mapping[str, tuple[str, ...]] = {
@@ -31,17 +38,57 @@ PASSES: Mapping[str, tuple[str, ...]] = {
     "lower": ("lower", "simplify"),
     "select": ("simplify", "select"),
 }
+# What a lowering runs, in order: rules, or a pass written in Python.
+Passes = Mapping[str, Matcher | GraphPass]
 SAFE_CLASSES = tuple(c for c in CLASSES if c != FAST)
 
 
 @cache
 def library() -> RuleSet:
-    """Every rule that ships with the library, checked, in the order of files and of rules in them."""
-    files = sorted(data_folder("rules").glob("*.rules"))
+    """Every rule there is, checked: those of installed packages first, then those that ship, file by file.
+
+    Raises:
+        ExtensionError, RuleFileError: for a package whose rules cannot be used.
+    """
+    load_plugin_ops()
+    own = sorted(data_folder("rules").glob("*.rules"))
     joined = RuleSet()
-    for path in files:
-        joined = joined + checked_rules(path, f"rules/{path.name}")
-    return joined
+    for file in _rule_files(own):
+        joined = joined + checked_rules(file.path, file.shown)
+    return joined + _shipped(own)
+
+
+def _shipped(files: Iterable[Path]) -> RuleSet:
+    """The rules that ship; what was checked once, by the code that is here, is not checked again."""
+    files = list(files)
+    rules = [load_rules(path, f"rules/{path.name}") for path in files]
+    cache, key = Cache(), "checked_" + _digest(files)
+    if cache.read(key, "txt") is None:
+        for one in rules:
+            check_rules_static(one)
+        cache.write(key, "txt", "\n".join(str(path) for path in files).encode())
+    return RuleSet(rule for one in rules for rule in one)
+
+
+def _digest(files: Iterable[Path]) -> str:
+    """Of the rule files and of all code that declares ops and checks rules."""
+    found = hashlib.sha256()
+    code = Path(__file__).parent.parent
+    sources = [p for part in ("types", "terms", "ops", "rewriting") for p in sorted((code / part).glob("*.py"))]
+    for path in (*files, *sources):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:20]
+
+
+def _rule_files(own: Iterable[Path]) -> Iterator[DataFile]:
+    """The rule files of packages; the stem of a file begins the names of its rules, so it has to be a new one."""
+    taken = {path.stem: f"rules/{path.name}" for path in own}
+    for file in plugin_files("rules", ".rules"):
+        if file.path.stem in taken:
+            what = f"the package {file.package} cannot be used: {file.path.name} is called as {taken[file.path.stem]}"
+            raise ExtensionError(what, where=str(file.path), do="rename the file")
+        taken[file.path.stem] = file.shown
+        yield file
 
 
 @dataclass
@@ -62,11 +109,66 @@ class Lowering:
 
 
 def matchers_of(rules: RuleSet, cache: Cache) -> dict[str, Matcher]:
-    """A matcher for each pass."""
-    return {name: Matcher(rules.of_kind(*kinds), cache) for name, kinds in PASSES.items()}
+    """A matcher for each pass; transformers with the same rules share them."""
+    return {name: _matcher(_Same(rules.of_kind(*kinds)), cache.folder) for name, kinds in PASSES.items()}
 
 
-def lower(roots: Iterable[Op], target: Any, matchers: Mapping[str, Matcher]) -> Lowering:
+class _Same:
+    """Rules compared by identity: hashing what they say would cost more than it saves."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules, self.key = rules, tuple(map(id, rules.rules))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.key == other.key
+
+
+@lru_cache(maxsize=32)
+def _matcher(same: _Same, folder: Path) -> Matcher:
+    return Matcher(same.rules, Cache(folder))
+
+
+def passes_of(rules: RuleSet, target: Any, cache: Cache, own: Iterable[GraphPass] = ()) -> Passes:
+    """What a transformer runs: the standard passes with the rules a target can use, and passes of one's own.
+
+    A target without a base set executes the graph as it is, after one's own passes.
+    """
+    named = {p.name: p for p in own}
+    order = in_place(tuple(PASSES), named.values())
+    matchers = {} if target.base is None else matchers_of(usable(rules, target.base), cache)
+    return {name: named.get(name) or matchers[name] for name in order if name in named or name in matchers}
+
+
+def usable(rules: RuleSet, base: Container[str]) -> RuleSet:
+    """The rules that a target with this base set has a use for.
+
+    Left out are those that make an op of another target, what `select` makes of ops that are not executed, and a
+    rule without a guard that would lower an op which is.
+    """
+    return RuleSet(r for r in rules if not _lowers_base(r, base) and not any(_lacks(r, d, base) for d in _made(r)))
+
+
+def _lowers_base(rule: Rule, base: Container[str]) -> bool:
+    nested = any(isinstance(a, App) for a in rule.left.args)  # it may lower what stands inside
+    return rule.kind == "lower" and rule.guard is None and not nested and rule.left.definition.name in base
+
+
+def _lacks(rule: Rule, made: OpDef, base: Container[str]) -> bool:
+    belongs_to_target = made.kin not in ("core", *STANDARD)
+    return made.name not in base and (belongs_to_target or (rule.kind == "select" and made.family != "core"))
+
+
+def _made(rule: Rule) -> Iterator[OpDef]:
+    """The ops that a rule's right side builds."""
+    for template in (*rule.right, *(c.template for c in rule.clauses if isinstance(c, Let))):
+        if template is not None:
+            yield from (part.definition for part in subtemplates(template) if isinstance(part, Build))
+
+
+def lower(roots: Iterable[Op], target: Any, matchers: Passes) -> Lowering:
     """Order the effects under `roots` and rewrite them to the target's base set.
 
     Args:
@@ -79,19 +181,22 @@ def lower(roots: Iterable[Op], target: Any, matchers: Mapping[str, Matcher]) -> 
         return _lower(sequence(roots), target, matchers)
 
 
-def _lower(sequenced: Sequenced, target: Any, matchers: Mapping[str, Matcher]) -> Lowering:
+def _lower(sequenced: Sequenced, target: Any, matchers: Passes) -> Lowering:
     table, bank = ReplacementTable(), TermBank()
     first = table.stage("sequence")
     first.forward.update((h, Forward(t, SEQUENCED)) for h, t in sequenced.terms.items())
     terms = adopt([*sequenced.roots, *sequenced.writes], table, bank)
-    for name, matcher in matchers.items():
-        terms = normalise(terms, matcher, table, bank, target, name)
+    for name, one in matchers.items():
+        if isinstance(one, GraphPass):
+            terms = one.applied(terms, table, bank, target)
+        else:
+            terms = normalise(terms, one, table, bank, target, name)
     check_base(terms, target, matchers)
     count = len(sequenced.roots)
     return Lowering(table, bank, terms[:count], terms[count:], sequenced)
 
 
-def check_base(roots: Iterable[Op], target: Any, matchers: Mapping[str, Matcher]) -> None:
+def check_base(roots: Iterable[Op], target: Any, matchers: Passes) -> None:
     """Refuse an op the target does not execute (a target without a base set executes all by their meanings).
 
     Raises:
@@ -100,7 +205,8 @@ def check_base(roots: Iterable[Op], target: Any, matchers: Mapping[str, Matcher]
     for term in topological(roots) if target.base is not None else ():
         name = term.definition.name
         if name not in target.base:
-            rules = [r for m in matchers.values() for r in m.rules if r.left.definition is term.definition]
+            every = (r for m in matchers.values() if isinstance(m, Matcher) for r in m.rules)
+            rules = [r for r in every if r.left.definition is term.definition]
             files = ", ".join(sorted({r.file for r in rules}))
             family = term.definition.family
             raise UnloweredOpError(

@@ -77,7 +77,7 @@ def _special(order: list[Op]) -> set[Op]:
 
     def is_special(term: Op) -> bool:
         scratch = term.definition.name == "core.variable" and term.attribute("scratch")
-        return scratch or term in listed or term.definition.name in _ORDERED
+        return scratch or term in listed or term.definition.name in (*_ORDERED, "core.present")
 
     return _above(order, is_special)
 
@@ -99,6 +99,7 @@ class _Sequencing:
     done: dict[Op, Op] = field(default_factory=dict)
     terms: dict[Op, Op] = field(default_factory=dict)
     writes: list[Op] = field(default_factory=list)
+    last: dict[Op, Op] = field(default_factory=dict)
     memo: dict[tuple[Op, tuple[tuple[Op, Op], ...]], Op] = field(default_factory=dict)
 
     def effects_first(self, terms: Sequence[Op]) -> list[Op]:
@@ -130,6 +131,8 @@ class _Sequencing:
         name = term.definition.name
         if name == "core.variable":
             return self.read(term, state), state
+        if name == "core.present":
+            return self.read(term.args[0], self.last), state
         if name in _ORDERED:
             value, after = yield from self.effect(name, term, state)
             self.place(term, value, state, after)
@@ -189,6 +192,7 @@ class _Sequencing:
         value, state = yield value, state
         written = Op(term.definition, (target, value), term.attrs, term.type, term.info)
         self.writes.append(written)
+        self.last[target] = written
         return _after(target, written), {**state, target: written}
 
     def read(self, variable: Op, state: State) -> Op:

@@ -18,11 +18,24 @@ from ngraph_rewrite.terms.op import NO_METADATA, Op
 ARGUMENTS = "arguments"
 SEQUENCED = "sequenced"
 SHARED = "shared"
-Why = Rule | str
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """The reason of a step that a pass written in Python took: its name, and the line that said so."""
+
+    name: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.place})"
+
+
+Why = Rule | Replaced | str
 
 
 class Forward(NamedTuple):
-    """Where a term went in one step, and the rule (or the word) that says why."""
+    """Where a term went in one step, and the rule, the pass or the word that says why."""
 
     to: Op
     why: Why
@@ -97,10 +110,10 @@ class ReplacementTable:
         return self._metadata.get(op) or op.info.metadata or NO_METADATA
 
     def redexes(self) -> Iterator[Step]:
-        """Every step in which a rule fired, in the order in which they were taken."""
+        """Every step that a rule or a pass took, in the order in which they were taken."""
         for stage in self.stages:
             for before, (to, why) in stage.forward.items():
-                if isinstance(why, Rule):
+                if not isinstance(why, str):
                     yield Step(stage.name, before, to, why)
 
 

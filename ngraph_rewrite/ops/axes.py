@@ -9,7 +9,26 @@ from ngraph_rewrite.ops import axes_sources
 from ngraph_rewrite.ops import axes_order
 from ngraph_rewrite.ops import axes_elementwise
 from ngraph_rewrite.ops import axes_slices
+from ngraph_rewrite.ops import axes_update
 from ngraph_rewrite.ops import axes_reduce
 from ngraph_rewrite.ops import axes_network
+from ngraph_rewrite.ops import axes_scan
+from ngraph_rewrite.ops import axes_pooling
+from ngraph_rewrite.ops import axes_convolution
+from ngraph_rewrite.ops import axes_normalisation
+from ngraph_rewrite.ops import axes_lookup
 
-__all__ = ["axes_elementwise", "axes_network", "axes_order", "axes_reduce", "axes_slices", "axes_sources"]
+__all__ = [
+    "axes_convolution",
+    "axes_elementwise",
+    "axes_lookup",
+    "axes_network",
+    "axes_normalisation",
+    "axes_order",
+    "axes_pooling",
+    "axes_reduce",
+    "axes_scan",
+    "axes_slices",
+    "axes_sources",
+    "axes_update",
+]

@@ -9,53 +9,15 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.ops import functions
-from ngraph_rewrite.ops.alignment import aligned, combine, floating, spread
-from ngraph_rewrite.ops.checks import bool_only, named, numeric
+from ngraph_rewrite.ops.alignment import aligned, combine, spread
+from ngraph_rewrite.ops.checks import bool_only, named
+from ngraph_rewrite.ops.promotion import SAYS, Rule, floats, numbers, quotient, same, truth
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, DType, as_dtype, is_float, promote
+from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype, is_float
 from ngraph_rewrite.types.tensor import TensorType
 
 Function = Callable[..., Any]
-# From the arguments' types to the dtype they are computed in.
-Rule = Callable[..., DType]
-
-
-def same(*types: TensorType) -> DType:
-    """The promoted dtype, of any kind."""
-    return promote(*(t.dtype for t in types))
-
-
-def numbers(*types: TensorType) -> DType:
-    """The promoted dtype, which must not be bool."""
-    dtype = same(*types)
-    numeric(TensorType(dtype))
-    return dtype
-
-
-def floats(x: TensorType) -> DType:
-    """The float dtype of a function such as exp: integers become floats wide enough."""
-    return floating(x.dtype)
-
-
-def quotient(x: TensorType, y: TensorType) -> DType:
-    """The dtype of a true division: float64 for integers."""
-    dtype = same(x, y)
-    return dtype if is_float(dtype) else FLOAT64
-
-
-def truth(*types: TensorType) -> DType:
-    """Bool: what is not zero is true."""
-    return BOOL
-
-
-_SAYS = {
-    same: "any dtype, promoted",
-    numbers: "a numeric dtype, promoted",
-    floats: "any dtype, computed as float",
-    quotient: "any dtype, computed as float",
-    truth: "any dtype, true where not zero",
-}
 
 
 def _meaning(function: Function, compute: Rule) -> Meaning:
@@ -84,7 +46,7 @@ def _declare(
         return TensorType(result or dtype, combine(x.axes, y.axes))
 
     rule = unary_rule if unary else binary_rule
-    operands = _SAYS[compute] if unary else f"{_SAYS[compute]}, broadcast by name"
+    operands = SAYS[compute] if unary else f"{SAYS[compute]}, broadcast by name"
     rule.__doc__ = f"{says}.\n\nTakes {operands}; the result is {result or 'of the dtype computed in'}."
     op(f"axes.{name}", "elementwise", *traits, meaning=_meaning(function, compute))(rule)
 

@@ -11,6 +11,7 @@ from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.lengths import Length, bind
+from ngraph_rewrite.types.tuples import tensors
 
 
 def bind_lengths(inputs: Sequence[Op], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
@@ -58,8 +59,8 @@ def bind_graph(roots: Sequence[Op], binding: Mapping[str, int]) -> dict[Op, Op]:
         args = tuple(bound[a] for a in term.args)
         attrs = tuple(_bound(a, binding) for a in term.attrs)
         bound[term] = new = bank.make(term.definition, args, attrs, term.info)
-        if not all(isinstance(n, int) for n in new.shape):
-            what = f"{describe(new)} has axes {new.axes!r}"
+        if not all(isinstance(n, int) for t in tensors(new.type) for n in t.shape):
+            what = f"{describe(new)} is {new.type!r}"
             raise LengthError(what, do="give the axes lengths, or arguments that do")
     return bound
 

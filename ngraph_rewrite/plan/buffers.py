@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from ngraph_rewrite.plan.jobs import Job, known
 from ngraph_rewrite.plan.memory import Block, place
+from ngraph_rewrite.plan.operands import Scratch
 from ngraph_rewrite.terms.op import Op
 
 
 class Buffers(NamedTuple):
     """Offsets in the arena, its size in bytes, and the number of blocks."""
 
-    offsets: dict[Op, int]
+    offsets: dict[Op | Scratch, int]
     arena: int
     blocks: int
 
@@ -23,26 +24,29 @@ class Buffers(NamedTuple):
 def buffers(ordered: Sequence[Job], home: Container[Op]) -> Buffers:
     """Give every term that the jobs compute a place, unless it has a home already."""
     last = _last_uses(ordered)
-    block_of: dict[Op, int] = {}
+    block_of: dict[Op | Scratch, int] = {}
     blocks: list[Block] = []
     for i, job in enumerate(ordered):
-        term = job.term
-        if job.destination is not None or term in home:
-            continue
-        dying = _dying(job, i, last, block_of)
-        if dying is not None:
-            number = block_of[dying]
-            blocks[number] = Block(blocks[number].size, blocks[number].first, last[term])
-        else:
-            number = len(blocks)
-            blocks.append(Block(_bytes(term), i, last[term]))
-        block_of[term] = number
+        for scratch in job.scratch:
+            block_of[scratch] = len(blocks)
+            blocks.append(Block(scratch.bytes, i, i))
+        for term in job.outputs if job.destination is None else ():
+            if term in home:
+                continue
+            dying = _dying(job, i, last, block_of)
+            if dying is not None:
+                number = block_of[dying]
+                blocks[number] = Block(blocks[number].size, blocks[number].first, last[term])
+            else:
+                number = len(blocks)
+                blocks.append(Block(_bytes(term), i, last[term]))
+            block_of[term] = number
     offsets, arena = place(blocks)
     return Buffers({t: offsets[n] for t, n in block_of.items()}, arena, len(blocks))
 
 
 def _last_uses(ordered: Sequence[Job]) -> dict[Op, int]:
-    last = {job.term: i for i, job in enumerate(ordered) if job.destination is None}
+    last = {term: i for i, job in enumerate(ordered) if job.destination is None for term in job.outputs}
     for i, job in enumerate(ordered):
         for load in job.loads():
             if load.base in last and not (job.raw and load.base is job.term):
@@ -50,7 +54,7 @@ def _last_uses(ordered: Sequence[Job]) -> dict[Op, int]:
     return last
 
 
-def _dying(job: Job, at: int, last: dict[Op, int], block_of: dict[Op, int]) -> Op | None:
+def _dying(job: Job, at: int, last: dict[Op, int], block_of: Container[Op | Scratch]) -> Op | None:
     """An operand whose memory the result can take over: it dies here and is read in step."""
     if not job.is_one_map or job.raw:
         return None

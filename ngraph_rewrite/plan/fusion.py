@@ -11,12 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ngraph_rewrite.codegen.opkernels import has_kernel
+from ngraph_rewrite.plan.closing import LOOP
 from ngraph_rewrite.plan.views import IDENTITIES, is_view
 from ngraph_rewrite.terms.op import Op
 
 # Steps of one kernel: longer ones compile slower than they run faster.
 LARGEST_GROUP = 64
 _SOURCES = ("semi.iota", "semi.size")
+# What adds to its first operand, in the memory of the result.
+ADDITIONS = ("semi.scatter_add", "semi.add_along")
+# What is computed piece by piece, each argument in a loop nest of its own; and what has several of them.
+_SEVERAL = frozenset({"semi.concat", "semi.update", LOOP})
+_PIECES = _SEVERAL - {LOOP} | {"semi.pad", "semi.on_diagonal"}
 REDUCTIONS = frozenset(f"semi.{k}" for k in ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all"))
 
 
@@ -48,8 +55,10 @@ class Groups:
 
 
 def is_elementwise(term: Op) -> bool:
-    """Whether the value at an index needs only its arguments at that index, or nothing."""
-    return "elementwise" in term.definition.traits or term.definition.name in _SOURCES or is_scalar_constant(term)
+    """Whether the value at an index needs only its arguments at that index, or nothing, and no kernel of its own."""
+    if "elementwise" in term.definition.traits:
+        return not has_kernel(term.definition)
+    return term.definition.name in _SOURCES or is_scalar_constant(term)
 
 
 def is_scalar_constant(term: Op) -> bool:
@@ -119,7 +128,7 @@ def fuse(order: Sequence[Op], results: Iterable[Op], writes: Sequence[Op], force
     for term in reversed(order):
         if term.definition.name == "core.assign":
             uses[term.args[1]].append(Use(None))
-        elif term.definition.name == "core.doall" or (is_leaf(term) and term not in forced):
+        elif term.definition.name in ("core.doall", "core.item") or (is_leaf(term) and term not in forced):
             continue
         elif term in forced and (is_view(term) or is_leaf(term)):
             group_of[term] = term  # a copy of what it sees
@@ -135,11 +144,19 @@ def fuse(order: Sequence[Op], results: Iterable[Op], writes: Sequence[Op], force
                 uses[arg].append(Use(group))
         else:
             group_of[term] = term
-            fuses = term.definition.name in REDUCTIONS or term.definition.name in ("semi.concat", "semi.pad")
             for i, arg in enumerate(term.args):
-                uses[arg].append(Use(term if fuses and term.args.index(arg) == i else None))
+                inside = i < _fused_operands(term) and term.args.index(arg) == i
+                uses[arg].append(Use(term if inside else None))
     roots = [t for t in order if group_of.get(t) is t]
     return Groups(group_of, roots, effects)
+
+
+def _fused_operands(term: Op) -> int:
+    """How many of its operands, from the first, the kernels of a term compute themselves."""
+    name = term.definition.name
+    if name == LOOP:
+        return len(term.attrs[0].states)
+    return len(term.args) if name in REDUCTIONS or name in _PIECES else int(name in ADDITIONS)
 
 
 def _pass_on(term: Op, own: list[Use], uses: dict[Op, list[Use]]) -> None:
@@ -148,7 +165,7 @@ def _pass_on(term: Op, own: list[Use], uses: dict[Op, list[Use]]) -> None:
     repeats = term.size != arg.size
     for use in own:
         path = use.path if plain else (*use.path, term)
-        grows = use.repeats or (repeats and term.definition.name == "semi.broadcast")
+        grows = use.repeats or (repeats and term.definition.name in ("semi.broadcast", "semi.windows"))
         uses[arg].append(Use(use.group, path, grows))
 
 
@@ -161,7 +178,7 @@ def _home(term: Op, own: list[Use], forced: set[Op], effects: Effects, sizes: di
         return term
     if own[0].repeats and not _is_free(term):
         return term
-    if group.definition.name == "semi.concat" and len(own) > 1:
+    if group.definition.name in _SEVERAL and len(own) > 1:
         return term
     if effects.reads[term] & effects.waits[group] or sizes.get(group, 0) >= LARGEST_GROUP:
         return term

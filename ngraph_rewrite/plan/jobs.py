@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from math import prod
 
 from ngraph_rewrite.codegen.library import render_dot, render_gather, render_gemm, render_random
-from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, is_leaf
-from ngraph_rewrite.plan.nests import Body, CopyFirst, Load, Value
-from ngraph_rewrite.plan.views import IDENTITIES, Layout, is_view, row_major, view
+from ngraph_rewrite.codegen.opkernels import rendered
+from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, is_elementwise, is_leaf
+from ngraph_rewrite.plan.library_calls import ADDITIONS, CALLS
+from ngraph_rewrite.plan.nests import Body, Load, Value
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory, known, matrix, plain, resolve
+from ngraph_rewrite.plan.views import IDENTITIES, Layout, is_view, row_major
+from ngraph_rewrite.plan.windows import fold_call
 from ngraph_rewrite.terms.op import Op
 
 
@@ -25,14 +28,6 @@ class Piece:
     store: Layout
     kind: str | None = None
     axes: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Call:
-    """One library kernel: its source and its arguments; a `Load` or a symbol stands for an address."""
-
-    source: Source
-    arguments: tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -55,6 +50,16 @@ class Job:
         """Whether it is one elementwise loop nest."""
         return len(self.pieces) == 1 and self.pieces[0].kind is None and not self.calls
 
+    @property
+    def outputs(self) -> tuple[Op, ...]:
+        """The terms whose memory it fills."""
+        return (self.term,)
+
+    @property
+    def scratch(self) -> Iterator[Scratch]:
+        """The memory it needs beside its operands."""
+        return (s for call in self.calls for s in call.scratch)
+
     def loads(self) -> Iterator[Load]:
         """Every operand."""
         for piece in self.pieces:
@@ -63,14 +68,12 @@ class Job:
             yield from (a for a in call.arguments if isinstance(a, Load))
 
 
-OUTPUT = "output"
-
-
 def job_of(term: Op, groups: Groups) -> Job:
     """The work that computes the root of a group.
 
     Raises:
         CopyFirst: if a view in it needs its argument in memory.
+        KernelError: if no kernel computes its op.
     """
     name = term.definition.name
     if name in REDUCTIONS:
@@ -79,11 +82,19 @@ def job_of(term: Op, groups: Groups) -> Job:
         return _concat(term, groups)
     if name == "semi.pad":
         return _pad(term, groups)
-    library = {"cpu.gemm": _gemm, "semi.dot": _dot, "semi.gather": _gather}
+    if name == "semi.update":
+        return _update(term, groups)
+    if name == "semi.on_diagonal":
+        return _on_diagonal(term, groups)
+    library = CALLS | {"cpu.gemm": _gemm, "semi.dot": _dot, "semi.gather": _gather, "semi.fold": fold_call}
     if name in library:
         return Job(term, calls=(library[name](term, groups),))
+    if name in ADDITIONS:
+        return _addition(term, groups)
     if name in ("semi.uniform", "semi.normal"):
         return Job(term, calls=(_random(term),))
+    if not is_elementwise(term) and not is_view(term) and not is_leaf(term):
+        return Job(term, calls=(_own_kernel(term, groups),))
     return copy_job(term, groups)
 
 
@@ -100,39 +111,6 @@ def copy_job(term: Op, groups: Groups, destination: Op | int | None = None, own:
 
 
 _NOBODY: Op = object()  # type: ignore[assignment]  # a group to which no term belongs
-
-
-def known(term: Op) -> tuple[int, ...]:
-    """The shape of a term all of whose lengths are bound."""
-    return tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
-
-
-def resolve(term: Op, groups: Groups) -> Load:
-    """The memory a term lies in and the layout of its elements there.
-
-    Raises:
-        CopyFirst: if a view on the way needs its argument in memory.
-    """
-    path = []
-    while is_view(term) and groups.group_of.get(term) is not term:
-        path.append(term)
-        term = term.args[0]
-    layout = row_major(known(term))
-    for step in reversed(path):
-        seen = view(step, layout)
-        if seen is None:
-            raise CopyFirst(step.args[0])
-        layout = seen
-    return Load(term, layout)
-
-
-def in_memory(term: Op, groups: Groups) -> Load:
-    """As `resolve`, for a reader that takes addresses only: a number has to be written down first."""
-    load = resolve(term, groups)
-    if load.base.definition.name == "core.constant" and groups.group_of.get(load.base) is not load.base:
-        if load.base.attrs[0].scalar is not None:
-            raise CopyFirst(term)
-    return load
 
 
 def _reduction(term: Op, groups: Groups) -> Job:
@@ -170,24 +148,41 @@ def _pad(term: Op, groups: Groups) -> Job:
     )
 
 
+def _update(term: Op, groups: Groups) -> Job:
+    """A copy of all, then the slice over it."""
+    (x, value), whole = term.args, row_major(known(term))
+    outside, inside = Body(known(term), groups, term), Body(known(value), groups, term)
+    starts, _, steps = term.attrs
+    offset = sum(a * s for a, s in zip(starts, whole.strides, strict=True))
+    strides = tuple(c * s for c, s in zip(steps, whole.strides, strict=True))
+    store = Layout(offset if value.size else 0, known(value), strides)
+    return Job(term, (Piece(outside, outside.value(x), whole), Piece(inside, inside.value(value), store)))
+
+
+def _on_diagonal(term: Op, groups: Groups) -> Job:
+    """Zeros, then the diagonal over them."""
+    arg, places, whole = term.args[0], term.attribute("places"), row_major(known(term))
+    fill, inside = Body(known(term), groups, term), Body(known(arg), groups, term)
+    each = ([s for p, s in zip(places, whole.strides, strict=True) if p == k] for k in range(arg.rank))
+    store = Layout(0, known(arg), tuple(map(sum, each)))
+    zero = fill.step("constant", term.dtype.name, (), 0)
+    return Job(term, (Piece(fill, zero, whole), Piece(inside, inside.value(arg), store)))
+
+
+def _addition(term: Op, groups: Groups) -> Job:
+    """The first operand, computed or copied into the memory of the result, and the call that adds to it."""
+    body = Body(known(term), groups, term)
+    piece = Piece(body, body.value(term.args[0]), row_major(known(term)))
+    return Job(term, (piece,), (ADDITIONS[term.definition.name](term, groups),))
+
+
 def _gemm(term: Op, groups: Groups) -> Call:
     m, n = known(term)
     k = known(term.args[0])[0 if term.attribute("ta") else 1]
-    a, lda, ta = _matrix(term.args[0], term.attribute("ta"), groups)
-    b, ldb, tb = _matrix(term.args[1], term.attribute("tb"), groups)
+    a, lda, ta = matrix(term.args[0], term.attribute("ta"), groups)
+    b, ldb, tb = matrix(term.args[1], term.attribute("tb"), groups)
     source = render_gemm(term.dtype.name, ta, tb)
     return Call(source, (m, n, k, a, lda, b, ldb, OUTPUT, max(n, 1), f"gemm {term.dtype.name}"))
-
-
-def _matrix(term: Op, transposed: bool, groups: Groups) -> tuple[Load, int, bool]:
-    """A matrix as BLAS takes it: rows or columns of unit stride, and the stride between them."""
-    load = in_memory(term, groups)
-    (rows, columns), (down, along) = load.layout.shape, load.layout.strides
-    if (along == 1 or columns <= 1) and (down >= columns or rows <= 1):
-        return load, max(down if rows > 1 else columns, 1), transposed
-    if (down == 1 or rows <= 1) and (along >= rows or columns <= 1):
-        return load, max(along if columns > 1 else rows, 1), not transposed
-    raise CopyFirst(term)
 
 
 def _dot(term: Op, groups: Groups) -> Call:
@@ -198,7 +193,7 @@ def _dot(term: Op, groups: Groups) -> Call:
 
 
 def _gather(term: Op, groups: Groups) -> Call:
-    x, indices = (_plain(arg, groups) for arg in term.args)
+    x, indices = (plain(arg, groups) for arg in term.args)
     axis, shape = term.attribute("axis"), x.layout.shape
     outer, inner, length = prod(shape[:axis]), prod(shape[axis + 1 :]), shape[axis]
     source = render_gather(term.dtype.name, indices.base.dtype.name)
@@ -206,11 +201,10 @@ def _gather(term: Op, groups: Groups) -> Call:
     return Call(source, (outer, count, inner, length, x, length * inner, inner, indices, OUTPUT))
 
 
-def _plain(term: Op, groups: Groups) -> Load:
-    load = in_memory(term, groups)
-    if not load.layout.is_contiguous:
-        raise CopyFirst(term)
-    return load
+def _own_kernel(term: Op, groups: Groups) -> Call:
+    """The kernel file of a third party's op."""
+    source, sizes = rendered(term)
+    return Call(source, (*sizes, *(plain(arg, groups) for arg in term.args), OUTPUT))
 
 
 def _random(term: Op) -> Call:
@@ -219,3 +213,6 @@ def _random(term: Op) -> Call:
     source = render_random(kind, term.dtype.name)
     bits = [struct.unpack("<q", struct.pack("<d", term.attribute(a).scalar))[0] for a in (first, second)]
     return Call(source, (OUTPUT, prod(known(term)), "seed", "call", term.attribute("uid"), *bits))
+
+
+__all__ = ["OUTPUT", "Call", "Job", "Piece", "copy_job", "in_memory", "job_of", "known", "resolve"]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.copy import render_copy
@@ -12,8 +12,10 @@ from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.fusion import is_storage_read, variable_of
 from ngraph_rewrite.plan.jobs import OUTPUT, Job, Piece
 from ngraph_rewrite.plan.nests import Load, map_nest, reduce_nest
+from ngraph_rewrite.plan.operands import Scratch
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import DType
 
 
 class Ref(NamedTuple):
@@ -29,43 +31,77 @@ class Ref(NamedTuple):
 
 
 class Work(NamedTuple):
-    """One kernel launch: the rendered kernel and its arguments, and the term it computes."""
+    """One kernel launch: the rendered kernel and its arguments, the term it computes, and where that will lie."""
 
     source: Source
     arguments: tuple[int | Ref, ...]
     term: Op
+    stored: Ref
 
 
-def launches(job: Job, home: Mapping[Op, Ref]) -> list[Work]:
+class Loop(NamedTuple):
+    """Work that is done `count` times.
+
+    Attributes:
+        steps: Which of its arguments (numbered through all the work) move with each time, and by how many bytes.
+    """
+
+    count: int
+    work: tuple[Work | Loop, ...]
+    steps: tuple[tuple[int, int], ...]
+    term: Op
+
+    @property
+    def slots(self) -> int:
+        """The number of arguments of all its work."""
+        return sum(len(one.arguments) for one in kernels(self.work))
+
+
+def kernels(work: Iterable[Work | Loop]) -> Iterator[Work]:
+    """Every kernel launch, once, those of loops included."""
+    for one in work:
+        if isinstance(one, Loop):
+            yield from kernels(one.work)
+        else:
+            yield one
+
+
+def loops_in(work: Iterable[Work | Loop]) -> Iterator[Loop]:
+    """Every loop, those inside loops included."""
+    for one in work:
+        if isinstance(one, Loop):
+            yield one
+            yield from loops_in(one.work)
+
+
+def launches(job: Job, home: Mapping[Op | Scratch, Ref]) -> list[Work]:
     """What has to be launched to do a job.
 
     Args:
         home: Where the terms lie that have memory of their own.
     """
-    works = [_nest(job, piece, home) for piece in job.pieces]
+    works = [nest(job, piece, home, _target(job, home), job.term.dtype) for piece in job.pieces]
     for call in job.calls:
-        works.append(Work(call.source, tuple(_argument(job, a, home) for a in call.arguments), job.term))
+        arguments = tuple(_argument(job, a, home) for a in call.arguments)
+        works.append(Work(call.source, arguments, job.term, _target(job, home)))
     return works
 
 
-def _nest(job: Job, piece: Piece, home: Mapping[Op, Ref]) -> Work:
-    dtype = job.term.dtype.name
+def nest(job: Job, piece: Piece, home: Mapping[Op | Scratch, Ref], target: Ref, dtype: DType) -> Work:
+    """The launch of one loop nest, which stores to `target`."""
     if piece.kind is not None:
-        nest = reduce_nest(piece.body, piece.kind, piece.value, piece.axes, piece.store, dtype)
-        source = render_reduce(nest.nest)  # type: ignore[arg-type]
+        made = reduce_nest(piece.body, piece.kind, piece.value, piece.axes, piece.store, dtype.name)
+        source = render_reduce(made.nest)  # type: ignore[arg-type]
     else:
-        target = _target(job, home)
         same = [_address(job, x, home) == target for x in piece.body.loads]
-        nest = map_nest(piece.body, piece.value, piece.store, dtype, same)
-        source = _rendered(nest.nest)  # type: ignore[arg-type]
-    arguments: list[int | Ref] = list(nest.sizes)
-    for load in nest.loads:
-        arguments += _strided(_argument(job, load, home), load.layout)
-    itemsize = job.term.dtype.itemsize
-    target = _target(job, home)
-    target = target._replace(offset=target.offset + nest.store.offset * itemsize)
-    arguments += _strided(target, nest.store)
-    return Work(source, tuple(arguments), job.term)
+        made = map_nest(piece.body, piece.value, piece.store, dtype.name, same)
+        source = _rendered(made.nest)  # type: ignore[arg-type]
+    arguments: list[int | Ref] = list(made.sizes)
+    for load in made.loads:
+        arguments += _strided(address(job, load, home), load.layout)
+    first = target._replace(offset=target.offset + made.store.offset * dtype.itemsize)
+    arguments += _strided(first, made.store)
+    return Work(source, tuple(arguments), job.term, target)
 
 
 def _rendered(nest: MapNest) -> Source:
@@ -77,7 +113,7 @@ def _rendered(nest: MapNest) -> Source:
     return render_map(nest)
 
 
-def _target(job: Job, home: Mapping[Op, Ref]) -> Ref:
+def _target(job: Job, home: Mapping[Op | Scratch, Ref]) -> Ref:
     if isinstance(job.destination, int):
         return Ref("result", job.destination)
     if job.destination is not None:
@@ -85,12 +121,13 @@ def _target(job: Job, home: Mapping[Op, Ref]) -> Ref:
     return home[job.term]
 
 
-def _argument(job: Job, value: object, home: Mapping[Op, Ref]) -> int | Ref:
+def _argument(job: Job, value: object, home: Mapping[Op | Scratch, Ref]) -> int | Ref:
     if isinstance(value, int):
         return value
     if isinstance(value, Load):
-        address = _address(job, value, home)
-        return address._replace(offset=address.offset + value.layout.offset * value.base.dtype.itemsize)
+        return address(job, value, home)
+    if isinstance(value, Scratch):
+        return home[value]
     if value == OUTPUT:
         return _target(job, home)
     if isinstance(value, str):
@@ -99,7 +136,13 @@ def _argument(job: Job, value: object, home: Mapping[Op, Ref]) -> int | Ref:
     return Ref("stream", value)
 
 
-def _address(job: Job, load: Load, home: Mapping[Op, Ref]) -> Ref:
+def address(job: Job, load: Load, home: Mapping[Op | Scratch, Ref]) -> Ref:
+    """Where the first element of an operand lies."""
+    base = _address(job, load, home)
+    return base._replace(offset=base.offset + load.layout.offset * load.base.dtype.itemsize)
+
+
+def _address(job: Job, load: Load, home: Mapping[Op | Scratch, Ref]) -> Ref:
     base = load.base
     if base in home and not (job.raw and base is job.term):
         return home[base]

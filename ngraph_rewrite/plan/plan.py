@@ -8,15 +8,20 @@ are symbolic until a call fills them in.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ngraph_rewrite.plan.buffers import buffers
+from ngraph_rewrite.plan.copies import LayoutCopy, layout_copies
+from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
 from ngraph_rewrite.plan.fusion import fuse, is_leaf, is_storage_read, variable_of, version_of
 from ngraph_rewrite.plan.jobs import Job, copy_job, job_of, resolve
-from ngraph_rewrite.plan.launches import Ref, Work, launches
+from ngraph_rewrite.plan.launches import Loop, Ref, Work, launches
+from ngraph_rewrite.plan.loops import LoopJob, loop_job, loop_work
 from ngraph_rewrite.plan.nests import CopyFirst, Load
+from ngraph_rewrite.plan.operands import Scratch
 from ngraph_rewrite.plan.schedule import in_order
+from ngraph_rewrite.plan.updates import reads_in_step, slice_only
 from ngraph_rewrite.terms.op import Op, topological
 
 
@@ -30,14 +35,18 @@ class Plan:
         inlined: Terms that exist in registers only, and the term whose kernel computes them.
         temporaries: The number of blocks in the arena.
         echoes: Results that are views of an input: their numbers, and what they see. No kernel runs for them.
+        origins: What the terms of the plan were before scans became loops.
+        copies: Its layout copies, those of the bodies of its loops once each.
     """
 
-    work: list[Work]
+    work: list[Work | Loop]
     arena: int
     results: list[Op]
     inlined: dict[Op, Op] = field(default_factory=dict)
     temporaries: int = 0
     echoes: list[tuple[int, Load]] = field(default_factory=list)
+    origins: dict[Op, Op] = field(default_factory=dict)
+    copies: list[LayoutCopy] = field(default_factory=list)
 
 
 class _CopyAll(Exception):
@@ -54,10 +63,30 @@ class _Cycle(Exception):
 
 def make_plan(results: Sequence[Op], writes: Sequence[Op]) -> Plan:
     """The plan that computes `results` and performs `writes`, in that order of effects."""
+    closed = close(results, writes)
+    plan = _planned(closed.results, closed.writes, echoes=True)
+    was = closed.origins
+    plan.inlined = {was.get(t, t): was.get(g, g) for t, g in plan.inlined.items()}
+    plan.origins = was
+    return plan
+
+
+def _planned(results: Sequence[Op], writes: Sequence[Op], echoes: bool) -> Plan:
+    """The plan of a graph without scans, after those of the bodies of its loops.
+
+    Args:
+        echoes: Whether a result that is a view of an input may be left to the caller.
+    """
+    bodies: dict[Op, Plan] = {}
+    order = topological([*results, *writes])
+    for term in order:
+        if term.definition.name == LOOP:
+            body: LoopBody = term.attrs[0]
+            bodies[term] = _planned([r for _, r in body.read(_parts(term, order))], body.writes, echoes=False)
     forced: set[Op] = set()
     direct = True
     while True:
-        attempt = _Attempt(results, writes, forced, direct)
+        attempt = _Attempt(results, writes, forced, direct, echoes, bodies)
         try:
             return attempt.plan()
         except _CopyAll as need:
@@ -76,11 +105,25 @@ def make_plan(results: Sequence[Op], writes: Sequence[Op]) -> Plan:
         forced = forced | more
 
 
+def _parts(loop: Op, order: Iterable[Op]) -> dict[int, Op]:
+    """The parts of a loop's tuple that are read, by number."""
+    return {t.attribute("index"): t for t in order if t.args[:1] == (loop,)}
+
+
 class _Attempt:
     """One try at a plan, with a set of terms that get memory of their own."""
 
-    def __init__(self, results: Sequence[Op], writes: Sequence[Op], forced: set[Op], direct: bool) -> None:
+    def __init__(
+        self,
+        results: Sequence[Op],
+        writes: Sequence[Op],
+        forced: set[Op],
+        direct: bool,
+        echoing: bool,
+        bodies: Mapping[Op, Plan],
+    ) -> None:
         self.results, self.writes, self.forced, self.direct = list(results), list(writes), forced, direct
+        self.echoing, self.bodies = echoing, bodies
         self.order = topological([*results, *writes])
         self.number = {t: i for i, t in enumerate(self.order)}
         self.groups = fuse(self.order, results, writes, forced)
@@ -88,11 +131,11 @@ class _Attempt:
 
     def plan(self) -> Plan:
         self.jobs, needs = self._jobs()
-        self.job_of = {job.term: job for job in self.jobs}
+        self.job_of = {term: job for job in self.jobs for term in job.outputs}
         needs |= self._hazards()
         if needs:
             raise _CopyAll(needs)
-        self.home: dict[Op, Ref] = {}
+        self.home: dict[Op | Scratch, Ref] = {}
         self.written: dict[Op, Job] = {}
         self._claim_results()
         self.read = {load.base for job in self.jobs for load in job.loads()}
@@ -102,19 +145,28 @@ class _Attempt:
         ordered = self._ordered()
         found = buffers(ordered, self.home)
         self.home.update((term, Ref("arena", 0, offset)) for term, offset in found.offsets.items())
-        work = [w for job in ordered for w in launches(job, self.home)]
+        work: list[Work | Loop] = []
+        for job in ordered:
+            work += loop_work(job, self.home) if isinstance(job, LoopJob) else launches(job, self.home)
         inlined = {t: g for t, g in self.groups.group_of.items() if t is not g}
-        return Plan(work, found.arena, self.results, inlined, found.blocks, self.echoes)
+        for body in self.bodies.values():
+            inlined.update(body.inlined)
+        copies = [*layout_copies(ordered, self.echoes), *(c for body in self.bodies.values() for c in body.copies)]
+        return Plan(work, found.arena, self.results, inlined, found.blocks, self.echoes, copies=copies)
 
     def _jobs(self) -> tuple[list[Job], set[Op]]:
         """The jobs of all groups, and the terms they need copies of."""
         jobs, needs = [], set()
         for root in self.groups.roots:
             try:
-                jobs.append(job_of(root, self.groups))
+                jobs.append(self._loop(root) if root in self.bodies else job_of(root, self.groups))
             except CopyFirst as need:
                 needs.add(need.term)
         return jobs, needs
+
+    def _loop(self, term: Op) -> Job:
+        body = self.bodies[term]
+        return loop_job(term, self.groups, _parts(term, self.order), body.work, body.arena)
 
     # -- effects ------------------------------------------------------------------------------------
 
@@ -138,23 +190,53 @@ class _Attempt:
             same = version_of(load.base) is variable and load.layout.is_plain
             if not same and (load.base in self.effects.ends or variable_of(load.base) is variable):
                 raise _CopyAll({load.base})
-        job = self.job_of.get(load.base)
-        if self.direct and job is not None and load.layout.is_plain and self._only_for(write, load.base, variable, job):
+        job = self._direct(write, load, variable)
+        if job is not None:
             self.home[load.base] = Ref("storage", variable)
             self.written[write] = job
         else:
             self.written[write] = copy_job(value, self.groups, write, own=False)
             self.jobs.append(self.written[write])
 
-    def _only_for(self, write: Op, base: Op, variable: Op, job: Job) -> bool:
-        """Whether a job can compute straight into storage: nobody else reads it, and it reads in step."""
-        if base in self.home or base.size != variable.size or base.dtype != variable.dtype or job.raw:
-            return False
+    def _direct(self, write: Op, load: Load, variable: Op) -> Job | None:
+        """The job that computes straight into storage: nobody else reads what it computes, and it reads in step."""
+        base = load.base
+        job = self.job_of.get(base)
+        if not self.direct or job is None or not load.layout.is_plain or job.raw:
+            return None
+        if base in self.home or base.size != variable.size or base.dtype != variable.dtype:
+            return None
         if base in self.read or self.stored[base] > 1:
-            return False
-        own = [x for x in job.loads() if is_storage_read(x.base) and variable_of(x.base) is variable]
-        own = [x for x in own if not self._is_copied(x.base)]
-        return not own or (job.is_one_map and all(x.layout.is_plain for x in own))
+            return None
+        own = [x for x in job.loads() if self._is_own(x.base, variable)]
+        if not own or (job.is_one_map and all(x.layout.is_plain for x in own)):
+            return job
+        if isinstance(job, LoopJob):
+            return None
+        return self._direct_slice(write, job)
+
+    def _direct_slice(self, write: Op, job: Job) -> Job | None:
+        """What stores a slice of the variable where it lies, once its value is where it cannot be overwritten."""
+        variable, value = write.args[0], job.term.args[-1]
+        inside = slice_only(job, lambda leaf: self._is_current(leaf, write))
+        if inside is None:
+            return None
+        if not reads_in_step(inside, lambda x: self._is_own(x, variable), lambda x: self._is_current(x, write)):
+            if value in self.forced:
+                return None
+            raise _CopyAll({value})
+        self.job_of[job.term] = inside
+        self.jobs = [inside if other is job else other for other in self.jobs]
+        return inside
+
+    def _is_own(self, leaf: Op, variable: Op) -> bool:
+        """Whether a leaf is the variable where it lies, at whatever time."""
+        return is_storage_read(leaf) and variable_of(leaf) is variable and not self._is_copied(leaf)
+
+    def _is_current(self, leaf: Op, write: Op) -> bool:
+        """Whether a leaf is the variable that a write overwrites, as it is then, where it lies."""
+        ends = self.effects.ends.get(leaf)
+        return self._is_own(leaf, write.args[0]) and ends is not None and self.writes[ends] is write
 
     # -- results ------------------------------------------------------------------------------------
 
@@ -162,7 +244,7 @@ class _Attempt:
         self.echoes: list[tuple[int, Load]] = []
         for i, result in enumerate(self.results):
             load = resolve(result, self.groups)
-            if load.base.definition.name == "core.placeholder" and load.base not in self.forced:
+            if self.echoing and load.base.definition.name == "core.placeholder" and load.base not in self.forced:
                 self.echoes.append((i, load))
                 continue
             claimed = load.base in self.home or load.base not in self.job_of

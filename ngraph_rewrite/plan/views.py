@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ngraph_rewrite.terms.op import Op
 
 IDENTITIES = frozenset({"core.strip", "core.label", "core.stop_gradient", "core.value_of"})
-VIEWS = IDENTITIES | {"semi.broadcast", "semi.transpose", "semi.reshape", "semi.slice"}
+VIEWS = IDENTITIES | {"semi.broadcast", "semi.transpose", "semi.reshape", "semi.slice", "semi.diagonal", "semi.windows"}
 
 
 class Layout(NamedTuple):
@@ -62,13 +62,33 @@ def view(term: Op, layout: Layout) -> Layout | None:
         dims, shape = term.attribute("dims"), term.attribute("shape")
         strides = tuple(layout.strides[dims.index(k)] if k in dims else 0 for k in range(len(shape)))
         return Layout(layout.offset, shape, strides)
+    if name == "semi.diagonal":
+        return _diagonal(layout, term.attribute("places"))
     if name == "semi.slice":
         starts, steps = term.attribute("starts"), term.attribute("steps")
         shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
         offset = layout.offset + sum(a * s for a, s, n in zip(starts, layout.strides, shape, strict=True) if n)
         return Layout(offset, shape, tuple(k * s for k, s in zip(steps, layout.strides, strict=True)))
+    if name == "semi.windows":
+        return _windows(term, layout)
     assert name == "semi.reshape", name
     return reshaped(layout, term.attribute("shape"))
+
+
+def _windows(term: Op, layout: Layout) -> Layout:
+    axes, _, strides, dilations = term.attrs
+    step = dict(zip(axes, strides, strict=True))
+    along = [s * step.get(k, 1) for k, s in enumerate(layout.strides)]
+    within = [layout.strides[k] * d for k, d in zip(axes, dilations, strict=True)]
+    return Layout(layout.offset, tuple(int(n) for n in term.shape), (*along, *within))  # type: ignore[arg-type]
+
+
+def _diagonal(layout: Layout, places: tuple[int, ...]) -> Layout:
+    """Axes that lie on one are walked together: their strides add up."""
+    rank = max(places, default=-1) + 1
+    axes = [[k for k, p in enumerate(places) if p == place] for place in range(rank)]
+    strides = tuple(sum(layout.strides[k] for k in own) for own in axes)
+    return Layout(layout.offset, tuple(layout.shape[own[0]] for own in axes), strides)
 
 
 def _picked(values: tuple[int, ...], perm: tuple[int, ...]) -> tuple[int, ...]:

@@ -11,15 +11,20 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
 
-from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError
+from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION_TYPES
+from ngraph_rewrite.rewriting.domains_network import NETWORK_TYPES
+from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.dtypes import BOOL, DTYPES, INT64, DType
 from ngraph_rewrite.types.lengths import Extent, Length
 from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.types.tuples import TupleType
 
 Types = list[TensorType]
 # Position, types of the arguments already there, the type the result should have, the domain.
@@ -61,7 +66,9 @@ class Domain:
     def pool(self, family: str) -> Types:
         """Types of any tensors that a family takes; the dtype varies first."""
         choice = self.named() if family in ("axes", "core") else []
-        if family != "axes":
+        if family == "simple":
+            choice = domains_simple.marked_axes(self)
+        elif family != "axes":
             choice += [anonymous(s) for s in self.shapes()]
         return [TensorType(d, axes) for axes in choice for d in self.dtypes]
 
@@ -84,6 +91,13 @@ class Domain:
         sets: list[Iterable[Axis]] = [axes, axes[1:], axes[:-1], axes[::-1], ()]
         sets += [[*more[:1], *axes], [*axes[::-1], *more[:1]], [*axes[1:], *more[:1]]]
         return [TensorType(d, s) for s in map(Axes, sets) for d in (like.dtype, *self.dtypes[:2])]
+
+    def stretching(self, like: TensorType) -> Types:
+        """Types that combine with an anonymous one by position: lengths of 1, fewer axes, more, another dtype."""
+        shape = like.shape
+        ones = [(*shape[:i], 1, *shape[i + 1 :]) for i in range(len(shape))]
+        shapes = [shape, *ones, shape[1:], (), (self.lengths[0], *shape), (1,) * len(shape)]
+        return [_tensor(d, s) for s in shapes for d in (like.dtype, *self.dtypes)]
 
 
 COMMON = tuple(map(np.dtype, ("float32", "int32", "bool", "float64", "uint8", "float16", "int64")))
@@ -110,10 +124,12 @@ def argument_types(
         return special(position, known, wish, domain)
     if not known and wish is None:
         return _accepted_types(definition, domain)
-    if definition.family == "axes":
+    if definition.kin == "axes":
         return _named(definition, known, wish, domain)
+    if definition.kin == "simple":
+        return domains_simple.arguments(definition, known, wish, domain)
     if known:
-        return [known[min(known)]]
+        return domain.stretching(known[min(known)]) if definition.kin == "numpy" else [known[min(known)]]
     assert wish is not None
     return _same_shape(wish, domain) if _changes_dtype(definition) else [wish]
 
@@ -121,7 +137,7 @@ def argument_types(
 def _accepted_types(definition: OpDef, domain: Domain) -> Types | None:
     if not definition.traits & {"elementwise", "reduction"}:
         return None
-    return [t for t in domain.pool(definition.family) if t.dtype in _accepted(definition)]
+    return [t for t in domain.pool(definition.kin) if t.dtype in _accepted(definition)]
 
 
 @cache
@@ -266,11 +282,68 @@ def _one_hot(position: int, known: Mapping[int, TensorType], wish: TensorType | 
     return [TensorType(d, axes) for d in whole for axes in sets]
 
 
+def _updated(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    """A tensor, and slices of it."""
+    whole = known.get(0, wish)
+    if whole is None or (position == 0 and 1 in known):
+        return [t for t in domain.pool("semi") if 1 not in known or t.dtype == known[1].dtype]
+    each = [_part_lengths(n) for n in whole.shape]
+    return [whole] if position == 0 else [_tensor(whole.dtype, s) for s in itertools.product(*each)]
+
+
+def _set_slice(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    """A named tensor, and parts of it."""
+    whole = known.get(0, wish)
+    if whole is None or (position == 0 and 1 in known):
+        return [t for t in domain.pool("axes") if 1 not in known or t.dtype == known[1].dtype]
+    each = [[*(a.with_length(n) for n in _part_lengths(a.length)), None] for a in whole.axes]
+    parts = (filter(None, axes) for axes in itertools.product(*each))
+    return [whole] if position == 0 else [TensorType(whole.dtype, axes) for axes in parts]
+
+
+def _part_lengths(n: Extent) -> list[Extent]:
+    return [0] if n == 0 else [n - 1, n, 1]
+
+
+def _stretched_select(
+    position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain
+) -> Types | None:
+    near = next(iter(known.values()), wish)
+    if near is None:
+        return [t.with_dtype(BOOL) for t in domain.pool("numpy")] if position == 0 else None
+    return [t.with_dtype(BOOL) if position == 0 else t for t in domain.stretching(near)]
+
+
+def _promoted_concat(
+    position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain
+) -> Types | None:
+    like = _concat(position, known, wish, domain)
+    return like and [t for one in like for t in (one, one.with_dtype(domain.dtypes[1]), one.with_dtype(BOOL))]
+
+
+def _tuples(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    """Tuples that hold the wished type, alone, before and after others."""
+    own = domain.pool("core")[:3] if wish is None else [wish]
+    other = domain.pool("core")[-1]
+    return [TupleType(e) for t in own for e in ((t, other), (t,), (other, t, t))]
+
+
+def _elements(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    return list(wish.elements) if isinstance(wish, TupleType) else None
+
+
+def _anything(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    return None
+
+
 def _tensor(dtype: DType, shape: Iterable[Extent]) -> TensorType:
     return TensorType(dtype, anonymous(shape))
 
 
 _PROPOSALS: dict[str, Proposal] = {
+    **domains_indexed.ARGUMENTS,
+    **domains_products.ARGUMENTS,
+    **domains_simple.ARGUMENTS,
     "semi.select": _select,
     "semi.dot": _dot,
     "cpu.gemm": _gemm,
@@ -279,12 +352,52 @@ _PROPOSALS: dict[str, Proposal] = {
     "semi.transpose": _transpose,
     "semi.reshape": _reshape,
     "semi.broadcast": _broadcast,
+    "numpy.select": _stretched_select,
+    "numpy.gather": _gather,
+    "numpy.concat": _promoted_concat,
+    "numpy.stack": lambda position, known, wish, domain: domain.retyped(known[0]) if 0 in known else None,
     "axes.select": _named_select,
     "axes.concat": _named_concat,
     "axes.one_hot": _one_hot,
+    "semi.update": _updated,
+    "axes.set_slice": _set_slice,
+    **CONVOLUTION_TYPES,
+    **NETWORK_TYPES,
     "core.strip": _strip,
     "core.label": _label,
     "core.after": _effects,
+    "core.annotated": _effects,
+    "core.call": _effects,
+    "core.item": _tuples,
+    "core.make_tuple": _elements,
+    "semi.scan": _anything,
+    "axes.scan": _anything,
     "core.sequential": _effects,
     **{f"semi.{name}": _reduction for name in "sum prod max min any all argmax argmin".split()},
 }
+
+
+Domains = TypeVar("Domains", bound=Proposal)
+
+
+def argument_domain(op: str) -> Callable[[Domains], Domains]:
+    """Say which arguments an op may have, where property tests draw instances of rules and kernels.
+
+    Decorates a function of the argument's position, the types of the arguments that are there already (by position),
+    the type the result should have (or None) and the `Domain`; it gives types to try, or None for any. It may propose
+    what the type rule refuses. An op all of whose arguments have one type needs no such function.
+
+    Raises:
+        AttributeValueError: for an op that has one.
+
+    >>> @argument_domain("example.scale")
+    ... def vectors(position, known, wish, domain):
+    ...     return [t for t in domain.pool("semi") if t.rank == 1]
+    """
+
+    def register(proposal: Domains) -> Domains:
+        if _PROPOSALS.setdefault(op, proposal) is not proposal:
+            raise AttributeValueError(f"the arguments of {op} have a domain already")
+        return proposal
+
+    return register

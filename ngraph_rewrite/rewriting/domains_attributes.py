@@ -9,20 +9,28 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from ngraph_rewrite.errors import AttributeValueError
+from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple
 from ngraph_rewrite.rewriting.domains import Domain
 from ngraph_rewrite.rewriting.domains_axes import AXES, reduced_axes
+from ngraph_rewrite.rewriting.domains_scan import named_scans, scans
+from ngraph_rewrite.rewriting.domains_numpy import NUMPY
+from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION
+from ngraph_rewrite.rewriting.domains_network import NETWORK
 from ngraph_rewrite.rewriting.domains_semi import SEMI, Proposal, Values, numbers, reduced
+from ngraph_rewrite.rewriting.domains_update import UPDATE
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Uid
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.types.tuples import TupleType
 
 
 @lru_cache(4096)
@@ -38,7 +46,7 @@ def attribute_values(
         return [()]
     proposal = _PROPOSALS.get(definition.name)
     if proposal is None and definition.attributes == ("axes",) and types:
-        proposal = reduced_axes if definition.family == "axes" else reduced
+        proposal = reduced_axes if definition.kin == "axes" else reduced
     return list(proposal(types, wish, domain)) if proposal is not None else []
 
 
@@ -72,13 +80,58 @@ def _uid(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -
     return [(Uid(),)]
 
 
+def _parts(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
+    t = types[0]
+    return ((i,) for i in range(len(t))) if isinstance(t, TupleType) else ()
+
+
 _PROPOSALS: dict[str, Proposal] = {
     **SEMI,
+    **NUMPY,
     **AXES,
+    **domains_indexed.ATTRIBUTES,
+    **domains_products.ATTRIBUTES,
+    **domains_simple.ATTRIBUTES,
+    **UPDATE,
+    **CONVOLUTION,
+    **NETWORK,
     "cpu.gemm": lambda types, wish, domain: itertools.product((False, True), repeat=2),
     "core.constant": _constant,
     "core.label": _label,
     "core.placeholder": _leaf,
+    "core.parameter": lambda types, wish, domain: [] if wish is None else [(Uid(), wish.axes, wish.dtype)],
+    "core.item": _parts,
+    "semi.scan": scans,
+    "axes.scan": named_scans,
     "core.variable": _variable,
     "core.assign": _uid,
+    "core.call": lambda types, wish, domain: [(tuple(Uid() for _ in types[1:]), "f", True)] if types else [],
+    "core.annotated": lambda types, wish, domain: (("softmax",), (Axis("K", 2),)),
 }
+
+
+Domains = TypeVar("Domains", bound=Proposal)
+
+
+def attribute_domain(op: str) -> Callable[[Domains], Domains]:
+    """Say which attributes an op may have, where property tests draw instances of rules and kernels.
+
+    Decorates a function of the arguments' types, the type the result should have (or None) and the `Domain`; it gives
+    tuples in the order of the op's attributes, the plainest first, those at the edges too. It may propose what the
+    type rule refuses. Every op with attributes needs one, or its rules cannot be drawn.
+
+    Raises:
+        AttributeValueError: for an op that has one.
+
+    >>> @attribute_domain("example.scale")
+    ... def factors(types, wish, domain):
+    ...     return [(2.0,), (1.0,), (0.0,)]
+    """
+
+    def register(proposal: Domains) -> Domains:
+        if _PROPOSALS.setdefault(op, proposal) is not proposal:
+            raise AttributeValueError(f"the attributes of {op} have a domain already")
+        attribute_values.cache_clear()
+        return proposal
+
+    return register

@@ -74,7 +74,7 @@ def _permutations(types: Sequence[TensorType], wish: TensorType | None, domain: 
     return [*perms[1:], *perms[:1]]
 
 
-def _slices_of(n: Extent) -> list[tuple[Extent, Extent, int]]:
+def slices_of(n: Extent) -> list[tuple[Extent, Extent, int]]:
     """Triples of an axis: part, whole, one end cut, reversed, every second, none, one element."""
     if n == 0:
         return [(0, 0, 1)]
@@ -86,7 +86,7 @@ def _slices_of(n: Extent) -> list[tuple[Extent, Extent, int]]:
 
 
 def _slice(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    for triples in _few(itertools.product(*map(_slices_of, types[0].shape))):
+    for triples in _few(itertools.product(*map(slices_of, types[0].shape))):
         yield tuple(tuple(t[k] for t in triples) for k in range(3))
 
 
@@ -96,7 +96,7 @@ def items(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) 
 
 
 def _index(shape: Sequence[Extent]) -> Iterator[tuple[Any, ...]]:
-    return itertools.product(*([0, *_slices_of(n)] if n != 0 else _slices_of(n) for n in shape))
+    return itertools.product(*([0, *slices_of(n)] if n != 0 else slices_of(n) for n in shape))
 
 
 def _few(values: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:

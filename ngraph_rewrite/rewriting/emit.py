@@ -11,7 +11,7 @@ import keyword
 from collections.abc import Iterable, Iterator
 
 from ngraph_rewrite.rewriting.expression import Expression, as_source, called_functions
-from ngraph_rewrite.rewriting.pattern import Build, Num, Spread, Template, Var, attribute_names, variables
+from ngraph_rewrite.rewriting.pattern import Build, Computed, Num, Pick, Spread, Template, Var, attribute_names, variables
 from ngraph_rewrite.rewriting.rule import Clause, Let, Rule, Where
 from ngraph_rewrite.rewriting.tree import (
     Both,
@@ -78,8 +78,9 @@ def _ops_of(rule: Rule) -> Iterator[OpDef]:
     templates = [*rule.right, *(c.template for c in rule.clauses if isinstance(c, Let))]
     while templates:
         template = templates.pop()
-        if isinstance(template, Build):
-            yield template.definition
+        if isinstance(template, Build | Computed):
+            if isinstance(template, Build):
+                yield template.definition
             templates.extend(template.args)
         elif isinstance(template, Spread):
             templates.append(template.template)
@@ -90,7 +91,8 @@ def _named(text: str, known: dict[str, str]) -> set[str]:
 
 
 def _functions(numbered: list[tuple[int, Rule]]) -> set[str]:
-    return {name for _, rule in numbered for e in _expressions(rule) for name in called_functions(e)}
+    called = {name for _, rule in numbered for e in _expressions(rule) for name in called_functions(e)}
+    return called | {t.function for _, rule in numbered for t in rule.right if isinstance(t, Computed)}
 
 
 def _expressions(rule: Rule) -> Iterator[Expression]:
@@ -102,11 +104,13 @@ def _expressions(rule: Rule) -> Iterator[Expression]:
     templates = [*rule.right, *(c.template for c in rule.clauses if isinstance(c, Let))]
     while templates:
         template = templates.pop()
-        if isinstance(template, Build):
-            yield from (e for _, e in template.attributes)
+        if isinstance(template, Build | Computed):
+            yield from (e for _, e in getattr(template, "attributes", ()))
             templates.extend(template.args)
         elif isinstance(template, Spread):
             templates.append(template.template)
+        elif isinstance(template, Pick):
+            yield template.index
 
 
 # -- a function per rule ------------------------------------------------------------------------------
@@ -195,6 +199,8 @@ def _reads(clause: Clause) -> set[str]:
             found.add(template.name)
         elif isinstance(template, Spread):
             pending.append(template.template)
+        elif isinstance(template, Pick):
+            found.update(template.index.names)
         elif isinstance(template, Build):
             found.update(n for _, e in template.attributes for n in e.names)
             pending.extend(template.args)
@@ -215,6 +221,10 @@ def _template(template: Template, names: _Names, dtype: str, axes: str) -> str:
         return f"fill(make, {f'float({number!r})' if number in ('inf', '-inf', 'nan') else number}, {dtype}, {axes})"
     if isinstance(template, Spread):
         return _spread(template, names, dtype, axes)
+    if isinstance(template, Pick):
+        return f"{names.name(template.name)}[{names.expression(template.index)}]"
+    if isinstance(template, Computed):
+        return f"fn_{template.function}(make, {', '.join(_template(a, names, dtype, axes) for a in template.args)})"
     return _build(template, names)
 
 
@@ -225,7 +235,7 @@ def _build(template: Build, names: _Names) -> str:
         beside = [a for a in args if a]
         numeric = [a for a in args[1:] if a] if template.definition.short == "select" else beside
         dtype = f"{numeric[0]}.dtype" if numeric else "self.dtype"
-        axes = "()" if template.definition.family == "axes" else f"{beside[0]}.axes" if beside else "self.axes"
+        axes = "()" if template.definition.kin == "axes" else f"{beside[0]}.axes" if beside else "self.axes"
         args = [a or _template(t, names, dtype, axes) for a, t in zip(args, template.args, strict=True)]
     attributes = [names.expression(e) for _, e in template.attributes]
     return f"make({_id_name(template.definition.name)}, ({_items(args)}), ({_items(attributes)}))"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ngraph_rewrite.rewriting.registry import attribute_functions
 
 PROPERTIES = frozenset(
-    "axes shape rank dtype type size length lengths name names scalar roles named sample recurrent".split()
+    "axes shape rank dtype type size length lengths name names scalar roles named sample recurrent base".split()
 )
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.USub, ast.Not, ast.And, ast.Or)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot)

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 
-from ngraph_rewrite.rewriting.checks import check_rules_static
+from ngraph_rewrite.rewriting.checks import check_rules_static, checked_rules
 from ngraph_rewrite.rewriting.rule import DEFAULT_CLASS, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 
@@ -43,3 +44,25 @@ def rule(
     rules = parse_rules("\n".join(lines) + "\n", f"<{name}>", name)
     check_rules_static(rules)
     return rules
+
+
+def as_rules(rules: RuleSet | str | os.PathLike[str] | None) -> RuleSet:
+    """Rules of one's own, however they are given: a set, the path of a rule file, or the text of one.
+
+    Text is told from a path by its line breaks. None stands for no rules. What is not a set is checked.
+
+    Raises:
+        RuleFileError: for a rule file with a mistake.
+        OSError: for a file that cannot be read.
+
+    >>> import ngraph_rewrite.ops
+    >>> len(as_rules("simplify semi\\nrule times_one: x * 1 => x")), len(as_rules(None))
+    (1, 0)
+    """
+    if rules is None or isinstance(rules, RuleSet):
+        return rules if rules is not None else RuleSet()
+    if isinstance(rules, str) and "\n" in rules:
+        found = parse_rules(rules.rstrip() + "\n", "<rules>", "rules")
+        check_rules_static(found)
+        return found
+    return checked_rules(os.fspath(rules))

@@ -7,8 +7,9 @@ decides. What it tries first is up to `Choices`: turns of a fixed order here, dr
 
 from __future__ import annotations
 
+import ast
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,13 +18,14 @@ from ngraph_rewrite.rewriting.domains import SYMBOLIC, Domain, argument_types
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.rewriting.interpret import Application, value_of
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
-from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Info, Op, Uid, topological
 from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.types.tuples import TupleType
 
 Item = TypeVar("Item")
 Bindings = Mapping[str, Any]
@@ -32,15 +34,23 @@ Choices = Callable[[str, int], int]
 TRIES = 400
 
 
+class Everything:
+    """A container of all there is: the base set of a target that executes every op."""
+
+    def __contains__(self, item: object) -> bool:
+        return True
+
+
 class Target(NamedTuple):
     """What guards may ask of a target."""
 
     name: str = "cpu"
     sample: str = "last"
     recurrent: str = "first"
+    base: Container[str] = Everything()
 
 
-TARGETS = (Target(), Target("cuda", "first", "last"))
+TARGETS = (Target(), Target("cuda", "first", "last"), Target("reference", "any", "any"))
 
 
 class TrialBank(TermBank):
@@ -63,7 +73,10 @@ class TrialBank(TermBank):
             return None
 
     def leaf(self, name: str, type_: TensorType) -> Op:
-        """A placeholder: the same one for the same name and type."""
+        """A placeholder: the same one for the same name and type; for a tuple the tuple of some."""
+        if isinstance(type_, TupleType):
+            elements = tuple(self.leaf(f"{name}{i}", t) for i, t in enumerate(type_.elements))
+            return self.make(lookup("core.make_tuple"), elements, ())
         found = self._leaves.get((name, type_))
         if found is None:
             attrs = Uid(), type_.axes, type_.dtype
@@ -118,12 +131,23 @@ def first_match(rule: Rule, domain: Domain, choices: Choices, bank: TrialBank, t
     """The first instance whose guard holds, in the order that `choices` sets; None if few tries find none."""
     search = _Search(domain, choices, bank, tries)
     for term, bindings in search.terms(rule.left, None, "", {}):
-        if rule.kind == "derive" and not is_float(term.dtype):
+        if rule.kind == "derive" and (isinstance(term.type, TupleType) or not is_float(term.dtype)):
             continue
-        for target in TARGETS:
+        for target in _targets(rule, choices):
             if _guard_holds(rule, Application(rule, term, bindings, bank.make, target)):
                 return Instance(term, bindings, target)
     return None
+
+
+def _targets(rule: Rule, choices: Choices) -> Iterator[Target]:
+    """The usual targets, and those a rule may ask for: of the names in it, and one that executes nothing."""
+    first = choices("target", len(TARGETS))
+    yield from TARGETS[first:] + TARGETS[:first]
+    asking = [e for e in (rule.guard, *(c.expression for c in rule.clauses if isinstance(c, Where))) if e is not None]
+    if any("target" in e.names for e in asking):
+        parts = [part for e in asking for part in ast.walk(e.tree)]
+        yield from (Target(p.value) for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str))
+        yield Target(base=frozenset())
 
 
 def _guard_holds(rule: Rule, application: Application) -> bool:
@@ -170,7 +194,7 @@ class _Search:
     def terms(self, pattern: App, wish: TensorType | None, site: str, bound: Bindings) -> Iterator[tuple[Op, Bindings]]:
         """Instances of a pattern, with what they bind beside what is bound."""
         if wish is None and not pattern.args:
-            for one in self.options(f"{site}:", self.domain.pool(pattern.definition.family)):
+            for one in self.options(f"{site}:", self.domain.pool(pattern.definition.kin)):
                 yield from self.applications(pattern, (), one, site, bound)
             return
         order = sorted(range(len(pattern.args)), key=lambda i: _LAST.get(type(pattern.args[i]), 0))
@@ -232,7 +256,7 @@ class _Search:
                 for term, now in self.terms(arg, inner, site, bound):
                     yield (term,), now
             return
-        pool = types if types is not None else self.domain.pool(pattern.definition.family)
+        pool = types if types is not None else self.domain.pool(pattern.definition.kin)
         if isinstance(arg, SeqVar):
             yield from self.sequence(arg, pool, site, bound)
         for one in self.options(site, pool):
@@ -257,7 +281,7 @@ class _Search:
 
     def constant(self, definition: OpDef, number: Num, like: TensorType) -> Iterator[tuple[Op, ...]]:
         """A constant filled with the number, if it is one of the dtype."""
-        axes = like.axes if definition.family != "axes" else ()
+        axes = like.axes if definition.kin != "axes" else ()
         try:
             value = Literal(number.value, like.dtype)
         except NGraphRewriteError:

@@ -14,8 +14,8 @@ from typing import Any
 
 from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.rewriting.expression import Expression
-from ngraph_rewrite.rewriting.pattern import Build, Num, Number, Spread, Template, Var, subtemplates, variables
-from ngraph_rewrite.rewriting.registry import attribute_functions
+from ngraph_rewrite.rewriting.pattern import Build, Computed, Num, Number, Pick, Spread, Template, Var, subtemplates, variables
+from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
 from ngraph_rewrite.rewriting.rule import Let, Rule
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.literal import Literal
@@ -152,6 +152,11 @@ class Application(dict[str, Any]):
             return _filled(self._make, template.value, self["self"].dtype, self["self"].axes)
         if isinstance(template, Var):
             return self[template.name]  # type: ignore[no-any-return]
+        if isinstance(template, Pick):
+            return self[template.name][value_of(template.index, self)]  # type: ignore[no-any-return]
+        if isinstance(template, Computed):
+            args = [t for a in template.args for t in (self._spread(a) if isinstance(a, Spread) else [self._term(a)])]
+            return term_functions()[template.function](self._make, *args)  # type: ignore[no-any-return]
         assert isinstance(template, Build)
         return self._build(template)
 
@@ -163,11 +168,11 @@ class Application(dict[str, Any]):
                 built[i] = self._spread(arg) if isinstance(arg, Spread) else [self._term(arg)]
         shaped = next((terms[0] for terms in built.values() if terms), self["self"])
         typed = [t[0] for i, t in built.items() if t and (i or template.definition.short != "select")]
-        dtype = typed[0].dtype if typed else self["self"].dtype
-        axes = Axes() if template.definition.family == "axes" else shaped.axes
+        like = typed[0] if typed else self["self"]
         for i, arg in enumerate(template.args):
             if isinstance(arg, Num):
-                built[i] = [_filled(self._make, arg.value, dtype, axes)]
+                axes = Axes() if template.definition.kin == "axes" else shaped.axes
+                built[i] = [_filled(self._make, arg.value, like.dtype, axes)]
         args = tuple(t for i in range(len(template.args)) for t in built[i])
         return self._make(template.definition, args, tuple(value_of(e, self) for _, e in template.attributes))
 
@@ -192,6 +197,8 @@ def _reads(template: Template) -> set[str]:
             found.add(part.name)
         elif isinstance(part, Build):
             found.update(n for _, e in part.attributes for n in e.names)
+        elif isinstance(part, Pick):
+            found.update(part.index.names)
     return found
 
 

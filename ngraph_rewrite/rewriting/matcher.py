@@ -14,7 +14,7 @@ from typing import Any
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.rewriting.emit import emit
-from ngraph_rewrite.rewriting.registry import attribute_functions
+from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.literal import Literal
@@ -30,15 +30,16 @@ class Matcher:
 
     Attributes:
         rules: The rules, in the order in which they are tried.
+        reasons: The same, by the numbers that steps give.
         source: The generated file.
         steps: For each root op, the function that takes one step.
     """
 
     def __init__(self, rules: RuleSet, cache: Cache) -> None:
-        self.rules = rules
+        self.rules, self.reasons = rules, rules.rules
         text = emit(rules)
         self.source = _written(text, cache)
-        trees = _imported(self.source).trees(lookup, attribute_functions(), _fill)
+        trees = _imported(self.source).trees(lookup, {**attribute_functions(), **term_functions()}, _fill)
         self.steps: dict[OpDef, Step] = {lookup(name): step for name, (step, _) in trees.items()}
         self._matches = {lookup(name): match for name, (_, match) in trees.items()}
 

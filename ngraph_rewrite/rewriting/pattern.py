@@ -101,7 +101,25 @@ class Spread:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Template = Var | Num | Build | Spread
+@dataclass(frozen=True)
+class Pick:
+    """``x...[i]``: the term number `index` of those a sequence variable matched."""
+
+    name: str
+    index: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """``f(t, ...)``: what the term function called `function` makes of terms; it is a whole right side."""
+
+    function: str
+    args: tuple[Template, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Template = Var | Num | Build | Spread | Pick | Computed
 
 
 def subpatterns(pattern: Pattern) -> Iterator[Pattern]:
@@ -130,7 +148,7 @@ def attribute_names(pattern: Pattern) -> list[str]:
 def subtemplates(template: Template) -> Iterator[Template]:
     """The template and everything inside it, in the order it is written."""
     yield template
-    if isinstance(template, Build):
+    if isinstance(template, Build | Computed):
         for arg in template.args:
             yield from subtemplates(arg)
     elif isinstance(template, Spread):

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pure functions a rule may call in `where`, `if` and attributes: registered by name, nothing else."""
+"""The pure functions a rule may call: of attributes in `where` and `if`, of terms for a whole right side.
+
+They are registered by name, and rules can call nothing else.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from ngraph_rewrite.errors import AttributeValueError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
+_TERM_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+_CONSUMED: dict[str, str] = {}
 
 
 def attribute_function(function: Function) -> Function:
@@ -23,10 +28,45 @@ def attribute_function(function: Function) -> Function:
         AttributeValueError: if the name is taken by another function.
     """
     name = function.__name__
-    if _FUNCTIONS.get(name, function) is not function:
+    if _FUNCTIONS.get(name, function) is not function or name in _TERM_FUNCTIONS:
         raise AttributeValueError(f"an attribute function called {name} is registered already", do="choose a new name")
     _FUNCTIONS[name] = function
     return function
+
+
+def term_function(*, consumes: str) -> Callable[[Function], Function]:
+    """Register a pure function from terms to a term, so that it can be the right side of a rule.
+
+    It is called with a function that makes terms, ``make(definition, args, attributes)``, and then the terms that
+    the rule names. What it returns has the type of the left side: rewriting refuses anything else. It stands where no
+    pattern could say what it does; every other right side is an equation.
+
+    Args:
+        consumes: The name of the op it removes: one such op becomes a term with fewer of them, so that rewriting
+            ends. A rule may call it only where its left side is this op.
+
+    Raises:
+        AttributeValueError: if the name is taken by another function.
+    """
+
+    def register(function: Function) -> Function:
+        name = function.__name__
+        if _TERM_FUNCTIONS.get(name, function) is not function or name in _FUNCTIONS:
+            raise AttributeValueError(f"a function called {name} is registered already", do="choose a new name")
+        _TERM_FUNCTIONS[name], _CONSUMED[name] = function, consumes
+        return function
+
+    return register
+
+
+def term_functions() -> Mapping[str, Callable[..., Any]]:
+    """All registered functions of terms by name."""
+    return MappingProxyType(_TERM_FUNCTIONS)
+
+
+def consumed(name: str) -> str:
+    """The op that the term function called `name` removes."""
+    return _CONSUMED[name]
 
 
 def attribute_functions() -> Mapping[str, Callable[..., Any]]:

@@ -25,8 +25,10 @@ from ngraph_rewrite.rewriting.frame import (
 from ngraph_rewrite.rewriting.pattern import (
     App,
     Build,
+    Computed,
     Num,
     Pattern,
+    Pick,
     SeqVar,
     Spread,
     Template,
@@ -34,6 +36,7 @@ from ngraph_rewrite.rewriting.pattern import (
     attribute_names,
     variables,
 )
+from ngraph_rewrite.rewriting.registry import term_functions
 from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Clause, Let, Rule, RuleSet, Where
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, find
 
@@ -115,15 +118,16 @@ class _Reader:
         except Refused as refused:
             raise self.error(refused.node, refused.message, refused.do) from None
         known = set(names)
+        called = {id(c.func) for c in ast.walk(node) if isinstance(c, ast.Call)}
         for part in ast.walk(node):
-            called = {id(c.func) for c in ast.walk(node) if isinstance(c, ast.Call)}
             if isinstance(part, ast.Name) and part.id not in known and id(part) not in called:
                 raise self.error(part, f"`{part.id}` is not bound", "bind it on the left, or with where")
         return replace(found, span=_span(node))
 
     def expand(self, node: ast.expr) -> ast.expr:
         """The expression with every shorthand replaced by its body."""
-        return _Expand(self).visit(copy.deepcopy(node)) if self.macros else node
+        called = {c.func.id for c in ast.walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)}
+        return node if called.isdisjoint(self.macros) else _Expand(self).visit(copy.deepcopy(node))
 
     # -- the left side --------------------------------------------------------------------------
 
@@ -190,6 +194,8 @@ class _Reader:
         if _is_sequence(node):
             assert isinstance(node, ast.Subscript)
             return Spread(self.template(node.value, dict.fromkeys(terms, False), names), _span(node))
+        if isinstance(node, ast.Subscript) and _is_sequence(node.value):
+            return self.pick(node, terms, names)
         number = _number(node)
         if number is not None:
             return Num(number, _span(node))
@@ -197,8 +203,25 @@ class _Reader:
         if operator is not None:
             return self.build(node, operator[0], operator[1], [], terms, names)
         if isinstance(node, ast.Call):
+            if _called(node) in term_functions():
+                raise self.error(node, f"`{_called(node)}` makes terms: it can only be a whole right side")
             return self.build(node, self.definition(node, node.func), node.args, node.keywords, terms, names)
         raise self.error(node, "not a term", "a term is a bound variable, a number, or an op applied to terms")
+
+    def whole(self, node: ast.expr, terms: dict[str, bool], names: Iterable[str]) -> Template:
+        """A right side: a template, or a term function of templates."""
+        if not isinstance(node, ast.Call) or _called(node) not in term_functions():
+            return self.template(node, terms, names)
+        if node.keywords:
+            raise self.error(node.keywords[0].value, f"`{_called(node)}` takes terms only, by their places")
+        return Computed(_called(node), tuple(self.template(a, terms, names) for a in node.args), _span(node))
+
+    def pick(self, node: ast.Subscript, terms: dict[str, bool], names: Iterable[str]) -> Template:
+        assert isinstance(node.value, ast.Subscript)
+        sequence = node.value.value
+        if not isinstance(sequence, ast.Name) or not terms.get(sequence.id):
+            raise self.error(node, "only of a sequence variable can one term be picked: `x...[i]`")
+        return Pick(sequence.id, self.expression(node.slice, names), _span(node))
 
     def build(
         self,
@@ -379,7 +402,7 @@ def _right_templates(
     if frame.kind != "derive":
         if _is_sequence(node):
             raise reader.error(node, "a rule has one term on its right", "a sequence stands among arguments")
-        return (reader.template(node, terms, names),)
+        return (reader.whole(node, terms, names),)
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     wanted = list(variables(left))
     if len(parts) != len(wanted):
@@ -387,6 +410,11 @@ def _right_templates(
     return tuple(
         None if isinstance(p, ast.Name) and p.id == "none" else reader.template(p, terms, names) for p in parts
     )
+
+
+def _called(node: ast.Call) -> str:
+    """The name a call calls; nothing if it is no plain name."""
+    return node.func.id if isinstance(node.func, ast.Name) else ""
 
 
 def _span(node: ast.AST) -> Span:

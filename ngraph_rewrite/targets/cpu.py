@@ -4,23 +4,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base set)
-from ngraph_rewrite.plan.plan import Plan, Ref, make_plan
+from ngraph_rewrite.plan.launches import Loop, Ref, Work, kernels, loops_in
+from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.aligned import aligned_array
 from ngraph_rewrite.runtime.blas import gemm_address
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernel
-from ngraph_rewrite.runtime.machine import Launch, LaunchTable
+from ngraph_rewrite.runtime.machine import Launch, LaunchTable, Repeat
 from ngraph_rewrite.targets.target import Array, Program, Target
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.tracing import CallLog, listener
 
-_CORE = "constant placeholder variable strip label assign after doall"
-_COMPOSITE = frozenset({"semi.tensor_slice"})
+_CORE = "constant placeholder variable strip label assign after doall parameter item make_tuple"
+_COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution", "semi.pooling"})
 
 
 def seen(array: Array, layout: Layout) -> Array:
@@ -37,24 +40,29 @@ class CpuExecutable:
         self.program = program
         self.plan: Plan = make_plan(program.results, program.writes)
         self.kernels: dict[str, Kernel] = {}
-        for work in self.plan.work:
+        self._work = list(kernels(self.plan.work))
+        for work in self._work:
             if work.source.name not in self.kernels:
                 kernel = compile_kernel(work.source.text, work.source.name, program.cache)
                 self.kernels[work.source.name] = kernel
         self._arena = aligned_array((self.plan.arena,), np.uint8)
         self._constants: dict[object, Array] = {}
         self._call = np.zeros(1, np.int64)
-        launches, self._patches = [], _Patches(program.inputs)
+        self._table = LaunchTable([self._launch(work) for work in self.plan.work])
+        self._patches = _Patches(program.inputs)
         slot = 0
-        for work in self.plan.work:
-            arguments = [a if isinstance(a, int) else self._fixed(a) for a in work.arguments]
+        for work in self._work:
             self._patches.note(slot, work.arguments)
-            launches.append(Launch(self.kernels[work.source.name], arguments))
-            slot += len(arguments)
-        self._table = LaunchTable(launches)
+            slot += len(work.arguments)
         self._patches.seal()
         position = {p: i for i, p in enumerate(program.inputs)}
         self._echoes = [(number, position[load.base], load.layout) for number, load in self.plan.echoes]
+
+    def _launch(self, work: Work | Loop) -> Launch | Repeat:
+        if isinstance(work, Loop):
+            return Repeat([self._launch(inner) for inner in work.work], work.count, work.steps)
+        arguments = [a if isinstance(a, int) else self._fixed(a) for a in work.arguments]
+        return Launch(self.kernels[work.source.name], arguments)
 
     def _fixed(self, ref: Ref) -> int:
         """The address or number that is the same in every call; 0 for what a call fills in."""
@@ -84,9 +92,43 @@ class CpuExecutable:
         """Fill in the addresses of this call and walk the table."""
         self._patches.apply(self._table.arguments, inputs, results)
         self._call[0] = call
-        self._table.run()
+        log = listener([*self.program.results, *self.program.writes])
+        if log is None:
+            self._table.run()
+        else:
+            self._run_told(log, results)
         for number, source, layout in self._echoes:
             np.copyto(results[number], seen(inputs[source], layout))
+
+    def _run_told(self, log: CallLog, results: Sequence[Array]) -> None:
+        """Walk the table row by row, and tell what each row computed."""
+        writes = list(self.program.writes)
+        for row, work in enumerate(self.plan.work):
+            self._table.step(row)
+            following = self.plan.work[row + 1 : row + 2]
+            if following and following[0].term is work.term and isinstance(work, Work):
+                continue  # a part of what the next one completes
+            term, stored = self.plan.origins.get(work.term, work.term), None if isinstance(work, Loop) else work.stored
+            log.tell_all(term, None if stored is None else partial(self._stored, term, stored, results))
+            written = [w for w in writes if stored is not None and stored.space == "storage" and w.args[0] is stored.key]
+            if written:
+                writes.remove(written[0])
+                log.tell_all(written[0])
+        for term in (*self.program.results, *self.program.writes):
+            log.tell_all(term)
+
+    def _stored(self, term: Op, ref: Ref, results: Sequence[Array]) -> Array:
+        """What lies where a kernel stored a term."""
+        if ref.space == "result":
+            memory = results[int(str(ref.key))]
+        elif ref.space == "storage":
+            assert isinstance(ref.key, Op)
+            memory = self.program.storage[ref.key.attribute("uid")]
+        else:
+            memory = self._arena
+        size = int(term.size) * term.dtype.itemsize  # type: ignore[arg-type]
+        raw = memory.reshape(-1).view(np.uint8)[ref.offset : ref.offset + size]
+        return raw.view(term.dtype).reshape(tuple(int(n) for n in term.shape)).copy()  # type: ignore[arg-type]
 
     def source(self) -> str:
         """Every kernel, once, as the file that was compiled."""
@@ -94,22 +136,35 @@ class CpuExecutable:
         return "\n\n".join(parts)
 
     def stats(self) -> dict[str, Any]:
-        """Kernels by name in the order in which they run, launches, bytes of the arena, its buffers."""
+        """Kernels by name in the order in which they run, launches, the arena, copies into another order of axes."""
         return {
-            "kernels": [w.source.name for w in self.plan.work],
-            "launches": len(self.plan.work),
+            "kernels": [w.source.name for w in self._work],
+            "launches": _count(self.plan.work),
             "distinct_kernels": len(self.kernels),
             "compiled": sum(not k.from_cache for k in self.kernels.values()),
             "arena_bytes": self.plan.arena,
             "temporaries": self.plan.temporaries,
+            "layout_copies": len(self.plan.copies),
+            "layout_copy_bytes": sum(c.bytes for c in self.plan.copies),
         }
 
     def where(self, term: Op) -> str | None:
         """The kernel that computes a term, if one does."""
         if term in self.plan.inlined:
             return f"inside the kernel of {describe(self.plan.inlined[term], 1)}, in registers"
-        names = [w.source.name for w in self.plan.work if w.term is term]
+        if term.definition.name == "core.item":
+            return self.where(term.args[0])
+        was = self.plan.origins
+        names = [w.source.name for w in self._work if was.get(w.term, w.term) is term]
+        loops = [w for w in loops_in(self.plan.work) if was.get(w.term, w.term) is term]
+        for loop in loops:
+            names.append(f"a loop of {loop.count} steps ({', '.join(w.source.name for w in kernels(loop.work))})")
         return f"by {', '.join(dict.fromkeys(names))}" if names else None
+
+
+def _count(work: Sequence[Work | Loop]) -> int:
+    """How many kernels are launched, those of loops once for each step."""
+    return sum(one.count * _count(one.work) if isinstance(one, Loop) else 1 for one in work)
 
 
 class _Patches:
@@ -146,4 +201,4 @@ def _base() -> frozenset[str]:
     return frozenset(f"core.{name}" for name in _CORE.split()) | semi_ops | {"cpu.gemm"}
 
 
-CPU = Target("cpu", _base(), CpuExecutable)
+CPU = Target("cpu", _base(), CpuExecutable, sample="any", recurrent="any")

@@ -11,29 +11,41 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import InvalidHandleError
 from ngraph_rewrite.runtime import philox
-from ngraph_rewrite.terms.op import Op, Uid, describe, topological
+from ngraph_rewrite.terms.binders import Body, evaluated
+from ngraph_rewrite.terms.op import Op, Uid, describe
+from ngraph_rewrite.terms.tracing import CallLog
+from ngraph_rewrite.types.tuples import TupleType
 
 Array = NDArray[Any]
 
 
-def evaluate(roots: Iterable[Op], values: Mapping[Op, Array], draws: Draws | None = None) -> dict[Op, Array]:
-    """The value of every term under `roots`.
+def evaluate(
+    roots: Iterable[Op], values: Mapping[Op, Array], draws: Draws | None = None, log: CallLog | None = None
+) -> dict[Op, Array]:
+    """The value of every term under `roots`: an array, or a tuple of them; none of what only a step of a scan has.
 
     Args:
         roots: Terms whose lengths are all known.
         values: The values of placeholders and variables, and of anything else that is known already.
         draws: Where random draws come from.
+        log: Who is told of each term that is computed.
 
     Raises:
         InvalidHandleError: if a term has neither a value nor a meaning.
     """
-    found: dict[Op, Array] = {}
-    for term in topological(roots):
-        found[term] = values[term] if term in values else _value(term, [found[a] for a in term.args], draws)
-    return found
+
+    def value(term: Op, args: list[Array], body: Body | None) -> Any:
+        if term in values:
+            return values[term]
+        found = _value(term, args, body, draws)
+        if log is not None:
+            log.tell(term, lambda: found)
+        return found
+
+    return evaluated(roots, value, {})
 
 
-def _value(term: Op, args: list[Array], draws: Draws | None) -> Array:
+def _value(term: Op, args: list[Array], body: Body | None, draws: Draws | None) -> Any:
     name = term.definition.name
     if name in ("core.assign", "core.after"):
         return args[1]  # what was written is what is read after it
@@ -42,8 +54,8 @@ def _value(term: Op, args: list[Array], draws: Draws | None) -> Array:
     if term.definition.meaning is None:
         raise InvalidHandleError(f"{describe(term)} has no value here", where=term.info.place)
     with np.errstate(all="ignore"):
-        value = np.asarray(term.definition.meaning(term, *args))
-    return value
+        value = term.definition.meaning(term, *args, **({} if body is None else {"body": body}))
+    return value if isinstance(term.type, TupleType) else np.asarray(value)
 
 
 class Draws:

@@ -11,6 +11,7 @@ import numpy as np
 from ngraph_rewrite.targets.evaluation import Draws, evaluate
 from ngraph_rewrite.targets.target import Array, Program, Target
 from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.tracing import listener
 
 
 class ReferenceExecutable:
@@ -27,7 +28,8 @@ class ReferenceExecutable:
         variables = [t for t in self.order if t.definition.name == "core.variable"]
         values.update((v, program.storage[v.attribute("uid")]) for v in variables)
         draws = Draws(program.seed, program.streams, call)
-        found = evaluate([*program.results, *program.writes], values, draws)
+        roots = [*program.results, *program.writes]
+        found = evaluate(roots, values, draws, listener(roots))
         for term, array in zip(program.results, results, strict=True):
             np.copyto(array, found[term])
         last = {w.args[0]: found[w].copy() for w in program.writes}
@@ -40,7 +42,8 @@ class ReferenceExecutable:
 
     def stats(self) -> dict[str, Any]:
         """The number of ops evaluated."""
-        return {"ops": sum(bool(t.args) for t in self.order), "kernels": [], "launches": 0, "arena_bytes": 0}
+        none = {"launches": 0, "arena_bytes": 0, "layout_copies": 0, "layout_copy_bytes": 0}
+        return {"ops": sum(bool(t.args) for t in self.order), "kernels": [], **none}
 
     def where(self, term: Op) -> str | None:
         """Every term is evaluated by its meaning."""

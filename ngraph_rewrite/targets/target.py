@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.table import ReplacementTable
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.op import Op, Uid, user_line
 
 Array = NDArray[Any]
+# Where a target may want the sample axis and the axis of time steps.
+PLACES = ("first", "last", "any")
 
 
 @dataclass(frozen=True)
@@ -22,8 +26,8 @@ class Target:
 
     Attributes:
         base: The names of the ops it executes; None if it executes every op by its meaning.
-        sample: Where it wants the sample axis: first or last.
-        recurrent: Where it wants the axis of time steps.
+        sample: Where it wants the sample axis: first, last, or any: each op as its type says.
+        recurrent: Where it wants the axis of time steps: one of the same.
         prepare: Makes an executable of a program.
     """
 
@@ -32,6 +36,45 @@ class Target:
     prepare: Callable[[Program], Executable]
     sample: str = "last"
     recurrent: str = "first"
+
+
+    def preferring(self, sample: str | None = None, recurrent: str | None = None) -> Target:
+        """The same target with other places for the sample axis and the axis of time steps; None keeps its own.
+
+        Raises:
+            ArgumentError: for anything but first, last and any.
+        """
+        for what, place in (("sample", sample), ("recurrent", recurrent)):
+            if place is not None and place not in PLACES:
+                raise ArgumentError(f"{what} is {place!r}", where=user_line(), do=f"one of {PLACES}")
+        return replace(self, sample=sample or self.sample, recurrent=recurrent or self.recurrent)
+
+    def extended(
+        self,
+        name: str,
+        add: Iterable[str] = (),
+        remove: Iterable[str] = (),
+        *,
+        sample: str | None = None,
+        recurrent: str | None = None,
+    ) -> Target:
+        """A target that works as this one, under another name and with another base set.
+
+        Args:
+            add: Names of ops it executes too: it needs kernels for them.
+            remove: Names of ops it does not execute: rules have to lower them.
+            sample: Where it wants the sample axis, if elsewhere.
+            recurrent: Where it wants the axis of time steps, if elsewhere.
+
+        Raises:
+            UnknownOpError: for an op that is not declared.
+            ArgumentError: if this target has no base set, or an op to remove is not in it.
+        """
+        more, less = {lookup(n).name for n in add}, {lookup(n).name for n in remove}
+        if self.base is None or not less <= self.base:
+            lacks = ", ".join(sorted(less - (self.base or frozenset()))) or "no base set to add to"
+            raise ArgumentError(f"the target {self.name} has {'not ' if less else ''}{lacks}", where=user_line())
+        return replace(self, name=name, base=(self.base - less) | more).preferring(sample, recurrent)
 
 
 @dataclass

@@ -27,6 +27,9 @@ class TermBank:
     def __len__(self) -> int:
         return len(self._terms)
 
+    def __contains__(self, term: Op) -> bool:
+        return self._terms.get((term.definition, term.args, term.attrs)) is term
+
     def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...], info: Info = NO_INFO) -> Op:
         """The term with this structure, typed by the op's rule.
 

@@ -19,6 +19,8 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError, UnknownOpError
 from ngraph_rewrite.types.tensor import TensorType
 
+# The families that ship, from what is executed to what users write.
+STANDARD = ("semi", "simple", "numpy", "axes")
 # A type rule takes the types of the arguments, and the attributes by keyword.
 TypeRule = Callable[..., TensorType]
 # A meaning takes the term (for its attributes and types) and the arguments' arrays.
@@ -38,7 +40,7 @@ class OpDef:
         type_rule: From argument types and attributes to the type, or an error.
         meaning: What it computes, in NumPy: the oracle of every test.
         normalise: From argument types and given attributes to the stored ones (``axis=-1`` to ``rank-1``).
-        traits: Any of commutative, associative, elementwise, view, effect, source, comparison.
+        traits: Any of commutative, associative, elementwise, view, effect, source, comparison, narrowing.
     """
 
     name: str
@@ -56,6 +58,11 @@ class OpDef:
 
     def __repr__(self) -> str:
         return self.name
+
+    @property
+    def kin(self) -> str:
+        """The standard family whose tensors it takes: its own, or the one its family stands above."""
+        return kin(self.family)
 
     @property
     def commutative(self) -> bool:
@@ -98,6 +105,34 @@ def _inferred(
 
 
 _CATALOGUE: dict[str, OpDef] = {}
+_ABOVE: dict[str, str] = {}
+
+
+def place_family(name: str, *, above: str) -> None:
+    """Place an op family of your own above another: its ops may be lowered to ops of that one.
+
+    Its tensors are those of the family below. A family that nobody places stands below ``semi``, where the base
+    ops of targets belong: rules may lower or select to its ops, and they are lowered no further.
+
+    Args:
+        above: ``semi``, ``simple``, ``numpy`` or ``axes``.
+
+    Raises:
+        AttributeValueError: for the name of a family that ships, or one that is placed elsewhere already.
+
+    >>> place_family("example_family", above="axes")
+    >>> kin("example_family"), kin("semi"), kin("example_target")
+    ('axes', 'semi', 'example_target')
+    """
+    if above not in STANDARD or not name.isidentifier() or name in ("core", *STANDARD):
+        raise AttributeValueError(f"the family {name!r} cannot stand above {above!r}", do=f"above={STANDARD}")
+    if _ABOVE.setdefault(name, above) != above:
+        raise AttributeValueError(f"the family {name!r} stands above {_ABOVE[name]!r}", do="choose a new name")
+
+
+def kin(family: str) -> str:
+    """The standard family whose tensors a family takes; itself, for one that was placed nowhere."""
+    return _ABOVE.get(family, family)
 
 
 def op(

@@ -13,20 +13,24 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import CodeType, MappingProxyType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, FamilyError, NGraphRewriteError
 from ngraph_rewrite.terms.catalogue import OpDef, find, lookup
+from ngraph_rewrite.terms.families import coerced, family_of_types
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.types.axes import Axes
+from ngraph_rewrite.terms.protocols import ask
+from ngraph_rewrite.types.axes import Axes, anonymous
 from ngraph_rewrite.types.dtypes import DType, promote, scalar_dtype
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.types.tuples import TupleType
 
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 _metadata: ContextVar[Mapping[str, Any]] = ContextVar("metadata", default=NO_METADATA)
+_scope: ContextVar[tuple[object, ...]] = ContextVar("scope", default=())
 _PACKAGE = str(Path(__file__).parent.parent / "_")[:-1]  # with the separator: not ngraph_rewrite_of_mine
 _PROGRAM = _PACKAGE + "demo.py"  # a program that ships: its lines are a user's lines
 _SHOWN = 8
@@ -49,6 +53,7 @@ class Info(NamedTuple):
     filename: str = "<unknown>"
     lineno: int = 0
     initial: Any = None
+    scope: tuple[object, ...] = ()
 
     @property
     def place(self) -> str:
@@ -76,6 +81,23 @@ def metadata(**items: Any) -> Iterator[None]:
         _metadata.reset(token)
 
 
+@contextmanager
+def scope(mark: object) -> Iterator[None]:
+    """Every op built inside has `mark` among the last of its ``info.scope``: what a step built, say.
+
+    >>> from ngraph_rewrite.frontend.axes import constant
+    >>> with scope("step"):
+    ...     x = constant(1.0)
+    >>> x.info.scope
+    ('step',)
+    """
+    token = _scope.set((*_scope.get(), mark))
+    try:
+        yield
+    finally:
+        _scope.reset(token)
+
+
 class Op:
     """A term. Build one with a frontend function or an operator, never directly.
 
@@ -84,7 +106,6 @@ class Op:
     """
 
     __slots__ = ("__weakref__", "args", "attrs", "definition", "info", "type")
-    __array_ufunc__ = None  # so that ndarray + op asks op, and not each element
 
     definition: OpDef
     args: tuple[Op, ...]
@@ -125,9 +146,24 @@ class Op:
         return self.type.rank
 
     @property
+    def ndim(self) -> int:
+        """The number of axes, as NumPy calls it."""
+        return self.type.rank
+
+    @property
     def size(self) -> Extent:
         """The number of elements."""
         return self.type.size
+
+    @property
+    def T(self) -> Op:
+        """The transpose of a matrix without names."""
+        return _transposed(self, 2)
+
+    @property
+    def mT(self) -> Op:
+        """The matrices in the last two axes transposed; no names."""
+        return _transposed(self, self.rank)
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -166,9 +202,24 @@ class Op:
     @property
     def other_deps(self) -> tuple[Op, ...]:
         """What must have run before this value is there, beside its arguments."""
-        if self.definition.name == "core.after":
+        name = self.definition.name
+        if name == "core.after":
             return self.args[1:]
-        return self.args[:-1] if self.definition.name == "core.sequential" else ()
+        if name == "core.sequential":
+            return tuple(a for a in self.args[:-1] if a is not self.args[-1])
+        waiting = ("core.after",) if name != "core.assign" else ("core.after", "core.sequential")
+        return tuple(dict.fromkeys(e for a in self.args if a.definition.name in waiting for e in a.other_deps))
+
+    @property
+    def user_deps(self) -> tuple[Op, ...]:
+        """Inside `ng.ordered`: what every term that is built of this one from now on waits for."""
+        block = construction.get()
+        return () if block is None else block.pending(self)
+
+    @property
+    def schema(self) -> Any:
+        """What `ng.annotated` said about it; None if nothing."""
+        return self.attribute("schema") if self.definition.name == "core.annotated" else None
 
     def named(self, name: str) -> Op:
         """The same term under another name: a new handle.
@@ -210,7 +261,14 @@ class Op:
             do="compare structure with same_as, or compute a value first",
         )
 
-    def __iter__(self) -> NoReturn:
+    def __iter__(self) -> Iterator[Op]:
+        """The parts of a tuple."""
+        return (self[i] for i in range(len(self)))
+
+    def __len__(self) -> int:
+        """The number of parts of a tuple."""
+        if isinstance(self.type, TupleType):
+            return len(self.type)
         raise ArgumentError(f"{describe(self, 1)} cannot be iterated over", do="take parts with slices")
 
     # -- operators ----------------------------------------------------------------------------------
@@ -225,7 +283,7 @@ class Op:
         return combine("absolute", self)
 
     def __invert__(self) -> Op:
-        return combine("logical_not", self)
+        return _operate("logical_not", self)
 
     def __add__(self, other: Any) -> Op:
         return combine("add", self, other)
@@ -270,28 +328,28 @@ class Op:
         return combine("power", other, self)
 
     def __matmul__(self, other: Any) -> Op:
-        return combine("dot", self, other)
+        return _operate("dot", self, other)
 
     def __rmatmul__(self, other: Any) -> Op:
-        return combine("dot", other, self)
+        return _operate("dot", other, self)
 
     def __and__(self, other: Any) -> Op:
-        return combine("logical_and", self, other)
+        return _operate("logical_and", self, other)
 
     def __rand__(self, other: Any) -> Op:
-        return combine("logical_and", other, self)
+        return _operate("logical_and", other, self)
 
     def __or__(self, other: Any) -> Op:
-        return combine("logical_or", self, other)
+        return _operate("logical_or", self, other)
 
     def __ror__(self, other: Any) -> Op:
-        return combine("logical_or", other, self)
+        return _operate("logical_or", other, self)
 
     def __xor__(self, other: Any) -> Op:
-        return combine("logical_xor", self, other)
+        return _operate("logical_xor", self, other)
 
     def __rxor__(self, other: Any) -> Op:
-        return combine("logical_xor", other, self)
+        return _operate("logical_xor", other, self)
 
     def __lt__(self, other: Any) -> Op:
         return combine("less", self, other)
@@ -306,11 +364,70 @@ class Op:
         return combine("greater_equal", self, other)
 
     def __getitem__(self, item: Any) -> Op:
+        if isinstance(self.type, TupleType):
+            return build(lookup("core.item"), (self,), index=item)
+        if not self.rank or family_of([self]) == "numpy":
+            found = ask("item", self, item)
+            if found is not NotImplemented:
+                return found  # type: ignore[no-any-return]
         items = item if isinstance(item, tuple) else (item,)
         return build(lookup(f"{family_of([self])}.tensor_slice"), (self,), items=items)
 
+    def __lshift__(self, other: Any) -> Op:
+        return combine("left_shift", self, other)
+
+    def __rlshift__(self, other: Any) -> Op:
+        return combine("left_shift", other, self)
+
+    def __rshift__(self, other: Any) -> Op:
+        return combine("right_shift", self, other)
+
+    def __rrshift__(self, other: Any) -> Op:
+        return combine("right_shift", other, self)
+
+    # -- NumPy's own functions ------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return ask("ufunc", ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return ask("function", function, args, kwargs)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        raise ArgumentError(
+            f"{describe(self, 1)} is a term and has no value to put into an array",
+            where=self.info.place,
+            do="compute it: transformer.computation(term)()",
+        )
+
+
+def _transposed(term: Op, rank: int) -> Op:
+    """The last two axes exchanged of a term of this rank, which is at least 2."""
+    if term.rank != rank or rank < 2:
+        wanted = "two axes" if rank == 2 else "at least two axes"
+        what = f"the transpose of {describe(term, 1)}, {term.type!r}: expected {wanted}"
+        raise ArgumentError(what, where=user_line())
+    perm = (*range(rank - 2), rank - 1, rank - 2)
+    return build(lookup("numpy.transpose"), (term,), perm=perm)
+
 
 # -- building handles -------------------------------------------------------------------------------
+
+
+class Construction(Protocol):
+    """What a block such as `ng.ordered` does to the terms that are built inside it."""
+
+    def arguments(self, definition: OpDef, args: tuple[Op, ...], info: Info) -> tuple[Op, ...]:
+        """What a new term gets as its arguments instead of `args`."""
+
+    def built(self, term: Op) -> None:
+        """Take note of a new term."""
+
+    def pending(self, term: Op) -> tuple[Op, ...]:
+        """What a term built of this one would wait for."""
+
+
+construction: ContextVar[Construction | None] = ContextVar("construction", default=None)
 
 
 def build(
@@ -322,19 +439,40 @@ def build(
         ArgumentError: for a wrong number of arguments or unknown attributes.
         NGraphRewriteError: whatever the op's type rule raises, with the user's line added.
     """
-    info = _info(name, initial)
+    info, block = _info(name, initial), construction.get()
+    if block is not None:
+        args = block.arguments(definition, args, info)
     if len(args) != definition.arity and (definition.arity is not None or len(args) < definition.least):
         wanted = definition.arity if definition.arity is not None else f"at least {definition.least}"
         raise ArgumentError(f"{definition} takes {wanted} arguments, not {len(args)}", where=info.place)
     if attributes.keys() != set(definition.attributes):
         raise ArgumentError(_attribute_message(definition, attributes), where=info.place)
     try:
+        args = _coerced(definition, args, info)
         attrs, type_ = definition.infer(
             tuple(a.type for a in args), tuple(attributes[name] for name in definition.attributes)
         )
     except NGraphRewriteError as error:
         raise located(error, definition, args, info.place) from None
-    return Op(definition, args, attrs, type_, info)
+    term = Op(definition, args, attrs, type_, info)
+    if block is not None:
+        block.built(term)
+    return term
+
+
+def _coerced(definition: OpDef, args: tuple[Op, ...], info: Info) -> tuple[Op, ...]:
+    """Operands of another family than the op's, with the coercion that can only be meant."""
+    if not args:
+        return args
+    wanted = coerced(definition.kin, [a.type for a in args], "elementwise" in definition.traits)
+    return tuple([a if axes is None else _relabelled(a, axes, info) for a, axes in zip(args, wanted, strict=True)])
+
+
+def _relabelled(term: Op, axes: Axes, info: Info) -> Op:
+    plain = axes == anonymous(axes.lengths)
+    definition, attrs = (lookup("core.strip"), ()) if plain else (lookup("core.label"), (axes,))
+    stored, type_ = definition.infer((term.type,), attrs)
+    return Op(definition, (term,), stored, type_, info._replace(name=None, initial=None))
 
 
 def located(error: NGraphRewriteError, definition: OpDef, args: tuple[Op, ...], place: str) -> NGraphRewriteError:
@@ -352,9 +490,9 @@ def _attribute_message(definition: OpDef, given: Mapping[str, Any]) -> str:
 
 def _info(name: str | None, initial: Any) -> Info:
     frame = sys._getframe(2)
-    while frame.f_back is not None and _is_ours(frame.f_code):
+    while frame.f_back is not None and (_is_ours(frame.f_code) or frame.f_globals.get("__tracebackhide__")):
         frame = frame.f_back
-    return Info(name, _metadata.get(), frame.f_code.co_filename, frame.f_lineno, initial)
+    return Info(name, _metadata.get(), frame.f_code.co_filename, frame.f_lineno, initial, _scope.get())
 
 
 def _is_ours(code: CodeType) -> bool:
@@ -370,55 +508,82 @@ def combine(short: str, *operands: Any) -> Op:
     """The op called `short` in the family of its operands; numbers become constants of their dtype.
 
     Raises:
-        FamilyError: if the operands belong to two families, or an array has no names for named axes.
+        FamilyError: if the family has no such op, it is not clear how operands of two families belong
+            together, or an array has no names for named axes.
     """
-    family = family_of([x for x in operands if isinstance(x, Op)])
+    terms = [x for x in operands if isinstance(x, Op)]
+    family = family_of(terms)
+    if not any(t.rank for t in terms) and (find(f"{family}.{short}") is None or any(map(_has_axes, operands))):
+        family = "numpy"  # scalars belong to all families: this one has the op, or takes arrays
     definition = find(f"{family}.{short}")
     if definition is None:
         raise FamilyError(f"the {family} family has no op {short}", where=user_line())
-    return build(definition, tuple(as_operands(operands)))
+    return build(definition, tuple(as_operands(operands, family)))
+
+
+def _has_axes(operand: Any) -> bool:
+    return isinstance(operand, list | tuple) or (isinstance(operand, np.ndarray) and operand.ndim > 0)
+
+
+# Operators that mean another op without names: bits are combined, and matrices multiplied.
+_IN_NUMPY = {
+    "logical_and": "bitwise_and", "logical_or": "bitwise_or", "logical_xor": "bitwise_xor",
+    "logical_not": "bitwise_invert", "dot": "matmul",
+}  # fmt: skip
+
+
+def _operate(short: str, *operands: Any) -> Op:
+    """`combine`, for an operator that is not the same function in every family."""
+    terms = [x for x in operands if isinstance(x, Op)]
+    if any(t.rank for t in terms):
+        plain = family_of(terms) == "numpy"
+    else:  # scalars alone belong to all families: what was made by numpy ops goes on so
+        plain = any(t.definition.family == "numpy" for t in terms)
+    if not plain:
+        return combine(short, *operands)
+    return build(lookup(f"numpy.{_IN_NUMPY[short]}"), tuple(as_operands(operands, "numpy")))
 
 
 def family_of(terms: Iterable[Op]) -> str:
-    """The family operators choose: axes for named axes, semi for anonymous ones, axes for scalars alone."""
-    families = {("axes" if t.axes.named else "semi"): t for t in terms if t.rank}
-    if len(families) > 1:
-        raise FamilyError(
-            f"{describe(families['axes'], 1)} has named axes and {describe(families['semi'], 1)} has none",
-            where=user_line(),
-            do="write label(x, axes=...) to name the second, or strip(x) to forget the names of the first",
-        )
-    return next(iter(families), "axes")
+    """The family operators choose: that of the operand whose axes know most; axes for scalars alone."""
+    return family_of_types(t.type for t in terms)
 
 
-def as_operands(operands: Iterable[Any]) -> list[Op]:
-    """Operands as terms: a Python number takes the dtype (and, without names, the shape) of the others."""
+def as_operands(operands: Iterable[Any], family: str | None = None) -> list[Op]:
+    """Operands as terms: a Python number takes the dtype (and, in the semi family, the shape) of the others."""
     operands = list(operands)
     terms = [x for x in operands if isinstance(x, Op)]
-    return [x if isinstance(x, Op) else as_constant(x, terms) for x in operands]
+    return [x if isinstance(x, Op) else as_constant(x, terms, family) for x in operands]
 
 
-def as_constant(value: Any, beside: Iterable[Op] = ()) -> Op:
-    """A number as a constant; its dtype is weak beside other terms.
+def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None) -> Op:
+    """A number as a constant, its dtype weak beside other terms; beside anonymous axes also an array.
 
     Raises:
         ArgumentError: for what is neither a number nor an array.
-        FamilyError: for an array with axes: it has no names to match by.
+        FamilyError: for an array with axes where there are names to match by.
     """
     beside = list(beside)
     if not isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple):
         raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line())
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
+        return _as_array(value, family or family_of(beside))
+    weak = type(value) in (bool, int, float) and bool(beside)
+    dtype = promote(*(t.dtype for t in beside), value) if weak else scalar_dtype(value)
+    shapes = {t.axes for t in beside if t.rank and family == "semi"}
+    axes = shapes.pop() if len(shapes) == 1 else Axes()
+    return build(lookup("core.constant"), (), value=Literal(value, dtype), axes=axes)
+
+
+def _as_array(value: Any, family: str) -> Op:
+    if family not in ("numpy", "simple"):
         raise FamilyError(
             f"{_called(value)} has no axes to match by",
             where=user_line(),
             do="write ng.constant(array, axes) to name them",
         )
-    weak = type(value) in (bool, int, float) and bool(beside)
-    dtype = promote(*(t.dtype for t in beside), value) if weak else scalar_dtype(value)
-    shapes = {t.axes for t in beside if t.rank and not t.axes.named}
-    axes = shapes.pop() if len(shapes) == 1 else Axes()
-    return build(lookup("core.constant"), (), value=Literal(value, dtype), axes=axes)
+    array = np.asarray(value)
+    return build(lookup("core.constant"), (), value=Literal(array, array.dtype), axes=anonymous(array.shape))
 
 
 def _called(value: Any) -> str:

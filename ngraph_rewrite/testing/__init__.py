@@ -9,7 +9,18 @@ For rule files of your own::
         check_rules("my.rules")
 """
 
+from ngraph_rewrite.testing.derivatives import WrongAdjoint, check_adjoint
+from ngraph_rewrite.testing.kernels import WrongKernel, check_kernel
 from ngraph_rewrite.testing.rules import WrongRule, check_rule, check_rules
 from ngraph_rewrite.testing.strategies import instances_of
 
-__all__ = ["WrongRule", "check_rule", "check_rules", "instances_of"]
+__all__ = [
+    "WrongAdjoint",
+    "WrongKernel",
+    "WrongRule",
+    "check_adjoint",
+    "check_kernel",
+    "check_rule",
+    "check_rules",
+    "instances_of",
+]

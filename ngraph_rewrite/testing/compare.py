@@ -70,6 +70,16 @@ def _explained(left: Op, right: Op, values: Values, known: Array, found: Array, 
     return np.asarray(close | edge | (~np.isfinite(clean[left]) & kept))
 
 
+def as_rounded(term: Op, values: Values, known: Array, found: Array) -> Array:
+    """Where a value that was computed in another way differs from the term's by no more than rounding explains."""
+    if known.dtype.kind != "f":
+        return np.zeros(known.shape, bool)
+    with np.errstate(all="ignore"):
+        spread = _spread([_shaken(term, values, shaken(seed)) for seed in range(SHAKES)], known)
+        allowed = SLACK * (spread + np.spacing(np.abs(known)).astype(np.float64))
+        return np.asarray((np.abs(found.astype(np.float64) - known) <= allowed) | ~np.isfinite(spread))
+
+
 def _spread(shaken_values: list[Array | None], value: Array) -> Array:
     """How far the shaken values are from the plain one; NaN or infinite only where just some of them are finite."""
     distances = [

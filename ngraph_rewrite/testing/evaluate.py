@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ArgumentError
-from ngraph_rewrite.terms.op import Op, Uid, describe, topological
+from ngraph_rewrite.terms.binders import Body, evaluated
+from ngraph_rewrite.terms.op import Op, Uid, describe
+from ngraph_rewrite.types.tuples import TupleType
 
 Array = NDArray[Any]
 # The values of leaves by term, and of random draws by the identity they carry.
@@ -29,6 +31,9 @@ _EXACT = frozenset(
     "negative absolute sign maximum minimum max min floor ceil round select constant concat stack pad gather"
     " iota one_hot size tensor_size batch_size relu unslice assign after".split()
 )
+
+# Ops whose terms may cancel: their error is relative to what the sizes of the operands give.
+_PRODUCTS = frozenset("dot batch_dot tensordot".split())
 
 # Ops whose meaning subtracts from numbers of the size of 1 or of the arguments.
 _COMPOSITE = frozenset("cross_entropy_multi cross_entropy_binary cross_entropy_softmax cross_entropy_sigmoid".split())
@@ -51,21 +56,24 @@ def evaluate(root: Op, values: Values, change: Change | None = None, strict: boo
             a negative power of an integer.
         ArgumentError: if a leaf has no value.
     """
-    found: dict[Op, Array] = {}
-    for term in topological([root]):
-        args = [found[a] for a in term.args]
+
+    def value(term: Op, args: list[Array], body: Body | None) -> Any:
         if strict and term.definition.short == "cast":
             _check_cast(args[0], term)
-        value = np.ascontiguousarray(_value(term, args, values)).reshape(_shape(term))
-        found[term] = value if change is None else change(term, value, args)
-    return found
+        own = _value(term, args, values, body)
+        if isinstance(term.type, TupleType):
+            return own
+        array = np.ascontiguousarray(own).reshape(_shape(term))
+        return array if change is None else change(term, array, args)
+
+    return evaluated([root], value, {k: v for k, v in values.items() if isinstance(k, Uid)})
 
 
 def _shape(term: Op) -> tuple[int, ...]:
     return tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
 
 
-def _value(term: Op, args: list[Array], values: Values) -> Array:
+def _value(term: Op, args: list[Array], values: Values, body: Body | None) -> Any:
     if term in values:
         return values[term]
     if "draw" in term.definition.traits:
@@ -76,7 +84,8 @@ def _value(term: Op, args: list[Array], values: Values) -> Array:
         raise ArgumentError(f"{describe(term)} has no value here", do="give it one in values")
     try:
         with np.errstate(all="ignore"):
-            return np.asarray(term.definition.meaning(term, *args))
+            found = term.definition.meaning(term, *args, **({} if body is None else {"body": body}))
+        return found if isinstance(term.type, TupleType) else np.asarray(found)
     except ValueError as error:
         if term.definition.short == "power":
             raise Undefined(str(error)) from error
@@ -115,6 +124,9 @@ def shaken(seed: int) -> Change:
 
 def _magnitude(term: Op, value: Array, args: list[Array]) -> Array:
     """What an op's error is relative to: its result, or inside a composite one the numbers that may cancel there."""
+    if term.definition.short in _PRODUCTS and value.dtype.kind == "f" and term.definition.meaning is not None:
+        with np.errstate(all="ignore"):
+            return np.abs(np.asarray(term.definition.meaning(term, *map(np.abs, args))))
     if term.definition.short in _COMPOSITE:
         inside = [np.abs(a[np.isfinite(a)]).max(initial=1) for a in args]
         return np.asarray(np.maximum(np.abs(value), np.asarray(max(inside)).astype(value.dtype)))

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, assume, given, settings
 from hypothesis.errors import Unsatisfiable
 
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.checks import THOROUGH, check_rules_static
 from ngraph_rewrite.rewriting.instances import signature
 from ngraph_rewrite.rewriting.matcher import Matcher
@@ -79,7 +80,7 @@ def check_rule(rule: Rule, examples: int = 50, cache: Cache | None = None) -> in
         compared += 1
 
     with suppress(Unsatisfiable):  # no instance at all: said below
-        _quietly(examples)(given(drawn)(one))()
+        quietly(examples)(given(drawn)(one))()
     if wrong:
         raise WrongRule(min(wrong)[1])
     if compared < ENOUGH * examples:
@@ -99,6 +100,7 @@ def check_rules(path: str | Path, examples: int = 50) -> int:
         RuleFileError: if the file itself is not right.
         WrongRule: with a counterexample for each wrong rule.
     """
+    load_plugin_ops()
     rules = load_rules(path)
     check_rules_static(rules, THOROUGH)
     wrong = []
@@ -116,7 +118,8 @@ def _size(example: Example) -> int:
     return 10 * len(topological([example.instance.term])) + sum(v.size for v in example.choices[0].values())
 
 
-def _quietly(examples: int) -> Callable[[Any], Any]:
+def quietly(examples: int) -> Callable[[Any], Any]:
+    """Settings that draw the same examples every time, and keep and print nothing."""
     return settings(
         max_examples=examples,
         derandomize=True,

@@ -68,7 +68,7 @@ def instances_of(
     assume(found is not None)
     assert found is not None
     leaves = {
-        t.attribute("uid") if "draw" in t.definition.traits else t: t
+        t.attribute("uid") if t.definition.traits & {"draw", "parameter"} else t: t
         for t in topological([found.term])
         if t.definition.meaning is None and not t.args
     }
@@ -111,11 +111,14 @@ def random_array(random: Random, dtype: DType, shape: tuple[int, ...], kind: str
 def distinct(random: Random, leaves: Mapping[Op | Uid, Op]) -> dict[Op | Uid, Array]:
     """Values for leaves of sizes from 0.1 to 0.9, no two of one size; all positive, or of either sign."""
     signs = random.choice(((1,), (1, -1)))
-    numbers = [size * random.choice(signs) for size in np.linspace(0.1, 0.9, 300)]
+    count = max(300, sum(int(np.prod(lengths(t))) for t in leaves.values()))
+    numbers = [size * random.choice(signs) for size in np.linspace(0.1, 0.9, count)]
     random.shuffle(numbers)
     values = {}
     for key, term in leaves.items():
         own, numbers = np.array(numbers[: int(np.prod(lengths(term)))]), numbers[int(np.prod(lengths(term))) :]
+        if term.dtype.kind in "iu":  # indices: some inside of axes, some outside, some twice
+            own = np.abs(own * 4) if term.dtype.kind == "u" else own * 4
         values[key] = (own > 0.5 if term.dtype.kind == "b" else own).astype(term.dtype).reshape(lengths(term))
     return values
 

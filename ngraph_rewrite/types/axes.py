@@ -83,7 +83,8 @@ class Axis:
         return self._hash
 
     def __repr__(self) -> str:
-        return f"{self.name or ''}:{self.length!r}" if self.name else repr(self.length)
+        said = self.name or "+".join(sorted(self.roles))
+        return f"{said}:{self.length!r}" if said else repr(self.length)
 
     def __add__(self, other: AxesLike) -> Axes:
         return Axes(self) + other
@@ -362,13 +363,18 @@ def _elements(axes: AxesLike) -> Iterator[Axis]:
         return
     if isinstance(axes, str) or not isinstance(axes, Iterable):
         raise AxesError(f"cannot make axes of {axes!r}", do="give axes, a list of axes, or {name: length}")
-    for element in axes:
-        yield element if isinstance(element, Axis) else _nested(element)
+    for place, element in enumerate(axes):
+        yield element if isinstance(element, Axis) else _nested(element, place)
 
 
-def _nested(element: Any) -> Axis:
+def _nested(element: Any, place: int) -> Axis:
+    """An anonymous axis of a length (None: unknown, the same at this place of every shape), or a group of axes."""
     if isinstance(element, Axes | list | tuple):
         return Axis.flattened(element)
+    if element is None:
+        return Axis(None, Length.symbol(f"n{place}"))
+    if isinstance(element, int | np.integer | Length) and not isinstance(element, bool):
+        return Axis(None, element)  # type: ignore[arg-type]
     raise AxesError(f"tried to make axes with a {type(element).__name__}: {element!r}", do="give Axis objects")
 
 

@@ -18,6 +18,7 @@ from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
 from ngraph_rewrite.terms.op import Op, Uid, topological
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.types.tuples import TupleType
 
 KNOWN = Domain((2, 3, 1), (Axis("H", 2), Axis("W", 3), Axis("N", 1), Axis("C", 2)), COMMON_FIRST)
 EDGES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3e-7, 40.0, np.inf, -np.inf, np.nan])
@@ -38,7 +39,7 @@ def apply(definition: OpDef | str, *args: Op, **attributes: Any) -> Op:
 
 @st.composite
 def applications(draw: st.DrawFn, definition: OpDef, domain: Domain = KNOWN) -> Op:
-    """A well-typed application of an op to placeholders."""
+    """A well-typed application of an op to placeholders; of a tuple, one of its parts."""
     count = definition.arity if definition.arity is not None else draw(st.integers(definition.least, 3))
     types: dict[int, TensorType] = {}
     for i in range(count):
@@ -49,10 +50,14 @@ def applications(draw: st.DrawFn, definition: OpDef, domain: Domain = KNOWN) -> 
     assume(values)
     attributes = dict(zip(definition.attributes, draw(st.sampled_from(values)), strict=True))
     try:
-        return apply(definition, *map(leaf, types.values()), **attributes)
+        term = apply(definition, *map(leaf, types.values()), **attributes)
     except NGraphRewriteError:
         assume(False)
         raise
+    if not isinstance(term.type, TupleType):
+        return term
+    assume(len(term.type))
+    return apply("core.item", term, index=draw(st.integers(0, len(term.type) - 1)))
 
 
 def arrays(term: Op, seed: int, edges: bool = True) -> dict[Op, Any]:

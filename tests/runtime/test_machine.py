@@ -9,7 +9,7 @@ import pytest
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.loops import MapNest, Operand, Step, render_map
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernel
-from ngraph_rewrite.runtime.machine import Launch, LaunchTable
+from ngraph_rewrite.runtime.machine import Launch, LaunchTable, Repeat
 
 VECTOR = Operand("int64", ("1",))
 
@@ -86,3 +86,40 @@ def test_copies_have_arguments_of_their_own(add: Kernel) -> None:
     for target in targets:
         assert np.array_equal(target, 100 * np.arange(5))
     assert not y.any()
+
+
+# -- rows that repeat others ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_rows_repeat_while_addresses_move(add: Kernel, count: int) -> None:
+    """y[k] += x[k] for each row k, two kernels a time, the second one standing still."""
+    x, y, z = np.arange(20).reshape(4, 5), np.ones((4, 5), "int64"), np.zeros(5, "int64")
+    rows = [Launch(add, arguments(x[0], y[0])), Launch(add, arguments(x[0], z))]
+    table = LaunchTable([Repeat(rows, count, [(1, 40), (2, 40), (3, 40), (5, 40)]), Launch(add, arguments(z, y[0]))])
+    before = table.arguments.copy()
+    table.run()
+    assert np.array_equal(y[1:count], 1 + x[1:count]) and np.array_equal(y[max(count, 1) :], np.ones_like(y)[max(count, 1) :])
+    assert np.array_equal(z, x[:count].sum(0))
+    assert np.array_equal(y[0], 1 + z + (x[0] if count else 0))
+    assert np.array_equal(table.arguments, before)
+
+
+def test_repeated_rows_repeat(add: Kernel) -> None:
+    """Three times over four rows, and backwards: all steps are taken back."""
+    x, y = np.arange(20).reshape(4, 5), np.zeros((3, 5), "int64")
+    inner = Repeat([Launch(add, arguments(x[3], y[0]))], 4, [(1, -40)])
+    table = LaunchTable([Repeat([inner], 3, [(2, 40), (3, 40)])])
+    table.run()
+    table.copy().step(0)
+    assert np.array_equal(y, np.tile(2 * x.sum(0), (3, 1)))
+
+
+def test_slots_are_numbered_through_repeated_rows(add: Kernel) -> None:
+    x, y = arrays()
+    other = np.full(5, 10)
+    table = LaunchTable([Repeat([Launch(add, arguments(x, x)), Launch(add, arguments(x, y))], 2), Launch(add, arguments(x, y))])
+    table.arguments[table.slot(0, 1)] = other.ctypes.data
+    table.arguments[table.slot(2, 1)] = other.ctypes.data
+    table.run()
+    assert np.array_equal(x, np.arange(5) + 20) and np.array_equal(y, 2 * np.arange(5) + 40)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of ops that a third party declared: a kernel file is all there is to it.
+
+The file names the op, and binds the attributes its code depends on; the planner hands over the rest. Operands and
+result lie in memory row by row. The code gets, as ``int64`` arguments, for each operand ``x`` and for the result
+``self``: the lengths ``x_0``, ``x_1``, ... of its axes; then what ``where`` lines name; then the addresses ``x``, ...,
+``self``. As text it gets ``$x_dtype``, ``$x_rank``, and ``$k`` for an attribute bound as ``axis=k``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ngraph_rewrite.codegen.nest import argument_lines
+from ngraph_rewrite.codegen.scalar import literal
+from ngraph_rewrite.codegen.source import Source, imports, named
+from ngraph_rewrite.codegen.template import KernelTemplate, read_template
+from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.plugins import load_plugin_ops, plugin_files
+from ngraph_rewrite.rewriting.interpret import Application, value_of
+from ngraph_rewrite.rewriting.pattern import Var
+from ngraph_rewrite.rewriting.rule import Let, Rule
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.terms.catalogue import OpDef, find
+from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.terms.op import Op
+
+_RESERVED = frozenset({"name", "idea", "arguments", "signature", "imports", "args", "chunk", "nchunks"})
+_ADDED: dict[str, OpKernel] = {}
+
+
+@dataclass(frozen=True)
+class OpKernel:
+    """A kernel file that names an op: `rule` has the op's pattern on its left, the guard and the ``where`` clauses."""
+
+    template: KernelTemplate
+    rule: Rule
+
+    @property
+    def definition(self) -> OpDef:
+        """The op."""
+        return self.rule.left.definition
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The names of the operands."""
+        return tuple(a.name for a in self.rule.left.args if isinstance(a, Var))
+
+    def match(self, term: Op) -> Application | None:
+        """What the names of the file stand for in a term of its op; None if the guard does not hold."""
+        bound: dict[str, Any] = dict(zip(self.operands, term.args, strict=True))
+        left = self.rule.left
+        if any(term.attribute(a) != value_of(e, {}) for a, e in left.compares):
+            return None
+        bound.update((name, term.attribute(attribute)) for attribute, name in left.binds)
+        application = Application(self.rule, term, bound, _no_term)
+        return application if application.guard_holds() else None
+
+    def render(self, term: Op, found: Application, target: str = "cpu") -> tuple[Source, list[int]]:
+        """The kernel for a term, and its leading arguments: all but the addresses of operands and result."""
+        arrays = dict(zip((*self.operands, "self"), (*term.args, term), strict=True))
+        sizes = {f"{name}_{i}": int(n) for name, t in arrays.items() for i, n in enumerate(t.shape)}  # type: ignore[call-overload]
+        for clause in self.rule.clauses:
+            sizes[clause.name] = self._number(clause.name, found[clause.name])
+        names = (*sizes, *arrays)
+        holes = {f"{name}_dtype": t.dtype.name for name, t in arrays.items()}
+        holes.update((f"{name}_rank", str(t.rank)) for name, t in arrays.items())
+        holes.update((name, self._text(name, found[name])) for _, name in self.rule.left.binds)
+        common = {"name": "$name", "idea": self.template.idea, "signature": ", ".join(names)}
+        common["arguments"] = argument_lines(names)
+        body = self.template.fill(target, **common, **holes, imports="")
+        text = self.template.fill(target, **common, **holes, imports=imports(body))
+        return named(self.template.name, text, names), list(sizes.values())
+
+    def _number(self, name: str, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            what = f"kernel {self.template.name}: `{name}` is {value!r}, and only integers are handed over"
+            raise KernelError(what, where=self.template.place, do="bind an attribute, whose text fills a hole")
+        return int(value)
+
+    def _text(self, name: str, value: Any) -> str:
+        text = _as_text(value)
+        if text is None:
+            what = f"kernel {self.template.name}: the attribute {name} is {value!r}, which code cannot contain"
+            raise KernelError(what, where=self.template.place, do="bind numbers, strings, dtypes and tuples of them")
+        return text
+
+
+def _no_term(*parts: Any) -> NoReturn:
+    raise AssertionError("a kernel file builds no term")
+
+
+def _as_text(value: Any) -> str | None:
+    """A value as the text of an expression that has it."""
+    if isinstance(value, Literal):
+        return None if value.scalar is None else literal(value.scalar, value.dtype.name)
+    if isinstance(value, float):
+        return literal(value, "float64")
+    if value is None or isinstance(value, bool | int | str):
+        return repr(value)
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, tuple):
+        parts = [_as_text(v) for v in value]
+        return None if None in parts else "(" + "".join(f"{p}, " for p in parts) + ")"
+    return None
+
+
+# -- files ---------------------------------------------------------------------------------------------
+
+
+def read_kernel(text: str, file: str = "<kernel>") -> OpKernel:
+    """The kernel that a file's text describes.
+
+    Raises:
+        KernelError: for anything out of place, or an op that ships with the library: those have their kernels.
+        RuleFileError: for a mistake in the term, a ``where`` line or the guard.
+    """
+    template = read_template(text, file)
+    op = template.term.partition("(")[0].strip()
+    if find(op) is None:
+        raise KernelError(f"kernel {template.name} computes {op}, and no op is called so", where=template.place,
+                          do="write family.op(x, attribute=name), and declare the op before")  # fmt: skip
+    (rule,) = parse_rules(_as_rule(text, template, op.partition(".")[0]), file, Path(file).stem)
+    kernel = OpKernel(template, rule)
+    _check(kernel)
+    return kernel
+
+
+def _as_rule(text: str, template: KernelTemplate, family: str) -> str:
+    """The file as a rule file whose one rule keeps its lines, so that messages show the right ones."""
+    frame = _outside_bodies(text.split("\n"))
+    at = next(i for i, line in enumerate(frame) if line.startswith("kernel "))
+    if at == 0:
+        raise KernelError(f"kernel {template.name} does not say what it does", where=template.place,
+                          do="begin the file with a comment")  # fmt: skip
+    clauses = [i for i, line in enumerate(frame) if line.startswith(("where ", "if "))]
+    last = max(i for i, line in enumerate(frame[: min(clauses, default=len(frame))]) if line)
+    frame[last] += "  => self"
+    for i in clauses:
+        frame[i] = f"    {frame[i]}"
+    frame[0], frame[at] = f"select {family}", f"rule {template.name}:"
+    return "\n".join(frame) + "\n"
+
+
+def _outside_bodies(lines: list[str]) -> list[str]:
+    """The lines with comments and bodies of code blanked."""
+    kept, inside = [], False
+    for line in lines:
+        if line and not line.startswith((" ", "#")):
+            inside = line.startswith("on ")
+        kept.append("" if inside or line.startswith("#") else line.rstrip())
+    return kept
+
+
+def _check(kernel: OpKernel) -> None:
+    template, rule = kernel.template, kernel.rule
+    definition, args = kernel.definition, rule.left.args
+    if definition.type_rule.__module__.startswith("ngraph_rewrite."):
+        raise KernelError(f"kernel {template.name}: {definition} has its kernels in the library",
+                          where=template.place, do="declare an op of your own, and select it by a rule")  # fmt: skip
+    if definition.arity is None or not all(isinstance(a, Var) for a in args) or len({*kernel.operands}) < len(args):
+        raise KernelError(f"kernel {template.name}: its term is not an op applied to names",
+                          where=template.place, do="name each operand once: family.op(x, y)")  # fmt: skip
+    names = [*kernel.operands, *(n for _, n in rule.left.binds), *(c.name for c in rule.clauses)]
+    wrong = [n for n in names if n in _RESERVED] + [c.name for c in rule.clauses if isinstance(c, Let) or c.sequence]
+    if wrong:
+        raise KernelError(f"kernel {template.name}: `{wrong[0]}` cannot be bound here", where=template.place)
+
+
+def add_kernel(source: str | os.PathLike[str]) -> None:
+    """Use a kernel of your own: the text of a kernel file, or its path. One of the same name is replaced.
+
+    Raises:
+        KernelError, RuleFileError: if it is not right, with file and line.
+        OSError: if it cannot be read.
+    """
+    if isinstance(source, str) and "\n" in source:
+        kernel = read_kernel(source)
+    else:
+        kernel = read_kernel(Path(source).read_text(encoding="utf-8"), os.fspath(source))
+    _ADDED[kernel.template.name] = kernel
+
+
+@cache
+def _of_packages() -> Mapping[str, OpKernel]:
+    load_plugin_ops()
+    files = plugin_files("kernels", ".kernel")
+    kernels = [read_kernel(f.path.read_text(encoding="utf-8"), f.shown) for f in files]
+    return MappingProxyType({f"{f.package}/{k.template.name}": k for f, k in zip(files, kernels, strict=True)})
+
+
+def kernels_of(definition: OpDef) -> tuple[OpKernel, ...]:
+    """The kernels of an op, those added here first.
+
+    Raises:
+        ExtensionError, KernelError, RuleFileError: if a package's kernels cannot be used.
+    """
+    every = (*_ADDED.values(), *_of_packages().values())
+    return tuple(k for k in every if k.definition is definition)
+
+
+def has_kernel(definition: OpDef) -> bool:
+    """Whether a third party gave the op a kernel."""
+    if not _ADDED and not _of_packages():
+        return False
+    return bool(kernels_of(definition))
+
+
+def rendered(term: Op) -> tuple[Source, list[int]]:
+    """The kernel that computes a term, and its leading arguments.
+
+    Raises:
+        KernelError: if no kernel of its op takes it.
+    """
+    kernels = kernels_of(term.definition)
+    for kernel in kernels:
+        found = kernel.match(term)
+        if found is not None and "cpu" in kernel.template.bodies:
+            return kernel.render(term, found)
+    types = ", ".join(repr(a.type) for a in term.args)
+    tried = "; ".join(f"{k.template.place} asks if {k.rule.guard}" for k in kernels) or "it has none"
+    raise KernelError(
+        f"no kernel computes {term.definition}({types}): {tried}",
+        where=term.info.place if term.info.lineno else None,
+        do="guard the rule that makes it, or write a kernel for it",
+    )

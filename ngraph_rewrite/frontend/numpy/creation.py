@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays made of nothing but numbers and lengths; a length may be one that is not known yet, such as ``x.shape[0]``.
+
+Where NumPy makes float64 without being asked, these make float32, the default of this library.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.numpy.data_types import astype
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
+from ngraph_rewrite.frontend.storage import constant
+from ngraph_rewrite.ops.checks import as_int, extent, extents
+from ngraph_rewrite.ops.stretching import Shape, stretched
+from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.types.dtypes import FLOAT32, INT64, as_dtype
+from ngraph_rewrite.types.lengths import Extent, Length
+
+Number = bool | int | float
+
+
+def asarray(obj: Array, /, *, dtype: Any = None, copy: bool | None = None) -> Op:
+    """A term: the one given, or a constant of an array, a number or nested lists; in another dtype if one is given.
+
+    Raises:
+        DTypeError: if it is no array of numbers, or does not fit the dtype.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.asarray([[1, 2], [3, 4]]).type
+    int64[2, 2]
+    """
+    if not isinstance(obj, Op):
+        return constant(obj, dtype=dtype)
+    return obj if dtype is None else astype(obj, dtype)
+
+
+def full(shape: Any, fill_value: Array, *, dtype: Any = None) -> Op:
+    """An array filled with a number, or with a term without axes.
+
+    Raises:
+        LengthError: for a negative length.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.full((2, 3), 0.5).type
+    float32[2, 3]
+    """
+    lengths = _shape("full", shape)
+    if isinstance(fill_value, Op) or np.ndim(fill_value):
+        return apply("broadcast_to", asarray(fill_value, dtype=dtype), shape=lengths)
+    return constant(fill_value, anonymous(lengths), dtype)
+
+
+def zeros(shape: Any, *, dtype: Any = None) -> Op:
+    """An array of zeros, float32 if no dtype is given.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.zeros(3).type
+    float32[3]
+    """
+    return constant(0, anonymous(_shape("zeros", shape)), checked("zeros", as_dtype, dtype))
+
+
+def ones(shape: Any, *, dtype: Any = None) -> Op:
+    """An array of ones, float32 if no dtype is given.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.ones((2, 3), dtype="int8").type
+    int8[2, 3]
+    """
+    return constant(1, anonymous(_shape("ones", shape)), checked("ones", as_dtype, dtype))
+
+
+def empty(shape: Any, *, dtype: Any = None) -> Op:
+    """An array whose values nobody should rely on: zeros, as a graph has no memory that is left as it was.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.empty(3).type
+    float32[3]
+    """
+    return zeros(shape, dtype=dtype)
+
+
+def full_like(x: Array, /, fill_value: Array, *, dtype: Any = None) -> Op:
+    """An array of the shape, and if none is given of the dtype, of `x`.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.full_like(ng.placeholder((None, 3)), 7).type
+    float32[n0, 3]
+    """
+    like = as_term(x)
+    return full(like.shape, fill_value, dtype=like.dtype if dtype is None else dtype)
+
+
+def zeros_like(x: Array, /, *, dtype: Any = None) -> Op:
+    """Zeros of the shape, and if none is given of the dtype, of `x`.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.zeros_like(ng.placeholder((2,), "int8")).type
+    int8[2]
+    """
+    return full_like(x, 0, dtype=dtype)
+
+
+def ones_like(x: Array, /, *, dtype: Any = None) -> Op:
+    """Ones of the shape, and if none is given of the dtype, of `x`.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.ones_like(ng.placeholder((2,)), dtype="bool").type
+    bool[2]
+    """
+    return full_like(x, 1, dtype=dtype)
+
+
+def empty_like(x: Array, /, *, dtype: Any = None) -> Op:
+    """`empty` of the shape, and if none is given of the dtype, of `x`.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.empty_like(ng.placeholder((2,))).type
+    float32[2]
+    """
+    return full_like(x, 0, dtype=dtype)
+
+
+def arange(start: Any, /, stop: Any = None, step: Number = 1, *, dtype: Any = None) -> Op:
+    """The numbers from `start` (0 if one number is given) up to `stop`, exclusive, in steps of `step`.
+
+    Args:
+        stop: A number; for steps of integers it may be a length that is not known yet.
+        dtype: int64 for integers, else float32, if none is given.
+
+    Raises:
+        AttributeValueError: for a step of 0.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.arange(2, 9, 3).type, ng.numpy.arange(0.0, 1.0, 0.25).type
+    (int64[3], float32[4])
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    if step == 0:
+        raise AttributeValueError("arange: the step is 0", where=user_line(), do="use another step")
+    length = _steps(first, last, step)
+    whole = all(isinstance(n, int | np.integer | Length) for n in (first, last, step))
+    chosen = checked("arange", as_dtype, dtype) if dtype is not None else INT64 if whole else FLOAT32
+    return apply("arange", start=first, step=step, length=length, dtype=chosen)
+
+
+def _steps(start: Any, stop: Any, step: Any) -> Extent:
+    for what, number in (("start", start), ("stop", stop), ("step", step)):
+        if not isinstance(number, int | float | np.number | Length) or (what != "stop" and isinstance(number, Length)):
+            raise ArgumentError(
+                f"arange: the {what} is {number!r}",
+                where=user_line(),
+                do="give a number: the shape cannot depend on values" if isinstance(number, Op) else "give a number",
+            )
+    if not isinstance(stop, Length):
+        count: int = math.ceil((stop - start) / step)
+        return max(0, count)
+    first, size = (checked("arange", as_int, n, "a number beside an unknown length") for n in (start, step))
+    if size < 0:
+        raise AttributeValueError(f"arange: the step {step} to an unknown length", where=user_line(), do="flip it")
+    length: Extent = (stop - first + (size - 1)) // size
+    return length
+
+
+def linspace(start: float, stop: float, /, num: int, *, dtype: Any = None, endpoint: bool = True) -> Op:
+    """`num` numbers, evenly spaced from `start` to `stop`, which is the last one if `endpoint`.
+
+    Raises:
+        LengthError: for a negative `num`.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.linspace(0, 1, 5).type
+    float32[5]
+    """
+    for name, value in (("start", start), ("stop", stop)):
+        if isinstance(value, Op) or np.ndim(value):
+            raise ArgumentError(f"linspace: {name} is {value!r}", where=user_line(), do="give a number")
+    return apply("linspace", start=start, stop=stop, length=num, endpoint=endpoint, dtype=dtype)
+
+
+def eye(n_rows: Extent, n_cols: Extent | None = None, /, *, k: int = 0, dtype: Any = None) -> Op:
+    """1 on the diagonal that lies `k` above the main one, 0 elsewhere.
+
+    Raises:
+        LengthError: for a negative length.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.eye(2, 3).type
+    float32[2, 3]
+    """
+    return apply("eye", rows=n_rows, columns=n_rows if n_cols is None else n_cols, offset=k, dtype=dtype)
+
+
+def tril(x: Array, /, *, k: int = 0) -> Op:
+    """The matrices in the last two axes of `x`, 0 above the diagonal that lies `k` above the main one.
+
+    Raises:
+        AxesError: for fewer than two axes.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.tril(ng.placeholder((2, 3), name="x"))
+    numpy.tril(x, k=0)
+    """
+    return apply("tril", as_term(x), k=k)
+
+
+def triu(x: Array, /, *, k: int = 0) -> Op:
+    """The matrices in the last two axes of `x`, 0 below the diagonal that lies `k` above the main one.
+
+    Raises:
+        AxesError: for fewer than two axes.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.triu(ng.placeholder((2, 3), name="x"), k=1)
+    numpy.triu(x, k=1)
+    """
+    return apply("triu", as_term(x), k=k)
+
+
+def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Op, ...]:
+    """Coordinate arrays of a grid: each of the vectors repeated along the axes of the others.
+
+    Args:
+        indexing: "ij": the axes stand in the order of the vectors; "xy": the first two are exchanged.
+
+    Raises:
+        AttributeValueError: for another indexing.
+
+    >>> import ngraph_rewrite as ng
+    >>> [x.shape for x in ng.numpy.meshgrid([1, 2, 3], [4, 5])]
+    [(2, 3), (2, 3)]
+    """
+    if indexing not in ("xy", "ij"):
+        raise AttributeValueError(f'meshgrid: indexing is {indexing!r}, not "xy" or "ij"', where=user_line())
+    if not arrays:
+        return ()
+    terms = several("meshgrid", arrays)
+    count = len(terms)
+    order = list(builtins.range(count))
+    if indexing == "xy" and count > 1:
+        order[:2] = [1, 0]
+    shaped = [_along(x, order[i], count) for i, x in enumerate(terms)]
+    shape = stretched(*(x.shape for x in shaped))
+    return tuple(apply("broadcast_to", x, shape=shape) for x in shaped)
+
+
+def _along(x: Op, place: int, count: int) -> Op:
+    if x.rank > 1:
+        raise ArgumentError(f"meshgrid: {x!r} has {x.rank} axes", where=user_line(), do="give vectors")
+    return apply("reshape", x, shape=(1,) * place + (x.size,) + (1,) * (count - place - 1))
+
+
+def _shape(call: str, shape: Any) -> Shape:
+    if isinstance(shape, tuple | list):
+        return checked(call, extents, shape)
+    return (checked(call, extent, shape),)

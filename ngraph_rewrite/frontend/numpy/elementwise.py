@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions that compute each element by itself: operands are broadcast by position and promoted as NumPy's are."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
+from ngraph_rewrite.frontend.storage import constant
+from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import is_float, promote, scalar_dtype
+
+
+def _documented(function: Callable[..., Op], name: str, short: str, call: str, dtype: str) -> None:
+    """Give a function its name, and the documentation of its op with an example."""
+    function.__name__ = function.__qualname__ = name
+    made = [f'{x} = ng.placeholder((3,), "{dtype}", name="{x}")' for x in call.split(", ")]
+    lines = ["import ngraph_rewrite as ng", *made, f"ng.numpy.{name}({call})"]
+    example = "\n".join(f">>> {line}" for line in lines)
+    function.__doc__ = f"{lookup(f'numpy.{short}').doc}\n\n{example}\nnumpy.{short}({call})\n"
+
+
+def _unary(name: str, short: str | None = None, dtype: str = "float32") -> Callable[[Array], Op]:
+    def function(x: Array, /) -> Op:
+        return apply(short or name, x)
+
+    _documented(function, name, short or name, "x", dtype)
+    return function
+
+
+def _binary(name: str, short: str | None = None, dtype: str = "float32") -> Callable[[Array, Array], Op]:
+    def function(x1: Array, x2: Array, /) -> Op:
+        return apply(short or name, x1, x2)
+
+    _documented(function, name, short or name, "x1, x2", dtype)
+    return function
+
+
+# -- one argument -------------------------------------------------------------------------------------
+
+abs = _unary("abs", "absolute")
+acos = _unary("acos")
+acosh = _unary("acosh")
+asin = _unary("asin")
+asinh = _unary("asinh")
+atan = _unary("atan")
+atanh = _unary("atanh")
+bitwise_invert = _unary("bitwise_invert", dtype="int32")
+ceil = _unary("ceil")
+cos = _unary("cos")
+cosh = _unary("cosh")
+erf = _unary("erf")
+exp = _unary("exp")
+expm1 = _unary("expm1")
+floor = _unary("floor")
+isfinite = _unary("isfinite")
+isinf = _unary("isinf")
+isnan = _unary("isnan")
+log = _unary("log")
+log10 = _unary("log10")
+log1p = _unary("log1p")
+log2 = _unary("log2")
+logical_not = _unary("logical_not", dtype="bool")
+negative = _unary("negative")
+reciprocal = _unary("reciprocal")
+sigmoid = _unary("sigmoid")
+sign = _unary("sign")
+signbit = _unary("signbit")
+sin = _unary("sin")
+sinh = _unary("sinh")
+sqrt = _unary("sqrt")
+square = _unary("square")
+tan = _unary("tan")
+tanh = _unary("tanh")
+trunc = _unary("trunc")
+
+# -- two arguments ------------------------------------------------------------------------------------
+
+add = _binary("add")
+atan2 = _binary("atan2")
+bitwise_and = _binary("bitwise_and", dtype="int32")
+bitwise_left_shift = _binary("bitwise_left_shift", "left_shift", dtype="int32")
+bitwise_or = _binary("bitwise_or", dtype="int32")
+bitwise_right_shift = _binary("bitwise_right_shift", "right_shift", dtype="int32")
+bitwise_xor = _binary("bitwise_xor", dtype="int32")
+copysign = _binary("copysign")
+divide = _binary("divide")
+equal = _binary("equal")
+floor_divide = _binary("floor_divide", "floordivide")
+greater = _binary("greater")
+greater_equal = _binary("greater_equal")
+hypot = _binary("hypot")
+less = _binary("less")
+less_equal = _binary("less_equal")
+logaddexp = _binary("logaddexp")
+logical_and = _binary("logical_and", dtype="bool")
+logical_or = _binary("logical_or", dtype="bool")
+logical_xor = _binary("logical_xor", dtype="bool")
+maximum = _binary("maximum")
+minimum = _binary("minimum")
+multiply = _binary("multiply")
+nextafter = _binary("nextafter")
+not_equal = _binary("not_equal")
+pow = _binary("pow", "power")
+remainder = _binary("remainder", "mod")
+subtract = _binary("subtract")
+
+
+def positive(x: Array, /) -> Op:
+    """`x` itself.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((3,), name="x")
+    >>> ng.numpy.positive(x) is x
+    True
+    """
+    return as_term(x)
+
+
+def round(x: Array, /, decimals: int = 0) -> Op:
+    """The nearest integer, or multiple of ``10 ** -decimals``; halves go to the even one. Integers stay.
+
+    Raises:
+        DTypeError: for bool.
+        AttributeValueError: for negative `decimals` of integers.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.round(ng.placeholder((3,), name="x"))
+    numpy.round(x)
+    """
+    term = as_term(x)
+    if not decimals or not is_float(term.dtype):
+        return apply("round", term)
+    scale = 10.0 ** (decimals if decimals > 0 else -decimals)
+    up, down = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    return apply(down, apply("round", apply(up, term, scale)), scale)
+
+
+def clip(x: Array, /, min: Array | None = None, max: Array | None = None) -> Op:
+    """`x`, but at least `min` and at most `max`; NaN stays NaN. Where the two cross it is `max`.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.clip(ng.placeholder((3,), name="x"), 0, max=1)
+    numpy.minimum(numpy.maximum(x, 0.0), 1.0)
+    """
+    term = as_term(x)
+    below = term if min is None else apply("maximum", term, min)
+    return below if max is None else apply("minimum", below, max)
+
+
+def where(condition: Array, x1: Array, x2: Array, /) -> Op:
+    """`x1` where the condition holds, `x2` elsewhere; broadcast by position, `x1` and `x2` promoted.
+
+    Raises:
+        DTypeError: if the condition is not bool.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((3,), name="x")
+    >>> ng.numpy.where(x > 0, x, 0)
+    numpy.select(numpy.greater(x, 0.0), x, 0.0)
+    """
+    return apply("select", as_term(condition), *_branches(x1, x2))
+
+
+def _branches(*branches: Array) -> list[Op]:
+    """The two as terms: a Python number takes the dtype of the other; the condition's does not count."""
+    terms = [x if isinstance(x, bool | int | float) else as_term(x) for x in branches]
+    numbers = [x for x in terms if not isinstance(x, Op)]
+    if len(numbers) == len(terms):
+        dtype = builtins.max((scalar_dtype(x) for x in numbers), key=lambda d: "biuf".index(d.kind))
+    else:
+        dtype = promote(*(x.dtype for x in terms if isinstance(x, Op)), *numbers)
+    return [x if isinstance(x, Op) else constant(x, dtype=dtype) for x in terms]

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How functions of this package build terms: numbers are weak, arrays and lists are constants matched by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.frontend.building import apply as build_term
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.storage import constant
+from ngraph_rewrite.ops import stretching
+from ngraph_rewrite.terms.op import Op, as_operands, user_line
+
+# A term, a number, an array, or nested lists of numbers.
+Array = Op | ArrayLike
+Axis = int | Iterable[int] | None
+
+
+def as_term(x: Array) -> Op:
+    """`x` if it is a term, else a constant of it without names."""
+    return x if isinstance(x, Op) else constant(x)
+
+
+def apply(short: str, *operands: Array, **attributes: Any) -> Op:
+    """The numpy op called `short`; Python's numbers take the dtype of the terms and arrays beside them."""
+    arrays = [x if isinstance(x, Op | bool | int | float | np.generic) else constant(x) for x in operands]
+    return build_term(f"numpy.{short}", *checked(f"numpy.{short}", as_operands, arrays, "numpy"), **attributes)
+
+
+def several(call: str, arrays: Any) -> list[Op]:
+    """The terms in a list or tuple of arrays.
+
+    Raises:
+        ArgumentError: for what is no list, or an empty one.
+    """
+    if isinstance(arrays, Op) or not isinstance(arrays, Iterable):
+        raise ArgumentError(f"{call}: expected a list of arrays, got {arrays!r}", where=user_line())
+    terms = [as_term(x) for x in arrays]
+    if not terms:
+        raise ArgumentError(f"{call}: there are no arrays", where=user_line(), do="give at least one")
+    return terms
+
+
+def places(call: str, axis: Axis, rank: int) -> tuple[int, ...]:
+    """Positions as an integer, a tuple, or None (all) gives them, in increasing order."""
+    listed = tuple(axis) if isinstance(axis, Iterable) and not isinstance(axis, str) else axis
+    return checked(call, stretching.positions, listed, rank)

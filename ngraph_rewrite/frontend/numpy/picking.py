@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements picked by integer arrays along several axes at once: one gather along those axes taken as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.errors import OutOfRangeError
+from ngraph_rewrite.frontend.building import apply as build_term
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.numpy.operands import apply, as_term
+from ngraph_rewrite.ops.stretching import stretched
+from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.types.lengths import Extent, product
+
+Index = Op | NDArray[Any]
+
+
+def picked(x: Op, indices: Mapping[int, Index], together: bool) -> Op:
+    """`x` at integer arrays along some axes; the arrays are broadcast with each other.
+
+    Args:
+        indices: An array for each of these axes.
+        together: Whether the axes of the arrays take the place of the first of them; else they come first.
+    """
+    places = sorted(indices)
+    lengths = [x.shape[k] for k in places]
+    for place, length in zip(places, lengths, strict=True):
+        _refuse_outside(indices[place], length, place)
+    at = places[0] if together else 0
+    rest = [k for k in range(x.rank) if k not in places]
+    order = [*rest[:at], *places, *rest[at:]]
+    moved = x if order == list(range(x.rank)) else apply("transpose", x, perm=tuple(order))
+    if len(places) == 1:
+        return apply("gather", moved, as_term(indices[places[0]]), axis=at)
+    checked("index", stretched, *(i.shape for i in indices.values()))
+    shape = (*(x.shape[k] for k in rest[:at]), product(lengths), *(x.shape[k] for k in rest[at:]))
+    flat = _flat([indices[k] for k in places], lengths)
+    return apply("gather", apply("reshape", moved, shape=shape), flat, axis=at)
+
+
+def _refuse_outside(index: Index, length: Extent, place: int) -> None:
+    if isinstance(index, Op) or not isinstance(length, int) or not index.size:
+        return
+    low, high = int(index.min()), int(index.max())
+    if low < -length or high >= length:
+        raise OutOfRangeError(
+            f"index {high if high >= length else low} is out of range for axis {place} of length {length}",
+            where=user_line(),
+            do=f"use {-length} to {length - 1}" if length else None,
+        )
+
+
+def _flat(indices: Sequence[Index], lengths: Sequence[Extent]) -> Op:
+    """One index into the axes taken as one; where any of them is outside, so is it."""
+    strides = [product(lengths[k + 1 :]) for k in range(len(lengths))]
+    if all(isinstance(i, np.ndarray) for i in indices) and all(isinstance(n, int) for n in lengths):
+        wrapped = [np.where(i < 0, i + n, i) * s for i, n, s in zip(indices, lengths, strides, strict=True)]
+        return as_term(np.asarray(reduce(np.add, wrapped), np.int64))
+    places = [_wrapped(as_term(i), _number(n)) for i, n in zip(indices, lengths, strict=True)]
+    inside = [apply("less", i, _number(n)) for i, n in zip(places, lengths, strict=True)]
+    inside += [apply("greater_equal", i, 0) for i in places]
+    terms = [apply("multiply", i, _number(s)) for i, s in zip(places, strides, strict=True)]
+    every = reduce(lambda a, b: apply("logical_and", a, b), inside)
+    return apply("select", every, reduce(lambda a, b: apply("add", a, b), terms), _number(product(lengths)))
+
+
+def _wrapped(index: Op, length: Op) -> Op:
+    wide = apply("cast", index, dtype="int64")
+    if index.dtype.kind == "u":
+        return wide
+    return apply("select", apply("less", wide, 0), apply("add", wide, length), wide)
+
+
+def _number(length: Extent) -> Op:
+    """A length as a term: it may be known only when arguments are."""
+    return build_term("semi.size", value=length, dtype="int64")

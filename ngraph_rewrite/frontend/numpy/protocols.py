@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy's own functions called with terms: ufuncs build the op of their name, others are looked up in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from ngraph_rewrite.errors import ArgumentError, FamilyError
+from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, statistical
+from ngraph_rewrite.frontend.numpy.operands import apply, as_term
+from ngraph_rewrite.terms.op import Op, combine, describe, user_line
+from ngraph_rewrite.terms.protocols import answers
+
+# The op of each ufunc that has another name.
+_SHORT = {
+    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
+    "arctanh": "atanh", "conjugate": "positive", "fabs": "absolute", "floor_divide": "floordivide",
+    "invert": "bitwise_invert", "remainder": "mod", "rint": "round", "true_divide": "divide",
+}  # fmt: skip
+# What ufunc.reduce is called as a function.
+_REDUCTIONS: Mapping[str, Callable[..., Op]] = {
+    "add": statistical.sum, "multiply": statistical.prod, "maximum": statistical.max, "minimum": statistical.min,
+    "logical_and": statistical.all, "logical_or": statistical.any,
+}  # fmt: skip
+_DEFAULTS: Mapping[str, Any] = {"out": (None,), "where": True, "casting": "same_kind", "order": "K", "subok": True}
+
+
+# -- ufuncs -------------------------------------------------------------------------------------------
+
+
+@answers("ufunc")
+def called_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What a NumPy ufunc of terms is: an op of the family of the terms.
+
+    Raises:
+        FamilyError: if the family has no such op.
+        ArgumentError: for a method or an option that has no meaning for terms.
+
+    >>> import numpy as np
+    >>> import ngraph_rewrite as ng
+    >>> x, y = ng.placeholder((3,), name="x"), ng.placeholder({"H": 3}, name="y")
+    >>> np.sin(x), np.sin(y), np.maximum.reduce(x)
+    (numpy.sin(x), axes.sin(y), numpy.max(x, axis=(0,), keepdims=False))
+    >>> (np.ones(3) * x).type
+    float64[3]
+    """
+    name = ufunc.__name__
+    if method == "__call__":
+        given = {k: v for k, v in options.items() if k not in _DEFAULTS or v is not _DEFAULTS[k]}
+        _refuse(name, [k for k in given if k != "dtype"])
+        made = _call(name, inputs)
+        return made if given.get("dtype") is None else combine_cast(made, given["dtype"])
+    if method == "reduce" and name in _REDUCTIONS:
+        return _reduce(name, inputs, options)
+    if method == "outer" and len(inputs) == 2:
+        return _outer(name, [as_term(x) for x in inputs])
+    if method == "accumulate" and name in numpy_names.ACCUMULATIONS:
+        return numpy_names.ACCUMULATIONS[name](*inputs, **{"axis": 0, **_plain(name, options)})
+    raise ArgumentError(f"np.{name}.{method} has no meaning for terms", where=user_line())
+
+
+def combine_cast(made: Op, dtype: Any) -> Op:
+    """The result of a ufunc in the dtype asked for."""
+    return apply("cast", made, dtype=dtype)
+
+
+def _call(name: str, inputs: tuple[Any, ...]) -> Any:
+    short = _SHORT.get(name, name)
+    if short == "positive":
+        return inputs[0]
+    if short in products_and_orders.PRODUCTS:
+        return _product(short, inputs)
+    if short == "divmod":
+        return _call("floor_divide", inputs), _call("remainder", inputs)
+    return combine(short, *inputs)
+
+
+def _product(name: str, inputs: tuple[Any, ...]) -> Op:
+    if not all(isinstance(x, Op) for x in inputs) and any(t.rank and t.axes.named for t in _terms(inputs)):
+        return combine("dot", *inputs)  # what an array beside a term means: that it has no names to match by
+    _positional_only(name, inputs)
+    return products_and_orders.PRODUCTS[name](*inputs)
+
+
+def _reduce(name: str, inputs: tuple[Any, ...], options: Mapping[str, Any]) -> Op:
+    _positional_only(f"{name}.reduce", inputs)
+    return _REDUCTIONS[name](*inputs, **{"axis": 0, **_plain(f"{name}.reduce", options)})
+
+
+def _outer(name: str, terms: list[Op]) -> Any:
+    _positional_only(f"{name}.outer", terms)
+    left, right = terms
+    return _call(name, (apply("reshape", left, shape=left.shape + (1,) * right.rank), right))
+
+
+def _plain(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that say something, of those that have a meaning here."""
+    given = {k: v for k, v in options.items() if k == "axis" or (v is not None and not (k == "out" and v == (None,)))}
+    _refuse(name, [k for k in given if k not in ("axis", "dtype", "keepdims")])
+    return given
+
+
+def _refuse(name: str, keywords: Iterable[str]) -> None:
+    for keyword in keywords:
+        what = f"np.{name}: {keyword} has no meaning for terms"
+        raise ArgumentError(what, where=user_line(), do="terms are immutable: use the result")
+
+
+# -- other functions ----------------------------------------------------------------------------------
+
+
+@answers("function")
+def called_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What another NumPy function of terms is.
+
+    Raises:
+        FamilyError: for terms with named axes, unless the function works on each element by itself.
+        ArgumentError: for a function that has no meaning for terms.
+
+    >>> import numpy as np
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((2, 3), name="x")
+    >>> np.concatenate([x, np.ones((1, 3))]).type, np.mean(x, axis=0).type
+    (float64[3, 3], float32[3])
+    >>> np.linalg.inv(x)
+    Traceback (most recent call last):
+        ...
+    ngraph_rewrite.errors.ArgumentError: np.linalg.inv has no meaning for terms
+    ...
+    """
+    name = f"{function.__module__}.{function.__name__}".replace("numpy", "np", 1)
+    ours = numpy_names.FUNCTIONS.get(function)
+    if ours is None:
+        raise ArgumentError(f"{name} has no meaning for terms", where=user_line(), do="ng.numpy has what there is")
+    if function not in numpy_names.EACH_ELEMENT:
+        _positional_only(name.removeprefix("np."), args)
+    try:
+        return ours(*args, **kwargs)
+    except TypeError as error:
+        if isinstance(error, ArgumentError) or error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        what = str(error).replace(ours.__qualname__, name, 1)
+        raise ArgumentError(what, where=user_line(), do="ng.numpy says which arguments there are") from None
+
+
+def _positional_only(name: str, args: Iterable[Any]) -> None:
+    for term in _terms(args):
+        if term.rank and term.axes.named:
+            raise FamilyError(
+                f"np.{name} goes by position, and {describe(term, 1)} has the names {', '.join(term.axes.names)}",
+                where=user_line(),
+                do="use the function of ng that goes by names, or write ng.strip(x) to forget them",
+            )
+
+
+def _terms(values: Iterable[Any]) -> Iterator[Op]:
+    for value in values:
+        if isinstance(value, Op):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _terms(value)

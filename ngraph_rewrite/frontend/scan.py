@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recurrence: a Python function says what one step does, and one op repeats it along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ngraph_rewrite.errors import ArgumentError, AxesError, SequencingError
+from ngraph_rewrite.frontend.building import Operand, checked
+from ngraph_rewrite.frontend.storage import as_op
+from ngraph_rewrite.ops.alignment import axis_of
+from ngraph_rewrite.terms.binders import free_parameters
+from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.op import Op, Uid, build, describe, scope, topological, user_line
+from ngraph_rewrite.types.axes import Axes, Axis, anonymous
+from ngraph_rewrite.types.lengths import Extent
+
+# A term, or a tuple, list or dict of structures; None is none.
+Structure = Any
+Step = Callable[[Structure, Structure], tuple[Structure, Structure]]
+
+
+def scan(
+    step: Step,
+    init: Structure,
+    sequence: Structure = None,
+    axis: Axis | str | None = None,
+    reverse: bool = False,
+) -> tuple[Structure, Structure]:
+    """Repeat a step along an axis: states go from each step to the next, outputs are put side by side.
+
+    `step` is called once, with terms that stand for the states before a step and for the slices of the
+    sequences at its time; it returns the states after the step, and outputs. It may use terms from outside.
+    It runs as a loop: as long to compile for a thousand steps as for ten. It can be differentiated.
+
+    Args:
+        step: From states (in the structure of `init`) and slices (in that of `sequence`) to the pair of next
+            states and outputs (a term, or a tuple, list or dict of terms, however deep, or None).
+        init: The states before the first step.
+        sequence: What is walked through: terms that have the axis, at any place.
+        axis: The axis: by default the recurrent axis of the first sequence. Without sequences it is a new
+            axis, which says how many steps there are.
+        reverse: Whether to begin at the end. Outputs stand at their own places all the same.
+
+    Returns:
+        The final states, in the structure of `init`, and the outputs with the axis as their first, in the
+        structure that `step` gave them.
+
+    Raises:
+        AxesError, DTypeError: if a state changes its axes or dtype in a step.
+        UnmatchedAxesError: if a sequence lacks the axis.
+        IncompatibleAxesError: if it has another length in one of them.
+        ArgumentError: if there is no axis, or `step` does not return a pair.
+        SequencingError: if the step assigns to a variable or draws random numbers.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder({"REC": 3, "H": 2}, name="x")
+    >>> total, sums = ng.scan(lambda s, x: (s + x, s + x), ng.constant(0.0, {"H": 2}), x)
+    >>> total.type, sums.type
+    (float32[H:2], float32[REC:3, H:2])
+    """
+    sequences = [as_op(s) for s in flat(sequence)]
+    along = _axis(sequences, axis)
+    slices = [x.axes - along for x in sequences]
+    inits = [as_op(s) for s in flat(init)]
+    return _built("axes.scan", step, (init, inits), (sequence, sequences), slices, axis=along, reverse=reverse)
+
+
+def positional_scan(
+    step: Step, init: Structure, sequence: Structure = None, length: Extent | None = None, reverse: bool = False
+) -> tuple[Structure, Structure]:
+    """As `ng.scan`, by position: along the first axis of the sequences, or `length` times if there are none.
+
+    Raises:
+        AxesError: if sequences differ in the length of their first axis, or have none.
+        ArgumentError: if there are neither sequences nor a length.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((3, 2), name="x")
+    >>> total, sums = ng.semi.scan(lambda s, x: (s + x, s), ng.constant([0.0, 0.0]), x)
+    >>> total.type, sums.type
+    (float32[2], float32[3, 2])
+    """
+    sequences = [as_op(s) for s in flat(sequence)]
+    for x in sequences:
+        if not x.rank:
+            raise AxesError(f"scan: the sequence {describe(x, 1)} is a number", where=user_line())
+    if length is None and not sequences:
+        raise ArgumentError(
+            "scan: there are no sequences and no length", where=user_line(), do="say how many steps: length=10"
+        )
+    times = sequences[0].shape[0] if length is None else length
+    slices = [anonymous(x.shape[1:]) for x in sequences]
+    inits = [as_op(s) for s in flat(init)]
+    return _built("semi.scan", step, (init, inits), (sequence, sequences), slices, length=times, reverse=reverse)
+
+
+def _axis(sequences: Sequence[Op], axis: Axis | str | None) -> Axis:
+    if axis is None and sequences:
+        axis = sequences[0].axes.recurrent_axis()
+    if axis is None or (isinstance(axis, str) and not sequences):
+        what = "the first sequence has no recurrent axis" if sequences else "there are no sequences"
+        raise ArgumentError(
+            f"scan: {what}, and axis is {axis!r}", where=user_line(), do='say which axis: axis=ng.Axis("REC", 10)'
+        )
+    found = [checked("scan", axis_of, x.axes, axis) for x in sequences]
+    for x, own in zip(sequences, found, strict=True):
+        checked(f"scan: the sequence {describe(x, 1)}", Axes(found[0]).__or__, own)
+    if isinstance(axis, Axis) and found:
+        checked("scan", Axes(axis).__or__, found[0])
+    return found[0] if found else axis  # type: ignore[return-value]
+
+
+def _built(
+    name: str,
+    step: Step,
+    states: tuple[Structure, list[Op]],
+    sequences: tuple[Structure, list[Op]],
+    slices: Sequence[Axes],
+    **attributes: Any,
+) -> tuple[Structure, Structure]:
+    """The scan as one term, and its parts in the structures of the states and of the outputs."""
+    before = [_parameter(f"state{i}", s.axes, s) for i, s in enumerate(states[1])]
+    now = [_parameter(f"slice{i}", axes, x) for i, (axes, x) in enumerate(zip(slices, sequences[1], strict=True))]
+    mark = object()
+    with scope(mark):
+        result = step(like(states[0], before), like(sequences[0], now))
+    following, outputs = _pair(result)
+    after = _following(states[1], [as_op(s) for s in flat(following)])
+    given = [as_op(y) for y in flat(outputs)]
+    _check_pure([*after, *given], mark)
+    term = build(
+        lookup(name),
+        (*states[1], *sequences[1], *after, *given),
+        parameters=tuple(p.attribute("uid") for p in (*before, *now)),
+        states=len(before),
+        sequences=len(now),
+        **attributes,
+    )
+    n = len(before)
+    return like(states[0], [term[i] for i in range(n)]), like(outputs, [term[n + i] for i in range(len(given))])
+
+
+def _parameter(name: str, axes: Axes, of: Op) -> Op:
+    return build(lookup("core.parameter"), (), name=name, uid=Uid(), axes=axes, dtype=of.dtype)
+
+
+def _pair(result: Any) -> tuple[Structure, Structure]:
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        shown = describe(result, 2) if isinstance(result, Op) else repr(result)
+        raise ArgumentError(
+            f"scan: the step returned {shown}", where=user_line(), do="return the pair (next states, outputs or None)"
+        )
+    return result[0], result[1]
+
+
+def _following(before: Sequence[Op], after: Sequence[Op]) -> list[Op]:
+    """The states after a step, in the order of axes of those before it."""
+    if len(before) != len(after):
+        raise ArgumentError(
+            f"scan: {len(before)} states before a step and {len(after)} after it", where=user_line(), do="return each"
+        )
+    return [_ordered(b, a) for b, a in zip(before, after, strict=True)]
+
+
+def _ordered(before: Op, after: Op) -> Op:
+    same = after.axes.named and before.axes.named and after.axes != before.axes
+    if same and after.axes.is_equal_set(before.axes) and {*after.axes} == {*before.axes}:
+        return build(lookup("axes.axes_with_order"), (after,), axes=before.axes)
+    return after
+
+
+def _check_pure(results: Sequence[Op], mark: object) -> None:
+    """Refuse what could only happen once, while the step looks as if it happened every time."""
+    order = topological(results)
+    free = free_parameters(order)
+    for term in order:
+        inside = mark in term.info.scope or term in free
+        if inside and term.definition.name == "core.assign":
+            raise SequencingError(
+                f"scan: the step assigns: {describe(term, 2)}",
+                where=term.info.place,
+                do="carry what changes as a state, and assign it after the scan",
+            )
+        if mark in term.info.scope and "draw" in term.definition.traits:
+            raise SequencingError(
+                f"scan: the step draws random numbers, {term.definition} of {term.type!r}, which are the same every time",
+                where=term.info.place,
+                do="draw before the scan, with the axis of the scan, and give the draws as a sequence",
+            )
+
+
+# -- structures -------------------------------------------------------------------------------------
+
+
+def flat(structure: Structure) -> Iterator[Operand]:
+    """The terms and numbers in a structure, in order."""
+    if isinstance(structure, Mapping):
+        structure = list(structure.values())
+    if isinstance(structure, tuple | list):
+        for part in structure:
+            yield from flat(part)
+    elif structure is not None:
+        yield structure
+
+
+def like(structure: Structure, terms: Sequence[Op]) -> Structure:
+    """The same structure with other terms."""
+    left = iter(terms)
+
+    def filled(part: Structure) -> Structure:
+        if isinstance(part, Mapping):
+            return {key: filled(value) for key, value in part.items()}
+        if isinstance(part, tuple | list):
+            parts = [filled(p) for p in part]
+            return type(part)(*parts) if hasattr(part, "_fields") else type(part)(parts)
+        return None if part is None else next(left)
+
+    return filled(structure)

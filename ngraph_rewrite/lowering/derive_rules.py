@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What rules say of one term in a reverse sweep: its adjoints, or the simpler terms it stands for.
+
+A rule may look deeper than its op's own arguments. Where it would pass over a term whose derivative is asked
+for, only rules that look at one op take part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import cached_property, lru_cache
+from typing import Any
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, usable
+from ngraph_rewrite.rewriting.instances import Target
+from ngraph_rewrite.rewriting.matcher import Make, Matcher
+from ngraph_rewrite.rewriting.pattern import App, Pattern
+from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.terms.catalogue import OpDef, keyed
+from ngraph_rewrite.terms.op import Op, located
+
+# What lowering rules may ask of a target: the sweep knows none, so it has no ops of its own.
+_NOTHING: frozenset[str] = frozenset()
+_TARGET = Target(base=_NOTHING)
+
+
+class DeriveRules:
+    """The derive and lower rules of a set, compiled when they are first needed."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self._rules = usable(rules.of_class(SAFE_CLASSES), _NOTHING)
+
+    def adjoints(self, term: Op, d: Op, wanted: Collection[Op]) -> list[tuple[Op, Op]] | None:
+        """Pairs of a term below `term` and what it gets from the adjoint `d`; None if no derive rule fires."""
+        found = _step(self._derive, term, _maker(term, []), d)
+        if found is not None and _passes_over(found[0], term, _receivers(found[1]), wanted):
+            found = _step(self._derive_one, term, _maker(term, []), d)
+        return None if found is None else list(_pairs(found[1]))
+
+    def expansion(self, term: Op, wanted: Collection[Op]) -> tuple[Op, list[Op]] | None:
+        """What a lower rule makes of `term`, and the terms it built, arguments first; None if none fires."""
+        made: list[Op] = []
+        found = _step(self._lower, term, _maker(term, made), _TARGET)
+        if found is not None and _passes_over(found[0], term, _kept(found[1], made), wanted):
+            made.clear()
+            found = _step(self._lower_one, term, _maker(term, made), _TARGET)
+        return None if found is None else (found[1], _under(found[1], made))
+
+    @cached_property
+    def _derive(self) -> Matcher:
+        return Matcher(self._rules.of_kind("derive"), Cache())
+
+    @cached_property
+    def _derive_one(self) -> Matcher:
+        return Matcher(_of_one_op(self._rules.of_kind("derive")), Cache())
+
+    @cached_property
+    def _lower(self) -> Matcher:
+        return Matcher(self._rules.of_kind("lower"), Cache())
+
+    @cached_property
+    def _lower_one(self) -> Matcher:
+        return Matcher(_of_one_op(self._rules.of_kind("lower")), Cache())
+
+
+@lru_cache(maxsize=8)
+def derive_rules(own: RuleSet | None = None) -> DeriveRules:
+    """The library's rules, after those of one's own."""
+    return DeriveRules(library() if own is None else own + library())
+
+
+def _of_one_op(rules: RuleSet) -> RuleSet:
+    return RuleSet(r for r in rules if _depth(r.left) == 1)
+
+
+def _depth(pattern: Pattern) -> int:
+    """How many levels of ops a pattern looks at."""
+    return 1 + max(map(_depth, pattern.args), default=0) if isinstance(pattern, App) else 0
+
+
+def _step(matcher: Matcher, term: Op, make: Make, target: Any) -> tuple[Rule, Any] | None:
+    """The first rule of `matcher` that fires on `term`, and what it gives, or None."""
+    try:
+        return matcher.step(term, make, target)
+    except NGraphRewriteError as error:
+        raise located(error, term.definition, term.args, term.info.place) from error
+
+
+def _maker(origin: Op, made: list[Op]) -> Make:
+    """Builds handles that stand at the line of the op they belong to; in one step equal ones are one."""
+    known: dict[Any, Op] = {}
+    info = origin.info._replace(name=None, initial=None)
+
+    def make(definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op:
+        stored, type_ = definition.infer(tuple([a.type for a in args]), attrs)
+        key = (definition, args, stored) if keyed(stored) else None
+        term = known.get(key) if key is not None else None
+        if term is None:
+            term = Op(definition, args, stored, type_, info)
+            made.append(term)
+            if key is not None:
+                known[key] = term
+        return term
+
+    return make
+
+
+def _pairs(found: Iterable[tuple[Any, Any]]) -> Iterable[tuple[Op, Op]]:
+    """The pairs of a derive rule's result, one for each term of a sequence."""
+    for value, adjoint in found:
+        if adjoint is not None:
+            yield from zip(value, adjoint, strict=True) if isinstance(value, tuple) else [(value, adjoint)]
+
+
+def _receivers(found: Iterable[tuple[Any, Any]]) -> set[Op]:
+    return {v for value, _ in found for v in (value if isinstance(value, tuple) else (value,))}
+
+
+def _kept(root: Op, made: Collection[Op]) -> set[Op]:
+    """The terms that were there before, on which an expansion is built."""
+    new = set(made)
+    return {a for t in made for a in t.args if a not in new} | ({root} - new)
+
+
+def _under(root: Op, made: list[Op]) -> list[Op]:
+    """The new terms that `root` needs, in the order in which they were built: arguments first."""
+    new, needed, pending = set(made), set(), [root]
+    while pending:
+        term = pending.pop()
+        if term in new and term not in needed:
+            needed.add(term)
+            pending.extend(term.args)
+    return [t for t in made if t in needed]
+
+
+def _passes_over(rule: Rule, term: Op, reached: Collection[Op], wanted: Collection[Op]) -> bool:
+    """Whether a wanted term lies between `term` and what the rule reached: it saw through it."""
+    level = {a for a in term.args if a not in reached}
+    for _ in range(_depth(rule.left) - 1):
+        if not level.isdisjoint(wanted):
+            return True
+        level = {a for t in level for a in t.args if a not in reached}
+    return False

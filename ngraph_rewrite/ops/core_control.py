@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ops of control: the present state of a variable, facts about a term, and calls of functions."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, SequencingError
+from ngraph_rewrite.terms.binders import Body
+from ngraph_rewrite.terms.catalogue import Attributes, op
+from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.types.tuples import TupleType
+
+
+@op("core.present", "view", meaning=lambda term, x: x)
+def present(x: TensorType) -> TensorType:
+    """The variable `x` as the write above this term finds it: after all writes that happened before it.
+
+    An assignment to a part of a variable keeps the rest of it so. Sequencing resolves it.
+    """
+    if not isinstance(x, TensorType):
+        raise SequencingError(f"expected a variable, got {x!r}")
+    return x
+
+
+def _schema(x: TensorType, *facts: TensorType, schema: Any) -> Attributes:
+    frozen = dataclasses.is_dataclass(schema) and not isinstance(schema, type) and schema.__dataclass_params__.frozen
+    if not (frozen or (isinstance(schema, str) and schema)):
+        raise AttributeValueError(
+            f"the schema is {schema!r}", do="give a word, or an instance of a frozen dataclass: it is never changed"
+        )
+    try:
+        hash(schema)
+    except TypeError as error:
+        raise AttributeValueError(
+            f"the schema {schema!r} has no hash: {error}", do="use tuples for lists, and give terms as facts"
+        ) from None
+    return {"schema": schema}
+
+
+@op("core.annotated", "view", meaning=lambda term, x, *facts: x, normalise=_schema)
+def annotated(x: TensorType, *facts: TensorType, schema: Any) -> TensorType:
+    """`x`, with facts that its construction knew: terms, and a schema that says what they are to it."""
+    return x
+
+
+# -- functions --------------------------------------------------------------------------------------
+
+
+def _call(term: Op, *args: Any, body: Body) -> Any:
+    parameters = term.attribute("parameters")
+    results = body(dict(zip(parameters, args, strict=False)))[len(parameters) :]
+    return results[0] if term.attribute("single") else tuple(results)
+
+
+def _call_attributes(*xs: TensorType, parameters: Any, function: Any, single: Any) -> Attributes:
+    results = len(xs) - len(parameters)
+    if results < 1 or (single and results != 1):
+        raise ArgumentError(f"{len(xs)} terms for {len(parameters)} parameters", do="give arguments, then results")
+    return {"parameters": tuple(parameters), "function": str(function), "single": bool(single)}
+
+
+@op("core.call", "binder", meaning=_call, normalise=_call_attributes)
+def call(*xs: TensorType, parameters: tuple[Uid, ...], function: str, single: bool) -> TensorType:
+    """The results of a function for arguments: first these, then the results, in which the parameters stand for them.
+
+    It is a tuple, unless the function has a `single` result.
+    """
+    results = xs[len(parameters) :]
+    return results[0] if single else TupleType(results)

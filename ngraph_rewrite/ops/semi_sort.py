@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Order: stable sorts along an axis and binary search. NaN is after every number, and -0.0 equals 0.0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ngraph_rewrite.errors import AttributeValueError, AxesError
+from ngraph_rewrite.ops.checks import position, positional, same_dtype, tensor
+from ngraph_rewrite.terms.catalogue import Attributes, op
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import INT64
+from ngraph_rewrite.types.tensor import TensorType
+
+
+def flag(value: Any, what: str) -> bool:
+    """A Python bool of anything that is one.
+
+    Raises:
+        AttributeValueError: if it is something else.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise AttributeValueError(f"{what} is {value!r}", do="give True or False")
+    return bool(value)
+
+
+def _order_attributes(x: TensorType, *, axis: Any, descending: Any) -> Attributes:
+    return {"axis": position(axis, x.rank), "descending": flag(descending, "descending")}
+
+
+def _argsort(term: Op, x: Any) -> Any:
+    """The stable order; turned around by turning the values around, so that equal ones keep their order."""
+    key = x
+    if term.attribute("descending"):
+        key = -x if x.dtype.kind == "f" else ~x
+    return np.argsort(key, axis=term.attribute("axis"), kind="stable").astype(INT64, copy=False)
+
+
+@op("semi.argsort", meaning=_argsort, normalise=_order_attributes)
+def argsort(x: TensorType, *, axis: int, descending: bool) -> TensorType:
+    """The int64 positions along `axis` that put `x` in order; equal elements keep theirs, NaN comes last both ways."""
+    positional(x)
+    return tensor(INT64, x.shape)
+
+
+def _sort(term: Op, x: Any) -> Any:
+    return np.take_along_axis(x, _argsort(term, x), term.attribute("axis"))
+
+
+@op("semi.sort", meaning=_sort, normalise=_order_attributes)
+def sort(x: TensorType, *, axis: int, descending: bool) -> TensorType:
+    """`x` in order along `axis`; equal elements keep their order (-0.0 and 0.0 are equal), NaN comes last both ways."""
+    positional(x)
+    return x
+
+
+def _searchsorted_attributes(x: TensorType, v: TensorType, *, right: Any) -> Attributes:
+    return {"right": flag(right, "right")}
+
+
+def _searchsorted(term: Op, x: Any, v: Any) -> Any:
+    side = "right" if term.attribute("right") else "left"
+    return np.asarray(np.searchsorted(x, v, side), INT64).reshape(v.shape)
+
+
+@op("semi.searchsorted", meaning=_searchsorted, normalise=_searchsorted_attributes)
+def searchsorted(x: TensorType, v: TensorType, *, right: bool) -> TensorType:
+    """For each element of `v` the int64 place where it belongs in the ascending vector `x`.
+
+    The place before the elements of `x` that equal it, or after them if `right`.
+    """
+    positional(x, v)
+    same_dtype(x, v)
+    if x.rank != 1:
+        raise AxesError(f"expected a vector in ascending order, got {x!r}", do="reshape it to one axis")
+    return tensor(INT64, v.shape)

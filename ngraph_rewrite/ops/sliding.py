@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How windows slide along an axis: how many fit, what padding makes of a length, and which padding undoes it.
+
+Lengths may be unknown wherever the arithmetic has one result for all values that they can take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ngraph_rewrite.errors import AttributeValueError, LengthError
+from ngraph_rewrite.ops.checks import as_int, position
+from ngraph_rewrite.types.lengths import Extent, Length
+
+# What pooling makes of a window.
+KINDS = ("max", "min", "sum", "avg")
+
+
+class Slide(NamedTuple):
+    """How the windows of a convolution slide along one axis; `before` and `after` may be negative, which crops."""
+
+    stride: int
+    before: Extent
+    after: Extent
+    interior: int
+    dilation: int
+
+
+def reach(size: Extent, dilation: int) -> Extent:
+    """How many positions a window of `size` elements covers, when `dilation` lies between neighbours.
+
+    >>> reach(3, 1), reach(3, 2), reach(0, 2)
+    (3, 5, 0)
+    """
+    return 0 if size == 0 else (size - 1) * dilation + 1
+
+
+def places(length: Extent, size: Extent, stride: int, dilation: int) -> Extent:
+    """How many windows fit into an axis.
+
+    >>> places(7, 3, 2, 1), places(2, 3, 1, 1)
+    (3, 0)
+    """
+    number = (length - reach(size, dilation)) // stride + 1
+    return max(number, 0) if isinstance(number, int) else number
+
+
+def spaced(length: Extent, interior: int) -> Extent:
+    """The length of an axis with `interior` new elements between neighbours.
+
+    Raises:
+        LengthError: if there are any, and the length is not known.
+
+    >>> spaced(3, 1), spaced(0, 1)
+    (5, 0)
+    """
+    if interior == 0:
+        return length
+    if not isinstance(length, int):
+        raise LengthError(f"an axis of unknown length {length!r} cannot be padded between its elements")
+    return reach(length, interior + 1)
+
+
+def padded(length: Extent, slide: Slide) -> Extent:
+    """The length of an axis after padding (or cropping) it.
+
+    >>> padded(3, Slide(1, 2, -1, 1, 1))
+    6
+    """
+    return slide.before + spaced(length, slide.interior) + slide.after
+
+
+def slid(length: Extent, size: Extent, slide: Slide) -> Extent:
+    """The length of the result of a convolution along one axis."""
+    return places(padded(length, slide), size, slide.stride, slide.dilation)
+
+
+def slides(
+    strides: Sequence[int],
+    before: Sequence[Extent],
+    after: Sequence[Extent],
+    interior: Sequence[int],
+    dilations: Sequence[int],
+) -> list[Slide]:
+    """One `Slide` for each axis."""
+    return [Slide(*each) for each in zip(strides, before, after, interior, dilations, strict=True)]
+
+
+def back(length: Extent, size: Extent, slide: Slide) -> Slide:
+    """The slide over the adjoint, with the window turned around, that gives the adjoint of the argument.
+
+    Args:
+        length: The length of the argument, which is the length of the result.
+        size: The length of the window.
+
+    >>> back(5, 3, Slide(2, 1, 1, 0, 1))
+    Slide(stride=1, before=1, after=1, interior=1, dilation=1)
+    """
+    given = spaced(slid(length, size, slide), slide.stride - 1)
+    before = reach(size, slide.dilation) - 1 - slide.before
+    after = (length - 1) * (slide.interior + 1) + 1 + slide.before - given
+    return Slide(slide.interior + 1, before, after, slide.stride - 1, slide.dilation)
+
+
+def across(length: Extent, size: Extent, slide: Slide) -> Slide:
+    """The slide of the adjoint, as a window, over the argument, that gives the adjoint of the window.
+
+    >>> across(5, 3, Slide(2, 1, 1, 0, 1))
+    Slide(stride=1, before=1, after=1, interior=0, dilation=2)
+    """
+    given = reach(slid(length, size, slide), slide.stride)
+    after = (size - 1) * slide.dilation + given - slide.before - spaced(length, slide.interior)
+    return Slide(slide.dilation, slide.before, after, slide.interior, slide.stride)
+
+
+# -- attributes ---------------------------------------------------------------------------------------
+
+
+def distinct(axes: Iterable[Any], rank: int) -> tuple[int, ...]:
+    """Positions of axes, each at most once, in the order given."""
+    found = tuple(position(a, rank) for a in axes)
+    if len(set(found)) != len(found):
+        raise AttributeValueError(f"axes {found} name one axis twice")
+    return found
+
+
+def steps(values: Iterable[Any], what: str, count: int) -> tuple[int, ...]:
+    """`count` integers of at least 1: strides or dilations."""
+    found = tuple(as_int(v, what) for v in values)
+    if len(found) != count or any(v < 1 for v in found):
+        raise AttributeValueError(f"{what} {found}", do=f"give {count}, each at least 1")
+    return found
+
+
+def each(values: Sequence[Any], what: str, count: int) -> Sequence[Any]:
+    """The values, of which there must be `count`."""
+    if len(values) != count:
+        raise AttributeValueError(f"{what} {tuple(values)}", do=f"give {count}, one for each axis")
+    return values
+
+
+def paddings(values: Iterable[Any], what: str, count: int) -> tuple[Extent, ...]:
+    """`count` paddings: integers, negative ones crop, or unknown lengths."""
+    found = tuple(v if isinstance(v, Length) else as_int(v, what) for v in values)
+    each(found, what, count)
+    return found

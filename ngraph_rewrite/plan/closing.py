@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scans become loops: the body of each is a graph of its own, and what it needs from outside an argument.
+
+In a body states are storage, written at the end of a step, and slices and what is captured are inputs: the
+planner sees a computation like any other. What does not depend on a step stays outside and is captured where it
+is in memory; views of it are taken inside, as a kernel may be able to read through them. What nobody needs
+(an output that is not read, a state that nothing read depends on) is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ngraph_rewrite.plan.views import Layout, is_view, row_major, view
+from ngraph_rewrite.terms.binders import NONE, body_terms, free_parameters, is_parameter
+from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.op import Info, Op, Uid, topological
+from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.types.tuples import TupleType
+
+SCAN, LOOP = "semi.scan", "plan.loop"
+# A loop is a term of the planner alone: its arguments are initial states, sequences and what it captures.
+_LOOP = OpDef(LOOP, ("body",), None, 0, 0, lambda *xs, body: body.type, None, None, frozenset(), family="plan", short="loop")
+# Ops whose kernels read operands at any strides.
+_STRIDED = frozenset("semi.concat semi.pad semi.update".split())
+
+
+@dataclass(frozen=True, eq=False)
+class LoopBody:
+    """What a loop does in each step.
+
+    Attributes:
+        type: The type of the scan: final states, stacked outputs, stacked states.
+        states: The number of each state in the type, and the storage that stands for it.
+        slices: The input that stands for a slice of each sequence.
+        captured: The input that stands for each term from outside.
+        writes: The assignments of the next states.
+        results: What each step gives, and the number in the type of what it is stacked to.
+    """
+
+    type: TupleType
+    length: int
+    reverse: bool
+    states: tuple[tuple[int, Op], ...]
+    slices: tuple[Op, ...]
+    captured: tuple[Op, ...]
+    writes: tuple[Op, ...]
+    results: tuple[tuple[int, Op], ...]
+
+    def read(self, parts: Container[int]) -> list[tuple[int, Op]]:
+        """The results of which the parts with these numbers are made: a scan may stand in two graphs."""
+        return [(number, result) for number, result in self.results if number in parts]
+
+
+@dataclass
+class Closed:
+    """A graph without scans; `origins` says which term of the graph before each new one stands for."""
+
+    results: list[Op]
+    writes: list[Op]
+    origins: dict[Op, Op] = field(default_factory=dict)
+
+
+def close(results: Sequence[Op], writes: Sequence[Op]) -> Closed:
+    """The graph with a loop in place of each scan; the same terms where there is none."""
+    order = topological([*results, *writes])
+    if not any(t.definition.name == SCAN for t in order):
+        return Closed(list(results), list(writes))
+    needs = _Needs(order, [*results, *writes])
+    level = _Level(needs, None, frozenset(), {})
+    level.convert(t for t in order if t not in needs.free)
+    return Closed([level.made[r] for r in results], [level.made[w] for w in writes], level.origins)
+
+
+class _Needs:
+    """What is needed of a graph: the terms, and of each scan the parts, states and sequences."""
+
+    def __init__(self, order: Sequence[Op], roots: Iterable[Op]) -> None:
+        self.order, self.free = order, free_parameters(order)
+        self.live = set(roots)
+        self.parts: dict[Op, set[int]] = {}
+        for term in reversed(order):
+            if term not in self.live:
+                continue
+            if term.definition.name == "core.item":
+                self.parts.setdefault(term.args[0], set()).add(term.attribute("index"))
+            if term.definition.name == SCAN:
+                self.live.update(self._arguments(_Scan(term)))
+            else:
+                self.live.update(term.args)
+
+    def _arguments(self, scan: _Scan) -> list[Op]:
+        states, outputs, sequences = self.of(scan)
+        own = [scan.inits[i] for i in states] + [scan.following[i] for i in states]
+        return own + [scan.outputs[i] for i in outputs] + [scan.sequences[i] for i in sequences]
+
+    def of(self, scan: _Scan) -> tuple[list[int], list[int], list[int]]:
+        """The states, outputs and sequences of a scan that are needed."""
+        n, k, parts = len(scan.inits), len(scan.outputs), self.parts.get(scan.term, set())
+        states = {i for i in parts if i < n} | {i - n - k for i in parts if i >= n + k}
+        outputs = sorted(i - n for i in parts if n <= i < n + k)
+        read = self._read(scan.outputs[i] for i in outputs)
+        while True:
+            read |= self._read(scan.following[i] for i in states)
+            more = {i for i, uid in enumerate(scan.parameters[:n]) if uid in read} - states
+            if not more:
+                break
+            states |= more
+        return sorted(states), outputs, [i for i, uid in enumerate(scan.parameters[n:]) if uid in read]
+
+    def _read(self, roots: Iterable[Op]) -> set[Uid]:
+        return {uid for root in roots for uid in self.free.get(root, NONE)}
+
+
+class _Scan:
+    """The arguments of a scan by kind."""
+
+    def __init__(self, term: Op) -> None:
+        n, m = term.attribute("states"), term.attribute("sequences")
+        self.term, self.parameters = term, term.attribute("parameters")
+        self.inits, self.sequences = term.args[:n], term.args[n : n + m]
+        self.following, self.outputs = term.args[n + m : n + m + n], term.args[n + m + n :]
+
+
+class _Level:
+    """The terms of one body (or of the whole graph), as they are converted."""
+
+    def __init__(self, needs: _Needs, parent: _Level | None, bound: frozenset[Uid], origins: dict[Op, Op]) -> None:
+        self.needs, self.parent, self.bound, self.origins = needs, parent, bound, origins
+        self.made: dict[Op, Op] = {}
+        self.captured: dict[Op, tuple[Op, Op]] = {}  # by the term: what it is outside, and the input inside
+
+    def convert(self, terms: Iterable[Op]) -> None:
+        """Convert terms whose arguments are converted, or come from outside."""
+        for term in terms:
+            if term in self.needs.live and term not in self.made:
+                self._note(term, self._loop(_Scan(term)) if term.definition.name == SCAN else self._plain(term))
+
+    def _note(self, term: Op, made: Op) -> None:
+        self.made[term] = made
+        self.origins[made] = term
+
+    def _plain(self, term: Op) -> Op:
+        readable = _readable(term)
+        args = tuple([self.argument(a, readable) for a in term.args])
+        return term if args == term.args else Op(term.definition, args, term.attrs, term.type, term.info)
+
+    def argument(self, term: Op, readable: Callable[[Layout], bool]) -> Op:
+        """A converted term; one from outside as a view of what is captured, if its reader can read that."""
+        if term in self.made:
+            return self.made[term]
+        base, path = _seen(term)
+        layout = row_major(_known(base))
+        for step in path:
+            layout = view(step, layout)  # type: ignore[assignment]  # views that are none were sorted out
+        if path and not readable(layout):
+            base, path = term, []
+        inside = base if _is_everywhere(base) else self._capture(base)
+        for step in path:
+            inside = Op(step.definition, (inside,), step.attrs, step.type, step.info)
+        return inside
+
+    def _capture(self, term: Op) -> Op:
+        if term not in self.captured:
+            assert self.parent is not None, term
+            own = _leaf("core.placeholder", term.type, term.info)
+            self.captured[term] = self.parent.argument(term, _contiguous), own
+        return self.captured[term][1]
+
+    # -- a body -------------------------------------------------------------------------------------
+
+    def _loop(self, scan: _Scan) -> Op:
+        states, outputs, sequences = self.needs.of(scan)
+        inner = _Level(self.needs, self, self.bound.union(scan.parameters), self.origins)
+        n = len(scan.inits)
+        needed = inner.terms(scan, [scan.following[i] for i in states] + [scan.outputs[i] for i in outputs])
+        own = {p.attribute("uid"): p for p in needed if is_parameter(p)}
+        storage = {i: _leaf("core.variable", scan.inits[i].type, Info(f"state{i}")) for i in states}
+        slices = {i: self._slice(scan.sequences[i], i) for i in sequences}
+        for i, leaf in (*storage.items(), *((n + i, leaf) for i, leaf in slices.items())):
+            if scan.parameters[i] in own:
+                inner._note(own[scan.parameters[i]], leaf)
+        inner.convert(needed)
+        results = [(n + i, inner.argument(scan.outputs[i], _anyhow)) for i in outputs]
+        before = n + len(scan.outputs)
+        results += [(before + i, storage[i]) for i in states if before + i in self.needs.parts.get(scan.term, ())]
+        walked = [i for i in sequences if slices[i].definition.name == "core.placeholder"]
+        body = LoopBody(
+            scan.term.type,  # type: ignore[arg-type]
+            int(scan.term.attribute("length")),
+            scan.term.attribute("reverse"),
+            tuple(storage.items()),
+            tuple(slices[i] for i in walked),
+            (),
+            tuple(inner.writes(storage, scan)),
+            tuple(results),
+        )
+        return self._closed(scan, body, walked, inner)
+
+    def _closed(self, scan: _Scan, body: LoopBody, walked: Sequence[int], inner: _Level) -> Op:
+        """The loop, once it is known what its body captures."""
+        body = LoopBody(**{**vars(body), "captured": tuple(own for _, own in inner.captured.values())})
+        args = [self.argument(scan.inits[i], _anyhow) for i, _ in body.states]
+        args += [self.argument(scan.sequences[i], _contiguous) for i in walked]
+        args += [outside for outside, _ in inner.captured.values()]
+        return Op(_LOOP, tuple(args), (body,), scan.term.type, scan.term.info)
+
+    def terms(self, scan: _Scan, roots: Iterable[Op]) -> list[Op]:
+        """The terms to convert here: those with a parameter of the scan, but not those of a scan inside it."""
+        free = self.needs.free
+        return [t for t in body_terms(roots, scan.parameters, free) if free[t] <= self.bound]
+
+    def writes(self, storage: dict[int, Op], scan: _Scan) -> Iterable[Op]:
+        """The assignments of the next states to their storage."""
+        for i, variable in storage.items():
+            value = self.argument(scan.following[i], _anyhow)
+            if value is not variable:
+                yield Op(lookup("core.assign"), (variable, value), (Uid(),), variable.type, scan.term.info)
+
+    def _slice(self, sequence: Op, number: int) -> Op:
+        """What stands for a slice: an input, or of a constant the number it is filled with."""
+        part = TensorType(sequence.dtype, sequence.axes[1:])
+        if sequence.definition.name == "core.constant" and sequence.attrs[0].scalar is not None:
+            return Op(sequence.definition, (), (sequence.attrs[0], part.axes), part, sequence.info)
+        return _leaf("core.placeholder", part, Info(f"slice{number}"))
+
+
+def _leaf(name: str, type_: TensorType, info: Info) -> Op:
+    definition = lookup(name)
+    given: dict[str, Any] = {"uid": Uid(), "axes": type_.axes, "dtype": type_.dtype}
+    return Op(definition, (), tuple(given.get(a, False) for a in definition.attributes), type_, info)
+
+
+def _seen(term: Op) -> tuple[Op, list[Op]]:
+    """What a chain of views looks at, as far as strides can say it, and the views, innermost first."""
+    path: list[Op] = []
+    while is_view(term):
+        path.append(term)
+        term = term.args[0]
+    base, after = term, []
+    layout = row_major(_known(base))
+    for step in reversed(path):
+        seen = view(step, layout)
+        if seen is None:
+            base, after, seen = step, [], row_major(_known(step))
+        else:
+            after.append(step)
+        layout = seen
+    return base, after
+
+
+def _known(term: Op) -> tuple[int, ...]:
+    return tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
+
+
+def _is_everywhere(term: Op) -> bool:
+    """Whether a source can stand in a body as it is: constants, and what counts."""
+    own = term.definition
+    return "source" in own.traits and not own.traits & {"draw", "storage", "parameter"} and own.name != "core.placeholder"
+
+
+# -- what a reader can read -------------------------------------------------------------------------
+
+
+def _readable(term: Op) -> Callable[[Layout], bool]:
+    """Which layouts of an operand the kernel of a term reads without a copy."""
+    definition = term.definition
+    if definition.traits & {"elementwise", "reduction", "view"} or definition.name in _STRIDED:
+        return _anyhow
+    return _matrix if definition.name in ("cpu.gemm", "semi.dot") else _contiguous
+
+
+def _anyhow(layout: Layout) -> bool:
+    return True
+
+
+def _contiguous(layout: Layout) -> bool:
+    return layout.is_contiguous
+
+
+def _matrix(layout: Layout) -> bool:
+    """Whether rows or columns have unit stride, and do not overlap."""
+    (rows, columns), (down, along) = layout.shape[-2:], layout.strides[-2:]
+    return (along == 1 and down >= columns) or (down == 1 and along >= rows)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Library calls by op: sorts, searches, running operations, products of many matrices, access by index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from ngraph_rewrite.codegen.library_indexed import render_add_along, render_scatter_add, render_take_along
+from ngraph_rewrite.codegen.library_order import render_argsort, render_searchsorted, render_sort
+from ngraph_rewrite.codegen.library_products import render_batch_dot, render_batch_gemm
+from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence, render_running
+from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory, known, matrix, plain
+from ngraph_rewrite.terms.op import Op
+
+
+def _split(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
+    """The number of elements before an axis, along it and after it."""
+    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+
+
+def _batch_dot(term: Op, groups: Groups) -> Call:
+    if term.dtype.name in ("float32", "float64"):
+        return _batch_gemm(term, groups)
+    a, b = (in_memory(arg, groups) for arg in term.args)
+    (count, m, n), k = known(term), a.layout.shape[2]
+    arguments = (count, m, n, k, a, *a.layout.strides, b, *b.layout.strides, OUTPUT)
+    return Call(render_batch_dot(term.dtype.name), arguments)
+
+
+def _batch_gemm(term: Op, groups: Groups) -> Call:
+    a, lda, ta = matrix(term.args[0], False, groups)
+    b, ldb, tb = matrix(term.args[1], False, groups)
+    (count, m, n), k = known(term), a.layout.shape[2]
+    source = render_batch_gemm(term.dtype.name, ta, tb)
+    strides = (a.layout.strides[0], b.layout.strides[0])
+    return Call(source, (count, m, n, k, a, strides[0], lda, b, strides[1], ldb, OUTPUT, f"gemm {term.dtype.name}"))
+
+
+def _sort(term: Op, groups: Groups) -> Call:
+    x = plain(term.args[0], groups)
+    outer, n, inner = _split(x.layout.shape, term.attribute("axis"))
+    render = render_sort if term.definition.short == "sort" else render_argsort
+    source = render(term.args[0].dtype.name, term.attribute("descending"))
+    workspace = [Scratch(outer * n * inner * term.dtype.itemsize) for _ in range(2)]
+    first = OUTPUT if inner == 1 else workspace[0]
+    return Call(source, (outer * inner, n, inner, x, first, workspace[1], OUTPUT))
+
+
+def _searchsorted(term: Op, groups: Groups) -> Call:
+    x, v = (plain(arg, groups) for arg in term.args)
+    source = render_searchsorted(x.base.dtype.name, term.attribute("right"))
+    return Call(source, (prod(v.layout.shape), x.layout.shape[0], x, v, OUTPUT))
+
+
+def _running(term: Op, groups: Groups) -> Call:
+    operands = [plain(arg, groups) for arg in reversed(term.args)]
+    short, dtype, reverse = term.definition.short, term.dtype.name, term.attribute("reverse")
+    source = render_recurrence(dtype, reverse) if short == "recurrence" else render_running(short, dtype, reverse)
+    return Call(source, (*_split(known(term), term.attribute("axis")), *operands, OUTPUT))
+
+
+def _take_along(term: Op, groups: Groups) -> Call:
+    x, indices = (plain(arg, groups) for arg in term.args)
+    axis = term.attribute("axis")
+    outer, count, inner = _split(indices.layout.shape, axis)
+    source = render_take_along(term.dtype.name, indices.base.dtype.name)
+    return Call(source, (outer, count, inner, x.layout.shape[axis], x, indices, OUTPUT))
+
+
+def _add_along(term: Op, groups: Groups) -> Call:
+    indices, updates = (plain(arg, groups) for arg in term.args[1:])
+    axis = term.attribute("axis")
+    outer, count, inner = _split(updates.layout.shape, axis)
+    source = render_add_along(term.dtype.name, indices.base.dtype.name)
+    return Call(source, (outer, count, inner, known(term)[axis], indices, updates, OUTPUT))
+
+
+def _scatter_add(term: Op, groups: Groups) -> Call:
+    indices, updates = (plain(arg, groups) for arg in term.args[1:])
+    outer, length, inner = _split(known(term), term.attribute("axis"))
+    source = render_scatter_add(term.dtype.name, indices.base.dtype.name)
+    return Call(source, (outer, prod(indices.layout.shape), inner, length, indices, updates, OUTPUT))
+
+
+# What computes an op in one call.
+CALLS: dict[str, Callable[[Op, Groups], Call]] = {
+    "semi.batch_dot": _batch_dot,
+    "semi.argsort": _sort,
+    "semi.sort": _sort,
+    "semi.searchsorted": _searchsorted,
+    "semi.recurrence": _running,
+    **{f"semi.{short}": _running for short in OPERATIONS},
+    "semi.take_along": _take_along,
+}
+# What adds to its first operand in one call, once that is in the memory of the result.
+ADDITIONS: dict[str, Callable[[Op, Groups], Call]] = {"semi.scatter_add": _scatter_add, "semi.add_along": _add_along}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packages of third parties are found by their entry points, each group when it is first needed, once.
+
+==========================  =====================================================================
+``ngraph_rewrite.ops``      modules that declare ops, attribute functions and domains when imported
+``ngraph_rewrite.rules``    a package, or a path: its ``*.rules`` files
+``ngraph_rewrite.kernels``  a package, or a path: its ``*.kernel`` files
+``ngraph_rewrite.targets``  a `Target`, under the name that `make_transformer` takes
+==========================  =====================================================================
+
+``NGRAPH_REWRITE_WITHOUT`` lists distributions to leave out, separated by commas.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import metadata, resources
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from ngraph_rewrite.errors import ExtensionError
+
+_WITHOUT = "NGRAPH_REWRITE_WITHOUT"
+
+
+class Plugin(NamedTuple):
+    """One entry point: its name, the distribution it belongs to and what it stands for."""
+
+    name: str
+    package: str
+    value: Any
+
+
+class DataFile(NamedTuple):
+    """A rule or kernel file of a package: where it is, and the name that messages show for it."""
+
+    path: Path
+    shown: str
+    package: str
+
+
+def plugin_names(kind: str) -> tuple[str, ...]:
+    """The names of the entry points of a group (``"targets"``); nothing of theirs is imported."""
+    return tuple(dict.fromkeys(e.name for e in _entry_points(kind)))
+
+
+@cache
+def plugins(kind: str) -> tuple[Plugin, ...]:
+    """The entry points of a group, loaded.
+
+    Raises:
+        ExtensionError: if one does not load, naming its distribution and what to do.
+    """
+    return tuple(_loaded(e) for e in _entry_points(kind))
+
+
+def load_plugin_ops() -> None:
+    """Let every package declare its ops, attribute functions and domains.
+
+    Raises:
+        ExtensionError: if one does not load.
+    """
+    plugins("ops")
+
+
+@cache
+def plugin_files(kind: str, suffix: str) -> tuple[DataFile, ...]:
+    """The data files of all packages, in the order of their names.
+
+    Args:
+        kind: The group: ``"rules"`` or ``"kernels"``.
+        suffix: How the files end: ``".rules"``.
+
+    Raises:
+        ExtensionError: if an entry point leads to no such file.
+    """
+    return tuple(file for plugin in plugins(kind) for file in _files(plugin, kind, suffix))
+
+
+def broken(plugin: Plugin, kind: str, what: str) -> ExtensionError:
+    """The error for an entry point that is not what its group asks for."""
+    return _error(plugin.package, f"its entry point {plugin.name!r} of ngraph_rewrite.{kind} {what}")
+
+
+def _entry_points(kind: str) -> list[metadata.EntryPoint]:
+    left_out = {_normal(name) for name in os.environ.get(_WITHOUT, "").split(",")}
+    found = (e for e in metadata.entry_points(group=f"ngraph_rewrite.{kind}") if _normal(_package(e)) not in left_out)
+    return sorted(found, key=lambda e: (_package(e), e.name))
+
+
+def _package(entry: metadata.EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else entry.value
+
+
+def _normal(name: str) -> str:
+    """A distribution's name as package indexes compare them."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+def _loaded(entry: metadata.EntryPoint) -> Plugin:
+    try:
+        return Plugin(entry.name, _package(entry), entry.load())
+    except Exception as error:
+        what = f"its entry point {entry.name!r} ({entry.value}) of {entry.group} does not load: "
+        raise _error(_package(entry), f"{what}{type(error).__name__}: {error}") from error
+
+
+def _error(package: str, what: str) -> ExtensionError:
+    do = f"mend or uninstall it, or leave it out with {_WITHOUT}={package}"
+    return ExtensionError(f"the package {package} cannot be used: {what}", do=do)
+
+
+def _files(plugin: Plugin, kind: str, suffix: str) -> Iterator[DataFile]:
+    where = _path(plugin.value)
+    if where is None or not where.exists():
+        raise broken(plugin, kind, f"is {plugin.value!r}, which is neither a package nor a path that exists")
+    files = [where] if where.is_file() else sorted(where.glob(f"*{suffix}"))
+    if not files:
+        raise broken(plugin, kind, f"leads to {where}, where no file ends with {suffix}")
+    for path in files:
+        yield DataFile(path, f"{plugin.package}/{path.name}", plugin.package)
+
+
+def _path(value: Any) -> Path | None:
+    """The folder of a package, or the path that is given."""
+    if isinstance(value, ModuleType):
+        value = resources.files(value)
+    try:
+        return Path(os.fspath(value))
+    except TypeError:
+        return None

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attribute functions of sliding windows: paddings that may crop, and the slides of a convolution's derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ngraph_rewrite.ops import axes_convolution, axes_lookup, sliding, window_functions
+from ngraph_rewrite.rewriting.registry import attribute_function
+from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.types.axes import Axes, AxesLike
+from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.lengths import Extent, Length
+
+Extents = tuple[Extent, ...]
+# Strides, before, after, interior, dilations: one of each for every axis.
+Slides = tuple[tuple[Any, ...], ...]
+
+
+def _crops(padding: Extent) -> bool:
+    return isinstance(padding, int) and padding < 0
+
+
+@attribute_function
+def outward(paddings: Sequence[Extent]) -> Extents:
+    """The paddings that add something; 0 for those that crop. An unknown one adds.
+
+    >>> outward((2, -1))
+    (2, 0)
+    """
+    return tuple(0 if _crops(p) else p for p in paddings)
+
+
+@attribute_function
+def cropped(
+    shape: Sequence[Extent], before: Sequence[Extent], after: Sequence[Extent], interior: Sequence[int]
+) -> tuple[Extents, Extents]:
+    """The starts and stops that crop `shape`, padded by what is not negative, by what is.
+
+    >>> cropped((5, 3), (-1, 2), (0, -2), (0, 1))
+    ((1, 0), (5, 5))
+    """
+    starts, stops = [], []
+    for n, b, a, i in zip(shape, before, after, interior, strict=True):
+        starts.append(-b if _crops(b) else 0)
+        stops.append((0 if _crops(b) else b) + sliding.spaced(n, i) + a)
+    return tuple(starts), tuple(n if isinstance(n, Length) else max(n, 0) for n in stops)
+
+
+@attribute_function
+def lasts(shape: Sequence[Extent]) -> Extents:
+    """The last position along each axis.
+
+    >>> lasts((3, 1))
+    (2, 0)
+    """
+    return tuple(n - 1 for n in shape)
+
+
+def _slides(
+    one: Callable[[Extent, Extent, sliding.Slide], sliding.Slide],
+    x: Sequence[Extent],
+    w: Sequence[Extent],
+    strides: Sequence[int],
+    before: Sequence[Extent],
+    after: Sequence[Extent],
+    interior: Sequence[int],
+    dilations: Sequence[int],
+) -> Slides:
+    every = sliding.slides(strides, before, after, interior, dilations)
+    found = [one(n, size, slide) for n, size, slide in zip(x, w, every, strict=True)]
+    return tuple(zip(*found, strict=True)) if found else ((),) * 5
+
+
+@attribute_function
+def slides_back(
+    x: Sequence[Extent],
+    w: Sequence[Extent],
+    strides: Sequence[int],
+    before: Sequence[Extent],
+    after: Sequence[Extent],
+    interior: Sequence[int],
+    dilations: Sequence[int],
+) -> Slides:
+    """How the turned window slides over the adjoint of a convolution to give that of `x`.
+
+    Args:
+        x: The lengths over which the window slid.
+        w: The lengths of the window.
+
+    Returns:
+        Strides, before, after, interior and dilations.
+
+    >>> slides_back((5,), (3,), (2,), (1,), (1,), (0,), (1,))
+    ((1,), (1,), (1,), (1,), (1,))
+    """
+    return _slides(sliding.back, x, w, strides, before, after, interior, dilations)
+
+
+@attribute_function
+def slides_across(
+    x: Sequence[Extent],
+    w: Sequence[Extent],
+    strides: Sequence[int],
+    before: Sequence[Extent],
+    after: Sequence[Extent],
+    interior: Sequence[int],
+    dilations: Sequence[int],
+) -> Slides:
+    """How the adjoint of a convolution, as a window, slides over `x` to give that of the window.
+
+    >>> slides_across((5,), (3,), (2,), (1,), (1,), (0,), (1,))
+    ((1,), (1,), (1,), (0,), (2,))
+    """
+    return _slides(sliding.across, x, w, strides, before, after, interior, dilations)
+
+
+@attribute_function
+def extreme(dtype: DType, sign: int) -> Literal:
+    """The greatest number of a dtype (`sign` 1) or the least one (-1), infinities included.
+
+    >>> import numpy as np
+    >>> extreme(np.dtype("uint8"), 1), extreme(np.dtype("float32"), -1)
+    (255, -inf)
+    """
+    return Literal(window_functions.edge(dtype, sign), dtype)
+
+
+@attribute_function
+def chosen(values: Sequence[Any], places: Sequence[int], rank: int, other: Any) -> tuple[Any, ...]:
+    """One value for each of `rank` axes: those of `places` in their order, and `other` for the rest.
+
+    >>> chosen((5, 6), (2, 0), 3, 0)
+    (6, 0, 5)
+    """
+    found = dict(zip(places, values, strict=True))
+    return tuple(found.get(k, other) for k in range(rank))
+
+
+@attribute_function
+def image_order(have: AxesLike, channel: str, spatial: Sequence[str]) -> tuple[int, ...]:
+    """Where in `have` the other axes stand, then the channel axis, then the spatial ones.
+
+    >>> image_order({"C": 3, "H": 5, "N": 2}, "C", ("H",))
+    (2, 0, 1)
+    """
+    return axes_convolution.image_order(Axes(have), channel, spatial)
+
+
+@attribute_function
+def found_axes(table: AxesLike, axis: str, index: AxesLike) -> Axes:
+    """The axes of a table, with those of an index in the place of the axis that it looks up.
+
+    >>> found_axes({"V": 9, "F": 4}, "V", {"N": 2})
+    Axes(N:2, F:4)
+    """
+    return axes_lookup.found_axes(Axes(table), axis, Axes(index))
+
+
+@attribute_function
+def places_by_name(names: Sequence[str], have: AxesLike) -> tuple[int, ...]:
+    """Where the axes of these names stand.
+
+    >>> places_by_name(("W", "H"), {"H": 2, "W": 3})
+    (1, 0)
+    """
+    return tuple(Axes(have).index(name) for name in names)

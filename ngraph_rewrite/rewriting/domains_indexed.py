@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instances of the semi ops that sort, search, run along an axis, multiply matrices or use indices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.types.dtypes import INT64, DType
+from ngraph_rewrite.types.lengths import Extent
+from ngraph_rewrite.types.tensor import TensorType
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.rewriting.domains import Domain, Proposal, Types
+    from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
+    from ngraph_rewrite.rewriting.domains_semi import Values
+
+Known = Mapping[int, TensorType]
+
+
+def _tensor(dtype: DType, shape: Sequence[Extent]) -> TensorType:
+    return TensorType(dtype, anonymous(shape))
+
+
+def whole(domain: Domain) -> list[DType]:
+    """Dtypes of indices, int64 first."""
+    return [INT64, *(d for d in domain.dtypes if d.kind in "iu")]
+
+
+def _batch_dot(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
+    other = known.get(1 - position)
+    a, b, c = domain.lengths
+    if other is not None:
+        if other.rank != 3:
+            return []
+        n, inner = other.shape[0], other.shape[1 + position]
+        far = [a, b, c] if wish is None or wish.rank != 3 else [wish.shape[1 + position]]
+        return [_tensor(other.dtype, (n, m, inner) if position == 0 else (n, inner, m)) for m in far]
+    if wish is not None:
+        if wish.rank != 3:
+            return []
+        n, m = wish.shape[0], wish.shape[1 + position]
+        return [_tensor(wish.dtype, (n, m, k) if position == 0 else (n, k, m)) for k in domain.lengths]
+    shapes = [(a, b, c), (b, a, c), (1, a, b), (c, b, b), (a, c, 0), (a, 0, b)]
+    return [_tensor(d, s) for s in shapes for d in domain.dtypes]
+
+
+def _some(wish: TensorType | None, domain: Domain) -> Types:
+    """A tensor with axes, of the wished type if it has some."""
+    return [wish] if wish is not None and wish.rank else [t for t in domain.pool("semi") if t.rank]
+
+
+def _scatter_add(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
+    if position == 0:
+        return _some(wish, domain)
+    if position == 1:
+        return [_tensor(d, s) for s in domain.shapes()[1:4] for d in whole(domain)]
+    if 0 not in known or 1 not in known:
+        return []
+    x, i = known[0], known[1]
+    return [_tensor(x.dtype, (*x.shape[:k], *i.shape, *x.shape[k + 1 :])) for k in range(x.rank)]
+
+
+def _along(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
+    if position == 0:
+        near = known.get(1)
+        return _some(wish, domain) if near is None else [near.with_dtype(d) for d in domain.dtypes]
+    if position == 2:
+        return [known[1].with_dtype(known[0].dtype)] if 0 in known and 1 in known else []
+    x = known.get(0, wish)
+    if x is None:
+        return [t.with_dtype(INT64) for t in domain.pool("semi") if t.rank]
+    lengths = [*domain.lengths, 0]
+    shapes = [x.shape, *((*x.shape[:k], n, *x.shape[k + 1 :]) for k in range(x.rank) for n in lengths)]
+    return [_tensor(d, s) for s in shapes for d in whole(domain)[:3]]
+
+
+def _searchsorted(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
+    other = known.get(1 - position)
+    dtypes = domain.dtypes if other is None else (other.dtype,)
+    shapes = [(n,) for n in (*domain.lengths, 0)] if position == 0 else domain.shapes()
+    if position == 1 and wish is not None:
+        shapes = [wish.shape]
+    return [_tensor(d, s) for s in shapes for d in dtypes]
+
+
+def _diagonal(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
+    a, b, _ = domain.lengths
+    shapes = [(a, a), (a, b, a), (b, b, b), (a,), (a, b, b, a), (a, b), (0, 0)]
+    if wish is not None:
+        shapes = [(*wish.shape, *wish.shape[:1]), (*wish.shape, *wish.shape), wish.shape]
+    return [_tensor(d, s) for s in shapes for d in ([wish.dtype] if wish is not None else domain.dtypes)]
+
+
+ARGUMENTS: dict[str, Proposal] = {
+    "semi.batch_dot": _batch_dot,
+    "semi.scatter_add": _scatter_add,
+    "semi.take_along": _along,
+    "semi.add_along": _along,
+    "semi.searchsorted": _searchsorted,
+    "semi.diagonal": _diagonal,
+}
+
+
+def _axis(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
+    return [(k,) for k in range(types[0].rank)]
+
+
+def _axis_and_flag(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
+    return [(k, r) for r in (False, True) for k in range(types[0].rank)]
+
+
+def _flag(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
+    return [(False,), (True,)]
+
+
+def _places(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
+    """Axes of one length joined, all or two of them; then none, in another order."""
+    shape = types[0].shape
+    firsts = [shape.index(n) for n in shape]
+    order = sorted(set(firsts))
+    yield (tuple(order.index(f) for f in firsts),)
+    yield (tuple(order[::-1].index(f) for f in firsts),)
+    yield (tuple(range(len(shape)))[::-1],)
+    yield (tuple(range(len(shape))),)
+
+
+def _repeated_places(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
+    every = tuple(range(types[0].rank))
+    return [((*every, *every[:1]),), ((*every[::-1], *every),), (every,), ((0, 0, *every),)]
+
+
+_FLAGGED = "argsort sort recurrence cumsum cumprod cummax cummin".split()
+ATTRIBUTES: dict[str, Attributes] = {
+    **{f"semi.{short}": _axis for short in ("scatter_add", "take_along", "add_along")},
+    **{f"semi.{short}": _axis_and_flag for short in _FLAGGED},
+    "semi.searchsorted": _flag,
+    "semi.diagonal": _places,
+    "semi.on_diagonal": _repeated_places,
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""More functions of the C library for kernels, and those that work on bits: signs, shifts, the next number.
+
+A shift by a number that is no bit's number leaves nothing but, to the right, the sign: what NumPy does.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing import signature
+from numba.extending import intrinsic, register_jitable
+
+from ngraph_rewrite.runtime.casts import to_float16
+from ngraph_rewrite.runtime.scalar_functions import c_function, fabs, llvm_function, maximum
+
+
+def _real(name: str, arity: int, external: str | None = None) -> Any:
+    """A function of floats of one type: of the C library, or LLVM's `external`."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return c_function(builder, name, args) if external is None else llvm_function(builder, external, args)
+
+    def unary(context: Any, x: Any) -> Any:
+        return (signature(x, x), generate) if isinstance(x, types.Float) else None
+
+    def binary(context: Any, x: Any, y: Any) -> Any:
+        return (signature(x, x, x), generate) if isinstance(x, types.Float) else None
+
+    typing = unary if arity == 1 else binary
+    typing.__name__ = typing.__qualname__ = name
+    return intrinsic(typing)
+
+
+log2, log10, sinh, cosh = _real("log2", 1), _real("log10", 1), _real("sinh", 1), _real("cosh", 1)
+asin, acos, atan = _real("asin", 1), _real("acos", 1), _real("atan", 1)
+asinh, acosh, atanh = _real("asinh", 1), _real("acosh", 1), _real("atanh", 1)
+atan2, hypot, nextafter = _real("atan2", 2), _real("hypot", 2), _real("nextafter", 2)
+trunc, copysign = _real("trunc", 1, "llvm.trunc"), _real("copysign", 2, "llvm.copysign")
+
+
+@intrinsic
+def signbit(context: Any, x: Any) -> Any:
+    """Whether the sign of a float is set."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        bits = ir.IntType(x.bitwidth)
+        return builder.icmp_signed("<", builder.bitcast(args[0], bits), ir.Constant(bits, 0))
+
+    return (signature(types.boolean, x), generate) if isinstance(x, types.Float) else None
+
+
+@register_jitable
+def next_half(x: Any, y: Any) -> Any:
+    """The next half-precision number from ``x`` on towards ``y``, both held as float32.
+
+    A step between a half and one and a half units in the last place rounds to the neighbour. Of zeros that differ in
+    sign NumPy gives the first, where C gives the second.
+    """
+    if x != x or y != y:
+        return x + y
+    if x == y:
+        return x
+    if fabs(x) > np.float32(65504):
+        return copysign(np.float32(65504), x)
+    step = maximum(fabs(x) * np.float32(1.25 / 2048), np.float32(2.0**-24))
+    moved = to_float16(x + copysign(step, y - x))
+    return copysign(moved, x) if moved == np.float32(0) else moved
+
+
+# -- shifts ------------------------------------------------------------------------------------------------------------
+
+
+def _shift(name: str, left: bool) -> Any:
+    def typing(context: Any, x: Any, y: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            value, number = args
+            width = value.type.width
+            inside = builder.icmp_unsigned("<", number, ir.Constant(number.type, width))
+            zero = ir.Constant(value.type, 0)
+            if left:
+                return builder.select(inside, builder.shl(value, builder.select(inside, number, zero)), zero)
+            if not x.signed:
+                return builder.select(inside, builder.lshr(value, builder.select(inside, number, zero)), zero)
+            return builder.ashr(value, builder.select(inside, number, ir.Constant(value.type, width - 1)))
+
+        return (signature(x, x, x), generate) if isinstance(x, types.Integer) else None
+
+    typing.__name__ = typing.__qualname__ = name
+    return intrinsic(typing)
+
+
+left_shift, right_shift = _shift("left_shift", left=True), _shift("right_shift", left=False)

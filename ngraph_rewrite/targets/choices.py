@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Targets by name: those that ship, and those of installed packages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.plugins import broken, load_plugin_ops, plugin_names, plugins
+from ngraph_rewrite.targets.cpu import CPU
+from ngraph_rewrite.targets.reference import REFERENCE
+from ngraph_rewrite.targets.target import Target
+from ngraph_rewrite.terms.op import user_line
+
+_SHIPPED: Mapping[str, Target] = {t.name: t for t in (CPU, REFERENCE)}
+
+
+def transformer_choices() -> tuple[str, ...]:
+    """The names `make_transformer` takes: the targets that ship, then those of installed packages.
+
+    >>> transformer_choices()[:2]
+    ('cpu', 'reference')
+    """
+    return tuple(dict.fromkeys((*_SHIPPED, *plugin_names("targets"))))
+
+
+def find_target(name: str) -> Target:
+    """The target of that name, as what a target of one's own is made from (`Target.extended`).
+
+    Raises:
+        ArgumentError: for a name that is not one of `transformer_choices`.
+        ExtensionError: for a target of a package that cannot be used.
+
+    >>> find_target("cpu").extended("mine", remove=["cpu.gemm"]).name
+    'mine'
+    """
+    if name not in transformer_choices():
+        raise ArgumentError(f"no target is called {name!r}", where=user_line(), do=f"one of {transformer_choices()}")
+    return _SHIPPED[name] if name in _SHIPPED else _of_packages(name)
+
+
+def _of_packages(name: str) -> Target:
+    load_plugin_ops()
+    found = [plugin for plugin in plugins("targets") if plugin.name == name]
+    for plugin in found:
+        if not isinstance(plugin.value, Target) or plugin.value.name != name:
+            raise broken(plugin, "targets", f"is {plugin.value!r}, which is no target called {name!r}")
+    if len(found) > 1:
+        raise broken(found[1], "targets", f"has a name that {found[0].package} uses")
+    target = found[0].value
+    assert isinstance(target, Target)
+    return target

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Binders and their parameters: which terms have a value only inside a step of a scan, or a call of a function.
+
+A term of trait ``parameter`` has a value where a term of trait ``binder`` that lists its identity in the
+attribute ``parameters`` supplies one. What depends on a parameter is *open*: it is evaluated by the binder,
+once for each step or call, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Container, Iterable, Mapping, MutableMapping
+from typing import Any
+
+from ngraph_rewrite.terms.op import Op, Uid, topological
+
+NONE: frozenset[Uid] = frozenset()
+# The values of a binder's arguments, for values of its parameters.
+Body = Callable[[Mapping[Uid, Any]], list[Any]]
+# The value of a term, from those of its arguments (None for an open one) and, of a binder, its body.
+Valuation = Callable[[Op, list[Any], "Body | None"], Any]
+
+
+def is_parameter(term: Op) -> bool:
+    """Whether a binder supplies its value."""
+    return "parameter" in term.definition.traits
+
+
+def is_binder(term: Op) -> bool:
+    """Whether it supplies values to parameters."""
+    return "binder" in term.definition.traits
+
+
+def free_parameters(order: Iterable[Op]) -> dict[Op, frozenset[Uid]]:
+    """The parameters that each term depends on and does not bind; terms without any are left out.
+
+    Args:
+        order: Terms, arguments first.
+    """
+    free: dict[Op, frozenset[Uid]] = {}
+    for term in order:
+        own = frozenset((term.attribute("uid"),)) if is_parameter(term) else NONE
+        if free:
+            for arg in term.args:
+                if arg in free and not free[arg] <= own:
+                    own = own | free[arg]
+            if own and is_binder(term):
+                own = own.difference(term.attribute("parameters"))
+        if own:
+            free[term] = own
+    return free
+
+
+def open_parameter(roots: Iterable[Op]) -> Op | None:
+    """A parameter that is used under `roots` and not bound there, or None.
+
+    >>> from ngraph_rewrite.frontend.axes import tanh, variable
+    >>> open_parameter([tanh(variable([]))])
+    """
+    roots = list(roots)
+    order = topological(roots)
+    free = free_parameters(order)
+    unbound = {uid for root in roots for uid in free.get(root, NONE)}
+    return next((t for t in order if is_parameter(t) and t.attribute("uid") in unbound), None)
+
+
+def body_terms(roots: Iterable[Op], own: Container[Uid], free: Free) -> list[Op]:
+    """The terms under `roots` that depend on parameters in `own`, arguments first.
+
+    What does not depend on them is not looked into: the same parameters may be bound again in there.
+    """
+    found: list[Op] = []
+    seen: set[Op] = set()
+    stack = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        term, ready = stack.pop()
+        if ready:
+            found.append(term)
+        elif term not in seen and any(uid in own for uid in free.get(term, NONE)):
+            seen.add(term)
+            stack.append((term, True))
+            stack.extend([(arg, False) for arg in term.args[::-1] if arg not in seen])
+    return found
+
+
+def evaluated(roots: Iterable[Op], value: Valuation, given: Mapping[Uid, Any]) -> dict[Op, Any]:
+    """The value of every term under `roots` that is not open.
+
+    Args:
+        value: Evaluates one term.
+        given: The values of parameters that nothing under `roots` binds.
+    """
+    order = topological(roots)
+    found: dict[Op, Any] = {}
+    _Evaluation(value, free_parameters(order)).run(order, found, given)
+    return found
+
+
+class _Evaluation:
+    def __init__(self, value: Valuation, free: Mapping[Op, frozenset[Uid]]) -> None:
+        self.value, self.free = value, free
+        self.bodies: dict[Op, list[Op]] = {}
+
+    def run(self, terms: Iterable[Op], found: MutableMapping[Op, Any], bound: Mapping[Uid, Any]) -> None:
+        """Evaluate the terms whose free parameters are all bound."""
+        for term in terms:
+            if is_parameter(term):
+                if term.attribute("uid") in bound:
+                    found[term] = bound[term.attribute("uid")]
+            elif term not in self.free or all(uid in bound for uid in self.free[term]):
+                body = self.body(term, found, bound) if is_binder(term) else None
+                found[term] = self.value(term, [found.get(a) for a in term.args], body)
+
+    def body(self, binder: Op, found: Mapping[Op, Any], bound: Mapping[Uid, Any]) -> Body:
+        if binder not in self.bodies:
+            self.bodies[binder] = body_terms(binder.args, binder.attribute("parameters"), self.free)
+        inner = self.bodies[binder]
+
+        def values(parameters: Mapping[Uid, Any]) -> list[Any]:
+            step: MutableMapping[Op, Any] = ChainMap({}, found)  # type: ignore[arg-type]  # only read behind
+            self.run(inner, step, {**bound, **parameters})
+            return [step.get(a) for a in binder.args]
+
+        return values

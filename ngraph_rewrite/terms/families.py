@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which family an op belongs to, and how operands of other families are brought to it: design section 2.
+
+A family reads a prefix of what axes can know: numpy their lengths, simple also the roles sample and
+recurrent, axes also names. What knows less is labelled with what the other operands know, where positions
+say how; what knows more forgets it, where only one thing can be meant. Everything else is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from ngraph_rewrite.errors import AttributeValueError, FamilyError
+from ngraph_rewrite.types.axes import Axes, Axis, anonymous
+from ngraph_rewrite.types.lengths import Extent
+from ngraph_rewrite.types.tensor import TensorType
+
+MARKS = frozenset({"sample", "recurrent"})
+FAMILIES = ("numpy", "simple", "axes")
+_MODES = ("insert", "error")
+_mode: ContextVar[str] = ContextVar("coercion", default="insert")
+
+
+@contextmanager
+def coercion(mode: str) -> Iterator[None]:
+    """What happens inside where families meet in one op: ``"insert"`` a coercion if only one is meant, or ``"error"``.
+
+    Raises:
+        AttributeValueError: for any other mode.
+
+    >>> import ngraph_rewrite as ng
+    >>> x, y = ng.placeholder({"H": 3}), ng.placeholder((3,))
+    >>> (x + y).axes
+    Axes(H:3)
+    >>> with ng.coercion("error"):
+    ...     x + y  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ngraph_rewrite.errors.FamilyError: ...
+    """
+    if mode not in _MODES:
+        raise AttributeValueError(f"coercion mode {mode!r}", do=f"choose one of: {', '.join(_MODES)}")
+    token = _mode.set(mode)
+    try:
+        yield
+    finally:
+        _mode.reset(token)
+
+
+def family(axes: Axes) -> str | None:
+    """The family a tensor with these axes belongs to; None for a scalar, which belongs to all.
+
+    >>> family(Axes({"H": 3})), family(anonymous((3,))), family(Axes())
+    ('axes', 'numpy', None)
+    """
+    if not axes:
+        return None
+    if axes.named:
+        return "axes"
+    return "simple" if any(a.roles & MARKS for a in axes) else "numpy"
+
+
+def family_of_types(types: Iterable[TensorType]) -> str:
+    """The family operators choose: that of the operand that knows most; axes for scalars alone."""
+    found = {family(t.axes) for t in types}
+    return next((f for f in reversed(FAMILIES) if f in found), "axes")
+
+
+def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False) -> list[Axes | None]:
+    """The axes each operand of an op of the family `to` has to be labelled with; None for one that fits.
+
+    Args:
+        elementwise: Whether the op takes its operands index by index: then a positional operand with the
+            whole shape of one that has marks can only have the same.
+
+    Raises:
+        FamilyError: if it is not clear how, or inside ``coercion("error")``; it names both families and
+            the coercion to write.
+    """
+    if to not in FAMILIES:
+        return [None] * len(types)
+    level = FAMILIES.index(to)
+    levels = [FAMILIES.index(f) if (f := family(t.axes)) else None for t in types]
+    more = [t for t, own in zip(types, levels, strict=True) if own is not None and own > level]
+    less = [own is not None and own < level for own in levels]
+    if to == "simple":  # a tensor of features alone is of both families
+        less = [elementwise and own == 0 and _is_whole(t, types) for t, own in zip(types, levels, strict=True)]
+    if not more and not (any(less) and level in levels):
+        return [None] * len(types)
+    if _mode.get() == "error":
+        raise _mixed(to, types, "coercions are errors here")
+    if more:
+        return [_forgotten(to, t, more, types) if t in more else None for t in types]
+    known = [t.axes for t, own in zip(types, levels, strict=True) if own == level]
+    if to == "simple":
+        known = [axes for axes in known if len(axes) in {t.rank for t, low in zip(types, less, strict=True) if low}]
+    return [_named(to, t, known, types) if low else None for t, low in zip(types, less, strict=True)]
+
+
+def _forgotten(to: str, operand: TensorType, more: Sequence[TensorType], types: Sequence[TensorType]) -> Axes:
+    """The axes of an operand without what the family `to` does not read."""
+    if len({t.axes for t in more}) > 1 and any(t.axes.names != more[0].axes.names for t in more if t.axes.named):
+        raise _mixed(to, types, "their positions do not say which axes belong together")
+    if to == "numpy" and len({_marks(t.axes) for t in more}) > 1:
+        raise _mixed(to, types, "the sample and recurrent axes stand in different places")
+    return marked(operand.axes) if to == "simple" else anonymous(operand.shape)
+
+
+def _is_whole(operand: TensorType, types: Sequence[TensorType]) -> bool:
+    """Whether it has the shape of an operand with marks, and not that of its features."""
+    marks = [t for t in types if family(t.axes) == "simple"]
+    features = [tuple(a.length for a in t.axes if not a.roles & MARKS) for t in marks]
+    return operand.shape not in features and any(t.shape == operand.shape for t in marks)
+
+
+def _marks(axes: Axes) -> tuple[frozenset[str], ...]:
+    return tuple(a.roles & MARKS for a in axes) if not axes.named else ()
+
+
+def marked(axes: Axes) -> Axes:
+    """The axes without names: lengths, and the roles sample and recurrent.
+
+    >>> marked(Axes({"H": 3, "N": 2}))[1].roles
+    frozenset({'sample'})
+    """
+    return Axes(Axis(None, a.length, a.roles & MARKS) for a in axes)
+
+
+def _named(to: str, operand: TensorType, known: Sequence[Axes], types: Sequence[TensorType]) -> Axes:
+    """What positions say the axes of an operand are; every operand that knows has to say the same."""
+    found = set(known) if to == "simple" else {_by_position(operand.axes, axes) for axes in known}
+    found.discard(None)
+    if len(found) != 1:
+        way = "no way" if not found else "two ways"
+        raise _mixed(to, types, f"the axes of {operand!r} can be labelled in {way}")
+    return found.pop()  # type: ignore[return-value]
+
+
+def _by_position(axes: Axes, names: Axes) -> Axes | None:
+    """Names for anonymous axes: marked ones by role, the others in order; None if lengths do not decide it."""
+    free = [a for a in names if not (a.roles & MARKS and any(b.roles & a.roles & MARKS for b in axes))]
+    plain = [a for a in axes if not a.roles & MARKS]
+    if any(a.roles & MARKS for a in axes):
+        free = [a for a in free if not a.roles & MARKS]
+    if not _decides([a.length for a in plain], [a.length for a in free]):
+        return None
+    rest = iter(free)
+    chosen = [next((b for b in names if a.roles & b.roles & MARKS), None) if a.roles & MARKS else next(rest) for a in axes]
+    if any(b is None or a.length != b.length for a, b in zip(axes, chosen, strict=True)):
+        return None
+    return Axes(b for b in chosen if b is not None)
+
+
+def _decides(own: Sequence[Extent], names: Sequence[Extent]) -> bool:
+    """Whether lengths say which is which: the same in order, and none twice."""
+    return list(own) == list(names) and len(set(own)) == len(own)
+
+
+def _mixed(to: str, types: Sequence[TensorType], why: str) -> FamilyError:
+    shown = [f"{t!r} ({family(t.axes)})" for t in types if family(t.axes)]
+    write = {
+        "axes": "label(x, axes=...) to name the axes of the one without",
+        "simple": "label(x, axes=...) with unnamed axes to keep positions and roles only",
+        "numpy": "strip(x) to keep positions only",
+    }
+    return FamilyError(f"operands of different families, {' and '.join(shown)}: {why}", do=f"write {write[to]}")

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wrong call of ng.numpy is refused at the user's line, by the class and the message that say what is wrong."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import errors
+
+nx = ng.numpy
+X, Y, V = ng.placeholder((2, 3), name="x"), ng.placeholder((4,), name="y"), ng.placeholder((3,), name="v")
+J, B, N = ng.placeholder((2, 3), "int32"), ng.placeholder((2, 3), "bool"), ng.placeholder((None, 3), name="n")
+M = ng.placeholder([ng.Axis(None, ng.Axis("M").length)], name="m")
+Z = ng.placeholder((0, 3), name="z")
+
+WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    # shapes that do not meet
+    (lambda: nx.add(X, Y), errors.IncompatibleAxesError, "numpy.add.* axis -1 has the lengths 3 and 4"),
+    (lambda: nx.where(B, X, Y), errors.IncompatibleAxesError, "the lengths 3 and 4"),
+    (lambda: nx.add(N, ng.placeholder((2, 3))), errors.IncompatibleAxesError, "n0 and 2, which may differ"),
+    (lambda: nx.broadcast_arrays(M, V), errors.IncompatibleAxesError, "M and 3, which may differ"),
+    (lambda: nx.broadcast_to(X, (3, 3)), errors.IncompatibleAxesError, "the lengths 2 and 3"),
+    (lambda: nx.broadcast_to(X, (3,)), errors.IncompatibleAxesError, "does not broadcast"),
+    # dtypes
+    (lambda: nx.negative(B), errors.DTypeError, "numpy.negative.* expected numbers"),
+    (lambda: nx.subtract(B, B), errors.DTypeError, "expected numbers"),
+    (lambda: nx.sign(B), errors.DTypeError, "expected numbers"),
+    (lambda: nx.floor(B), errors.DTypeError, "expected numbers"),
+    (lambda: nx.reciprocal(J), errors.DTypeError, "expected a float dtype"),
+    (lambda: nx.bitwise_and(X, J), errors.DTypeError, "expected bool or integers"),
+    (lambda: nx.bitwise_invert(X), errors.DTypeError, "expected bool or integers"),
+    (lambda: nx.bitwise_left_shift(B, J), errors.DTypeError, "expected integers"),
+    (lambda: nx.where(X, X, X), errors.DTypeError, "expected bool"),
+    (lambda: nx.add(ng.placeholder((3,), "uint8"), 300), errors.DTypeError, "300 cannot be a constant of uint8"),
+    (lambda: nx.astype(X, "complex64"), errors.DTypeError, "complex64 is not supported"),
+    (lambda: nx.asarray("text"), errors.DTypeError, ""),
+    (lambda: nx.sum(X, dtype="bool"), errors.DTypeError, "expected numbers"),
+    (lambda: nx.arange(3, dtype="bool"), errors.DTypeError, "expected numbers"),
+    # axes
+    (lambda: nx.sum(X, axis=2), errors.OutOfRangeError, "axis 2 is outside of 2 axes"),
+    (lambda: nx.mean(X, axis=(0, -2)), errors.AttributeValueError, "names one axis twice"),
+    (lambda: nx.max(X, axis=0.5), errors.AttributeValueError, "axis is 0.5"),
+    (lambda: nx.max(X, axis="H"), errors.AttributeValueError, "give an integer"),
+    (lambda: nx.min(Z, axis=0), errors.AxesError, "a maximum or minimum of no elements"),
+    (lambda: nx.sum(X, keepdims=3), errors.AttributeValueError, "keepdims is 3"),
+    (lambda: nx.squeeze(X, axis=0), errors.AxesError, "axis 0 has the length 2"),
+    (lambda: nx.expand_dims(X, axis=4), errors.OutOfRangeError, "axis 4 is outside of 3 axes"),
+    (lambda: nx.permute_dims(X, (0, 0)), errors.AttributeValueError, "name each of the 2 axes once"),
+    (lambda: nx.moveaxis(X, (0, 1), 0), errors.AttributeValueError, "give one place for each axis"),
+    (lambda: nx.swapaxes(X, 0, 2), errors.OutOfRangeError, "swapaxes: axis 2 is outside"),
+    (lambda: nx.roll(X, (1, 2, 3), axis=(0, 1)), errors.AttributeValueError, "give one each"),
+    (lambda: nx.roll(X, 0.5, axis=0), errors.AttributeValueError, "the shift is 0.5"),
+    (lambda: nx.tril(V), errors.AxesError, "expected matrices"),
+    (lambda: nx.diff(X, n=-1), errors.AttributeValueError, "n is -1"),
+    (lambda: V.T, errors.ArgumentError, "expected two axes"),
+    (lambda: V.mT, errors.ArgumentError, "expected at least two axes"),
+    # shapes as attributes
+    (lambda: nx.reshape(X, (4,)), errors.AxesError, "cannot reshape 6 elements"),
+    (lambda: nx.reshape(X, (-1, -1)), errors.AttributeValueError, "leaves 2 lengths open"),
+    (lambda: nx.reshape(X, (4, -1)), errors.AxesError, "6 elements cannot be divided"),
+    (lambda: nx.reshape(N, (2, -1)), errors.AxesError, "cannot be divided"),
+    (lambda: nx.reshape(Z, (0, -1)), errors.AxesError, "cannot be divided"),
+    (lambda: nx.reshape(X, (-2, 3)), errors.LengthError, "is -2"),
+    (lambda: nx.zeros(-1), errors.LengthError, "zeros: a length is -1"),
+    (lambda: nx.ones(2.5), errors.AttributeValueError, "give an integer"),
+    (lambda: nx.tile(X, -1), errors.LengthError, "a repetition is -1"),
+    (lambda: nx.eye(-1), errors.LengthError, "is -1"),
+    (lambda: nx.linspace(0, 1, -3), errors.LengthError, "is -3"),
+    (lambda: nx.linspace(X, 1, 3), errors.ArgumentError, "linspace: start"),
+    (lambda: nx.arange(0, 3, 0), errors.AttributeValueError, "the step is 0"),
+    (lambda: nx.arange(N.shape[0], 3), errors.ArgumentError, "the start is n0"),
+    (lambda: nx.arange(5, N.shape[0], -1), errors.AttributeValueError, "the step -1 to an unknown length"),
+    (lambda: nx.arange(nx.sum(X)), errors.ArgumentError, "the stop is numpy.sum"),
+    (lambda: nx.repeat(X, -1), errors.LengthError, "the number of repeats is -1"),
+    (lambda: nx.repeat(V, [1, 2]), errors.AttributeValueError, "for 3 elements"),
+    (lambda: nx.repeat(V, [0.5, 1, 2]), errors.DTypeError, "the repeats are float64"),
+    (lambda: nx.repeat(V, V), errors.ArgumentError, "how often is a term"),
+    (lambda: nx.unstack(N), errors.LengthError, "unknown length n0"),
+    # lists of arrays
+    (lambda: nx.concat([]), errors.ArgumentError, "concat: there are no arrays"),
+    (lambda: nx.concat(X), errors.ArgumentError, "concat: expected a list of arrays"),
+    (lambda: nx.concat([X, Y]), errors.AxesError, "expected equal lengths outside of axis 0"),
+    (lambda: nx.concat([X, X], axis=2), errors.OutOfRangeError, "axis 2"),
+    (lambda: nx.stack([X, V]), errors.AxesError, "expected equal shapes"),
+    (lambda: nx.meshgrid(V, indexing="ji"), errors.AttributeValueError, "indexing is 'ji'"),
+    (lambda: nx.meshgrid(X), errors.ArgumentError, "give vectors"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_a_wrong_call_is_refused(number: int) -> None:
+    call, expected, message = WRONG[number]
+    with pytest.raises(expected, match=message) as caught:
+        call()
+    assert type(caught.value) is expected
+    assert __file__ in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "reshape", "concat", "roll", "arange", "where", "sin"])
+def test_an_unknown_keyword_is_refused(name: str) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        getattr(nx, name)(X, nonsense=1)

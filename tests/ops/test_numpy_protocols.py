@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy's own functions take terms: what they build computes what they compute of arrays."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import errors
+
+FLOATS = np.arange(6, dtype=np.float32).reshape(2, 3) + np.float32(0.5)
+WHOLE = np.array([[3, 1, 2], [0, 5, 4]], np.int32)
+
+# Called with two arrays, of floats and of integers, or with two terms.
+CALLS: list[Callable[[Any, Any], Any]] = [
+    lambda x, i: np.sin(x),
+    lambda x, i: np.add(x, 1),
+    lambda x, i: np.add(x, i, dtype="float64"),
+    lambda x, i: np.arctan2(x, i),
+    lambda x, i: np.power(x, i),
+    lambda x, i: np.ones(3) * x,
+    lambda x, i: np.float64(2) * x,
+    lambda x, i: x - [1, 2, 3],
+    lambda x, i: np.divmod(x, 2),
+    lambda x, i: np.positive(x),
+    lambda x, i: np.rint(x),
+    lambda x, i: np.invert(i),
+    lambda x, i: (i & 3, i | 4, i ^ 5, ~i, i << 2, i >> 1, 1 << i, 64 >> i, 6 & i),
+    lambda x, i: ((x > 1) & (i > 1), (x > 1) | (i > 1), ~(x > 1)),
+    lambda x, i: (-x, +x, abs(-x), x**2, 2**x, x % 2, i // 2, 7 // (i + 1), i / 2),
+    lambda x, i: np.sum(i[0]) & 3,
+    lambda x, i: (np.sum(x) * np.ones(2), np.ones(2) - np.sum(x), np.cosh(np.sum(x)), np.sum(i) << 1),
+    lambda x, i: np.add.reduce(x),
+    lambda x, i: np.minimum.reduce(x, axis=None),
+    lambda x, i: np.logical_and.reduce(i, axis=1, keepdims=True),
+    lambda x, i: np.multiply.outer(x, i),
+    lambda x, i: np.concatenate([x, i]),
+    lambda x, i: np.concatenate([x, np.ones((1, 3))], axis=0),
+    lambda x, i: np.stack([x, i], axis=1),
+    lambda x, i: np.unstack(x),
+    lambda x, i: np.sum(x, axis=0),
+    lambda x, i: np.sum(x, 1, keepdims=True),
+    lambda x, i: np.max(x, 0),
+    lambda x, i: (np.mean(i), np.any(i), np.all(i, axis=0), np.prod(x)),
+    lambda x, i: np.std(x, axis=1, ddof=1),
+    lambda x, i: np.var(x, correction=0.5, keepdims=True),
+    lambda x, i: np.count_nonzero(i, axis=0),
+    lambda x, i: np.where(x > 1, x, 0),
+    lambda x, i: (np.clip(x, 1, 3), np.clip(x, None, 3), np.clip(x, min=1)),
+    lambda x, i: (np.transpose(x), np.transpose(x, (1, 0)), x.T, x.mT),
+    lambda x, i: np.reshape(x, (3, -1)),
+    lambda x, i: (np.ravel(x), np.expand_dims(x, 1), np.squeeze(x[:1], 0), np.flip(x, 0)),
+    lambda x, i: (np.roll(x, 1, 0), np.moveaxis(x, 0, 1), np.swapaxes(x, 0, 1)),
+    lambda x, i: (np.tile(x, (2, 1)), np.repeat(x, 2), np.repeat(x, [1, 0, 2], axis=1)),
+    lambda x, i: np.diff(x, 1, 0),
+    lambda x, i: (np.tril(x), np.triu(x, 1)),
+    lambda x, i: (np.zeros_like(x), np.ones_like(i), np.full_like(i, 3, dtype="int8")),
+    lambda x, i: np.round(x, 1),
+    lambda x, i: np.meshgrid(x[0], i[0]),
+    lambda x, i: np.broadcast_to(x, (4, 2, 3)),
+    lambda x, i: np.astype(x, np.int64),
+]  # fmt: skip
+
+
+def leaves(found: Any) -> list[Any]:
+    return [x for part in found for x in leaves(part)] if isinstance(found, tuple | list) else [found]
+
+
+def test_numpy_functions_of_terms() -> None:
+    x, i = ng.placeholder(FLOATS.shape), ng.placeholder(WHOLE.shape, "int32")
+    terms = [t for call in CALLS for t in leaves(call(x, i))]
+    wanted = [np.asarray(w) for call in CALLS for w in leaves(call(FLOATS, WHOLE))]
+    assert all(isinstance(t, ng.Op) for t in terms) and len(terms) == len(wanted)
+    for name in ("reference", "cpu"):
+        with ng.make_transformer(name) as transformer:
+            found = transformer.computation(terms, x, i)(FLOATS, WHOLE)
+        for term, one, other in zip(terms, found, wanted, strict=True):
+            assert (one.shape, one.dtype) == (other.shape, other.dtype), term
+            np.testing.assert_allclose(one, other, rtol=1e-6, err_msg=str(term))
+
+
+def test_what_numpy_asks_of_shapes_and_dtypes() -> None:
+    x = ng.placeholder((2, 3), "int8")
+    assert (np.shape(x), np.ndim(x), np.size(x), x.ndim) == ((2, 3), 2, 6, 2)
+    assert np.result_type(x, 1.5) == np.float64 and np.can_cast(x, "int16")
+
+
+def test_terms_with_names_keep_them_where_each_element_is_by_itself() -> None:
+    h = ng.placeholder({"H": 3}, name="h")
+    made = [np.sin(h), np.float32(2) * h, np.where(h > 0, h, 0), np.clip(h, 0, 1), np.maximum(h, 0)]
+    assert {t.definition.family for t in made} == {"axes"} and {t.axes for t in made} == {h.axes}
+
+
+H, X = ng.placeholder({"H": 3}, name="h"), ng.placeholder((2, 3), name="x")
+WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: np.sum(H, axis=0), errors.FamilyError, "np.sum goes by position, and h has the names H"),
+    (lambda: np.concatenate([X[0], H]), errors.FamilyError, "np.concatenate goes by position"),
+    (lambda: np.add.reduce(H), errors.FamilyError, "add.reduce goes by position"),
+    (lambda: np.bitwise_and(H, 1), errors.FamilyError, "the axes family has no op bitwise_and"),
+    (lambda: np.cbrt(X), errors.FamilyError, "the numpy family has no op cbrt"),
+    (lambda: np.add(X, 1, out=np.ones((2, 3))), errors.ArgumentError, "np.add: out has no meaning"),
+    (lambda: np.sin(X, where=FLOATS > 1), errors.ArgumentError, "np.sin: where has no meaning"),
+    (lambda: np.add.at(X, 0, 1), errors.ArgumentError, "np.add.at has no meaning"),
+    (lambda: np.add.reduceat(X, [0]), errors.ArgumentError, "np.add.reduceat has no meaning"),
+    (lambda: np.add.reduce(X, initial=2), errors.ArgumentError, "add.reduce: initial has no meaning"),
+    (lambda: np.sum(X, where=True), errors.ArgumentError, "unexpected keyword argument 'where'"),
+    (lambda: np.linalg.inv(X), errors.ArgumentError, "np.linalg.inv has no meaning for terms"),
+    (lambda: np.asarray(X), errors.ArgumentError, "x is a term and has no value to put into an array"),
+    (lambda: X + np.ones((2, 2)), errors.IncompatibleAxesError, "axis -1 has the lengths 3 and 2"),
+    (lambda: H + np.ones(3), errors.FamilyError, "no axes to match by"),
+    (lambda: X & 1, errors.DTypeError, "expected bool or integers"),
+    (lambda: X.mT.mT[0].T, errors.ArgumentError, "expected two axes"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_what_numpy_cannot_do_with_terms_is_refused(number: int) -> None:
+    call, expected, message = WRONG[number]
+    with pytest.raises(expected, match=message) as caught:
+        call()
+    assert type(caught.value) is expected and isinstance(caught.value, TypeError | ValueError)

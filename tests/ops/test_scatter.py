@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading and adding at indices: negative ones wrap, those outside take no part, equal ones add up."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import apply, leaf, value
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from on_targets import agrees, apart, check_gradient, computed, numbers, slopes
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import errors
+from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.types.tensor import TensorType
+
+nx = ng.numpy
+FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+INDICES = hnp.arrays(np.int64, hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4), elements=st.integers(-6, 6))
+
+
+def run(name: str, *arrays: Any, **attributes: Any) -> Any:
+    """The meaning of an op of placeholders."""
+    terms = [leaf(TensorType(a.dtype, anonymous(a.shape))) for a in arrays]
+    return value(apply(name, *terms, **attributes), dict(zip(terms, arrays, strict=True)))
+
+
+def added(x: Any, indices: Any, updates: Any, axis: int) -> Any:
+    """scatter_add in plain loops."""
+    result, length = x.copy(), x.shape[axis]
+    for place in np.ndindex(indices.shape):
+        at = int(indices[place])
+        at += length if at < 0 else 0
+        if 0 <= at < length:
+            line = (slice(None),) * axis
+            result[(*line, at)] += updates[(*line, *place)]
+    return result
+
+
+@FEW
+@given(indices=INDICES, axis=st.integers(0, 2))
+def test_scatter_add_adds_one_after_the_other(indices: Any, axis: int) -> None:
+    x = np.arange(24.0).reshape(2, 4, 3)
+    updates = np.random.default_rng(0).normal(size=(*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+    found = run("semi.scatter_add", x, indices, updates, axis=axis)
+    np.testing.assert_array_equal(found, added(x, indices, updates, axis))
+
+
+@FEW
+@given(data=st.data(), axis=st.integers(0, 1))
+def test_lines_are_read_and_added_to_by_their_own_indices(data: st.DataObject, axis: int) -> None:
+    x = np.arange(1.0, 13.0).reshape(3, 4)
+    shape = list(x.shape)
+    shape[axis] = data.draw(st.integers(0, 5))
+    indices = data.draw(hnp.arrays(np.int64, tuple(shape), elements=st.integers(-6, 6)))
+    updates = np.random.default_rng(1).normal(size=shape)
+    taken, total = np.zeros(shape), x.copy()
+    for place in np.ndindex(*shape):
+        at = list(place)
+        at[axis] = indices[place] + (x.shape[axis] if indices[place] < 0 else 0)
+        if 0 <= at[axis] < x.shape[axis]:
+            taken[place] = x[tuple(at)]
+            total[tuple(at)] += updates[place]
+    np.testing.assert_array_equal(run("semi.take_along", x, indices, axis=axis), taken)
+    np.testing.assert_array_equal(run("semi.add_along", x, indices, updates, axis=axis), total)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "index_dtype"),
+    [("int8", "int64"), ("uint64", "int8"), ("float16", "int64"), ("float32", "uint8"), ("float64", "int32")],
+)
+def test_both_targets_read_and_add_alike(dtype: str, index_dtype: str) -> None:
+    x, rows, lines = (numbers(dtype, s, k) for k, s in enumerate([(2, 4, 3), (2, 3, 2, 3), (2, 5, 3)]))
+    i = np.array([[0, 3], [-1, -4], [4, 3]]).astype(index_dtype)
+    j = np.random.default_rng(0).integers(-5, 5, (2, 5, 3)).astype(index_dtype)
+
+    def function(*t: Any) -> tuple[Any, ...]:
+        x, i, j, rows, lines = t
+        s = ng.semi
+        return s.gather(x, i, 1), s.take_along(x, j, 1), s.scatter_add(x, i, rows, 1), s.add_along(x, j, lines, 1)
+
+    reference, cpu = computed(function, x, i, j, rows, lines)
+    for ours, theirs in zip(cpu, reference, strict=True):
+        np.testing.assert_array_equal(ours, theirs, strict=True)
+    np.testing.assert_array_equal(cpu[2], added(x, i.astype(np.int64), rows, 1))
+
+
+def test_an_unsigned_index_never_counts_from_the_end() -> None:
+    x, i = np.arange(4.0), np.array([2**64 - 1, 3], np.uint64)
+    agrees(lambda t, k: nx.take(t, k), lambda a, k: np.array([0.0, 3.0]), x, i)
+
+
+def test_nothing_is_read_from_an_axis_of_no_length() -> None:
+    x, i, rows = np.zeros((0, 2)), np.array([0, -1]), np.ones((2, 2))
+    agrees(
+        lambda t, k, u: (ng.semi.gather(t, k), ng.semi.scatter_add(t, k, u)), lambda a, k, u: (np.zeros((2, 2)), a), x, i, rows
+    )
+
+
+def test_lengths_may_be_unknown() -> None:
+    x, i, rows = apart(5, 2), np.array([1, 1, -1]), apart(3, 2)
+    n, m = ng.Axis("n").length, ng.Axis("m").length
+    t, k, u = ng.placeholder([n, 2], "float64"), ng.placeholder([m], "int64"), ng.placeholder([m, 2], "float64")
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation(ng.semi.scatter_add(t, k, u), t, k, u)(x, i, rows)
+    np.testing.assert_array_equal(found, added(x, i, rows, 0))
+
+
+def test_what_is_added_to_may_be_computed_in_the_same_job() -> None:
+    x, i, rows = apart(4, 2), np.array([0, 0, 3]), apart(3, 2)
+    agrees(
+        lambda t, k, u: ng.semi.scatter_add(ng.semi.multiply(t, t), k, ng.semi.exp(u)),
+        lambda a, k, b: added(a * a, k, np.exp(b), 0),
+        x, i, rows, rtol=1e-14,
+    )  # fmt: skip
+
+
+# -- gradients --------------------------------------------------------------------------------------------
+
+PLACES = np.array([0, 2, 2, -1, 7])
+
+
+def test_gradients_are_central_differences() -> None:
+    lines = np.array([[0, 0, -1], [2, 5, 1]])
+    check_gradient(lambda x, i: ng.semi.gather(x, i, 0), apart(3, 2), PLACES)
+    check_gradient(lambda x, i, u: ng.semi.scatter_add(x, i, u, 1), apart(2, 3), PLACES, apart(2, 5))
+    check_gradient(lambda x, i: ng.semi.take_along(x, i, 1), apart(2, 3), lines)
+    check_gradient(lambda x, i, u: ng.semi.add_along(x, i, u, 1), apart(2, 3), lines, apart(2, 3))
+    check_gradient(lambda x: nx.take_along_axis(x, np.array([[0, 1]]), axis=1), apart(3, 3))
+    check_gradient(lambda x: nx.take(x, [[1, 1], [0, -1]], axis=1), apart(2, 3))
+
+
+def test_reads_of_one_row_add_up() -> None:
+    (found,) = slopes(lambda x, i: ng.semi.gather(x, i), np.ones((3, 1)), PLACES, error=np.arange(1.0, 6.0)[:, None])
+    assert found[:, 0].tolist() == [1.0, 0.0, 2.0 + 3.0 + 4.0]
+
+
+def test_the_gradient_of_a_gradient() -> None:
+    def twice(x: Any, i: Any) -> Any:
+        (slope,) = ng.deriv(nx.sum(nx.pow(ng.semi.gather(x, i), 3)), [x])
+        return slope
+
+    check_gradient(twice, apart(3, 2), PLACES)
+
+
+# -- NumPy's take -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_take_is_numpys(axis: int | None) -> None:
+    x, i = numbers("int32", (3, 4), 0), np.array([[0, 2], [-1, 1]])
+    agrees(lambda t, k: nx.take(t, k, axis=axis), lambda a, k: np.take(a, k, axis), x, i)
+    agrees(lambda t, k: np.take(t, k, axis), lambda a, k: np.take(a, k, axis), x, i)
+
+
+@pytest.mark.parametrize(("shape", "indices"), [((3, 4), (1, 2)), ((1, 4), (3, 4)), ((3, 4), (3, 0)), ((2, 1, 4), (1, 3, 5))])
+def test_take_along_axis_broadcasts(shape: tuple[int, ...], indices: tuple[int, ...]) -> None:
+    x, i = numbers("float32", shape, 0), np.random.default_rng(1).integers(-4, 4, indices)
+    agrees(nx.take_along_axis, lambda a, k: np.take_along_axis(a, k, axis=-1), x, i)
+
+
+X, I = ng.placeholder((2, 3)), ng.placeholder((2,), "int64")
+WRONG = [
+    (lambda: nx.take(X, X, axis=0), errors.DTypeError, "expected integers"),
+    (lambda: nx.take(X, I, axis=2), errors.OutOfRangeError, "axis 2 is outside"),
+    (lambda: nx.take_along_axis(X, I), errors.AxesError, "indices of rank 2"),
+    (lambda: nx.take_along_axis(X, ng.placeholder((5, 3), "int64")), errors.IncompatibleAxesError, "the lengths 2 and 5"),
+    (lambda: ng.semi.scatter_add(X, I, ng.placeholder((3, 3))), errors.AxesError, r"updates of shape \(2, 3\)"),
+    (lambda: ng.semi.scatter_add(X, I, ng.placeholder((2, 3), "float64")), errors.DTypeError, "expected equal dtypes"),
+    (lambda: ng.semi.scatter_add(ng.placeholder((2,), "bool"), I, ng.placeholder((2,), "bool")), errors.DTypeError, "numbers"),
+    (lambda: ng.semi.take_along(X, ng.placeholder((3, 3), "int64")), errors.AxesError, "but along axis 1"),
+    (lambda: ng.semi.add_along(X, ng.placeholder((2, 1), "int64"), X), errors.AxesError, "updates of the shape"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "error", "says"), WRONG)
+def test_a_wrong_call_is_refused(call: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        call()

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sorts are NumPy's stable ones in either direction, searches NumPy's; a gradient goes back to where a value came from."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import apply, leaf, value
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from on_targets import agrees, apart, check_gradient, computed, numbers, slopes
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import errors
+from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.types.dtypes import DTYPES
+from ngraph_rewrite.types.tensor import TensorType
+
+nx = ng.numpy
+FEW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+FLOATS = [0.0, -0.0, 1.0, -1.5, np.nan, np.inf, -np.inf]
+
+
+def bits(array: Any) -> Any:
+    """The array with zeros told apart and NaNs alike."""
+    return np.where(np.isnan(array), 9.0, np.where(array == 0, np.copysign(0.5, array), array))
+
+
+def descending_order(x: Any, axis: int) -> Any:
+    """Greatest first, equal ones as they stood, NaN last: each line sorted by Python."""
+
+    def line(values: Any) -> list[int]:
+        keys = [(v != v, 0.0 if v != v else -float(v)) for v in values]
+        return sorted(range(len(keys)), key=keys.__getitem__)
+
+    return np.apply_along_axis(line, axis, x).astype(np.int64) if x.size else np.zeros(x.shape, np.int64)
+
+
+# -- order ------------------------------------------------------------------------------------------------
+
+
+@FEW
+@given(x=hnp.arrays(np.float64, hnp.array_shapes(max_dims=3, min_side=0, max_side=6), elements=st.sampled_from(FLOATS)), data=st.data())
+def test_a_sort_is_stable_and_puts_nan_last(x: Any, data: st.DataObject) -> None:
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    term = leaf(TensorType(x.dtype, anonymous(x.shape)))
+    for descending in (False, True):
+        order = descending_order(x, axis) if descending else np.argsort(x, axis, kind="stable")
+        attributes = {"axis": axis, "descending": descending}
+        np.testing.assert_array_equal(value(apply("numpy.argsort", term, **attributes), {term: x}), order)
+        found = value(apply("numpy.sort", term, **attributes), {term: x})
+        np.testing.assert_array_equal(bits(found), bits(np.take_along_axis(x, order, axis)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_dtype_is_sorted(dtype: np.dtype) -> None:
+    """Each in one direction: some of every size and kind go each way."""
+    descending = dtype.name in ("int16", "int64", "uint8", "float16", "float64")
+    x = numbers(dtype.name, (2, 37, 3), 1, special=True)
+
+    def function(t: Any) -> Any:
+        orders = [nx.argsort(t, axis=k, descending=descending) for k in (1, 2)]
+        return *orders, *(nx.sort(t, axis=k, descending=descending) for k in (1, 2))
+
+    for found in computed(function, x):
+        for k, order, values in zip((1, 2), found[:2], found[2:], strict=True):
+            wanted = descending_order(x, k) if descending else np.argsort(x, k, kind="stable")
+            np.testing.assert_array_equal(order, wanted, strict=True)
+            np.testing.assert_array_equal(values, np.take_along_axis(x, wanted, k), strict=True)
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 7, 8, 9, 16, 17, 100, 1000])
+def test_rows_of_every_length_are_merged(length: int) -> None:
+    x = np.random.default_rng(length).integers(0, 50, (3, length)).astype(np.float32)
+    agrees(lambda t: (nx.sort(t), nx.argsort(t)), lambda a: (np.sort(a), np.argsort(a, kind="stable")), x, unknown=True)
+
+
+@pytest.mark.parametrize("mode", ["largest", "smallest"])
+@pytest.mark.parametrize("k", [0, 1, 3, 5])
+def test_top_k_is_the_beginning_of_an_order(mode: str, k: int) -> None:
+    x = numbers("float32", (4, 5), 3)
+
+    def theirs(a: Any) -> tuple[Any, Any]:
+        order = (descending_order(a, 1) if mode == "largest" else np.argsort(a, 1, kind="stable"))[:, :k]
+        return np.take_along_axis(a, order, 1), order
+
+    agrees(lambda t: nx.top_k(t, k, mode=mode), theirs, x)
+
+
+def test_the_gradient_of_a_sort_goes_back() -> None:
+    check_gradient(lambda x: nx.sort(x, axis=0, descending=True), apart(5, 2))
+    check_gradient(lambda x: nx.top_k(x, 2)[0], apart(3, 4))
+    check_gradient(lambda x: nx.sort(nx.square(x)), apart(4))
+    # equal elements keep their order, and each its own part
+    (found,) = slopes(nx.sort, np.array([2.0, 1.0, 2.0]), error=np.array([10.0, 20.0, 30.0]))
+    assert found.tolist() == [20.0, 10.0, 30.0]
+
+
+# -- search -----------------------------------------------------------------------------------------------
+
+
+@FEW
+@given(
+    x=hnp.arrays(np.float32, st.integers(0, 9), elements=st.sampled_from(FLOATS)),
+    v=hnp.arrays(np.float32, hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3), elements=st.sampled_from(FLOATS)),
+    right=st.booleans(),
+)
+def test_searchsorted_is_numpys(x: Any, v: Any, right: bool) -> None:
+    row, places = np.sort(x), leaf(TensorType(v.dtype, anonymous(v.shape)))
+    vector = leaf(TensorType(x.dtype, anonymous(x.shape)))
+    found = value(apply("numpy.searchsorted", vector, places, right=right), {vector: row, places: v})
+    np.testing.assert_array_equal(found, np.searchsorted(row, v, "right" if right else "left"), strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32"])
+def test_searches_on_both_targets(dtype: str) -> None:
+    x, v = numbers(dtype, (9,), 2, special=True), numbers(dtype, (2, 5), 3, special=True)
+
+    def ours(t: Any, u: Any) -> tuple[Any, ...]:
+        found = [nx.searchsorted(t, u, side=s, sorter=nx.argsort(t)) for s in ("left", "right")]
+        return *found, nx.argmax(u), nx.argmin(u, axis=0, keepdims=True)
+
+    def theirs(a: Any, b: Any) -> tuple[Any, ...]:
+        found = [np.searchsorted(np.sort(a), b, s) for s in ("left", "right")]
+        return *found, np.argmax(b), np.argmin(b, axis=0, keepdims=True)
+
+    agrees(ours, theirs, x, v)
+
+
+def test_searchsorted_promotes() -> None:
+    agrees(nx.searchsorted, np.searchsorted, np.array([1, 2, 4]), np.array([0.5, 2.0, 9.0], np.float32))
+
+
+def test_numpys_own_functions_search_and_sort_terms() -> None:
+    x = numbers("float32", (3, 4), 5)
+    agrees(
+        lambda t: (np.sort(t, axis=0), np.argsort(t), np.argmax(t, axis=1), np.argmin(t), np.searchsorted(t[0], t)),
+        lambda a: (np.sort(a, axis=0), np.argsort(a, stable=True), np.argmax(a, axis=1), np.argmin(a), np.searchsorted(a[0], a)),
+        np.sort(x),
+    )
+
+
+X = ng.placeholder((2, 3))
+WRONG = [
+    (lambda: nx.sort(X, axis=2), errors.OutOfRangeError, "axis 2 is outside of 2 axes"),
+    (lambda: nx.sort(ng.placeholder(())), errors.OutOfRangeError, "axis -1 is outside of 0 axes"),
+    (lambda: nx.sort(X, descending=1), errors.AttributeValueError, "descending is 1"),
+    (lambda: nx.argsort(X, stable=None), errors.AttributeValueError, "argsort: stable is None"),
+    (lambda: nx.argsort(X, axis="a"), errors.AttributeValueError, "axis is 'a'"),
+    (lambda: nx.argmax(ng.placeholder((0, 3)), axis=0), errors.AxesError, "greatest of no elements"),
+    (lambda: nx.argmin(X, axis=5), errors.OutOfRangeError, "axis 5"),
+    (lambda: nx.searchsorted(X, X), errors.AxesError, "a vector in ascending order"),
+    (lambda: nx.searchsorted(X[0], X, side="middle"), errors.AttributeValueError, "side is 'middle'"),
+    (lambda: nx.top_k(X, 4), errors.OutOfRangeError, "k is 4, of 3 elements"),
+    (lambda: nx.top_k(X, -1), errors.OutOfRangeError, "k is -1"),
+    (lambda: nx.top_k(X, 1.5), errors.ArgumentError, "k is 1.5"),
+    (lambda: nx.top_k(X, 1, mode="best"), errors.AttributeValueError, "mode is 'best'"),
+    (lambda: ng.semi.searchsorted(X[0], ng.placeholder((3,), "int32")), errors.DTypeError, "expected equal dtypes"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "says"), WRONG)
+def test_a_wrong_call_is_refused(call: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        call()

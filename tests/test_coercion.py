@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operands of different families meet in one op: what is inserted, what is refused, and nothing is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from programs import drawn
+
+import ngraph_rewrite as ng
+
+Array = np.ndarray[Any, Any]
+LENGTHS = {"H": 3, "W": 4, "N": 2}
+NAMED = {"H": 3, "N": 2}
+VALUE = np.arange(6.0).reshape(3, 2)
+OTHER = VALUE * 10 + 1
+
+
+def axes_term() -> ng.Op:
+    return ng.constant(VALUE, NAMED)
+
+
+def simple_term(value: Array = OTHER) -> ng.Op:
+    return ng.as_simple(ng.constant(value, NAMED))
+
+
+def numpy_term(value: Array = OTHER) -> ng.Op:
+    return ng.strip(ng.constant(value, NAMED))
+
+
+def scalar() -> ng.Op:
+    return ng.constant(5.0)
+
+
+FAMILIES = {"axes": axes_term, "simple": simple_term, "numpy": numpy_term, "scalar": scalar}
+KNOWS = ["scalar", "numpy", "simple", "axes"]
+
+
+def compute(term: ng.Op) -> Array:
+    with ng.make_transformer("reference") as transformer:
+        return transformer.computation(term)()
+
+
+@pytest.mark.parametrize("right", FAMILIES)
+@pytest.mark.parametrize("left", FAMILIES)
+@pytest.mark.parametrize("name", ["add", "subtract", "maximum", "less"])
+def test_a_binary_op_of_every_pair_of_families(name: str, left: str, right: str) -> None:
+    x, y = FAMILIES[left](), FAMILIES[right]()
+    term = getattr(ng, name)(x, y)
+    most = max(left, right, key=KNOWS.index)
+    assert term.definition.family == ("axes" if most == "scalar" else most)
+    np.testing.assert_array_equal(compute(term), getattr(np, name)(compute(x), compute(y)))
+    if most == "axes":
+        assert term.axes == ng.make_axes(NAMED)
+
+
+@pytest.mark.parametrize("right", FAMILIES)
+@pytest.mark.parametrize("left", FAMILIES)
+def test_inside_coercion_error_every_mix_is_refused(left: str, right: str) -> None:
+    x, y = FAMILIES[left](), FAMILIES[right]()
+    with ng.coercion("error"):
+        if left == right or "scalar" in (left, right):  # a scalar is of all families
+            assert (x + y).definition.name.endswith(".add")
+        else:
+            with pytest.raises(ng.FamilyError, match=f"\\({left}\\).*\\({right}\\)"):
+                x + y
+    assert (x + y).definition.name.endswith(".add")
+
+
+def test_the_message_names_both_families_and_the_coercion_to_write() -> None:
+    x, y = ng.placeholder({"H": 3, "W": 3}), ng.placeholder((3, 3))
+    with pytest.raises(ng.FamilyError) as caught:
+        x + y
+    assert "float32[H:3, W:3] (axes)" in str(caught.value)
+    assert "float32[3, 3] (numpy)" in str(caught.value)
+    assert "label(x, axes=...)" in str(caught.value)
+    assert "test_coercion.py" in str(caught.value)
+    assert (x + ng.label(y, x.axes)).axes == x.axes
+
+
+@pytest.mark.parametrize(
+    ("named", "shape"),
+    [
+        ({"H": 3, "W": 4}, (4,)),  # which axis?
+        ({"H": 3, "W": 4}, (4, 3)),  # another order
+        ({"H": 3, "W": 3}, (3, 3)),  # either order
+        ({"H": 3}, (1,)),  # names do not stretch
+        ({"H": 3}, (4,)),
+        ({"H": None}, (3,)),
+    ],
+)
+def test_positions_that_do_not_decide_are_refused(named: dict[str, int | None], shape: tuple[int, ...]) -> None:
+    with pytest.raises(ng.FamilyError):
+        ng.placeholder(named) + ng.placeholder(shape)
+
+
+def test_the_sample_axis_is_found_by_its_role_wherever_it_stands() -> None:
+    x = ng.placeholder({"N": 2, "H": 3})
+    y = ng.as_simple(ng.placeholder({"H": 3, "N": 2}))
+    term = x + y
+    assert term.axes == x.axes
+    with ng.make_transformer("reference") as transformer:
+        computation = transformer.computation(term, *term.placeholders())
+        np.testing.assert_array_equal(computation(VALUE.T, OTHER), VALUE.T + OTHER.T)
+
+
+def test_a_numpy_function_reads_positions_of_a_named_tensor() -> None:
+    x = axes_term()
+    term = ng.numpy.add(x, np.asarray([1.0, 2.0]))
+    assert term.definition.family == "numpy"
+    assert not term.axes.named
+    np.testing.assert_array_equal(compute(term), VALUE + [1.0, 2.0])
+
+
+def test_a_numpy_function_of_tensors_with_other_names_is_refused() -> None:
+    with pytest.raises(ng.FamilyError):
+        ng.numpy.add(ng.placeholder({"H": 3}), ng.placeholder({"W": 3}))
+
+
+def test_a_simple_function_keeps_the_marks_of_a_named_tensor() -> None:
+    term = ng.simple.tanh(axes_term())
+    assert term.definition.family == "simple"
+    assert [a.is_sample for a in term.axes] == [False, True]
+
+
+def test_an_array_beside_names_has_no_axes_to_match_by() -> None:
+    with pytest.raises(ng.FamilyError, match=r"ng\.constant"):
+        axes_term() + VALUE
+
+
+def test_an_array_beside_positions_is_a_constant() -> None:
+    np.testing.assert_array_equal(compute(numpy_term() + VALUE), OTHER + VALUE)
+
+
+@drawn(40)
+@given(st.permutations(list(LENGTHS)), st.integers(0, 3))
+def test_forgetting_and_restoring_labels_is_lossless(order: list[str], count: int) -> None:
+    axes = ng.make_axes({name: LENGTHS[name] for name in order[:count]})
+    x = ng.placeholder(axes)
+    for there in (ng.strip(x), ng.as_simple(x), ng.strip(ng.as_simple(x))):
+        back = ng.label(there, axes)
+        assert back.type == x.type
+        with ng.make_transformer("cpu") as transformer:
+            computation = transformer.computation(back, x)
+            value = np.arange(float(np.prod(axes.lengths, dtype=int)), dtype=np.float32).reshape(axes.lengths)
+            np.testing.assert_array_equal(computation(value), value)
+            assert computation.stats()["launches"] == 0  # coercions move nothing
+
+
+def test_an_unknown_mode_is_refused() -> None:
+    with pytest.raises(ng.AttributeValueError, match="'insert', 'error'|insert, error"), ng.coercion("maybe"):
+        pass

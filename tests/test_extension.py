@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packages of third parties: one that is right, used from end to end; and many that are wrong, each with its message.
+
+They are installed as pip does it, as far as Python looks at it: a package and its entry points on the path. Each runs
+in a process of its own, for what it declares is there for good.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ngraph_rewrite.cli import main
+
+HERE = Path(__file__).resolve().parent
+PACKAGE = HERE / "extension_package"
+
+
+def install(site: Path, name: str, entry_points: Mapping[str, str]) -> None:
+    """What an installer leaves beside a package."""
+    folder = site / f"{name.replace('-', '_')}-0.1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n", encoding="utf-8")
+    groups = "\n".join(f"[{group}]\n{lines.strip()}\n" for group, lines in entry_points.items())
+    (folder / "entry_points.txt").write_text(groups, encoding="utf-8")
+
+
+def run(site: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A Python process that sees the packages in `site`."""
+    path = os.pathsep.join([str(site), str(HERE.parent)])
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=site,
+        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+# -- a package that is right --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stencil(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the package of `tests/extension_package` is installed."""
+    site = tmp_path_factory.mktemp("site")
+    config = configparser.ConfigParser()
+    config.read(PACKAGE / "setup.cfg", encoding="utf-8")
+    install(site, config["metadata"]["name"], config["options.entry_points"])
+    (site / "ngraph_stencil").symlink_to(PACKAGE / "ngraph_stencil", target_is_directory=True)
+    return site
+
+
+def test_the_package_passes_its_own_tests(stencil: Path) -> None:
+    found = run(stencil, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", str(PACKAGE / "tests"))
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_the_command_checks_rules_and_kernels_of_the_package(stencil: Path) -> None:
+    files = [str(PACKAGE / "ngraph_stencil" / name) for name in ("stencil_algebra.rules", "multiply_add.kernel")]
+    found = run(stencil, "-m", "ngraph_rewrite", "check", *files)
+    assert found.stdout.rstrip().endswith("2 of 2 files are right"), found.stdout + found.stderr
+
+
+def test_nothing_of_a_package_is_imported_before_it_is_needed(stencil: Path) -> None:
+    script = """
+import sys, ngraph_rewrite as ng
+print(ng.transformer_choices(), "ngraph_stencil" in sys.modules)
+print(len(ng.rules()) > 0, "ngraph_stencil" in sys.modules)
+"""
+    found = run(stencil, "-c", script)
+    assert found.stdout.splitlines() == ["('cpu', 'reference', 'plain', 'stencil') False", "True True"], found.stderr
+
+
+@pytest.mark.parametrize("name", ["ngraph-stencil", "other, NGraph_Stencil"])
+def test_a_package_can_be_left_out(stencil: Path, name: str) -> None:
+    found = run(stencil, "-c", "import ngraph_rewrite as ng; print(ng.transformer_choices())",
+                NGRAPH_REWRITE_WITHOUT=name)  # fmt: skip
+    assert found.stdout == "('cpu', 'reference')\n", found.stderr
+
+
+# -- packages that are wrong --------------------------------------------------------------------------
+
+OPS = """
+import ngraph_rewrite as ng
+@ng.op("{family}.twice", meaning=lambda term, x: x + x)
+def twice(x):
+    '''Twice `x`.'''
+    return x
+"""
+KERNEL = "# Twice.\nkernel twice\n    wrong.twice(x)\n\non cpu:\n    def $name(args, chunk, nchunks):\n        $arguments\n"
+WRONG = {
+    "no_module": ({"ngraph_rewrite.ops": "a = nothing.at.all"}, {}, "entry point 'a' (nothing.at.all)"),
+    "raising": ({"ngraph_rewrite.ops": "a = wrong.ops"}, {"ops.py": "1 / 0"}, "ZeroDivisionError: division by zero"),
+    "taken_op": (
+        {"ngraph_rewrite.ops": "a = wrong.ops"},
+        {"ops.py": OPS.format(family="semi").replace("twice", "exp")},
+        "an op called 'semi.exp' cannot be declared",
+    ),
+    "taken_file": ({"ngraph_rewrite.rules": "a = wrong"}, {"semi.rules": "simplify semi\n"}, "called as rules/semi.rules"),
+    "no_files": ({"ngraph_rewrite.rules": "a = wrong"}, {}, "where no file ends with .rules"),
+    "no_path": ({"ngraph_rewrite.rules": "a = wrong:PATH"}, {"__init__.py": "PATH = 3"}, "neither a package nor a path"),
+    "bad_rule": (
+        {"ngraph_rewrite.rules": "a = wrong"},
+        {"wrong.rules": "simplify semi\n\nrule twice:  x + x  =>  2 * y\n"},
+        "wrong-package/wrong.rules:3:29: `y` is not bound",
+    ),
+    "no_target": ({"ngraph_rewrite.targets": "wrong = wrong:T"}, {"__init__.py": "T = 3"}, "is no target called 'wrong'"),
+    "other_name": (
+        {"ngraph_rewrite.targets": "wrong = wrong:T"},
+        {"__init__.py": "import ngraph_rewrite as ng\nT = ng.find_target('cpu')"},
+        "which is no target called 'wrong'",
+    ),
+    "bad_kernel": (
+        {"ngraph_rewrite.kernels": "a = wrong", "ngraph_rewrite.ops": "a = wrong.ops"},
+        {"twice.kernel": KERNEL.replace("(x)", "(x, x)"), "ops.py": OPS.format(family="wrong")},
+        "wrong-package/twice.kernel:3:5: wrong.twice takes 1 arguments, not 2",
+    ),
+    "library_kernel": (
+        {"ngraph_rewrite.kernels": "a = wrong"},
+        {"exp.kernel": KERNEL.replace("wrong.twice", "semi.exp")},
+        "semi.exp has its kernels in the library",
+    ),
+}
+SCRIPT = """
+import ngraph_rewrite as ng
+print("imported")
+x = ng.placeholder([ng.Axis("H", 3)])
+with ng.make_transformer("wrong" if "wrong" in ng.transformer_choices() else "cpu") as transformer:
+    print(transformer.computation(ng.exp(x), x)([1, 2, 3]))
+"""
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_package_is_named_and_the_library_still_imported(case: str, tmp_path: Path) -> None:
+    entry_points, files, message = WRONG[case]
+    install(tmp_path, "wrong-package", entry_points)
+    (tmp_path / "wrong").mkdir()
+    for name, text in {"__init__.py": "", **files}.items():
+        (tmp_path / "wrong" / name).write_text(text, encoding="utf-8")
+    found = run(tmp_path, "-c", SCRIPT)
+    assert found.stdout == "imported\n", found.stdout + found.stderr
+    assert message in found.stderr and "wrong-package" in found.stderr
+    left_out = run(tmp_path, "-c", SCRIPT, NGRAPH_REWRITE_WITHOUT="wrong-package") if case == "raising" else None
+    assert left_out is None or (left_out.returncode == 0 and len(left_out.stdout.splitlines()) == 2)
+
+
+def test_two_packages_with_one_target_are_both_named(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        install(tmp_path, f"{name}-package", {"ngraph_rewrite.targets": f"both = {name}:T"})
+        text = "import ngraph_rewrite as ng\nT = ng.find_target('cpu').extended('both')\n"
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    found = run(tmp_path, "-c", "import ngraph_rewrite as ng\nng.make_transformer('both')")
+    assert "ExtensionError" in found.stderr and "second-package" in found.stderr and "first-package" in found.stderr
+
+
+# -- the command knows a kernel from a rule file ------------------------------------------------------
+
+
+def test_a_kernel_that_is_no_kernel_is_shown_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.kernel"
+    path.write_text(KERNEL, encoding="utf-8")
+    assert main(["check", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "kernel twice computes wrong.twice, and no op is called so" in out and f"{path}:2" in out

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same model, wherever a transformer wants N and R: the same values, and movement at the border only."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.computation import Computation
+from ngraph_rewrite.terms.op import Op, topological
+
+N, R = ng.simple.N, ng.simple.R
+PLACES = ("first", "last", "any")
+FEW = settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+Model = tuple[list[Op], list[Op], list[Any]]  # results, inputs, their values
+
+
+def weights(rng: np.random.Generator, *shape: int) -> Op:
+    return ng.simple.variable(shape, "float64", initial_value=rng.normal(size=shape) / 2)
+
+
+def data(rng: np.random.Generator, shape: tuple[Any, ...]) -> tuple[Op, Any]:
+    x = ng.simple.placeholder(shape, "float64")
+    return x, rng.normal(size=[int(n) for n in x.shape])
+
+
+ACTIVATIONS: list[Callable[[Any], Op]] = [ng.simple.tanh, ng.simple.relu, ng.simple.sigmoid, ng.simple.softmax]
+
+
+@st.composite
+def perceptrons(draw: st.DrawFn) -> Model:
+    """Some layers on a batch given either way, its last activations, a loss and the gradient of every weight."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    sizes = draw(st.lists(st.integers(2, 5), min_size=2, max_size=4))
+    first = draw(st.booleans())
+    x, value = data(rng, (N(6), sizes[0]) if first else (sizes[0], N(6)))
+    h = x
+    for size, more in itertools.pairwise(sizes):
+        z = draw(st.sampled_from([weights(rng, more, size) @ h, h @ weights(rng, size, more)]))
+        h = draw(st.sampled_from(ACTIVATIONS))(z + weights(rng, more))
+    loss = ng.simple.mean(ng.simple.squared_L2(h), keep=())
+    return [h, loss, *ng.deriv(loss, loss.variables())], [x], [value]
+
+
+@st.composite
+def recurrent_cells(draw: st.DrawFn) -> Model:
+    """A recurrent cell, unrolled over a sequence given in any order, its last state, a loss and its gradients."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    steps, features, hidden = draw(st.integers(1, 4)), draw(st.integers(2, 4)), draw(st.integers(2, 4))
+    order = draw(st.permutations([features, R(steps), N(5)]))
+    x, value = data(rng, tuple(order))
+    z = weights(rng, hidden, features) @ x + weights(rng, hidden)
+    u, h = weights(rng, hidden, hidden), ng.simple.tanh(ng.simple.slice_axis(z, R, 0))
+    for step in range(1, steps):
+        h = ng.simple.tanh(ng.simple.slice_axis(z, R, step) + u @ h)
+    loss = ng.simple.mean(ng.simple.square(h), keep=())
+    return [h, loss, *ng.deriv(loss, loss.variables())], [x], [value]
+
+
+def computed(model: Model, name: str, **places: str) -> tuple[list[Any], dict[str, Any], Computation]:
+    results, inputs, values = model
+    with ng.make_transformer(name, **places) as transformer:  # type: ignore[arg-type]
+        computation = transformer.computation(results, *inputs)
+        return computation(*values), computation.stats(), computation
+
+
+def inner_movement(computation: Computation) -> list[Op]:
+    """Transposes of what is computed, beside those that make a result."""
+    results = [t.args[0] if t.definition.name == "core.label" else t for t in computation.lowering.roots]
+    found = []
+    for term in topological(computation.lowering.roots):
+        if term.definition.name == "semi.transpose" and term not in results:
+            arg = term.args[0]
+            while arg.definition.name in ("core.strip", "semi.slice", "semi.reshape"):
+                arg = arg.args[0]
+            found += [term] if arg.args else []
+    return found
+
+
+@pytest.mark.parametrize("model", [perceptrons, recurrent_cells], ids=lambda m: m.__name__)
+@FEW
+@given(draw=st.data(), sample=st.sampled_from(PLACES), recurrent=st.sampled_from(PLACES))
+def test_a_model_has_the_same_values_and_moves_at_the_border_only(
+    model: Any, draw: st.DataObject, sample: str, recurrent: str
+) -> None:
+    drawn: Model = draw.draw(model())
+    wanted, _, _ = computed(drawn, "reference")
+    found, stats, computation = computed(drawn, "cpu", sample=sample, recurrent=recurrent)
+    for left, right in zip(wanted, found, strict=True):
+        np.testing.assert_allclose(right, left, rtol=1e-10, atol=1e-12)
+    assert inner_movement(computation) == []
+    border = [t for t in (*drawn[0], *drawn[1]) if any(a.roles for a in t.axes)]
+    assert stats["layout_copies"] <= len(border)
+    assert stats["layout_copy_bytes"] <= sum(8 * int(np.prod([int(n) for n in t.shape])) for t in border)
+
+
+@pytest.mark.parametrize("model", [perceptrons, recurrent_cells], ids=lambda m: m.__name__)
+@FEW
+@given(draw=st.data())
+def test_without_a_preference_nothing_is_copied(model: Any, draw: st.DataObject) -> None:
+    drawn: Model = draw.draw(model())
+    _, stats, _ = computed(drawn, "cpu", sample="any", recurrent="any")
+    assert stats["layout_copies"] == 0 and stats["layout_copy_bytes"] == 0
+
+
+@pytest.mark.parametrize(("first", "place"), list(itertools.product((True, False), ("first", "last"))))
+def test_a_batch_given_as_preferred_is_not_copied_and_one_given_otherwise_once(first: bool, place: str) -> None:
+    rng = np.random.default_rng(0)
+    x, value = data(rng, (N(6), 4) if first else (4, N(6)))
+    y = ng.simple.tanh(weights(rng, 3, 4) @ x + weights(rng, 3))
+    _, stats, _ = computed(([y], [x], [value]), "cpu", sample=place)
+    assert stats["layout_copies"] == (0 if first == (place == "first") else 1)  # the result; gemm reads either
+    assert stats["layout_copy_bytes"] == stats["layout_copies"] * 6 * 3 * 8
+
+
+def test_a_result_is_laid_out_as_its_type_says() -> None:
+    rng = np.random.default_rng(0)
+    x, value = data(rng, (N(6), 4))
+    w = weights(rng, 3, 4)
+    y = ng.simple.tanh(w @ x)
+    turned = ng.simple.arrange(y, sample="last")
+    (a, b), stats, _ = computed(([y, turned], [x], [value]), "cpu", sample="last")
+    assert (a.shape, b.shape) == ((6, 3), (3, 6)) and stats["layout_copies"] == 1
+    np.testing.assert_array_equal(a, b.T)
+
+
+def test_unknown_lengths_are_bound_by_each_call() -> None:
+    rng = np.random.default_rng(0)
+    x = ng.simple.placeholder((N, R, 4), "float64")
+    y = ng.simple.mean(ng.simple.tanh(weights(rng, 3, 4) @ x), R)
+    for place in PLACES:
+        with ng.make_transformer("cpu", sample=place) as transformer, ng.make_transformer("reference") as oracle:
+            found, wanted = transformer.computation(y, x), oracle.computation(y, x)
+            for shape in ((5, 2, 4), (1, 1, 4), (0, 3, 4), (2, 7, 4)):
+                value = rng.normal(size=shape)
+                np.testing.assert_allclose(found(value), wanted(value), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_draws_do_not_depend_on_the_preference(place: str) -> None:
+    x = ng.simple.uniform((3, N(4), 2), dtype="float64")
+    wanted, _, _ = computed(([x], [], []), "reference")
+    found, _, _ = computed(([x], [], []), "cpu", sample=place)
+    np.testing.assert_array_equal(found[0], wanted[0])
+
+
+def test_training_takes_the_same_steps_either_way() -> None:
+    rng = np.random.default_rng(0)
+    losses = []
+    images, classes = rng.normal(size=(8, 4)), rng.integers(0, 3, 8)
+    start = rng.normal(size=(3, 4))
+    for place in PLACES:
+        x, t = ng.simple.placeholder((N, 4), "float64"), ng.simple.placeholder((N,), "int64")
+        w = ng.simple.variable((3, 4), "float64", initial_value=start)
+        y = ng.simple.softmax(w @ x)
+        loss = ng.simple.mean(ng.simple.cross_entropy_multi(y, ng.simple.one_hot(t, 3, "float64")), keep=())
+        step = ng.sequential([loss, ng.assign(w, w - ng.deriv(loss, w) * 0.5), loss])
+        with ng.make_transformer("cpu", sample=place) as transformer:
+            train = transformer.computation(step, x, t)
+            losses.append([float(train(images, classes)) for _ in range(5)])
+    assert losses[0][-1] < losses[0][0]
+    np.testing.assert_allclose(losses, [losses[0]] * 3, rtol=1e-12)
