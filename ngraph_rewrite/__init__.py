@@ -144,6 +144,7 @@ from ngraph_rewrite.frontend.functions import Function, function, parameter
 from ngraph_rewrite.frontend.ordering import ordered
 from ngraph_rewrite.frontend.recurrent import gru, gru_cell, lstm, lstm_cell
 from ngraph_rewrite.frontend.scan import scan
+from ngraph_rewrite.frontend.places import set_slice
 from ngraph_rewrite.frontend.schema import annotated, with_deriv
 from ngraph_rewrite.frontend.tuples import make_tuple
 from ngraph_rewrite.initialization import initializers
@@ -239,6 +240,7 @@ __all__ = [
     "function",
     "parameter",
     "pooling",
+    "set_slice",
     "term_function",
     "update_statistics",
     "standardize",

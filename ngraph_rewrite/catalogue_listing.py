@@ -78,7 +78,7 @@ def signature(definition: OpDef) -> str:
     """Its arguments and attributes, as its declaration has them.
 
     >>> signature(lookup("semi.gather"))
-    '(x, index, *, axis: int)'
+    '(x, indices, *, axis: int)'
     """
     parts, starred = [], False
     for p in inspect.signature(definition.type_rule).parameters.values():

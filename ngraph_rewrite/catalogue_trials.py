@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import DerivativeError, NGraphRewriteError, UnloweredOpError
+from ngraph_rewrite.errors import DerivativeError, KernelError, NGraphRewriteError, UnloweredOpError
 from ngraph_rewrite.lowering.deriv import deriv
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, Passes, library, lower, passes_of
 from ngraph_rewrite.plan.launches import kernels
@@ -68,12 +68,15 @@ def _has_float(term: Op) -> bool:
 
 
 def kernels_on(definition: OpDef, target: Target) -> str:
-    """The kernels that compute it, "view" if none has to; empty where there is no instance to plan."""
+    """The kernels that compute it: "view" if none has to, "none" if one is missing, empty if nothing can be tried."""
     if target.prepare is not CpuExecutable:
         return "its own"
     names: dict[str, None] = {}
     for term in trials(definition).instances if definition.family != "core" else ():
-        plan = make_plan(list(leaves(unboxed(term))), [])
+        try:
+            plan = make_plan(list(leaves(unboxed(term))), [])
+        except KernelError:
+            return "none"
         names.update(dict.fromkeys(w.source.name.rpartition("_")[0] for w in kernels(plan.work)))
         if not plan.work:
             names["view"] = None

@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     ops.add_argument("--family", help="only the ops of this family")
     ops.add_argument("--check", action="store_true", help="try each op, and say what is missing")
 
-    check = _command(commands, "check", run_check, "check rule and kernel files: by reading them, and by drawing instances")
+    check = _command(commands, "check", run_check, "check rule and kernel files: read them, and draw instances")
     check.add_argument("--static", action="store_true", help="only read them: names, types, order, duplicates")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
 

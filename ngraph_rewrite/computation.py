@@ -13,10 +13,9 @@ from ngraph_rewrite.arguments import as_argument, check_output, checked_inputs, 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import InvalidHandleError
 from ngraph_rewrite.lowering.derivation import derivation, reason_removed
-from ngraph_rewrite.lowering.passes import Lowering, lower
+from ngraph_rewrite.lowering.passes import Lowering, Passes, lower
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
 from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, replaced, unboxed
-from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed
 from ngraph_rewrite.targets.target import Executable, Program, Target
@@ -43,7 +42,7 @@ class Computation:
     def __init__(
         self,
         target: Target,
-        matchers: Mapping[str, Matcher],
+        matchers: Passes,
         state: State,
         cache: Cache,
         returns: Any,

@@ -6,7 +6,7 @@ In it a variable stands for its own initial value, so the order in which variabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,7 @@ class Initials:
             return _constant(variable, given)
         (closed,) = substituted([given], {v: self._terms[v.attribute("uid")] for v in self._reads(variable)})
         try:
-            return initial_term(closed, variable.type, describe(variable, 1))
+            return initial_term(given, variable.type, describe(variable, 1), closed)
         except NGraphRewriteError as error:
             raise _misfit(variable, error.what) from error
 

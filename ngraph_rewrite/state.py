@@ -126,4 +126,5 @@ def _array(variable: Op) -> Array:
     Raises:
         LengthError: if a length is not known.
     """
-    return aligned_array(tuple(known(n, f"a length of {describe(variable, 1)}") for n in variable.shape), variable.dtype)
+    shape = tuple(known(n, f"a length of {describe(variable, 1)}") for n in variable.shape)
+    return aligned_array(shape, variable.dtype)

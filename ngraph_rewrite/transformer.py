@@ -23,6 +23,7 @@ from ngraph_rewrite.targets.choices import find_target
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.op import Op, user_line
 
+
 def make_transformer(
     name: str | Target = "cpu",
     *,

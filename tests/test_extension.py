@@ -8,39 +8,14 @@ in a process of its own, for what it declares is there for good.
 from __future__ import annotations
 
 import configparser
-import os
-import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from packages import install, run
 
 from ngraph_rewrite.cli import main
 
-HERE = Path(__file__).resolve().parent
-PACKAGE = HERE / "extension_package"
-
-
-def install(site: Path, name: str, entry_points: Mapping[str, str]) -> None:
-    """What an installer leaves beside a package."""
-    folder = site / f"{name.replace('-', '_')}-0.1.0.dist-info"
-    folder.mkdir(parents=True)
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n", encoding="utf-8")
-    groups = "\n".join(f"[{group}]\n{lines.strip()}\n" for group, lines in entry_points.items())
-    (folder / "entry_points.txt").write_text(groups, encoding="utf-8")
-
-
-def run(site: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A Python process that sees the packages in `site`."""
-    path = os.pathsep.join([str(site), str(HERE.parent)])
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=site,
-        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment},
-        capture_output=True,
-        text=True,
-    )
+PACKAGE = Path(__file__).resolve().parent / "extension_package"
 
 
 # -- a package that is right --------------------------------------------------------------------------
@@ -94,7 +69,15 @@ def twice(x):
     '''Twice `x`.'''
     return x
 """
-KERNEL = "# Twice.\nkernel twice\n    wrong.twice(x)\n\non cpu:\n    def $name(args, chunk, nchunks):\n        $arguments\n"
+KERNEL = """# Twice.
+kernel twice
+    wrong.twice(x)
+
+on cpu:
+    def $name(args, chunk, nchunks):
+        $arguments
+"""
+RULES, TARGETS = "ngraph_rewrite.rules", "ngraph_rewrite.targets"
 WRONG = {
     "no_module": ({"ngraph_rewrite.ops": "a = nothing.at.all"}, {}, "entry point 'a' (nothing.at.all)"),
     "raising": ({"ngraph_rewrite.ops": "a = wrong.ops"}, {"ops.py": "1 / 0"}, "ZeroDivisionError: division by zero"),
@@ -103,17 +86,17 @@ WRONG = {
         {"ops.py": OPS.format(family="semi").replace("twice", "exp")},
         "an op called 'semi.exp' cannot be declared",
     ),
-    "taken_file": ({"ngraph_rewrite.rules": "a = wrong"}, {"semi.rules": "simplify semi\n"}, "called as rules/semi.rules"),
-    "no_files": ({"ngraph_rewrite.rules": "a = wrong"}, {}, "where no file ends with .rules"),
-    "no_path": ({"ngraph_rewrite.rules": "a = wrong:PATH"}, {"__init__.py": "PATH = 3"}, "neither a package nor a path"),
+    "taken_file": ({RULES: "a = wrong"}, {"semi.rules": "simplify semi\n"}, "called as rules/semi.rules"),
+    "no_files": ({RULES: "a = wrong"}, {}, "where no file ends with .rules"),
+    "no_path": ({RULES: "a = wrong:PATH"}, {"__init__.py": "PATH = 3"}, "neither a package nor a path"),
     "bad_rule": (
-        {"ngraph_rewrite.rules": "a = wrong"},
+        {RULES: "a = wrong"},
         {"wrong.rules": "simplify semi\n\nrule twice:  x + x  =>  2 * y\n"},
         "wrong-package/wrong.rules:3:29: `y` is not bound",
     ),
-    "no_target": ({"ngraph_rewrite.targets": "wrong = wrong:T"}, {"__init__.py": "T = 3"}, "is no target called 'wrong'"),
+    "no_target": ({TARGETS: "wrong = wrong:T"}, {"__init__.py": "T = 3"}, "is no target called 'wrong'"),
     "other_name": (
-        {"ngraph_rewrite.targets": "wrong = wrong:T"},
+        {TARGETS: "wrong = wrong:T"},
         {"__init__.py": "import ngraph_rewrite as ng\nT = ng.find_target('cpu')"},
         "which is no target called 'wrong'",
     ),
@@ -153,7 +136,7 @@ def test_a_wrong_package_is_named_and_the_library_still_imported(case: str, tmp_
 
 def test_two_packages_with_one_target_are_both_named(tmp_path: Path) -> None:
     for name in ("first", "second"):
-        install(tmp_path, f"{name}-package", {"ngraph_rewrite.targets": f"both = {name}:T"})
+        install(tmp_path, f"{name}-package", {TARGETS: f"both = {name}:T"})
         text = "import ngraph_rewrite as ng\nT = ng.find_target('cpu').extended('both')\n"
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     found = run(tmp_path, "-c", "import ngraph_rewrite as ng\nng.make_transformer('both')")

@@ -266,7 +266,7 @@ class Block:
         self.state = {**self.state, name: np.array(new)}
 
 
-@drawn(50)
+@drawn(30)
 @given(st.data())
 def test_a_block_does_what_python_does_line_by_line(data: st.DataObject) -> None:
     start = {n: np.arange(9.0).reshape(3, 3) * (i + 1) for i, n in enumerate(NAMES)}
@@ -320,7 +320,7 @@ class Nest:
         return ng.doall([ng.sequential(items)] if ordered else items), written
 
 
-@drawn(50)
+@drawn(40)
 @given(st.data())
 def test_nested_sequences_and_doalls_keep_their_order(data: st.DataObject) -> None:
     start = {n: np.arange(9.0).reshape(3, 3) * (i + 1) for i, n in enumerate(NAMES)}

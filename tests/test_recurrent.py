@@ -156,7 +156,8 @@ def test_a_layer_learns_what_came_first() -> None:
     random = np.random.default_rng(0)
     x = ng.placeholder([ng.Axis("F", 2), ng.Axis("REC"), ng.Axis("N")])
     wanted = ng.placeholder([ng.Axis("N")])
-    shapes: list[dict[str, int]] = [{"gate": 4, "H": 8, "F": 2}, {"gate": 4, "H": 8, "P": 8}, {"gate": 4, "H": 8}, {"H": 8}]
+    gates = {"gate": 4, "H": 8}
+    shapes: list[dict[str, int]] = [{**gates, "F": 2}, {**gates, "before": 8}, gates, {"H": 8}]
     weights = [ng.variable(s, initial_value=random.normal(size=list(s.values())) * 0.4) for s in shapes]
     _, (h, _) = ng.lstm(x, *weights[:3])
     loss = ng.mean(ng.square(ng.dot(weights[3], h) - wanted), out_axes=())

@@ -58,7 +58,7 @@ def cases(draw: Callable[..., Any]) -> tuple[np.ndarray[Any, Any], tuple[Any, ..
     return array, items, (array[items] * 3 + 1).astype(dtype)
 
 
-@drawn(40)
+@drawn(25)
 @given(cases(), st.sampled_from(["axes", "numpy"]))
 def test_a_part_is_replaced_as_numpy_replaces_it(case: Any, family: str) -> None:
     array, items, value = case
@@ -73,7 +73,23 @@ def test_a_part_is_replaced_as_numpy_replaces_it(case: Any, family: str) -> None
         np.testing.assert_array_equal(kept, expected)
 
 
-@drawn(40)
+@drawn(20)
+@given(cases(), st.sampled_from(["axes", "numpy"]))
+def test_set_slice_leaves_its_argument_as_it_is(case: Any, family: str) -> None:
+    array, items, value = case
+    axes = [ng.Axis(f"A{i}", n) for i, n in enumerate(array.shape)] if family == "axes" else array.shape
+    x, p = ng.variable(axes, array.dtype, initial_value=array), ng.placeholder((), array.dtype)
+    expected = array.copy()
+    expected[items] = value
+    new = ng.set_slice(x, items, ng.constant(value, x[items].axes))
+    for target in TARGETS:
+        found, kept = run((new, x), target)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(kept, array)
+    assert ng.set_slice(x, items, p).type == x.type
+
+
+@drawn(25)
 @given(st.data())
 def test_a_part_of_a_variable_may_be_computed_from_the_variable(data: st.DataObject) -> None:
     """Each statement reads what the one before it wrote, however the parts overlap."""

@@ -10,6 +10,7 @@ result lie in memory row by row. The code gets, as ``int64`` arguments, for each
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +24,7 @@ from ngraph_rewrite.codegen.nest import argument_lines
 from ngraph_rewrite.codegen.scalar import literal
 from ngraph_rewrite.codegen.source import Source, imports, named
 from ngraph_rewrite.codegen.template import KernelTemplate, read_template
-from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.errors import KernelError, RuleFileError
 from ngraph_rewrite.plugins import load_plugin_ops, plugin_files
 from ngraph_rewrite.rewriting.interpret import Application, value_of
 from ngraph_rewrite.rewriting.pattern import Var
@@ -32,6 +33,7 @@ from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import OpDef, find
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.lengths import known
 
 _RESERVED = frozenset({"name", "idea", "arguments", "signature", "imports", "args", "chunk", "nchunks"})
 _ADDED: dict[str, OpKernel] = {}
@@ -67,7 +69,7 @@ class OpKernel:
     def render(self, term: Op, found: Application, target: str = "cpu") -> tuple[Source, list[int]]:
         """The kernel for a term, and its leading arguments: all but the addresses of operands and result."""
         arrays = dict(zip((*self.operands, "self"), (*term.args, term), strict=True))
-        sizes = {f"{name}_{i}": int(n) for name, t in arrays.items() for i, n in enumerate(t.shape)}  # type: ignore[call-overload]
+        sizes = {f"{name}_{i}": known(n) for name, t in arrays.items() for i, n in enumerate(t.shape)}
         for clause in self.rule.clauses:
             sizes[clause.name] = self._number(clause.name, found[clause.name])
         names = (*sizes, *arrays)
@@ -129,7 +131,11 @@ def read_kernel(text: str, file: str = "<kernel>") -> OpKernel:
     if find(op) is None:
         raise KernelError(f"kernel {template.name} computes {op}, and no op is called so", where=template.place,
                           do="write family.op(x, attribute=name), and declare the op before")  # fmt: skip
-    (rule,) = parse_rules(_as_rule(text, template, op.partition(".")[0]), file, Path(file).stem)
+    content = _as_rule(text, template, op.partition(".")[0])
+    try:
+        (rule,) = parse_rules(content, file, Path(file).stem)
+    except RuleFileError as error:
+        raise RuleFileError(_at_the_margin(error.what, file, content), do=error.do) from None
     kernel = OpKernel(template, rule)
     _check(kernel)
     return kernel
@@ -146,9 +152,19 @@ def _as_rule(text: str, template: KernelTemplate, family: str) -> str:
     last = max(i for i, line in enumerate(frame[: min(clauses, default=len(frame))]) if line)
     frame[last] += "  => self"
     for i in clauses:
-        frame[i] = f"    {frame[i]}"
+        frame[i] = f" {frame[i]}"
     frame[0], frame[at] = f"select {family}", f"rule {template.name}:"
     return "\n".join(frame) + "\n"
+
+
+def _at_the_margin(message: str, file: str, content: str) -> str:
+    """A message about a clause, which stands one column further left in a kernel file than in a rule file."""
+    place = re.match(rf"{re.escape(file)}:(\d+):(\d+): ", message)
+    if place is None or not content.split("\n")[int(place[1]) - 1].startswith((" where", " if")):
+        return message
+    first, line, caret = message.split("\n")
+    first = f"{file}:{place[1]}:{int(place[2]) - 1}: {first[place.end() :]}"
+    return "\n".join([first, line.replace(" ", "", 1), caret.replace(" ", "", 1)])
 
 
 def _outside_bodies(lines: list[str]) -> list[str]:

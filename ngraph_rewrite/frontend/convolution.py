@@ -112,7 +112,7 @@ def _convolution(
     """Either op; the channels of the inputs are axis `inward` of the filters."""
     given, *pair = operands
     if given is not None and not isinstance(given, Mapping):
-        given, pair, axes = None, operands[:2], operands[2] if operands[2] is not None else axes
+        given, pair, axes = None, list(operands[:2]), operands[2] if operands[2] is not None else axes
     if any(p is None for p in pair):
         raise ArgumentError(f"{call}: there are no {'filters' if pair[0] is not None else 'inputs'}", where=user_line())
     x, w = map(as_op, pair)

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, SequencingError
-from ngraph_rewrite.frontend.building import Operand, checked, terms_of
-from ngraph_rewrite.frontend.places import place_of, stored
-from ngraph_rewrite.frontend.storage import as_op, as_ops, constant
-from ngraph_rewrite.ops.fitting import castable, fitted
+from ngraph_rewrite.frontend.building import Operand, terms_of
+from ngraph_rewrite.frontend.places import place_of, stored, value_for
+from ngraph_rewrite.frontend.storage import as_op, as_ops
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, Uid, as_constant, build, describe, user_line
+from ngraph_rewrite.terms.op import Op, Uid, build, describe, user_line
 
 
 def assign(lvalue: Op, rvalue: Operand) -> Op:
@@ -49,7 +48,7 @@ def assign(lvalue: Op, rvalue: Operand) -> Op:
             where=user_line(),
             do="assign to a variable, a persistent tensor or a temporary, or to a slice of one",
         )
-    return build(lookup("core.assign"), (place.variable, stored(place, _fitted(lvalue, rvalue))), uid=Uid())
+    return build(lookup("core.assign"), (place.variable, stored(place, value_for("assign", lvalue, rvalue))), uid=Uid())
 
 
 def set_item(tensor: Op, item: Any, value: Operand) -> Op:
@@ -149,16 +148,3 @@ def value_of(x: Operand) -> Op:
 
 def _is_constant(x: Op) -> bool:
     return x.definition.name == "core.constant"
-
-
-def _fitted(storage: Op, value: Any) -> Op:
-    """The value with exactly the type of the storage."""
-    if not isinstance(value, Op) and np.ndim(value):
-        given = np.asarray(value)
-        if hasattr(value, "dtype"):
-            checked("assign", castable, given.dtype, storage.dtype, describe(storage))
-        if not storage.axes.named and given.shape != storage.shape:
-            return checked("assign", fitted, constant(value, dtype=storage.dtype), storage.type, describe(storage))
-        return constant(value, storage.axes, storage.dtype)
-    term = value if isinstance(value, Op) else as_constant(value, [storage])
-    return checked("assign", fitted, term, storage.type, describe(storage))

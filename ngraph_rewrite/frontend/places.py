@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an assignment writes: a variable, or a part of one that an index takes, or a part of a part."""
+"""Parts that are replaced: where an assignment writes, and what is there then.
+
+A place is a variable, or a part of one that an index takes, or a part of a part.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ngraph_rewrite.frontend.building import apply
+import numpy as np
+
+from ngraph_rewrite.frontend.building import Operand, apply, checked
+from ngraph_rewrite.frontend.storage import as_op, constant
+from ngraph_rewrite.ops.fitting import castable, fitted
 from ngraph_rewrite.ops.indexing import Index, count
 from ngraph_rewrite.ops.simple_parts import full_index, one_index
-from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.op import Op, as_constant, build, describe
 from ngraph_rewrite.types.axes import anonymous
 
 
@@ -17,6 +24,28 @@ class Place(NamedTuple):
 
     variable: Op
     parts: tuple[Op, ...]
+
+
+def set_slice(x: Operand, item: Any, value: Operand) -> Op:
+    """`x` with another value in the part that an index takes; nothing is assigned.
+
+    Args:
+        item: Integers, slices of any step but 0, and `...`, in a tuple if there are several.
+        value: A term, number or array that is spread over the part and cast, as `assign` does.
+
+    Raises:
+        OutOfRangeError, AttributeValueError: if `item` is no index of `x`.
+        UnmatchedAxesError, DTypeError: if the value does not fit the part.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.constant([1.0, 2.0, 3.0], {"H": 3})
+    >>> with ng.make_transformer("reference") as transformer:
+    ...     transformer.computation(ng.set_slice(x, slice(None, None, 2), 0))()
+    array([0., 2., 0.], dtype=float32)
+    """
+    whole = as_op(x)
+    part = whole[item]
+    return _replaced(part, whole, value_for("set_slice", part, value))
 
 
 def place_of(lvalue: Op) -> Place | None:
@@ -71,3 +100,16 @@ def _plain(x: Op) -> Op:
 
 def _reshaped(x: Op, shape: tuple[object, ...]) -> Op:
     return x if x.shape == shape else apply("semi.reshape", x, shape=shape)
+
+
+def value_for(call: str, part: Op, value: Any) -> Op:
+    """The value with exactly the type of the part."""
+    if not isinstance(value, Op) and np.ndim(value):
+        given = np.asarray(value)
+        if hasattr(value, "dtype"):
+            checked(call, castable, given.dtype, part.dtype, describe(part))
+        if not part.axes.named and given.shape != part.shape:
+            return checked(call, fitted, constant(value, dtype=part.dtype), part.type, describe(part))
+        return constant(value, part.axes, part.dtype)
+    term = value if isinstance(value, Op) else as_constant(value, [part])
+    return checked(call, fitted, term, part.type, describe(part))

@@ -168,10 +168,12 @@ def _prepared(
     name = axis.name if isinstance(axis, Axis) else axis
     along = x.axes.recurrent_axis() if axis is None else x.axes.find(name)
     if along is None:
-        raise ArgumentError(f"{call}: {x.type!r} has no axis {name or 'of time steps'}", where=user_line(), do="name one")
+        what = f"{call}: {x.type!r} has no axis {name or 'of time steps'}"
+        raise ArgumentError(what, where=user_line(), do="say which of its axes to go along: axis=...")
     for needed in (gates, hidden):
         if needed not in w.axes:
-            raise UnmatchedAxesError(f"{call}: the input weights {w.type!r} lack the axis {needed!r}", where=user_line())
+            what = f"{call}: the input weights {w.type!r} lack the axis {needed!r}"
+            raise UnmatchedAxesError(what, where=user_line(), do="give them the axes of gates and hidden units")
     z = dot(w, x)
     z = z if b is None else z + b
     zeros = constant(0, z.axes - gates - along, z.dtype)
@@ -203,4 +205,3 @@ def _gate(z: Op, gates: Axis, number: int) -> Op:
 
 def _part(axes: Axes, gates: Axis, which: int | slice) -> tuple[int | slice, ...]:
     return tuple(which if a.name == gates.name else slice(None) for a in axes)
-

@@ -185,7 +185,7 @@ def _check_pure(results: Sequence[Op], mark: object) -> None:
             )
         if mark in term.info.scope and "draw" in term.definition.traits:
             raise SequencingError(
-                f"scan: the step draws random numbers, {term.definition} of {term.type!r}, which are the same every time",
+                f"scan: the step draws random numbers, {term.definition} of {term.type!r}, once for all times",
                 where=term.info.place,
                 do="draw before the scan, with the axis of the scan, and give the draws as a sequence",
             )

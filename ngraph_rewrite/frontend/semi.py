@@ -171,6 +171,11 @@ def broadcast(x: Operand, shape: Shape, dims: Iterable[int] = ()) -> Op:
     return apply("semi.broadcast", x, shape=tuple(shape), dims=tuple(dims))
 
 
+def update(x: Operand, value: Operand, starts: Shape, stops: Shape, steps: Iterable[int]) -> Op:
+    """`x` with `value` at the positions ``range(start, stop, step)`` per axis, as `slice` takes them."""
+    return apply("semi.update", x, value, starts=tuple(starts), stops=tuple(stops), steps=tuple(steps))
+
+
 def reshape(x: Operand, shape: Shape) -> Op:
     """The elements of `x` in row-major order, in another shape of the same size."""
     return apply("semi.reshape", x, shape=tuple(shape))

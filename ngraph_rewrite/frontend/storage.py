@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError, LengthError, UnmatchedAxesError
+from ngraph_rewrite.errors import ArgumentError, AxesError, LengthError, UnmatchedAxesError
 from ngraph_rewrite.frontend.building import Operand, checked
 from ngraph_rewrite.ops.alignment import contained, spread
 from ngraph_rewrite.ops.checks import known_shape
 from ngraph_rewrite.ops.initial import initial_term
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, Uid, build, describe, user_line
+from ngraph_rewrite.terms.op import Op, Uid, build, user_line
 from ngraph_rewrite.types.axes import Axes, AxesLike, anonymous
 from ngraph_rewrite.types.dtypes import DType, as_dtype, scalar_dtype
 from ngraph_rewrite.types.tensor import TensorType

@@ -25,7 +25,8 @@ from ngraph_rewrite.lowering.fitting import fitted, labelled, zero
 from ngraph_rewrite.lowering.sweep import Sweep
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import RuleSet
-from ngraph_rewrite.terms.op import Op, as_constant, describe, user_line
+from ngraph_rewrite.terms.binders import NONE, free_parameters
+from ngraph_rewrite.terms.op import Op, as_constant, describe, topological, user_line
 from ngraph_rewrite.types.dtypes import is_float
 
 OwnRules = RuleSet | str | os.PathLike[str] | None
@@ -64,6 +65,7 @@ def deriv(dependent: Op, independent: Op | Sequence[Op], error: Any = None, *, r
     for term in (*_terms([dependent], place), *wanted):
         if not is_float(term.dtype):
             raise DerivativeError(f"{describe(term, 1)} is {term.dtype}, which has no derivative", where=place)
+    _check_outside(dependent, wanted, place)
     sweep = Sweep(derive_rules(None if rules is None else as_rules(rules)), SPECIALS, wanted, place)
     adjoints = sweep.run([(dependent, _first_adjoint(dependent, error, place))])
     found = [a if isinstance(a := adjoints.get(w), Op) else zero(w.type) for w in wanted]
@@ -77,6 +79,18 @@ def _terms(terms: Any, place: str) -> list[Op]:
             what = f"{term!r} is not a term: a derivative is of a term and with respect to terms"
             raise ArgumentError(what, where=place)
     return found
+
+
+def _check_outside(dependent: Op, wanted: Sequence[Op], place: str) -> None:
+    """Refuse what has another value in each step of a scan, unless the dependent stands in the same step."""
+    free = free_parameters(topological([dependent, *wanted]))
+    for term in wanted:
+        if not free.get(term, NONE) <= free.get(dependent, NONE):
+            raise DerivativeError(
+                f"{describe(term, 2)} stands inside a step, and {describe(dependent, 1)} outside of it",
+                where=place,
+                do="differentiate with respect to the initial states, the sequences or terms from outside",
+            )
 
 
 def _first_adjoint(dependent: Op, error: Any, place: str) -> Op:

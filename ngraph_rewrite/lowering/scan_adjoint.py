@@ -23,15 +23,16 @@ from ngraph_rewrite.types.tensor import TensorType
 
 
 def scan_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
-    """What the initial states, the sequences and the terms read from outside get from the adjoints of a scan's parts."""
+    """What the initial states, the sequences and the terms read from outside get from the adjoints of the parts."""
     assert isinstance(adjoint, Mapping)
+    parts = {i: _tensor(part) for i, part in adjoint.items()}
     scan = _Scan(term)
     states = _active(scan, sweep)
     outside = [t for t in scan.outside if sweep.needs(t)]
     sequences = [i for i, x in enumerate(scan.sequences) if sweep.needs(x)]
-    backward = _Backward(scan, adjoint)
+    backward = _Backward(scan, parts)
     for i in states:
-        backward.state(scan.inits[i].type, adjoint.get(i))
+        backward.state(scan.inits[i].type, parts.get(i))
     found = _swept(scan, backward, states, [*outside, *scan.slices(sequences)], sweep)
     following = [backward.passed_on(i, found.get(scan.state(i))) for i in states]
     for t in outside:

@@ -25,9 +25,14 @@ def present(x: TensorType) -> TensorType:
     return x
 
 
+def _frozen(schema: Any) -> bool:
+    """Whether it is an instance of a frozen dataclass."""
+    is_instance = dataclasses.is_dataclass(schema) and not isinstance(schema, type)
+    return is_instance and bool(getattr(type(schema), "__dataclass_params__").frozen)  # noqa: B009
+
+
 def _schema(x: TensorType, *facts: TensorType, schema: Any) -> Attributes:
-    frozen = dataclasses.is_dataclass(schema) and not isinstance(schema, type) and schema.__dataclass_params__.frozen
-    if not (frozen or (isinstance(schema, str) and schema)):
+    if not (_frozen(schema) or (isinstance(schema, str) and schema)):
         raise AttributeValueError(
             f"the schema is {schema!r}", do="give a word, or an instance of a frozen dataclass: it is never changed"
         )

@@ -11,8 +11,11 @@ from ngraph_rewrite.types.tensor import TensorType
 _PER_CALL = {"core.placeholder": "which each call supplies", "core.parameter": "which only its function knows"}
 
 
-def initial_term(term: Op, to: TensorType, name: str) -> Op:
+def initial_term(term: Op, to: TensorType, name: str, closed: Op | None = None) -> Op:
     """`term` as the initial value of a variable of type `to`, called `name`.
+
+    Args:
+        closed: The same with the initial values of variables in their place, if they are known.
 
     Raises:
         AttributeValueError: if it depends on a placeholder, or has effects.
@@ -32,5 +35,7 @@ def initial_term(term: Op, to: TensorType, name: str) -> Op:
                 do="compute it from constants, random draws and other variables",
             )
     if not all(isinstance(n, int) for n in term.shape):
-        raise LengthError(f"the initial value {term.type!r} has a length that is not known", do="give the axis a length")
-    return fitted(term, to, name)
+        raise LengthError(
+            f"the initial value {term.type!r} has a length that is not known", do="give the axis a length"
+        )
+    return fitted(term if closed is None else closed, to, name)

@@ -95,8 +95,9 @@ def contract(x: TensorType, y: TensorType, *, subscripts: str) -> TensorType:
 def einsum(x: TensorType, *xs: TensorType, subscripts: str) -> TensorType:
     """The sum of products of elements, over the axes whose letters the result does not have, in the promoted dtype.
 
-    Operands are contracted one after the other from the left, each summed over what it has alone. Letters that stand twice in one operand take a diagonal. Axes of length 1 are repeated where another operand's
-    of the letter is longer.
+    Operands are contracted one after the other from the left, each summed over what it has alone. Letters that
+    stand twice in one operand take a diagonal. Axes of length 1 are repeated where another operand's of the letter
+    is longer.
     """
     return _summed(subscripts, x, *xs)
 
@@ -147,7 +148,7 @@ def _vecdot_attributes(x: TensorType, y: TensorType, *, axis: Any) -> Attributes
 
 @op(
     "numpy.vecdot",
-    meaning=_cast(lambda term, x, y: np.vecdot(x, y, axis=term.attribute("axis"))),
+    meaning=_cast(lambda term, *xs: np.vecdot(*(np.moveaxis(x, term.attribute("axis"), -1) for x in xs))),
     normalise=_vecdot_attributes,
 )
 def vecdot(x: TensorType, y: TensorType, *, axis: int) -> TensorType:
@@ -199,7 +200,7 @@ def inner(x: TensorType, y: TensorType) -> TensorType:
 
 @op("numpy.dot", meaning=_cast(lambda term, x, y: np.dot(x, y)))
 def dot(x: TensorType, y: TensorType) -> TensorType:
-    """The sums of products over the last axis of `x` and the last but one (or only) of `y`; of a number, the product."""
+    """The sums of products over the last axis of `x` and the last but one of `y`; of a number, the product."""
     positional(x, y)
     if not x.rank or not y.rank:
         return tensor(same(x, y), (*x.shape, *y.shape))

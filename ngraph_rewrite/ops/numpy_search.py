@@ -12,7 +12,7 @@ from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.checks import integer_only, position, positional, tensor
 from ngraph_rewrite.ops.promotion import same
-from ngraph_rewrite.ops.semi_sort import flag
+from ngraph_rewrite.ops.semi_sort import flag, found_places
 from ngraph_rewrite.ops.stretching import positions, stretched, without
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, find, op
 from ngraph_rewrite.terms.op import Op
@@ -92,8 +92,7 @@ def _searchsorted_attributes(x: TensorType, v: TensorType, *, right: Any) -> Att
 
 def _searchsorted(term: Op, x: Any, v: Any) -> Any:
     dtype = same(*(a.type for a in term.args))
-    side = "right" if term.attribute("right") else "left"
-    return np.asarray(np.searchsorted(x.astype(dtype), v.astype(dtype), side), INT64).reshape(v.shape)
+    return found_places(x.astype(dtype), v.astype(dtype), term.attribute("right"))
 
 
 @op("numpy.searchsorted", meaning=_searchsorted, normalise=_searchsorted_attributes)
@@ -120,7 +119,7 @@ def _replaced(shape: tuple[Extent, ...], axis: int, length: Extent) -> tuple[Ext
 def _take_along(term: Op, x: Any, indices: Any) -> Any:
     axis = term.attribute("axis")
     shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
-    lines = np.broadcast_to(x, _replaced(shape, axis, x.shape[axis]))
+    lines = np.broadcast_to(x, (*shape[:axis], x.shape[axis], *shape[axis + 1 :]))
     at, inside = functions.wrap(np.broadcast_to(indices, shape), x.shape[axis])
     if not x.shape[axis]:
         return np.zeros(shape, x.dtype)

@@ -73,5 +73,5 @@ def _declare(short: str, ufunc: Any, says: str) -> None:
 
 _declare("cumsum", np.add, "The sum of the elements")
 _declare("cumprod", np.multiply, "The product of the elements")
-_declare("cummax", np.maximum, "The greatest element (NaN once there was one)")
-_declare("cummin", np.minimum, "The least element (NaN once there was one)")
+_declare("cummax", np.maximum, "The greatest element, or NaN,")
+_declare("cummin", np.minimum, "The least element, or NaN,")

@@ -60,12 +60,16 @@ def _searchsorted_attributes(x: TensorType, v: TensorType, *, right: Any) -> Att
     return {"right": flag(right, "right")}
 
 
-def _searchsorted(term: Op, x: Any, v: Any) -> Any:
-    side = "right" if term.attribute("right") else "left"
-    return np.asarray(np.searchsorted(x, v, side), INT64).reshape(v.shape)
+def found_places(x: Any, v: Any, right: bool) -> Any:
+    """NumPy's ``searchsorted`` as int64, of the shape of `v` whatever that is."""
+    return np.asarray(np.searchsorted(x, v, "right" if right else "left"), INT64).reshape(v.shape)
 
 
-@op("semi.searchsorted", meaning=_searchsorted, normalise=_searchsorted_attributes)
+@op(
+    "semi.searchsorted",
+    meaning=lambda term, x, v: found_places(x, v, term.attribute("right")),
+    normalise=_searchsorted_attributes,
+)
 def searchsorted(x: TensorType, v: TensorType, *, right: bool) -> TensorType:
     """For each element of `v` the int64 place where it belongs in the ascending vector `x`.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, FamilyError, IncompatibleAxesError, UnmatchedAxesError
-from ngraph_rewrite.ops.checks import as_int, extent, position
+from ngraph_rewrite.ops.checks import extent, position
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.lengths import Extent, Length
@@ -263,11 +263,3 @@ def aligned_to(array: Any, own: Sequence[Key | None], wanted: Sequence[Key | Non
 def aligned(term: Op, arrays: Iterable[Any], want: Axes) -> list[Any]:
     """The arguments' arrays of a term, each aligned to `want`."""
     return [align(a, arg.axes, want) for a, arg in zip(arrays, term.args, strict=True)]
-
-
-def count_of(value: Any, what: str) -> int:
-    """A non-negative integer."""
-    number = as_int(value, what)
-    if number < 0:
-        raise AttributeValueError(f"{what} is {number}", do="give at least 0")
-    return number

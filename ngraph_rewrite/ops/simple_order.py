@@ -101,8 +101,7 @@ def blocked(axes: Axes) -> list[int]:
 
 def _reshape(term: Op, x: Any) -> Any:
     have, want = term.args[0].axes, term.axes
-    shape = [n for a, n in zip(want, term.shape, strict=True)]
-    order = blocked(want)
+    shape, order = known_shape(want), blocked(want)
     regrouped = np.transpose(x, blocked(have)).reshape([shape[i] for i in order])
     return np.transpose(regrouped, np.argsort(order))
 

@@ -156,7 +156,9 @@ def _stack(term: Op, *xs: Any) -> Any:
     at = keys(term.axes).index(term.attribute("pos"))
     shape = known_shape(term.axes)
     one = without_feature(term.axes, term.attribute("pos"))
-    parts = [np.broadcast_to(align(x, a.axes, one), shape[:at] + shape[at + 1 :]) for x, a in zip(xs, term.args, strict=True)]
+    parts = [
+        np.broadcast_to(align(x, a.axes, one), shape[:at] + shape[at + 1 :]) for x, a in zip(xs, term.args, strict=True)
+    ]
     return np.stack(parts, at).astype(term.dtype, copy=False)
 
 

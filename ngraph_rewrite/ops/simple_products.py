@@ -66,7 +66,9 @@ def _tensordot(term: Op, x: Any, y: Any) -> Any:
     both = [m for m in over if m in keys(have)]
     rows, columns = rest(features(have), left), rest(features(other_have), right)
     with np.errstate(all="ignore"):
-        found = np.matmul(_matrices(a, have, marks, rows, [*left, *both]), _matrices(b, other_have, marks, [*right, *both], columns))
+        found = np.matmul(
+            _matrices(a, have, marks, rows, [*left, *both]), _matrices(b, other_have, marks, [*right, *both], columns)
+        )
     shape = tuple(int(n) for n in features(term.axes))  # type: ignore[arg-type]
     spread = found.reshape((*found.shape[: len(marks)], *shape))
     order: list[Key] = [*marks, *range(len(shape))]

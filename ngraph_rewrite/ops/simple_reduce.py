@@ -11,7 +11,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.ops.alignment import averaging, floating, totalling
-from ngraph_rewrite.ops.checks import literal
+from ngraph_rewrite.ops.checks import known_shape, literal
 from ngraph_rewrite.ops.simple_marks import Key, keys_of, places, simple, without
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.literal import Literal
@@ -53,7 +53,7 @@ def _index_of(function: Callable[..., Any]) -> Meaning:
         if 0 in x.shape:
             return np.zeros(term.shape, INT64)
         order = [i for i in range(x.ndim) if i not in reduced]
-        lines = np.transpose(x, [*order, *reduced]).reshape((*term.shape, -1))
+        lines = np.transpose(x, [*order, *reduced]).reshape((*known_shape(term.axes), -1))
         return np.asarray(function(lines, axis=-1), INT64)
 
     return meaning

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Sequence
-from itertools import permutations
+from itertools import combinations
 from math import prod
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
@@ -60,7 +60,8 @@ def _open(part: str, rank: int, text: str) -> int:
     """How many axes an ellipsis stands for."""
     letters = len(part.replace("...", ""))
     if letters > rank or ("..." not in part and letters < rank):
-        raise AttributeValueError(f"{part!r} in the subscripts {text!r} is of {letters} axes, and the operand has {rank}")
+        what = f"{part!r} in the subscripts {text!r} is of {letters} axes, and the operand has {rank}"
+        raise AttributeValueError(what, do="write an ellipsis for axes without letters" if letters < rank else None)
     return rank - letters
 
 
@@ -163,17 +164,19 @@ def contraction_order(text: str, shapes: Sequence[Shape]) -> list[int]:
         needed = result + "".join(inputs[m] for m in others)
         return "".join(c for c in dict.fromkeys(done + inputs[k]) if c in needed)
 
-    def cost(done: str, k: int, before: Sequence[int]) -> tuple[int, int]:
+    def cost(done: str, k: int, before: Sequence[int] = ()) -> tuple[int, int]:
         made = product_of(done, k, (m for m in left if m != k and m not in before))
         return elements(made) - elements(done) - elements(inputs[k]), elements(done + inputs[k])
 
     if len(inputs) < 3:
         return left
-    order = list(min(permutations(left, 2), key=lambda pair: (cost(inputs[pair[0]], pair[1], pair[:1]), pair)))
+    pairs = list(combinations(left, 2))
+    first, second = min(pairs, key=lambda pair: cost(inputs[pair[0]], pair[1], pair[:1]))
+    order = [first, second]
     left = [k for k in left if k not in order]
     done = product_of(inputs[order[0]], order[1], left)
     while left:
-        best = min(left, key=lambda k: cost(done, k, ()))
+        best = min(left, key=lambda k: cost(done, k))
         left.remove(best)
         order.append(best)
         done = product_of(done, best, left)

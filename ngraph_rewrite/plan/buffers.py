@@ -21,7 +21,7 @@ class Buffers(NamedTuple):
     blocks: int
 
 
-def buffers(ordered: Sequence[Job], home: Container[Op]) -> Buffers:
+def buffers(ordered: Sequence[Job], home: Container[Op | Scratch]) -> Buffers:
     """Give every term that the jobs compute a place, unless it has a home already."""
     last = _last_uses(ordered)
     block_of: dict[Op | Scratch, int] = {}

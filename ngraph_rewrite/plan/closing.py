@@ -13,16 +13,29 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ngraph_rewrite.plan.needs import SCAN, Needs, Scan
 from ngraph_rewrite.plan.views import Layout, is_view, row_major, view
-from ngraph_rewrite.terms.binders import NONE, body_terms, free_parameters, is_parameter
+from ngraph_rewrite.terms.binders import body_terms, is_parameter
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.op import Info, Op, Uid, topological
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
-SCAN, LOOP = "semi.scan", "plan.loop"
+LOOP = "plan.loop"
 # A loop is a term of the planner alone: its arguments are initial states, sequences and what it captures.
-_LOOP = OpDef(LOOP, ("body",), None, 0, 0, lambda *xs, body: body.type, None, None, frozenset(), family="plan", short="loop")
+_LOOP = OpDef(
+    name=LOOP,
+    attributes=("body",),
+    arity=None,
+    least=0,
+    rank=0,
+    type_rule=lambda *xs, body: body.type,
+    meaning=None,
+    normalise=None,
+    traits=frozenset(),
+    family="plan",
+    short="loop",
+)
 # Ops whose kernels read operands at any strides.
 _STRIDED = frozenset("semi.concat semi.pad semi.update".split())
 
@@ -68,66 +81,16 @@ def close(results: Sequence[Op], writes: Sequence[Op]) -> Closed:
     order = topological([*results, *writes])
     if not any(t.definition.name == SCAN for t in order):
         return Closed(list(results), list(writes))
-    needs = _Needs(order, [*results, *writes])
+    needs = Needs(order, [*results, *writes])
     level = _Level(needs, None, frozenset(), {})
     level.convert(t for t in order if t not in needs.free)
     return Closed([level.made[r] for r in results], [level.made[w] for w in writes], level.origins)
 
 
-class _Needs:
-    """What is needed of a graph: the terms, and of each scan the parts, states and sequences."""
-
-    def __init__(self, order: Sequence[Op], roots: Iterable[Op]) -> None:
-        self.order, self.free = order, free_parameters(order)
-        self.live = set(roots)
-        self.parts: dict[Op, set[int]] = {}
-        for term in reversed(order):
-            if term not in self.live:
-                continue
-            if term.definition.name == "core.item":
-                self.parts.setdefault(term.args[0], set()).add(term.attribute("index"))
-            if term.definition.name == SCAN:
-                self.live.update(self._arguments(_Scan(term)))
-            else:
-                self.live.update(term.args)
-
-    def _arguments(self, scan: _Scan) -> list[Op]:
-        states, outputs, sequences = self.of(scan)
-        own = [scan.inits[i] for i in states] + [scan.following[i] for i in states]
-        return own + [scan.outputs[i] for i in outputs] + [scan.sequences[i] for i in sequences]
-
-    def of(self, scan: _Scan) -> tuple[list[int], list[int], list[int]]:
-        """The states, outputs and sequences of a scan that are needed."""
-        n, k, parts = len(scan.inits), len(scan.outputs), self.parts.get(scan.term, set())
-        states = {i for i in parts if i < n} | {i - n - k for i in parts if i >= n + k}
-        outputs = sorted(i - n for i in parts if n <= i < n + k)
-        read = self._read(scan.outputs[i] for i in outputs)
-        while True:
-            read |= self._read(scan.following[i] for i in states)
-            more = {i for i, uid in enumerate(scan.parameters[:n]) if uid in read} - states
-            if not more:
-                break
-            states |= more
-        return sorted(states), outputs, [i for i, uid in enumerate(scan.parameters[n:]) if uid in read]
-
-    def _read(self, roots: Iterable[Op]) -> set[Uid]:
-        return {uid for root in roots for uid in self.free.get(root, NONE)}
-
-
-class _Scan:
-    """The arguments of a scan by kind."""
-
-    def __init__(self, term: Op) -> None:
-        n, m = term.attribute("states"), term.attribute("sequences")
-        self.term, self.parameters = term, term.attribute("parameters")
-        self.inits, self.sequences = term.args[:n], term.args[n : n + m]
-        self.following, self.outputs = term.args[n + m : n + m + n], term.args[n + m + n :]
-
-
 class _Level:
     """The terms of one body (or of the whole graph), as they are converted."""
 
-    def __init__(self, needs: _Needs, parent: _Level | None, bound: frozenset[Uid], origins: dict[Op, Op]) -> None:
+    def __init__(self, needs: Needs, parent: _Level | None, bound: frozenset[Uid], origins: dict[Op, Op]) -> None:
         self.needs, self.parent, self.bound, self.origins = needs, parent, bound, origins
         self.made: dict[Op, Op] = {}
         self.captured: dict[Op, tuple[Op, Op]] = {}  # by the term: what it is outside, and the input inside
@@ -136,7 +99,7 @@ class _Level:
         """Convert terms whose arguments are converted, or come from outside."""
         for term in terms:
             if term in self.needs.live and term not in self.made:
-                self._note(term, self._loop(_Scan(term)) if term.definition.name == SCAN else self._plain(term))
+                self._note(term, self._loop(Scan(term)) if term.definition.name == SCAN else self._plain(term))
 
     def _note(self, term: Op, made: Op) -> None:
         self.made[term] = made
@@ -171,7 +134,7 @@ class _Level:
 
     # -- a body -------------------------------------------------------------------------------------
 
-    def _loop(self, scan: _Scan) -> Op:
+    def _loop(self, scan: Scan) -> Op:
         states, outputs, sequences = self.needs.of(scan)
         inner = _Level(self.needs, self, self.bound.union(scan.parameters), self.origins)
         n = len(scan.inits)
@@ -199,7 +162,7 @@ class _Level:
         )
         return self._closed(scan, body, walked, inner)
 
-    def _closed(self, scan: _Scan, body: LoopBody, walked: Sequence[int], inner: _Level) -> Op:
+    def _closed(self, scan: Scan, body: LoopBody, walked: Sequence[int], inner: _Level) -> Op:
         """The loop, once it is known what its body captures."""
         body = LoopBody(**{**vars(body), "captured": tuple(own for _, own in inner.captured.values())})
         args = [self.argument(scan.inits[i], _anyhow) for i, _ in body.states]
@@ -207,12 +170,12 @@ class _Level:
         args += [outside for outside, _ in inner.captured.values()]
         return Op(_LOOP, tuple(args), (body,), scan.term.type, scan.term.info)
 
-    def terms(self, scan: _Scan, roots: Iterable[Op]) -> list[Op]:
+    def terms(self, scan: Scan, roots: Iterable[Op]) -> list[Op]:
         """The terms to convert here: those with a parameter of the scan, but not those of a scan inside it."""
         free = self.needs.free
         return [t for t in body_terms(roots, scan.parameters, free) if free[t] <= self.bound]
 
-    def writes(self, storage: dict[int, Op], scan: _Scan) -> Iterable[Op]:
+    def writes(self, storage: dict[int, Op], scan: Scan) -> Iterable[Op]:
         """The assignments of the next states to their storage."""
         for i, variable in storage.items():
             value = self.argument(scan.following[i], _anyhow)
@@ -239,8 +202,7 @@ def _seen(term: Op) -> tuple[Op, list[Op]]:
     while is_view(term):
         path.append(term)
         term = term.args[0]
-    base, after = term, []
-    layout = row_major(_known(base))
+    base, after, layout = term, list[Op](), row_major(_known(term))
     for step in reversed(path):
         seen = view(step, layout)
         if seen is None:
@@ -257,8 +219,9 @@ def _known(term: Op) -> tuple[int, ...]:
 
 def _is_everywhere(term: Op) -> bool:
     """Whether a source can stand in a body as it is: constants, and what counts."""
-    own = term.definition
-    return "source" in own.traits and not own.traits & {"draw", "storage", "parameter"} and own.name != "core.placeholder"
+    definition = term.definition
+    changing = definition.traits & {"draw", "storage", "parameter"} or definition.name == "core.placeholder"
+    return "source" in definition.traits and not changing
 
 
 # -- what a reader can read -------------------------------------------------------------------------

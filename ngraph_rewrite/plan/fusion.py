@@ -57,7 +57,7 @@ class Groups:
 def is_elementwise(term: Op) -> bool:
     """Whether the value at an index needs only its arguments at that index, or nothing, and no kernel of its own."""
     if "elementwise" in term.definition.traits:
-        return not has_kernel(term.definition)
+        return term.definition.family == "semi" and not has_kernel(term.definition)
     return term.definition.name in _SOURCES or is_scalar_constant(term)
 
 

@@ -40,13 +40,13 @@ class Work(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """Work that is done `count` times.
+    """Work that is done a number of times.
 
     Attributes:
         steps: Which of its arguments (numbered through all the work) move with each time, and by how many bytes.
     """
 
-    count: int
+    times: int
     work: tuple[Work | Loop, ...]
     steps: tuple[tuple[int, int], ...]
     term: Op

@@ -133,7 +133,8 @@ def _aligned(size: int) -> int:
 
 
 def _bytes(type_: TensorType) -> int:
-    return prod(int(n) for n in type_.shape) * type_.dtype.itemsize  # type: ignore[arg-type]
+    lengths: list[int] = [int(n) for n in type_.shape]  # type: ignore[arg-type]
+    return prod(lengths) * type_.dtype.itemsize
 
 
 # -- launches ---------------------------------------------------------------------------------------
@@ -181,16 +182,16 @@ class _Places:
         if ref.space == "arena":
             return _Place(self.workspace._replace(offset=self.workspace.offset + ref.offset))
         found = self.named.get((ref.space, ref.key))
-        return _Place(ref) if found is None else found._replace(ref=found.ref._replace(offset=found.ref.offset + ref.offset))
+        if found is None:
+            return _Place(ref)
+        return found._replace(ref=found.ref._replace(offset=found.ref.offset + ref.offset))
 
 
 def _started(ref: Ref, step: int, last: int, reverse: bool) -> _Place:
     return _Place(ref._replace(offset=ref.offset + last * step), -step) if reverse else _Place(ref, step)
 
 
-def _moved(
-    work: Sequence[Work | Loop], places: _Places
-) -> tuple[tuple[Work | Loop, ...], tuple[tuple[int, int], ...]]:
+def _moved(work: Sequence[Work | Loop], places: _Places) -> tuple[tuple[Work | Loop, ...], tuple[tuple[int, int], ...]]:
     """The work with the addresses outside, and the slots (counted through all of it) that move, with their steps."""
     found: list[Work | Loop] = []
     steps: list[tuple[int, int]] = []

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ngraph_rewrite.plan.buffers import buffers
-from ngraph_rewrite.plan.copies import LayoutCopy, layout_copies
 from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
+from ngraph_rewrite.plan.copies import LayoutCopy, layout_copies
 from ngraph_rewrite.plan.fusion import fuse, is_leaf, is_storage_read, variable_of, version_of
 from ngraph_rewrite.plan.jobs import Job, copy_job, job_of, resolve
 from ngraph_rewrite.plan.launches import Loop, Ref, Work, launches

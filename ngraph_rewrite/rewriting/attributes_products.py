@@ -35,6 +35,7 @@ class Operand(NamedTuple):
         shape: The lengths of all of them.
         dims: The places of its own among them.
         matrix: Their lengths as those of a matrix, or of a batch of matrices.
+        flip: The permutation of these that makes it the matrix wanted: the other way round if it lies so.
     """
 
     alone: Places
@@ -42,6 +43,7 @@ class Operand(NamedTuple):
     shape: tuple[Extent, ...]
     dims: Places
     matrix: tuple[Extent, ...]
+    flip: Places
 
 
 class Product(NamedTuple):
@@ -70,7 +72,9 @@ class _Wires:
 
     def __init__(self, left: Axes, right: Axes, pairs: tuple[Places, Places], over: Sequence[Marker]) -> None:
         whole = _wires(left, "left", pairs[0]), _wires(right, "right", pairs[1])
-        self.length = {w: a.length for own, x in zip(whole, (left, right), strict=True) for w, a in zip(own, x, strict=True)}
+        self.length = {
+            w: a.length for own, x in zip(whole, (left, right), strict=True) for w, a in zip(own, x, strict=True)
+        }
         self.alone = {m for m in over if not (m in whole[0] and m in whole[1])}
         self.first = [tuple(i for i, w in enumerate(own) if w in self.alone) for own in whole]
         self.left, self.right = ([w for w in own if w not in self.alone] for own in whole)
@@ -104,8 +108,8 @@ def product_plan(
     >>> from ngraph_rewrite.ops.simple_marks import N, R, marked
     >>> from ngraph_rewrite.rewriting.instances import Target
     >>> plan = product_plan(marked((5, 3)), marked((3, N)), ((1,), (0,)), (), marked((5, N)), Target(sample="first"))
-    >>> plan.kind, plan.turned, plan.left.perm, plan.right.perm
-    ('dot', True, (1, 0), (1, 0))
+    >>> plan.kind, plan.turned, plan.left.perm, plan.left.flip, plan.right.perm, plan.right.flip
+    ('dot', True, (0, 1), (1, 0), (1, 0), (0, 1))
     >>> product_plan(marked((5, 3)), marked((R, 3, N)), ((1,), (0,)), (), marked((R, 5, N)), Target()).kind
     'batch_dot'
     """
@@ -122,7 +126,8 @@ def product_plan(
     if not inner or (each and not (rows and columns)):
         return _multiplied(wires, result, order, [w for w in lies[0] if w in wires.summed])
     first = next((w for w in order if w not in batch), None)
-    return _matrices(wires, result, each, rows, columns, inner, turned=first in columns)
+    inside = [next((w in inner for w in own if w not in batch), False) for own in lies]
+    return _matrices(wires, result, each, rows, columns, inner, inside, turned=first in columns)
 
 
 def _clear(lies: Sequence[Sequence[Wire]], summed: set[Wire], batch: set[Wire]) -> None:
@@ -135,17 +140,19 @@ def _clear(lies: Sequence[Sequence[Wire]], summed: set[Wire], batch: set[Wire]) 
             batch |= set(stretches[0])
 
 
-def _operand(wires: _Wires, side: int, order: Sequence[Wire], matrix: tuple[Extent, ...]) -> Operand:
+def _operand(
+    wires: _Wires, side: int, order: Sequence[Wire], matrix: tuple[Extent, ...] = (), flip: Places = ()
+) -> Operand:
     own = wires.right if side else wires.left
     has = [w for w in order if w in own]
     perm, dims = tuple(own.index(w) for w in has), tuple(i for i, w in enumerate(order) if w in own)
-    return Operand(wires.first[side], perm, wires.lengths(order), dims, matrix)
+    return Operand(wires.first[side], perm, wires.lengths(order), dims, matrix, flip)
 
 
 def _multiplied(wires: _Wires, result: Axes, order: list[Wire], inner: list[Wire]) -> Product:
     """Both operands repeated to all axes, multiplied, and summed: rows that no matrix has to be made of."""
     every = [*order, *inner]
-    left, right = (_operand(wires, side, every, ()) for side in (0, 1))
+    left, right = (_operand(wires, side, every) for side in (0, 1))
     sums = tuple(range(len(order), len(every)))
     return Product("multiply", False, left, right, wires.lengths(every), sums, _back(wires.of_result(result), order))
 
@@ -157,12 +164,17 @@ def _matrices(
     rows: list[Wire],
     columns: list[Wire],
     inner: list[Wire],
+    inside: Sequence[bool],
     turned: bool,
 ) -> Product:
     def operand(side: int, first: list[Wire], last: list[Wire]) -> Operand:
-        sides = tuple(product(wires.lengths(side)) for side in (first, last))
+        flips = (last is inner) == inside[side]
+        groups = (last, first) if flips else (first, last)
         several = (product(wires.lengths(each)),) if each else ()
-        return _operand(wires, side, [*each, *first, *last], (*several, *sides))
+        matrix = (*several, *(product(wires.lengths(g)) for g in groups))
+        n = len(several)
+        flip = (*range(n), n + 1, n) if flips else (*range(n), n, n + 1)
+        return _operand(wires, side, [*each, *groups[0], *groups[1]], matrix, flip)
 
     left = operand(0, inner, rows) if turned else operand(0, rows, inner)
     right = operand(1, columns, inner) if turned else operand(1, inner, columns)
@@ -180,7 +192,7 @@ def _back(wanted: Sequence[Wire], have: Sequence[Wire]) -> Places:
 def part(plan: Any, *names: str) -> Any:
     """A field of a plan, or a field of a field.
 
-    >>> part(Operand((), (1, 0), (3, 4), (0, 1), (3, 4)), "perm")
+    >>> part(Operand((), (1, 0), (3, 4), (0, 1), (3, 4), (0, 1)), "perm")
     (1, 0)
     """
     for name in names:

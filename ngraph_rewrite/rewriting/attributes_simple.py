@@ -142,16 +142,6 @@ def place_of(axes: Axes, key: Key) -> int:
 
 
 @attribute_function
-def those_of(order: Sequence[int], places: Sequence[int]) -> Order:
-    """Those of an order that are among these positions.
-
-    >>> those_of((2, 1, 0), (0, 2))
-    (2, 0)
-    """
-    return tuple(i for i in order if i in places)
-
-
-@attribute_function
 def found_in(order: Sequence[int], places: Sequence[int]) -> Order:
     """Where these positions stand in an order.
 
@@ -310,17 +300,6 @@ def feature_count(axes: Axes) -> int:
     2
     """
     return len(marks.features(axes))
-
-
-@attribute_function
-def has_marks(axes: Axes) -> bool:
-    """Whether one of the axes is N or R.
-
-    >>> from ngraph_rewrite.ops.simple_marks import N, marked
-    >>> has_marks(marked((5, N(2)))), has_marks(marked((5,)))
-    (True, False)
-    """
-    return len(marks.features(axes)) < len(axes)
 
 
 @attribute_function

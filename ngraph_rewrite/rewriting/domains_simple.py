@@ -89,7 +89,8 @@ def _tensordot(position: int, known: Known, wish: TensorType | None, domain: Dom
         numbers = [d for d in domain.dtypes if d != BOOL]
         return [TensorType(d, s) for s in marked_axes(domain) for d in numbers]
     shape, (n, r), (a, b, _) = features(other.axes), marks(domain), domain.lengths
-    sets: list[tuple[Any, ...]] = [(*shape, n), (n, *shape[::-1]), (b, *shape, r), (r, *shape, n), (a, n), (n, r), (*shape, a)]
+    sets: list[tuple[Any, ...]] = [(*shape, n), (n, *shape[::-1]), (b, *shape, r), (r, *shape, n), (a, n), (n, r)]
+    sets.append((*shape, a))
     return [TensorType(d, marked(s)) for s in sets for d in (other.dtype, *domain.dtypes[:2])]
 
 

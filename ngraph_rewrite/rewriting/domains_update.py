@@ -37,7 +37,9 @@ def _items(types: Sequence[TensorType], wish: TensorType | None, domain: Domain)
 
 def _item(axis: Axis, value: TensorType) -> list[Any]:
     left = value.axes.find(axis.name)
-    return [0, *([-1] if isinstance(axis.length, int) else [])] if left is None else _of_length(axis.length, left.length)
+    if left is not None:
+        return _of_length(axis.length, left.length)
+    return [0, -1] if isinstance(axis.length, int) else [0]
 
 
 # The proposals by op.

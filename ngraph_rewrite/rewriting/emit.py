@@ -11,7 +11,17 @@ import keyword
 from collections.abc import Iterable, Iterator
 
 from ngraph_rewrite.rewriting.expression import Expression, as_source, called_functions
-from ngraph_rewrite.rewriting.pattern import Build, Computed, Num, Pick, Spread, Template, Var, attribute_names, variables
+from ngraph_rewrite.rewriting.pattern import (
+    Build,
+    Computed,
+    Num,
+    Pick,
+    Spread,
+    Template,
+    Var,
+    attribute_names,
+    variables,
+)
 from ngraph_rewrite.rewriting.rule import Clause, Let, Rule, Where
 from ngraph_rewrite.rewriting.tree import (
     Both,

@@ -14,7 +14,18 @@ from typing import Any
 
 from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.rewriting.expression import Expression
-from ngraph_rewrite.rewriting.pattern import Build, Computed, Num, Number, Pick, Spread, Template, Var, subtemplates, variables
+from ngraph_rewrite.rewriting.pattern import (
+    Build,
+    Computed,
+    Num,
+    Number,
+    Pick,
+    Spread,
+    Template,
+    Var,
+    subtemplates,
+    variables,
+)
 from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
 from ngraph_rewrite.rewriting.rule import Let, Rule
 from ngraph_rewrite.terms.catalogue import OpDef, lookup

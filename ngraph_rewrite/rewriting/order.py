@@ -12,7 +12,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ngraph_rewrite.rewriting.pattern import App, Build, Computed, Num, Pattern, Pick, SeqVar, Spread, Template, Var, subtemplates
+from ngraph_rewrite.rewriting.pattern import (
+    App,
+    Build,
+    Computed,
+    Num,
+    Pattern,
+    Pick,
+    SeqVar,
+    Spread,
+    Template,
+    Var,
+    subtemplates,
+)
 from ngraph_rewrite.rewriting.registry import consumed
 from ngraph_rewrite.rewriting.rule import Let, Rule
 from ngraph_rewrite.terms.catalogue import OpDef, kin, lookup

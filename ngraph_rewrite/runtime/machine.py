@@ -111,7 +111,7 @@ class Launch(NamedTuple):
 
 
 class Repeat(NamedTuple):
-    """One row that runs others `count` times.
+    """One row that runs others a number of times.
 
     Attributes:
         steps: Which arguments (numbered through all that the rows have) grow, and by how much with each time;
@@ -119,7 +119,7 @@ class Repeat(NamedTuple):
     """
 
     launches: Sequence["Launch | Repeat"]
-    count: int
+    times: int
     steps: Sequence[tuple[int, int]] = ()
 
 
@@ -157,7 +157,7 @@ class LaunchTable:
             if isinstance(one, Repeat):
                 inner, slot = self._table(one.launches, first)
                 steps = self._kept([(base + 8 * (first + at), step) for at, step in one.steps])
-                rows.append((0, self._kept([(inner, len(one.launches), steps, len(one.steps))]), one.count))
+                rows.append((0, self._kept([(inner, len(one.launches), steps, len(one.steps))]), one.times))
             else:
                 rows.append((one.kernel.address, base + 8 * first, one.chunks))
                 slot += len(one.arguments)
@@ -165,7 +165,7 @@ class LaunchTable:
 
     def _kept(self, rows: Sequence[tuple[int, ...]]) -> int:
         """The address of a table that lives as long as this one."""
-        self._tables.append(np.array(rows or [0], dtype=np.int64))
+        self._tables.append(np.array(rows or [(0,)], dtype=np.int64))
         return int(self._tables[-1].ctypes.data)
 
     def __len__(self) -> int:

@@ -60,7 +60,7 @@ class CpuExecutable:
 
     def _launch(self, work: Work | Loop) -> Launch | Repeat:
         if isinstance(work, Loop):
-            return Repeat([self._launch(inner) for inner in work.work], work.count, work.steps)
+            return Repeat([self._launch(inner) for inner in work.work], work.times, work.steps)
         arguments = [a if isinstance(a, int) else self._fixed(a) for a in work.arguments]
         return Launch(self.kernels[work.source.name], arguments)
 
@@ -108,12 +108,15 @@ class CpuExecutable:
             following = self.plan.work[row + 1 : row + 2]
             if following and following[0].term is work.term and isinstance(work, Work):
                 continue  # a part of what the next one completes
-            term, stored = self.plan.origins.get(work.term, work.term), None if isinstance(work, Loop) else work.stored
-            log.tell_all(term, None if stored is None else partial(self._stored, term, stored, results))
-            written = [w for w in writes if stored is not None and stored.space == "storage" and w.args[0] is stored.key]
-            if written:
-                writes.remove(written[0])
-                log.tell_all(written[0])
+            term = self.plan.origins.get(work.term, work.term)
+            if isinstance(work, Loop):
+                log.tell_all(term)
+                continue
+            log.tell_all(term, partial(self._stored, term, work.stored, results))
+            write = next((w for w in writes if work.stored[:2] == ("storage", w.args[0])), None)
+            if write is not None:
+                writes.remove(write)
+                log.tell_all(write)
         for term in (*self.program.results, *self.program.writes):
             log.tell_all(term)
 
@@ -128,7 +131,8 @@ class CpuExecutable:
             memory = self._arena
         size = int(term.size) * term.dtype.itemsize  # type: ignore[arg-type]
         raw = memory.reshape(-1).view(np.uint8)[ref.offset : ref.offset + size]
-        return raw.view(term.dtype).reshape(tuple(int(n) for n in term.shape)).copy()  # type: ignore[arg-type]
+        shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
+        return np.array(raw.view(term.dtype).reshape(shape))
 
     def source(self) -> str:
         """Every kernel, once, as the file that was compiled."""
@@ -158,13 +162,13 @@ class CpuExecutable:
         names = [w.source.name for w in self._work if was.get(w.term, w.term) is term]
         loops = [w for w in loops_in(self.plan.work) if was.get(w.term, w.term) is term]
         for loop in loops:
-            names.append(f"a loop of {loop.count} steps ({', '.join(w.source.name for w in kernels(loop.work))})")
+            names.append(f"a loop of {loop.times} steps ({', '.join(w.source.name for w in kernels(loop.work))})")
         return f"by {', '.join(dict.fromkeys(names))}" if names else None
 
 
 def _count(work: Sequence[Work | Loop]) -> int:
     """How many kernels are launched, those of loops once for each step."""
-    return sum(one.count * _count(one.work) if isinstance(one, Loop) else 1 for one in work)
+    return sum(one.times * _count(one.work) if isinstance(one, Loop) else 1 for one in work)
 
 
 class _Patches:

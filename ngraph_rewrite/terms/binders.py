@@ -15,6 +15,7 @@ from typing import Any
 from ngraph_rewrite.terms.op import Op, Uid, topological
 
 NONE: frozenset[Uid] = frozenset()
+Free = Mapping[Op, frozenset[Uid]]
 # The values of a binder's arguments, for values of its parameters.
 Body = Callable[[Mapping[Uid, Any]], list[Any]]
 # The value of a term, from those of its arguments (None for an open one) and, of a binder, its body.

@@ -74,7 +74,7 @@ class OpDef:
 
         Remembered for terms with arguments, as graphs ask the same again and again.
         """
-        return _inferred(self, types, attrs) if types and keyed(attrs) else self._infer(types, attrs)
+        return _inferred(self, types, attrs, _bools(attrs)) if types and keyed(attrs) else self._infer(types, attrs)
 
     def _infer(self, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> tuple[tuple[Any, ...], TensorType]:
         given = dict(zip(self.attributes, attrs, strict=True))
@@ -97,9 +97,17 @@ def _holds_float(value: Any) -> bool:
     return any(map(_holds_float, value)) if type(value) is tuple else isinstance(value, float | np.floating)
 
 
+def _bools(value: Any) -> Any:
+    """Where truth values stand, None for nowhere: True equals 1, and is not the same attribute."""
+    if type(value) is tuple:
+        inside = tuple([_bools(v) for v in value])
+        return inside if any(inside) else None
+    return isinstance(value, bool | np.bool_) or None
+
+
 @lru_cache(maxsize=1 << 16)
 def _inferred(
-    definition: OpDef, types: tuple[TensorType, ...], attrs: tuple[Any, ...]
+    definition: OpDef, types: tuple[TensorType, ...], attrs: tuple[Any, ...], bools: Any
 ) -> tuple[tuple[Any, ...], TensorType]:
     return definition._infer(types, attrs)
 

@@ -93,6 +93,8 @@ def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False) -> 
         raise _mixed(to, types, "coercions are errors here")
     if more:
         return [_forgotten(to, t, more, types) if t in more else None for t in types]
+    if not elementwise:
+        raise _mixed(to, types, "it does not take them index by index")
     known = [t.axes for t, own in zip(types, levels, strict=True) if own == level]
     if to == "simple":
         known = [axes for axes in known if len(axes) in {t.rank for t, low in zip(types, less, strict=True) if low}]

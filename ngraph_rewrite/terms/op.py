@@ -393,6 +393,9 @@ class Op:
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return ask("function", function, args, kwargs)
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return ask("namespace", api_version)
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         raise ArgumentError(
             f"{describe(self, 1)} is a term and has no value to put into an array",

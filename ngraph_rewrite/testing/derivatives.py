@@ -57,7 +57,7 @@ def check_adjoint(op: OpDef | str, examples: int = 20, order: int = 1, rules: Ow
     definition = lookup(op) if isinstance(op, str) else op
     if not has_float_results(definition):
         return 0
-    own, rule = as_rules(rules), _any_application(definition)
+    own, rule = None if rules is None else as_rules(rules), _any_application(definition)
     compared = 0
     wrong: list[str] = []
 
@@ -101,7 +101,7 @@ def _any_application(definition: OpDef, kind: str = "derive") -> Rule:
     return Rule(definition.name, kind, left, (), (), None, REAL, definition.name, definition.name, 0)
 
 
-def _wrong(term: Op, given_values: Values, example: Example, order: int, rules: RuleSet) -> Iterator[str]:
+def _wrong(term: Op, given_values: Values, example: Example, order: int, rules: RuleSet | None) -> Iterator[str]:
     """What is wrong with the derivatives of a term by its leaves, and of those derivatives."""
     assume(all(isinstance(t.type, TupleType) or _plain(t) for t in topological([term])))
     error = example.bank.leaf(f"d{order}", term.type)

@@ -5,8 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from drawn import leaf, value
 
 import ngraph_rewrite as ng
+from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.types.tensor import TensorType
 
 Function = Callable[..., Any]
 STEP = 1e-6
@@ -27,6 +30,12 @@ def computed(function: Function, *arrays: Any, unknown: bool = False) -> list[li
             values = transformer.computation(results, *terms)(*arrays)
             found.append([np.asarray(v) for v in values])
     return found
+
+
+def meaning(function: Function, *arrays: Any) -> Any:
+    """The value of a function of placeholders, by the meanings of ops."""
+    terms = [leaf(TensorType(a.dtype, anonymous(a.shape))) for a in arrays]
+    return value(function(*terms), dict(zip(terms, arrays, strict=True)))
 
 
 def agrees(function: Function, numpys: Function, *arrays: Any, unknown: bool = False, rtol: float = 0.0) -> None:

@@ -67,7 +67,9 @@ TOO_SHORT = (np.zeros((1, CLASSES, 1)), np.array([[1], [1]]), np.array([1]), np.
 DOUBLED = (np.zeros((3, CLASSES, 2)), np.array([[1, 1], [1, 2]]), np.array([3, 2]), np.array([2, 2]))
 
 RANDOM = np.random.default_rng(5)
-SEVERAL = (RANDOM.normal(size=(4, CLASSES, 3)), RANDOM.integers(1, CLASSES, (3, 3)), np.array([4, 3, 0]), np.array([3, 1, 0]))
+SEVERAL = (
+    RANDOM.normal(size=(4, CLASSES, 3)), RANDOM.integers(1, CLASSES, (3, 3)), np.array([4, 3, 0]), np.array([3, 1, 0])
+)  # fmt: skip
 NO_TIME = (np.zeros((0, CLASSES, 2)), np.array([[1, 1]]), np.array([0, 0]), np.array([0, 1]))
 REFERENCE = Costs("reference")
 

@@ -33,7 +33,8 @@ def run(name: str, *arrays: Any, **attributes: Any) -> Any:
 def linear(a: Any, b: Any, axis: int, reverse: bool) -> Any:
     """The recurrence as a lower triangular matrix of products of factors, applied to each line."""
     a, b = (np.moveaxis(x, axis, 0)[:: -1 if reverse else 1] for x in (a, b))
-    rows = [sum((np.prod(a[s + 1 : t + 1], 0) * b[s] for s in range(t + 1)), np.zeros(b.shape[1:])) for t in range(len(b))]
+    none = np.zeros(b.shape[1:])
+    rows = [sum((np.prod(a[s + 1 : t + 1], 0) * b[s] for s in range(t + 1)), none) for t in range(len(b))]
     return np.moveaxis(np.array(rows).reshape(b.shape)[:: -1 if reverse else 1], 0, axis)
 
 
@@ -91,7 +92,9 @@ def test_cumulative_functions_on_both_targets(shape: tuple[int, ...]) -> None:
     x = numbers("float32", shape, 1)
 
     def each(xp: Any, x: Any) -> tuple[Any, ...]:
-        found = [f(x, axis=-1, include_initial=i) for f in (xp.cumulative_sum, xp.cumulative_prod) for i in (False, True)]
+        found = [
+            f(x, axis=-1, include_initial=i) for f in (xp.cumulative_sum, xp.cumulative_prod) for i in (False, True)
+        ]
         return *found, xp.cumsum(x), xp.cumprod(x, axis=0, dtype="float64")
 
     agrees(lambda t: each(nx, t), lambda a: each(np, a), x, unknown=True)

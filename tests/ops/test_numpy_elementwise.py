@@ -14,7 +14,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite import errors
 from ngraph_rewrite.types.dtypes import DTYPES
 
-SOME = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 NUMPY = {
     "abs": np.abs, "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
     "atanh": np.arctanh, "bitwise_invert": np.invert, "ceil": np.ceil, "cos": np.cos, "cosh": np.cosh, "exp": np.exp,

@@ -121,3 +121,9 @@ def test_what_numpy_cannot_do_with_terms_is_refused(number: int) -> None:
     with pytest.raises(expected, match=message) as caught:
         call()
     assert type(caught.value) is expected and isinstance(caught.value, TypeError | ValueError)
+
+
+def test_a_term_knows_the_namespace_of_the_standard() -> None:
+    assert X.__array_namespace__() is X.__array_namespace__(api_version="2024.12") is ng.numpy
+    with pytest.raises(errors.AttributeValueError, match="standard '2020.01'"):
+        X.__array_namespace__(api_version="2020.01")

@@ -157,7 +157,8 @@ def test_derivatives(name: str) -> None:
     x = images(*SHAPE)
     array = np.random.default_rng(0).permutation(np.linspace(-1, 1, x.size)).reshape(SHAPE)  # type: ignore[arg-type]
     case = filled(CASES[name])
-    parts = [ng.semi.pooling(x, kind, **case) for kind in ("max", "min", "sum", "avg")]
+    kinds = ("max", "min", "sum", "avg") if name == "dilated" else ("max", "avg")
+    parts = [ng.semi.pooling(x, kind, **case) for kind in kinds]
     check_gradients(ng.semi.concat(parts), {x: array}, [x])
 
 

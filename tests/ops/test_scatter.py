@@ -18,7 +18,9 @@ from ngraph_rewrite.types.tensor import TensorType
 
 nx = ng.numpy
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-INDICES = hnp.arrays(np.int64, hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4), elements=st.integers(-6, 6))
+INDICES = hnp.arrays(
+    np.int64, hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4), elements=st.integers(-6, 6)
+)
 
 
 def run(name: str, *arrays: Any, **attributes: Any) -> Any:
@@ -95,7 +97,11 @@ def test_an_unsigned_index_never_counts_from_the_end() -> None:
 def test_nothing_is_read_from_an_axis_of_no_length() -> None:
     x, i, rows = np.zeros((0, 2)), np.array([0, -1]), np.ones((2, 2))
     agrees(
-        lambda t, k, u: (ng.semi.gather(t, k), ng.semi.scatter_add(t, k, u)), lambda a, k, u: (np.zeros((2, 2)), a), x, i, rows
+        lambda t, k, u: (ng.semi.gather(t, k), ng.semi.scatter_add(t, k, u)),
+        lambda a, k, u: (np.zeros((2, 2)), a),
+        x,
+        i,
+        rows,
     )
 
 
@@ -155,24 +161,38 @@ def test_take_is_numpys(axis: int | None) -> None:
     agrees(lambda t, k: np.take(t, k, axis), lambda a, k: np.take(a, k, axis), x, i)
 
 
-@pytest.mark.parametrize(("shape", "indices"), [((3, 4), (1, 2)), ((1, 4), (3, 4)), ((3, 4), (3, 0)), ((2, 1, 4), (1, 3, 5))])
+@pytest.mark.parametrize(
+    ("shape", "indices"), [((3, 4), (1, 2)), ((1, 4), (3, 4)), ((3, 4), (3, 0)), ((2, 1, 4), (1, 3, 5))]
+)
 def test_take_along_axis_broadcasts(shape: tuple[int, ...], indices: tuple[int, ...]) -> None:
     x, i = numbers("float32", shape, 0), np.random.default_rng(1).integers(-4, 4, indices)
     agrees(nx.take_along_axis, lambda a, k: np.take_along_axis(a, k, axis=-1), x, i)
 
 
-X, I = ng.placeholder((2, 3)), ng.placeholder((2,), "int64")
+X, PAIR = ng.placeholder((2, 3)), ng.placeholder((2,), "int64")
 WRONG = [
     (lambda: nx.take(X, X, axis=0), errors.DTypeError, "expected integers"),
-    (lambda: nx.take(X, I, axis=2), errors.OutOfRangeError, "axis 2 is outside"),
-    (lambda: nx.take_along_axis(X, I), errors.AxesError, "indices of rank 2"),
-    (lambda: nx.take_along_axis(X, ng.placeholder((5, 3), "int64")), errors.IncompatibleAxesError, "the lengths 2 and 5"),
-    (lambda: ng.semi.scatter_add(X, I, ng.placeholder((3, 3))), errors.AxesError, r"updates of shape \(2, 3\)"),
-    (lambda: ng.semi.scatter_add(X, I, ng.placeholder((2, 3), "float64")), errors.DTypeError, "expected equal dtypes"),
-    (lambda: ng.semi.scatter_add(ng.placeholder((2,), "bool"), I, ng.placeholder((2,), "bool")), errors.DTypeError, "numbers"),
+    (lambda: nx.take(X, PAIR, axis=2), errors.OutOfRangeError, "axis 2 is outside"),
+    (lambda: nx.take_along_axis(X, PAIR), errors.AxesError, "indices of rank 2"),
+    (
+        lambda: nx.take_along_axis(X, ng.placeholder((5, 3), "int64")),
+        errors.IncompatibleAxesError,
+        "the lengths 2 and 5",
+    ),
+    (lambda: ng.semi.scatter_add(X, PAIR, ng.placeholder((3, 3))), errors.AxesError, r"updates of shape \(2, 3\)"),
+    (
+        lambda: ng.semi.scatter_add(X, PAIR, ng.placeholder((2, 3), "float64")),
+        errors.DTypeError,
+        "expected equal dtypes",
+    ),
+    (
+        lambda: ng.semi.scatter_add(ng.placeholder((2,), "bool"), PAIR, ng.placeholder((2,), "bool")),
+        errors.DTypeError,
+        "numbers",
+    ),
     (lambda: ng.semi.take_along(X, ng.placeholder((3, 3), "int64")), errors.AxesError, "but along axis 1"),
     (lambda: ng.semi.add_along(X, ng.placeholder((2, 1), "int64"), X), errors.AxesError, "updates of the shape"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("call", "error", "says"), WRONG)

@@ -77,7 +77,7 @@ CASES: list[tuple[str, tuple[TensorType, ...], dict[str, Any], type[Exception], 
     ("take", (of(), INTS), {}, errors.AxesError, "scalar"),
     ("take", (of(4, 3), X), {}, errors.DTypeError, "expected integers"),
     ("cross_entropy_multi", (X, of(4)), {"axes": (0,), "usebits": False}, errors.AxesError, "expected equal features"),
-    ("uniform", (), {"axes": (3, N(2)), "dtype": "int32", "low": 0, "high": 1, "uid": 1}, errors.AttributeValueError, "uid"),
+    ("uniform", (), {"axes": (3,), "dtype": None, "low": 0, "high": 1, "uid": 1}, errors.AttributeValueError, "uid"),
     ("exp", (X,), {"axis": 0}, errors.ArgumentError, "has no attribute axis"),
     ("sum", (X,), {}, errors.ArgumentError, "needs the attribute axes"),
 ]  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorts are NumPy's stable ones in either direction, searches NumPy's; a gradient goes back to where a value came from."""
+"""Sorts are stable in either direction, searches are NumPy's, and a gradient goes back to where a value came from."""
 
 from typing import Any
 
@@ -41,7 +41,10 @@ def descending_order(x: Any, axis: int) -> Any:
 
 
 @FEW
-@given(x=hnp.arrays(np.float64, hnp.array_shapes(max_dims=3, min_side=0, max_side=6), elements=st.sampled_from(FLOATS)), data=st.data())
+@given(
+    x=hnp.arrays(np.float64, hnp.array_shapes(max_dims=3, min_side=0, max_side=6), elements=st.sampled_from(FLOATS)),
+    data=st.data(),
+)
 def test_a_sort_is_stable_and_puts_nan_last(x: Any, data: st.DataObject) -> None:
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
     term = leaf(TensorType(x.dtype, anonymous(x.shape)))
@@ -103,7 +106,9 @@ def test_the_gradient_of_a_sort_goes_back() -> None:
 @FEW
 @given(
     x=hnp.arrays(np.float32, st.integers(0, 9), elements=st.sampled_from(FLOATS)),
-    v=hnp.arrays(np.float32, hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3), elements=st.sampled_from(FLOATS)),
+    v=hnp.arrays(
+        np.float32, hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3), elements=st.sampled_from(FLOATS)
+    ),
     right=st.booleans(),
 )
 def test_searchsorted_is_numpys(x: Any, v: Any, right: bool) -> None:
@@ -136,7 +141,13 @@ def test_numpys_own_functions_search_and_sort_terms() -> None:
     x = numbers("float32", (3, 4), 5)
     agrees(
         lambda t: (np.sort(t, axis=0), np.argsort(t), np.argmax(t, axis=1), np.argmin(t), np.searchsorted(t[0], t)),
-        lambda a: (np.sort(a, axis=0), np.argsort(a, stable=True), np.argmax(a, axis=1), np.argmin(a), np.searchsorted(a[0], a)),
+        lambda a: (
+            np.sort(a, axis=0),
+            np.argsort(a, stable=True),
+            np.argmax(a, axis=1),
+            np.argmin(a),
+            np.searchsorted(a[0], a),
+        ),
         np.sort(x),
     )
 

@@ -37,6 +37,7 @@ from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.strategies import begin, random_domain
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.types.tuples import TupleType
 
 SEEDS = st.integers(0, 2**32 - 1)
 SQUARE = TensorType("float32", anonymous([2, 2]))
@@ -108,6 +109,8 @@ def mutated(random: Random, term: Op, bank: TrialBank) -> Op:
 
 def _changed(random: Random, place: Op, term: Op, bank: TrialBank) -> Op | None:
     parts = [t for t in topological([term]) if t.type == place.type]
+    if isinstance(place.type, TupleType):
+        return random.choice(parts)
     numbers = [Literal(v, place.dtype) for v in (0, 1, *((-0.0, 2.5) if place.dtype.kind == "f" else ()))]
     constants = [bank.attempt(lookup("core.constant"), (), (v, place.axes)) for v in numbers]
     swapped = bank.attempt(place.definition, place.args[::-1], place.attrs)

@@ -160,6 +160,23 @@ def test_a_rule_that_ends_is_accepted(rule: str) -> None:
     assert verdict(rule) is None
 
 
+@pytest.mark.parametrize(
+    ("rule", "ends"),
+    [
+        ("einsum(x, y, z..., subscripts=s) => einsum(contract(x, y, subscripts=s), z..., subscripts=s)", True),
+        ("einsum(x, y..., subscripts=s) => einsum(y..., subscripts=s)", True),
+        ("einsum(x, y, subscripts=s) => einsum(x + y, subscripts=s)", True),
+        ("einsum(x, subscripts=s) => einsum(x + x, subscripts=s)", False),
+        ("einsum(x, y, z..., subscripts=s) => einsum(x, y + y, z..., subscripts=s)", False),
+        ("einsum(x, y, z..., subscripts=s) => einsum(x + y, z..., z..., subscripts=s)", False),
+        ("einsum(x, y, z..., subscripts=s) => einsum((z + x)..., subscripts=s)", False),
+        ("einsum(x, y, z..., subscripts=s) => einsum(einsum(y, z..., x, subscripts=s), subscripts=s)", False),
+    ],
+)
+def test_a_narrowing_op_stands_above_itself_with_fewer_arguments(rule: str, ends: bool) -> None:
+    assert (verdict(rule, "lower numpy") is None) == ends
+
+
 def test_a_rule_that_climbs_is_told_which_op_it_uses() -> None:
     assert verdict("x + y => axes.dot(x, y)") == "it uses axes.dot, which is declared after semi.add"
     told = "its right side is not smaller than its left in the order of declaration (semi.add at the root)"

@@ -20,11 +20,11 @@ TERM = "a term is a bound variable, a number, or an op applied to terms"
 PATTERN = "a pattern is a variable, a number, or an op applied to patterns"
 BIND = "bind it on the left, or with where"
 USE = "use its variables, self or a let"
-TAN = "did you mean tan or tanh?"
+TAN = "did you mean tan or tanh or atan?"
 PERM = "its attributes: perm"
 CLAUSES = "a clause begins with let, where or if"
 PROPERTIES = (
-    "one of axes, dtype, length, lengths, name, named, names, rank, recurrent, roles, sample, scalar, shape, size, type"
+    "one of axes, base, dtype, length, lengths, name, named, names, rank, recurrent, roles, sample, scalar, shape, size, type"
 )
 
 # The text of the file; line and column of the mistake; what the message says; what it advises.
@@ -92,11 +92,11 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     ),
     "op of another family": (
         SEMI + "rule a: softmax(x, axes=k) => x\n", 2, 9, "no op is called semi.softmax or core.softmax",
-        "the families with an op softmax: axes",
+        "the families with an op softmax: simple, axes",
     ),
     "unknown shorthand": (
         SEMI + "define twice(x) = x + x\nrule a: -x => twise(x)\n", 3, 15,
-        "no op is called semi.twise or core.twise", "did you mean twice?",
+        "no op is called semi.twise or core.twise", "did you mean twice or bitwise_or or bitwise_xor?",
     ),
     "unknown op like no other": (
         SEMI + "rule a: zzzz(x) => x\n", 2, 9, "no op is called semi.zzzz or core.zzzz", None,

@@ -98,6 +98,8 @@ def test_a_type_is_inferred_once() -> None:
         (((0.0,),), ((-0.0,),)),
         (np.float32(0.0), np.float32(-0.0)),
         (1.0, 1),
+        (True, 1),
+        ((2, (False,)), (2, (0,))),
     ],
     ids=repr,
 )

@@ -180,10 +180,16 @@ def test_one_name_has_one_length() -> None:
             combine(Axes([W, H]), other)
 
 
-@pytest.mark.parametrize("thing", ["H", 3, [3], [None], ["H"], [{"H": 2}]], ids=repr)
+@pytest.mark.parametrize("thing", ["H", 3, [3.0], [True], ["H"], [{"H": 2}]], ids=repr)
 def test_only_axes_are_made_into_axes(thing: object) -> None:
     with pytest.raises(AxesError, match="(cannot|tried to) make axes"):
         Axes(thing)  # type: ignore[arg-type]
+
+
+def test_lengths_alone_make_axes_without_names() -> None:
+    assert Axes([3, None]).lengths == (3, Length.symbol("n1"))
+    assert Axes([None, None]) == Axes([None, None])
+    assert not Axes([3]).named
 
 
 def test_a_missing_axis_is_named() -> None:

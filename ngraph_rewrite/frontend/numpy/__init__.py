@@ -182,6 +182,7 @@ from ngraph_rewrite.frontend.numpy.statistical import (
     sum,
     var,
 )
+from ngraph_rewrite.frontend.scan import positional_scan as scan
 
 newaxis = None
 
@@ -311,6 +312,7 @@ __all__ = [
     "right_shift",
     "roll",
     "round",
+    "scan",
     "searchsorted",
     "sigmoid",
     "sign",

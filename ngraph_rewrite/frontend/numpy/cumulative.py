@@ -11,9 +11,7 @@ from ngraph_rewrite.ops.alignment import totalling
 from ngraph_rewrite.terms.op import Op, user_line
 
 
-def cumulative_sum(
-    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Op:
+def cumulative_sum(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Op:
     """The sums of the elements up to each place along an axis.
 
     Args:
@@ -32,9 +30,7 @@ def cumulative_sum(
     return _running("cumulative_sum", x, axis, dtype, include_initial)
 
 
-def cumulative_prod(
-    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Op:
+def cumulative_prod(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Op:
     """The products of the elements up to each place. The arguments and errors are those of `cumulative_sum`.
 
     >>> import ngraph_rewrite as ng

@@ -171,25 +171,24 @@ def einsum(*operands: Any) -> Op:
     >>> ng.numpy.einsum("ij,jk->ik", x, y).type, ng.numpy.einsum("ii", ng.placeholder((3, 3))).type
     (float32[2, 4], float32[])
     """
-    text, arrays = operands[:1], operands[1:]
-    if text and not isinstance(text[0], str):
-        text, arrays = _written(operands)
+    numbered = bool(operands) and not isinstance(operands[0], str)
+    text, *arrays = _written(operands) if numbered else operands or ("",)
     if not arrays:
         raise ArgumentError("einsum: there are no operands", where=user_line(), do="give subscripts, then operands")
     terms = [as_term(x) for x in arrays]
-    full = checked("einsum", letters.canonical, text[0], [t.rank for t in terms])
+    full = checked("einsum", letters.canonical, text, [t.rank for t in terms])
     order = checked("einsum", letters.contraction_order, full, [t.shape for t in terms])
     inputs, result = letters.parts(full)
     sorted_text = letters.joined([inputs[k] for k in order], result)
     return apply("einsum", *(terms[k] for k in order), subscripts=sorted_text)
 
 
-def _written(operands: Sequence[Any]) -> tuple[tuple[str], Sequence[Any]]:
-    """Operands with lists of the numbers of their axes as subscripts and operands."""
+def _written(operands: Sequence[Any]) -> list[Any]:
+    """Operands with lists of the numbers of their axes as subscripts, followed by the operands."""
     pairs = len(operands) // 2
     runs = [checked("einsum", _run, operands[2 * k + 1]) for k in range(pairs)]
     result = f"->{checked('einsum', _run, operands[-1])}" if len(operands) % 2 else ""
-    return (",".join(runs) + result,), operands[: 2 * pairs : 2]
+    return [",".join(runs) + result, *operands[: 2 * pairs : 2]]
 
 
 def _run(axes: Any) -> str:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
-from ngraph_rewrite.errors import ArgumentError, FamilyError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, FamilyError
 from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, statistical
 from ngraph_rewrite.frontend.numpy.operands import apply, as_term
 from ngraph_rewrite.terms.op import Op, combine, describe, user_line
@@ -23,6 +25,7 @@ _REDUCTIONS: Mapping[str, Callable[..., Op]] = {
     "add": statistical.sum, "multiply": statistical.prod, "maximum": statistical.max, "minimum": statistical.min,
     "logical_and": statistical.all, "logical_or": statistical.any,
 }  # fmt: skip
+VERSION = "2024.12"  # of the standard
 _DEFAULTS: Mapping[str, Any] = {"out": (None,), "where": True, "casting": "same_kind", "order": "K", "subok": True}
 
 
@@ -105,6 +108,25 @@ def _refuse(name: str, keywords: Iterable[str]) -> None:
     for keyword in keywords:
         what = f"np.{name}: {keyword} has no meaning for terms"
         raise ArgumentError(what, where=user_line(), do="terms are immutable: use the result")
+
+
+# -- the standard -------------------------------------------------------------------------------------
+
+
+@answers("namespace")
+def namespace(version: str | None) -> ModuleType:
+    """The module that has the functions of the array API standard.
+
+    Raises:
+        AttributeValueError: for a version of the standard other than 2024.12.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.placeholder((3,)).__array_namespace__() is ng.numpy
+    True
+    """
+    if version not in (None, VERSION):
+        raise AttributeValueError(f"the array API standard {version!r}", where=user_line(), do=f"ask for {VERSION}")
+    return sys.modules[__name__.rpartition(".")[0]]
 
 
 # -- other functions ----------------------------------------------------------------------------------

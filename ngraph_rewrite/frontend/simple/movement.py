@@ -57,7 +57,9 @@ def transpose(x: Array, perm: Sequence[int] | None = None) -> Op:
     follow = iter(numbers)
     if len(numbers) != len(features(term.axes)):
         raise AttributeValueError(
-            f"transpose: perm is {tuple(numbers)}", where=user_line(), do=f"name each of {len(features(term.axes))} features"
+            f"transpose: perm is {tuple(numbers)}",
+            where=user_line(),
+            do=f"name each of {len(features(term.axes))} features",
         )
     return apply("transpose", term, order=tuple(next(follow) if isinstance(k, int) else k for k in keys(term.axes)))
 
@@ -80,7 +82,9 @@ def arrange(x: Array, sample: str | None = None, recurrent: str | None = None) -
     order: list[Key] = list(keys(term.axes))
     for marker, place in ((N, sample), (R, recurrent)):
         if place not in ("first", "last", None):
-            raise AttributeValueError(f"arrange: {marker} cannot stand {place!r}", where=user_line(), do="first or last")
+            raise AttributeValueError(
+                f"arrange: {marker} cannot stand {place!r}", where=user_line(), do="first or last"
+            )
         if marker in order and place is not None:
             order.remove(marker)
             at = 0 if place == "first" else len(order) - (marker is R and sample == "last" and N in order)

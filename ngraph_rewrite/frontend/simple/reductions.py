@@ -7,18 +7,19 @@ neither, it reduces the features: N and R stay.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.simple.operands import Array, Keys, apply, as_term, documented, reduced
-from ngraph_rewrite.ops.simple_marks import together
+from ngraph_rewrite.ops.simple_marks import Marker, together
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
 
 _ARGUMENTS = (
     "Args:\n    axes: The axes to reduce: features by number, N, R; by default all features.\n"
     "    keep: Instead, the axes to keep; ``()`` keeps none.\n\n"
-    "Raises:\n    UnmatchedAxesError: if `x` has no such axis.\n    OutOfRangeError: for a number beyond the features.\n"
+    "Raises:\n    UnmatchedAxesError: if `x` has no such axis.\n"
+    "    OutOfRangeError: for a number beyond the features.\n"
     "    AttributeValueError: for an axis given twice, or both `axes` and `keep`.\n\n"
 )
 
@@ -79,6 +80,29 @@ def dot(x: Array, y: Array) -> Op:
     return apply("dot", x, y)
 
 
+def tensordot(
+    x: Array, y: Array, left: Iterable[int], right: Iterable[int], over: Marker | Iterable[Marker] = ()
+) -> Op:
+    """The sum of products over pairs of features, and over N or R: what other products are made of.
+
+    Args:
+        left: The numbers of features of `x`.
+        right: The features of `y` they are paired with.
+        over: N, R or both, to be summed over too; those that are not are carried.
+
+    Raises:
+        AxesError: if paired features have different lengths.
+        UnmatchedAxesError: if neither operand has what is summed over.
+
+    >>> import ngraph_rewrite as ng
+    >>> d, x = ng.simple.placeholder((10, ng.simple.N)), ng.simple.placeholder((28, ng.simple.N))
+    >>> ng.simple.tensordot(d, x, [], [], over=ng.simple.N).type
+    float32[10, 28]
+    """
+    summed = (over,) if isinstance(over, Marker) else tuple(over)
+    return apply("tensordot", x, y, left=tuple(left), right=tuple(right), over=summed)
+
+
 def cross_entropy_multi(
     y: Array, t: Array, usebits: bool = False, axes: Keys | None = None, keep: Keys | None = None
 ) -> Op:
@@ -127,5 +151,5 @@ def _cross_entropy(name: str, y: Array, t: Array, usebits: bool, axes: Keys | No
 
 __all__ = [
     "L1_norm", "L2_norm", "all", "any", "argmax", "argmin", "cross_entropy_binary", "cross_entropy_multi", "dot",
-    "logsumexp", "max", "mean", "min", "prod", "softmax", "squared_L2", "sum", "variance",
+    "logsumexp", "max", "mean", "min", "prod", "softmax", "squared_L2", "sum", "tensordot", "variance",
 ]  # fmt: skip

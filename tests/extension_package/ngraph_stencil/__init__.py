@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ngraph_rewrite as ng
-
 from ngraph_stencil import ops
 
 __all__ = ["ops", "smooth"]

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import ngraph_rewrite as ng
 import numpy as np
+
+import ngraph_rewrite as ng
 from ngraph_rewrite import checks
 
 ng.place_family("stencil", above="axes")

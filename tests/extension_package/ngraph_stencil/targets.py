@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import ngraph_rewrite as ng
 import numpy as np
+
+import ngraph_rewrite as ng
 
 CPU = ng.find_target("cpu")
 
@@ -39,7 +40,9 @@ class PlainExecutable:
         """The value of one term: a write is what it stores, a read after a write what was written."""
         if term.definition.name == "core.variable":
             return self.program.storage[term.attribute("uid")].copy()
-        return args[1] if term.definition.name in ("core.assign", "core.after") else term.definition.meaning(term, *args)
+        if term.definition.name in ("core.assign", "core.after"):
+            return args[1]
+        return term.definition.meaning(term, *args)
 
     def source(self) -> str:
         """The ops in order."""
@@ -54,4 +57,5 @@ class PlainExecutable:
         return "by its meaning" if term in self.order else None
 
 
-PLAIN = ng.Target("plain", CPU.base - {"semi.greater", "semi.greater_equal", "cpu.gemm", "semi.uniform", "semi.normal"}, PlainExecutable)
+WITHOUT = {"semi.greater", "semi.greater_equal", "cpu.gemm", "semi.uniform", "semi.normal"}
+PLAIN = ng.Target("plain", CPU.base - WITHOUT, PlainExecutable)

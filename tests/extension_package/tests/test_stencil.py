@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import ngraph_rewrite as ng
 import ngraph_stencil
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ngraph_rewrite.testing import check_kernel, check_rules
 from ngraph_stencil import smooth
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.testing import check_kernel, check_rules
 
 FOLDER = Path(ngraph_stencil.__file__).parent
 TARGETS = ("reference", "cpu", "plain", "stencil")
@@ -41,7 +42,7 @@ def test_the_targets_are_there() -> None:
     side=st.sampled_from([0.5, -1.0, 0.0]),
     dtype=st.sampled_from(["float16", "float32", "float64"]),
 )
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_every_target_computes_the_definition(
     target: str, axis: ng.Axis, order: list[ng.Axis], n: int, side: float, dtype: str
 ) -> None:
@@ -108,11 +109,11 @@ def test_variables_and_writes_work_on_a_target_with_an_executor_of_its_own() -> 
 
 def test_the_rules_are_in_the_library_and_say_where_they_are() -> None:
     places = {r.name: r.place for r in ng.rules()}
-    assert places["stencil.smooth"].startswith("ngraph-stencil/stencil.rules:")
+    assert places["stencil_lower.smooth"].startswith("ngraph-stencil/stencil_lower.rules:")
     x = ng.placeholder([H, W], name="x")
     y = smooth(x, H, 0.0)
     with ng.make_transformer("stencil", disabled=["stencil_algebra.smooth_with_nothing"]) as transformer:
-        assert "stencil.smooth_rows" in transformer.computation(y, x).explain(y)
+        assert "stencil_lower.smooth_rows" in transformer.computation(y, x).explain(y)
     with ng.make_transformer("stencil") as transformer:
         assert "stencil_algebra.smooth_with_nothing" in transformer.computation(y, x).explain(y)
 
@@ -125,9 +126,9 @@ def test_a_mistake_is_reported_at_the_users_line() -> None:
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.rules")), ids=lambda p: p.name)
 def test_every_rule_is_right(path: Path) -> None:
-    assert check_rules(path, examples=20) > 0
+    assert check_rules(path, examples=15) > 0
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.kernel")), ids=lambda p: p.name)
 def test_every_kernel_is_right(path: Path) -> None:
-    assert check_kernel(path, examples=12) > 0
+    assert check_kernel(path, examples=8) > 0

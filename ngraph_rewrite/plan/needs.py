@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is needed of a graph with scans: of each scan some parts, and what those depend on in its step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ngraph_rewrite.terms.binders import NONE, free_parameters
+from ngraph_rewrite.terms.op import Op, Uid
+
+SCAN = "semi.scan"
+
+
+class Scan:
+    """The arguments of a scan by kind."""
+
+    def __init__(self, term: Op) -> None:
+        n, m = term.attribute("states"), term.attribute("sequences")
+        self.term, self.parameters = term, term.attribute("parameters")
+        self.inits, self.sequences = term.args[:n], term.args[n : n + m]
+        self.following, self.outputs = term.args[n + m : n + m + n], term.args[n + m + n :]
+
+
+class Needs:
+    """What is needed of a graph: the terms, and of each scan the parts, states and sequences."""
+
+    def __init__(self, order: Sequence[Op], roots: Iterable[Op]) -> None:
+        self.order, self.free = order, free_parameters(order)
+        self.live = set(roots)
+        self.parts: dict[Op, set[int]] = {}
+        for term in reversed(order):
+            if term not in self.live:
+                continue
+            if term.definition.name == "core.item":
+                self.parts.setdefault(term.args[0], set()).add(term.attribute("index"))
+            if term.definition.name == SCAN:
+                self.live.update(self._arguments(Scan(term)))
+            else:
+                self.live.update(term.args)
+
+    def _arguments(self, scan: Scan) -> list[Op]:
+        states, outputs, sequences = self.of(scan)
+        own = [scan.inits[i] for i in states] + [scan.following[i] for i in states]
+        return own + [scan.outputs[i] for i in outputs] + [scan.sequences[i] for i in sequences]
+
+    def of(self, scan: Scan) -> tuple[list[int], list[int], list[int]]:
+        """The states, outputs and sequences of a scan that are needed."""
+        n, k, parts = len(scan.inits), len(scan.outputs), self.parts.get(scan.term, set())
+        states = {i for i in parts if i < n} | {i - n - k for i in parts if i >= n + k}
+        outputs = sorted(i - n for i in parts if n <= i < n + k)
+        read = self._read(scan.outputs[i] for i in outputs)
+        while True:
+            read |= self._read(scan.following[i] for i in states)
+            more = {i for i, uid in enumerate(scan.parameters[:n]) if uid in read} - states
+            if not more:
+                break
+            states |= more
+        return sorted(states), outputs, [i for i, uid in enumerate(scan.parameters[n:]) if uid in read]
+
+    def _read(self, roots: Iterable[Op]) -> set[Uid]:
+        return {uid for root in roots for uid in self.free.get(root, NONE)}

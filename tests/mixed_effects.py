@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of mixed programs that are no single op: stores, sequences, blocks, initial values, functions and scans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import semi
+from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.axes import Axis
+from ngraph_rewrite.types.tensor import TensorType
+
+from mixed import FLOAT64, Program, user_ops
+
+# Of integers they make integers, so that a state stays one without being looked at.
+_INTEGRAL = "add subtract multiply maximum minimum negative absolute square".split()
+
+
+def some_type(p: Program, least: int = 0) -> TensorType:
+    """A type of known lengths in any family, of numbers that can be negative."""
+    pool = p.domain().pool(p.random.choice(("axes", "simple", "numpy", "semi")))
+    found = [t for t in pool if t.rank >= least and all(isinstance(n, int) for n in t.shape)]
+    type_ = p.random.choice(found)
+    return type_ if type_.dtype.kind in "if" and not p.smooth else type_.with_dtype(FLOAT64)
+
+
+def stored(p: Program) -> Op:
+    """What a variable is at several places of a sequence that changes it."""
+    type_ = some_type(p)
+    v = p.leaf(type_, "variable")
+    old = ng.value_of(v)
+    return ng.sequential([old, ng.assign(v, p.argument(type_)), ng.assign(v, v - old), v + old])
+
+
+def part_stored(p: Program) -> Op:
+    """A variable, after a part of it was replaced."""
+    v = p.leaf(some_type(p, 1), "variable")
+    items = slice(None, None, -1), slice(1, None), slice(None, None, 2), slice(0, 0), ...
+    part = v[p.random.choice(items)]
+    v_then = ng.sequential([ng.assign(part, p.argument(part.type)), v])
+    return v_then * 2
+
+
+def exchanged(p: Program) -> Op:
+    """Two variables that all at once get each other's values."""
+    type_ = some_type(p)
+    v, w = p.leaf(type_, "variable"), p.leaf(type_, "variable")
+    swap = ng.doall([ng.assign(v, w), ng.assign(w, v + p.argument(type_))])
+    return ng.sequential([swap, ng.doall([swap]), v - w])
+
+
+def in_a_block(p: Program) -> Op:
+    """Reads that a block puts after the writes built before them."""
+    type_ = some_type(p)
+    v, x = p.leaf(type_, "variable"), p.argument(type_)
+    with ng.ordered():
+        before = v + x
+        ng.assign(v, x)
+        between = v * 2
+        ng.assign(v, between)
+        return v - before
+
+
+def waiting(p: Program) -> Op:
+    """A term that waits for a store, and carries a fact."""
+    type_ = some_type(p)
+    v = p.leaf(type_, "variable")
+    x = p.argument(type_)
+    return ng.annotated(ng.after(x + v, ng.assign(v, x)), x, schema="drawn")
+
+
+def initialised(p: Program) -> Op:
+    """A variable that begins as what a term is, which is computed of constants and another variable."""
+    type_ = some_type(p)
+    own = replace(p, terms=[p.leaf(type_, "constant"), p.leaf(type_, "variable")], smooth=False, unknown=False)
+    own.step(own.pick(lambda d: not d.traits & {"draw"}))
+    value = own.integers(own.shaped(own.terms[-1], type_), type_)
+    return ng.variable(type_.axes, type_.dtype, initial_value=value) * 2
+
+
+def called(p: Program) -> Op:
+    """A function of two results, called twice."""
+    types = [some_type(p) for _ in range(p.random.randint(1, 2))]
+    parameters = [ng.parameter(t.axes, t.dtype) for t in types]
+    f = ng.function(parameters, tuple(inside(p, parameters, 2)), name="drawn")
+    first = f(*map(p.argument, types))
+    second = f(*map(p.argument, types))
+    return ng.make_tuple(*first, second[-1])
+
+
+def scanned(p: Program) -> Op:
+    """A scan by name or by position, of drawn length, in either direction, whose step uses a term of outside."""
+    state, other = some_type(p), some_type(p)
+    axis = Axis("N" if p.unknown and p.random.random() < 0.3 else "REC", p.random.choice((2, 3, 1, 0)))
+    axis = Axis("N") if axis.name == "N" else axis
+    reverse = p.random.random() < 0.5
+    named = p.random.random() < 0.5
+    state, other = (_of_family(t, named) for t in (state, other))
+    sequence = p.argument(TensorType(other.dtype, [axis, *other.axes] if named else [axis.length, *other.shape]))
+    outside = p.argument(state)
+
+    def step(s: Op, x: Op) -> tuple[Op, tuple[Op, ...]]:
+        own = inside(p, [s, x], 1, lambda d: d.short in _INTEGRAL or p.smooth)[0]
+        return fitted(p, own, outside), tuple(inside(p, [s, x], 1))
+
+    scan = (lambda *a: ng.scan(*a, axis=axis, reverse=reverse)) if named else lambda *a: semi.scan(*a, reverse=reverse)
+    last, outputs = scan(step, p.argument(state), sequence)
+    return ng.make_tuple(last, *outputs)
+
+
+def fitted(p: Program, x: Op, like: Op) -> Op:
+    """A term of the type of another one that depends on both."""
+    own = replace(p, rounded=[])
+    if p.smooth:
+        return own.smoothed(own.shaped(x, like.type), like.type) - like
+    return own.integers(own.shaped(x, like.type), like.type) - like
+
+
+def inside(p: Program, terms: list[Op], count: int, fits: Callable[[OpDef], bool] = lambda d: True) -> list[Op]:
+    """Ops of the parameters of a function or scan: one of each result only, as no rounding can be looked at there."""
+    found: list[Op] = []
+    while len(found) < count:
+        own = replace(p, terms=list(terms), rounded=[], unknown=False)
+        own.step(own.pick(lambda d: fits(d) and not d.traits & {"draw"}))
+        found += own.terms[len(terms) :]
+    return found
+
+
+def _of_family(type_: TensorType, named: bool) -> TensorType:
+    return type_ if named and type_.axes.named else TensorType(type_.dtype, [Axis(f"S{i}", n) for i, n in enumerate(type_.shape)]) if named else type_.stripped()
+
+
+EFFECTS = [stored, part_stored, exchanged, in_a_block, waiting, initialised, called, scanned]
