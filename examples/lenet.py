@@ -21,11 +21,8 @@ AXES = {
     "conv1": "C R S M", "bias1": "M", "conv2": "M R S K", "bias2": "K",
     "full3": "K H W A", "bias3": "A", "full4": "A B", "bias4": "B", "full5": "B Y", "bias5": "Y",
 }  # fmt: skip
-SHAPES = {
-    "conv1": (1, 3, 3, 6), "bias1": (6,), "conv2": (6, 3, 3, 16), "bias2": (16,),
-    "full3": (16, 2, 2, 120), "bias3": (120,), "full4": (120, 84), "bias4": (84,), "full5": (84, 10), "bias5": (10,),
-}  # fmt: skip
-INPUTS = {"conv1": 9, "conv2": 54, "full3": 64, "full4": 120, "full5": 84}
+SIZES = {"C": 1, "R": 3, "S": 3, "M": 6, "K": 16, "H": 2, "W": 2, "A": 120, "B": 84, "Y": 10}
+INPUTS = {"conv1": "C R S", "conv2": "M R S", "full3": "K H W", "full4": "A", "full5": "B"}
 
 
 def axes(values: dict[str, np.ndarray]) -> Model:
@@ -57,7 +54,7 @@ def simple(values: dict[str, np.ndarray]) -> Model:
     x = s.relu(s.tensordot(x, w["full3"], [0, 1, 2], [0, 1, 2]) + w["bias3"])
     x = s.relu(x @ w["full4"] + w["bias4"])
     scores = x @ w["full5"] + w["bias5"]
-    error = s.cross_entropy_multi(s.softmax(scores), s.one_hot(labels, 10, scores.dtype))
+    error = s.cross_entropy_multi(s.softmax(scores), s.one_hot(labels, scores.shape[1], scores.dtype))
     return Model((images, labels), s.mean(error, keep=()), s.argmax(scores), w)
 
 
@@ -95,7 +92,7 @@ def main(arguments: list[str] | None = None) -> float:
     """Train, and print the share of the test images that are read rightly."""
     chosen = options(__doc__.partition("\n")[0], FAMILIES, 12, arguments)
     data, random = split(*load_digits()), np.random.default_rng(0)
-    model = FAMILIES[chosen.family](drawn(SHAPES, INPUTS))
+    model = FAMILIES[chosen.family](drawn(AXES, SIZES, INPUTS))
     rate = ng.placeholder([])
     with ng.make_transformer(chosen.target) as transformer:
         train = transformer.computation([model.loss, adam(model, rate)], *model.inputs, rate)

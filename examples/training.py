@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -30,21 +31,28 @@ def options(what: str, families: Iterable[str], epochs: int, arguments: list[str
     return parser.parse_args(arguments)
 
 
-def drawn(shapes: Mapping[str, tuple[int, ...]], inputs: Mapping[str, int], seed: int = 0) -> dict[str, np.ndarray]:
-    """Initial weights: normal, with the variance 2 / `inputs` (He et al. 2015); 0 where no inputs are said."""
+def drawn(
+    axes: Mapping[str, str], sizes: Mapping[str, int], inputs: Mapping[str, str], seed: int = 0
+) -> dict[str, np.ndarray]:
+    """Initial weights: normal, of variance 2 over the size of the axes in `inputs` (He et al. 2015), or 0 without."""
     random = np.random.default_rng(seed)
-    scale = {n: np.sqrt(2 / inputs[n]) if n in inputs else 0 for n in shapes}
-    return {n: (scale[n] * random.normal(size=s)).astype(np.float32) for n, s in shapes.items()}
+    scale = {n: math.sqrt(2 / math.prod(lengths(inputs[n], sizes))) if n in inputs else 0 for n in axes}
+    return {n: (scale[n] * random.normal(size=lengths(a, sizes))).astype(np.float32) for n, a in axes.items()}
+
+
+def lengths(axes: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """The lengths of axes that are given as in ``"H F"``."""
+    return tuple(sizes[a] for a in axes.split())
 
 
 def variables(values: Mapping[str, np.ndarray], axes: Mapping[str, str] | None = None) -> dict[str, ng.Op]:
-    """A variable for each weight; with named axes if `axes` says them, as in ``{"w": "H F"}``."""
+    """A variable for each weight: by position, or with the names in `axes`, as in ``{"w": "H F"}``."""
     names = {n: dict(zip(axes[n].split(), v.shape, strict=True)) if axes else v.shape for n, v in values.items()}
     return {n: ng.variable(names[n], v.dtype, initial_value=v, name=n) for n, v in values.items()}
 
 
 def adam(model: Model, rate: ng.Op | float, mean: float = 0.9, spread: float = 0.99, least: float = 1e-8) -> ng.Op:
-    """One step of Adam (Kingma and Ba, *Adam: A Method for Stochastic Optimization*, 2015), for weights of any family."""
+    """One step of Adam (Kingma and Ba, *Adam: A Method for Stochastic Optimization*, 2015), in any family."""
     weights = list(model.weights.values())
     count = ng.persistent_tensor([], weights[0].dtype)
     updates = [ng.assign(count, count + 1)]

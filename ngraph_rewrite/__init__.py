@@ -142,9 +142,9 @@ from ngraph_rewrite.frontend.ctc import ctc
 from ngraph_rewrite.frontend.effects import after, assign, doall, fill, sequential, set_item, value_of
 from ngraph_rewrite.frontend.functions import Function, function, parameter
 from ngraph_rewrite.frontend.ordering import ordered
+from ngraph_rewrite.frontend.places import set_slice
 from ngraph_rewrite.frontend.recurrent import gru, gru_cell, lstm, lstm_cell
 from ngraph_rewrite.frontend.scan import scan
-from ngraph_rewrite.frontend.places import set_slice
 from ngraph_rewrite.frontend.schema import annotated, with_deriv
 from ngraph_rewrite.frontend.tuples import make_tuple
 from ngraph_rewrite.initialization import initializers
@@ -261,6 +261,7 @@ __all__ = [
     "ceil",
     "checked_rules",
     "checks",
+    "coercion",
     "concat_along_axis",
     "constant",
     "cos",

@@ -14,7 +14,8 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.computation import Computation
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.initialization import run_initializers
-from ngraph_rewrite.lowering.graph_passes import GraphPass, in_place
+from ngraph_rewrite.lowering.graph_passes import GraphPass
+from ngraph_rewrite.lowering.pass_order import in_place
 from ngraph_rewrite.lowering.passes import PASSES, SAFE_CLASSES, Passes, library, passes_of
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet

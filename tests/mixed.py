@@ -10,7 +10,7 @@ a float64 between 0.1 and 0.9, no two alike, so that gradients exist and stay of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -32,10 +32,11 @@ from ngraph_rewrite.types.tensor import TensorType
 
 Array = np.ndarray[Any, Any]
 FLOAT64 = np.dtype("float64")
-DEPTH = 12
+# Programs of these share kernels; some have all dtypes.
+FEW = (FLOAT64, np.dtype("int64"), np.dtype(bool))
 # Added before an exact argument is rounded down: integers, halves and thirds are then far from the next step.
 OFFSET = 0.3141
-_LEAVES = {"core.placeholder", "core.constant", "core.variable", "core.parameter"}
+_NO_STEPS = {"core.placeholder", "core.constant", "core.variable", "core.parameter", "core.present"}
 
 
 def user_ops() -> list[OpDef]:
@@ -45,7 +46,7 @@ def user_ops() -> list[OpDef]:
 
 def is_drawn(definition: OpDef) -> bool:
     """Whether an op is one step; the others are leaves, effects and binders, which the steps of effects make."""
-    return not definition.traits & {"effect", "binder", "storage", "parameter"} and definition.name not in _LEAVES
+    return not definition.traits & {"effect", "binder", "storage", "parameter"} and definition.name not in _NO_STEPS
 
 
 def hands(ops: Sequence[OpDef], seed: int, size: int) -> list[list[OpDef]]:
@@ -60,18 +61,17 @@ class Program:
     """Terms built so far, and the placeholders among them with their arguments.
 
     Attributes:
-        batch: What the unknown length N is in calls.
-        unknown: Whether lengths may be unknown.
+        dtypes: The dtypes its steps are drawn from.
+        unknown: Whether the length of N is unknown in some steps.
         rounded: The terms that exact programs round: where one is next to a step, targets may part.
     """
 
     random: Random
     smooth: bool
-    batch: int = 2
+    dtypes: tuple[np.dtype[Any], ...] = FEW
     unknown: bool = True
     terms: list[Op] = field(default_factory=list)
     inputs: list[Op] = field(default_factory=list)
-    arguments: list[Array] = field(default_factory=list)
     rounded: list[Op] = field(default_factory=list)
     bank: TrialBank = field(default_factory=TrialBank)
 
@@ -79,17 +79,19 @@ class Program:
 
     def leaf(self, type_: TensorType, kind: str = "placeholder") -> Op:
         """A placeholder, variable or constant of small numbers."""
-        shape = tuple(int(bind(n, {"N": self.batch})) for n in type_.shape)  # type: ignore[arg-type]
-        value = self.numbers(shape).astype(type_.dtype)
-        if kind == "variable":
-            return ng.variable(type_.axes, type_.dtype, initial_value=value)
+        if kind == "placeholder":
+            self.inputs.append(ng.placeholder(type_.axes, type_.dtype, name=f"p{len(self.inputs)}"))
+            return self.inputs[-1]
+        value = self.numbers(type_.shape).astype(type_.dtype)
         if kind == "constant":
             return ng.constant(value, type_.axes)
-        self.inputs.append(ng.placeholder(type_.axes, type_.dtype, name=f"p{len(self.inputs)}"))
-        self.arguments.append(value)
-        return self.inputs[-1]
+        return ng.variable(type_.axes, type_.dtype, initial_value=value)
 
-    def numbers(self, shape: tuple[int, ...]) -> Array:
+    def values(self, batch: int) -> list[Array]:
+        """Arguments for the placeholders."""
+        return [self.numbers([bind(n, {"N": batch}) for n in x.shape]).astype(x.dtype) for x in self.inputs]
+
+    def numbers(self, shape: Sequence[Any]) -> Array:
         count = int(np.prod(shape))
         if self.smooth:
             return np.array([self.random.uniform(0.1, 0.9) for _ in range(count)]).reshape(shape)
@@ -102,9 +104,7 @@ class Program:
         unknown = self.unknown and random.random() < 0.3
         axes = Axis("H", n[3]), Axis("W", n[4]), Axis("N", None if unknown else n[5]), Axis("C", n[6])
         first = Length.symbol("N") if unknown and random.random() < 0.5 else n[0]
-        known = (FLOAT64, np.dtype(bool)) if self.smooth else COMMON_FIRST
-        dtypes = sorted(known, key=lambda _: random.random()) if random.random() < 0.6 else list(known)
-        return Domain((first, n[1], n[2]), axes, tuple(dtypes))
+        return Domain((first, n[1], n[2]), axes, self.dtypes)
 
     # -- steps ------------------------------------------------------------------------------------------
 
@@ -133,7 +133,8 @@ class Program:
     def argument(self, type_: TensorType) -> Op:
         """An earlier term, adapted to a type."""
         alike = [t for t in self.terms if t.type == type_]
-        term = self.random.choice(alike if alike and self.random.random() < 0.7 else self.terms)
+        recent = self.terms[-3:] if self.random.random() < 0.5 else self.terms
+        term = self.random.choice(alike if alike and self.random.random() < 0.7 else recent)
         if not self.smooth:
             return self.integers(self.shaped(term, type_), type_)
         if type_.dtype != FLOAT64:  # no derivative passes
@@ -151,6 +152,11 @@ class Program:
 
     def pick(self, fits: Callable[[OpDef], bool]) -> OpDef:
         return self.random.choice([d for d in user_ops() if fits(d)])
+
+    def ends(self) -> list[Op]:
+        """The terms that no other one is made of, so that all are needed."""
+        used = {a for t in topological(self.terms) for a in t.args}
+        return [t for t in self.terms if t not in used]
 
     # -- numbers ----------------------------------------------------------------------------------------
 
@@ -172,7 +178,7 @@ class Program:
         if x.dtype != FLOAT64:
             x = ng.make_op("semi.cast", x, dtype=FLOAT64)
         known = all(isinstance(n, int) for n in x.shape)
-        apart = ng.constant(self.numbers(x.shape)) if known else _counted(x.shape, FLOAT64)  # type: ignore[arg-type]
+        apart = ng.constant(self.numbers(x.shape)) if known else _counted(x.shape, FLOAT64)
         moved = ng.make_op("semi.add", x, ng.make_op("semi.multiply", apart, _filled(x, 6)))
         bent = ng.make_op("semi.sin", moved)  # not tanh: a chain of those has no slope
         return _labels(type_)(ng.make_op("semi.add", ng.make_op("semi.multiply", bent, _filled(x, 0.4)), _filled(x, 0.5)))

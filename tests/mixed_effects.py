@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from random import Random
+
+import numpy as np
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
-from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.rewriting.domains import COMMON_FIRST
+from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.tensor import TensorType
 
-from mixed import FLOAT64, Program, user_ops
+from mixed import FEW, FLOAT64, Program, user_ops
 
+Step = Callable[[Program], Op]
 # Of integers they make integers, so that a state stays one without being looked at.
 _INTEGRAL = "add subtract multiply maximum minimum negative absolute square".split()
 
@@ -102,13 +107,14 @@ def scanned(p: Program) -> Op:
     sequence = p.argument(TensorType(other.dtype, [axis, *other.axes] if named else [axis.length, *other.shape]))
     outside = p.argument(state)
 
-    def step(s: Op, x: Op) -> tuple[Op, tuple[Op, ...]]:
+    def step(s: Op, x: Op) -> tuple[Op, Op]:
         own = inside(p, [s, x], 1, lambda d: d.short in _INTEGRAL or p.smooth)[0]
-        return fitted(p, own, outside), tuple(inside(p, [s, x], 1))
+        output = inside(p, [s, x], 1)[0]
+        return fitted(p, own, outside), relabelled(output, named)
 
     scan = (lambda *a: ng.scan(*a, axis=axis, reverse=reverse)) if named else lambda *a: semi.scan(*a, reverse=reverse)
     last, outputs = scan(step, p.argument(state), sequence)
-    return ng.make_tuple(last, *outputs)
+    return ng.make_tuple(last, outputs)
 
 
 def fitted(p: Program, x: Op, like: Op) -> Op:
@@ -126,11 +132,33 @@ def inside(p: Program, terms: list[Op], count: int, fits: Callable[[OpDef], bool
         own = replace(p, terms=list(terms), rounded=[], unknown=False)
         own.step(own.pick(lambda d: fits(d) and not d.traits & {"draw"}))
         found += own.terms[len(terms) :]
-    return found
+    return found[:count]
+
+
+def relabelled(x: Op, named: bool) -> Op:
+    """The same numbers with names, or without."""
+    x = ng.strip(x) if x.rank else x
+    return ng.label(x, [Axis(f"S{i}", n) for i, n in enumerate(x.shape)]) if named and x.rank else x
 
 
 def _of_family(type_: TensorType, named: bool) -> TensorType:
-    return type_ if named and type_.axes.named else TensorType(type_.dtype, [Axis(f"S{i}", n) for i, n in enumerate(type_.shape)]) if named else type_.stripped()
+    if not named or type_.axes.named:
+        return type_ if named else type_.stripped()
+    return type_.with_axes(Axis(f"S{i}", n) for i, n in enumerate(type_.shape))
 
 
-EFFECTS = [stored, part_stored, exchanged, in_a_block, waiting, initialised, called, scanned]
+EFFECTS: list[Step] = [stored, part_stored, exchanged, in_a_block, waiting, initialised, called, scanned]
+
+
+def grown(hand: Sequence[OpDef], number: int, seed: int, smooth: bool = False) -> Program:
+    """A program of the ops of a hand and of two of the other steps, over leaves of two dtypes and one of unknown length."""
+    few = (FLOAT64, np.dtype(bool)) if smooth else FEW
+    p = Program(Random(f"{number} {seed}"), smooth, few if smooth or number % 4 else COMMON_FIRST)
+    for type_ in (TensorType(FLOAT64, [Axis("N")]), TensorType(FLOAT64, {"H": 2, "W": 3}), TensorType(few[1], (3,))):
+        p.terms.append(p.leaf(type_))
+    steps: list[OpDef | Step] = list(hand)
+    for i in (2 * number, 2 * number + 1):
+        steps.insert(p.random.randrange(len(steps) + 1), EFFECTS[i % len(EFFECTS)])
+    for step in steps:
+        p.add(p.apply(step) if isinstance(step, OpDef) else step(p))
+    return p

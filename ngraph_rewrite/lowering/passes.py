@@ -18,7 +18,8 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import ExtensionError, UnloweredOpError
 from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection, normalise
-from ngraph_rewrite.lowering.graph_passes import GraphPass, in_place
+from ngraph_rewrite.lowering.graph_passes import GraphPass
+from ngraph_rewrite.lowering.pass_order import in_place
 from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
 from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
 from ngraph_rewrite.ops import axes, cpu, numpy, semi  # noqa: F401  (the families declare their ops when imported)

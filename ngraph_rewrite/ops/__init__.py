@@ -13,4 +13,4 @@ from ngraph_rewrite.ops import simple
 from ngraph_rewrite.ops import numpy
 from ngraph_rewrite.ops import axes
 
-__all__ = ["axes", "core", "numpy", "semi", "simple"]
+__all__ = ["axes", "core", "core_control", "core_tuples", "numpy", "semi", "simple"]

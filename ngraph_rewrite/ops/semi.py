@@ -7,7 +7,6 @@ The order of the imports is the order of declaration: rules go down in it.
 # isort: off
 from ngraph_rewrite.ops import core
 from ngraph_rewrite.ops import core_tuples
-from ngraph_rewrite.ops import core_control
 from ngraph_rewrite.ops import semi_sources
 from ngraph_rewrite.ops import semi_movement
 from ngraph_rewrite.ops import semi_update

@@ -11,6 +11,7 @@ import numpy as np
 
 from ngraph_rewrite.ops.sliding import Slide, back, reach
 from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.lengths import known
 
 
 def shifted(x: Any, first: int, slides: Sequence[Slide]) -> Any:
@@ -81,7 +82,7 @@ def pooled(
 
 def _window(place: int, length: int, size: int, slide: Slide) -> slice:
     """The part of an axis that a window sees, without the padding."""
-    at = place * slide.stride - slide.before + np.arange(size) * slide.dilation
+    at = place * slide.stride - known(slide.before) + np.arange(size) * slide.dilation
     inside = at[(at >= 0) & (at < length)]
     return slice(inside[0], inside[-1] + 1, slide.dilation) if inside.size else slice(0, 0)
 

@@ -10,16 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 from ngraph_rewrite.ops import alignment
-from ngraph_rewrite.rewriting import attributes_adjoints  # noqa: F401  (registers its functions)
-from ngraph_rewrite.rewriting import attributes_einsum  # noqa: F401
-from ngraph_rewrite.rewriting import attributes_numpy  # noqa: F401
-from ngraph_rewrite.rewriting import attributes_positions  # noqa: F401
-from ngraph_rewrite.rewriting import attributes_products  # noqa: F401
-from ngraph_rewrite.rewriting import attributes_running  # noqa: F401
-from ngraph_rewrite.rewriting import attributes_scan  # noqa: F401
-from ngraph_rewrite.rewriting import attributes_schema  # noqa: F401
-from ngraph_rewrite.rewriting import attributes_simple  # noqa: F401
-from ngraph_rewrite.rewriting import attributes_windows  # noqa: F401
+from ngraph_rewrite.rewriting import (
+    attributes_adjoints,  # noqa: F401  (registers its functions)
+    attributes_einsum,  # noqa: F401
+    attributes_numpy,  # noqa: F401
+    attributes_positions,  # noqa: F401
+    attributes_products,  # noqa: F401
+    attributes_running,  # noqa: F401
+    attributes_scan,  # noqa: F401
+    attributes_schema,  # noqa: F401
+    attributes_simple,  # noqa: F401
+    attributes_windows,  # noqa: F401
+)
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op

@@ -16,9 +16,9 @@ from typing import TypeVar
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError
+from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION_TYPES
 from ngraph_rewrite.rewriting.domains_network import NETWORK_TYPES
-from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.dtypes import BOOL, DTYPES, INT64, DType

@@ -19,9 +19,9 @@ from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple
 from ngraph_rewrite.rewriting.domains import Domain
 from ngraph_rewrite.rewriting.domains_axes import AXES, reduced_axes
-from ngraph_rewrite.rewriting.domains_numpy import NUMPY
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION
 from ngraph_rewrite.rewriting.domains_network import NETWORK
+from ngraph_rewrite.rewriting.domains_numpy import NUMPY
 from ngraph_rewrite.rewriting.domains_scan import named_scans, scans
 from ngraph_rewrite.rewriting.domains_semi import SEMI, Proposal, Values, numbers, reduced
 from ngraph_rewrite.rewriting.domains_update import UPDATE

@@ -149,7 +149,8 @@ def _by_position(axes: Axes, names: Axes) -> Axes | None:
     if not _decides([a.length for a in plain], [a.length for a in free]):
         return None
     rest = iter(free)
-    chosen = [next((b for b in names if a.roles & b.roles & MARKS), None) if a.roles & MARKS else next(rest) for a in axes]
+    marks = [next((b for b in names if a.roles & b.roles & MARKS), None) for a in axes]
+    chosen = [b if a.roles & MARKS else next(rest) for a, b in zip(axes, marks, strict=True)]
     if any(b is None or a.length != b.length for a, b in zip(axes, chosen, strict=True)):
         return None
     return Axes(b for b in chosen if b is not None)

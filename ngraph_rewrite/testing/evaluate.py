@@ -126,7 +126,8 @@ def _magnitude(term: Op, value: Array, args: list[Array]) -> Array:
     """What an op's error is relative to: its result, or inside a composite one the numbers that may cancel there."""
     if term.definition.short in _PRODUCTS and value.dtype.kind == "f" and term.definition.meaning is not None:
         with np.errstate(all="ignore"):
-            return np.abs(np.asarray(term.definition.meaning(term, *map(np.abs, args))))
+            bound: Array = np.abs(np.asarray(term.definition.meaning(term, *map(np.abs, args))))
+            return bound
     if term.definition.short in _COMPOSITE:
         inside = [np.abs(a[np.isfinite(a)]).max(initial=1) for a in args]
         return np.asarray(np.maximum(np.abs(value), np.asarray(max(inside)).astype(value.dtype)))

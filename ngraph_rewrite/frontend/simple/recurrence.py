@@ -61,7 +61,8 @@ def scan(step: Step, init: Structure, sequence: Structure, reverse: bool = False
             following = list(map(_standing, following, states))
         return _plain(following), like(result[1], _plain(outputs))
 
-    last, outputs = positional_scan(positional, like(init, _plain(inits)), like(sequence, _plain(walked)), None, reverse)
+    start, plain = like(init, _plain(inits)), like(sequence, _plain(walked))
+    last, outputs = positional_scan(positional, start, plain, reverse=reverse)
     times = walked[0].axes[0]
     return like(init, _marked(last, states)), like(outputs, _marked(outputs, [Axes((times, *a)) for a in shown]))
 

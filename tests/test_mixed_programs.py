@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drawn programs over all families, effects included: cpu gives what reference gives, forward and gradient.
+
+The ops of the catalogue are shuffled and dealt, ten to a program, so that together the programs reach each of
+them. NGRAPH_REWRITE_EXAMPLES=5 draws five programs from each hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from mixed import Program, hands, reached, user_ops
+from mixed_effects import grown
+from programs import drawn
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.terms.catalogue import STANDARD, definitions
+from ngraph_rewrite.terms.op import Op
+
+Array = np.ndarray[Any, Any]
+HANDS = hands(user_ops(), seed=1, size=10)
+# Bits, as Hypothesis would try 0, 1 and numbers near them.
+SEEDS = st.tuples(*[st.booleans()] * 32).map(lambda bits: int("".join("01"[b] for b in bits), 2))
+# In an exact program every op starts from the same numbers, at most 3 in size: a result is off by what one op may
+# be, a few units in the last place of its largest number for each of its steps. Nothing adds up from op to op.
+ULPS = 64
+# A number that was off by that much could be rounded to another integer if it is so near to the next one; float16
+# has eps 1e-3.
+MARGIN = 0.02
+# Smooth programs add up: a dozen steps of slopes around 1, some of them near a pole of a quotient.
+TOLERANCE = {"rtol": 1e-7, "atol": 1e-8}
+# Why an op is in no program.
+NOT_REACHED = {"cpu.gemm": "no user writes it: rules of the target make it of dots"}
+
+
+def run(target: str, returns: list[Op], inputs: list[Op], calls: list[list[Array]]) -> list[list[Array]]:
+    """The results of several calls."""
+    with ng.make_transformer(target, seed=7) as transformer:
+        computation = transformer.computation(returns, *inputs)
+        return [list(computation(*arguments)) for arguments in calls]
+
+
+def assert_near(found: Array, expected: Array, op: Op) -> None:
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape), op
+    if expected.dtype.kind != "f":
+        np.testing.assert_array_equal(found, expected, repr(op))
+        return
+    rtol = ULPS * float(np.finfo(expected.dtype).eps)
+    size = float(np.abs(expected[np.isfinite(expected)]).max(initial=1))
+    np.testing.assert_allclose(found, expected, rtol, rtol * size, equal_nan=True, err_msg=repr(op))
+
+
+def is_clear(rounded: Array) -> bool:
+    """Whether no number is next to one that would be rounded differently."""
+    numbers = rounded[np.isfinite(rounded)].astype(np.float64)
+    return bool((np.abs(numbers - np.round(numbers)) > MARGIN).all())
+
+
+@pytest.mark.parametrize("number", range(len(HANDS)))
+@drawn(1)
+@given(SEEDS)
+def test_programs_of_small_integers_agree(number: int, seed: int) -> None:
+    p = grown(HANDS[number], number, seed)
+    assert {d.name for d in HANDS[number]} <= reached(p.terms)
+    returns = p.terms if seed % 2 else p.ends()
+    calls = [p.values(2), p.values(3)]
+    expected = run("reference", [*returns, *p.rounded], p.inputs, calls)
+    assume(all(is_clear(r) for results in expected for r in results[len(returns) :]))
+    for results, wanted in zip(run("cpu", returns, p.inputs, calls), expected, strict=True):
+        for found, want, op in zip(results, wanted, returns, strict=False):
+            assert_near(found, want, op)
+
+
+def error_of(p: Program) -> Op:
+    """A number that depends on all terms."""
+    ends = [ng.strip(t) if t.rank else t for t in p.ends() if t.dtype.kind == "f"]
+    sums = [ng.make_op("semi.sum", t, axes=tuple(range(t.rank))) for t in ends]
+    return ng.sum(ng.tanh(ng.stack(sums, ng.Axis("E", len(sums)))), out_axes=[])
+
+
+@pytest.mark.parametrize("number", range(len(HANDS)))
+@drawn(1)
+@given(SEEDS)
+def test_gradients_of_smooth_programs_agree(number: int, seed: int) -> None:
+    p = grown(HANDS[number], number, seed, smooth=True)
+    leaves = [x for x in p.inputs if x.dtype.kind == "f"]
+    returns = [error_of(p), *ng.deriv(error_of(p), leaves)]
+    call = p.values(2)
+    expected = run("reference", returns, p.inputs, [call])[0]
+    for found, wanted in zip(run("cpu", returns, p.inputs, [call])[0], expected, strict=True):
+        np.testing.assert_allclose(found, wanted, **TOLERANCE)
+
+
+def test_the_programs_reach_every_op(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {name for i, hand in enumerate(HANDS) for name in reached(grown(hand, i, 0).terms)}
+    every = {d.name for family in ("core", *STANDARD, "cpu") for d in definitions(family)}
+    with capsys.disabled():
+        print(f"\nmixed programs reach {len(found & every)} of {len(every)} ops", end=" ")
+    assert every - found == NOT_REACHED.keys()
