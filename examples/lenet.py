@@ -90,7 +90,7 @@ def framed(images: np.ndarray) -> np.ndarray:
 
 def main(arguments: list[str] | None = None) -> float:
     """Train, and print the share of the test images that are read rightly."""
-    chosen = options(__doc__.partition("\n")[0], FAMILIES, 12, arguments)
+    chosen = options(__doc__.partition("\n")[0], FAMILIES, 20, arguments)
     data, random = split(*load_digits()), np.random.default_rng(0)
     model = FAMILIES[chosen.family](drawn(AXES, SIZES, INPUTS))
     rate = ng.placeholder([])

@@ -110,8 +110,10 @@ def numpy(values: dict[str, np.ndarray]) -> Model:
     y = n.maximum(n.einsum("hf,tnf->tnh", w["up"], norm(x, w["gain2"], w["shift2"])) + w["bias"], 0)
     x = x + n.einsum("fh,tnh->tnf", w["down"], y)
     scores = x[times // 2 :] @ n.matrix_transpose(w["scores"])
-    chosen = n.take_along_axis(n.log(softmax(scores)), copy[..., None], axis=-1)
-    return Model((letters, copy), -n.mean(chosen), n.argmax(scores, axis=-1), w)
+    scores = scores - n.max(scores, axis=-1, keepdims=True)
+    chosen = n.take_along_axis(scores, copy[..., None], axis=-1)[..., 0]
+    loss = n.mean(n.log(n.sum(n.exp(scores), axis=-1)) - chosen)
+    return Model((letters, copy), loss, n.argmax(scores, axis=-1), w)
 
 
 FAMILIES = {"axes": axes, "simple": simple, "numpy": numpy}

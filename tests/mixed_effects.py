@@ -32,12 +32,18 @@ def some_type(p: Program, least: int = 0) -> TensorType:
     return type_ if type_.dtype.kind in "if" and not p.smooth else type_.with_dtype(FLOAT64)
 
 
+def storable(p: Program, type_: TensorType) -> Op:
+    """What a step stores. A variable is a leaf for derivatives, so in smooth programs it depends on nothing else."""
+    return p.leaf(type_, "variable") * 2 if p.smooth else p.argument(type_)
+
+
 def stored(p: Program) -> Op:
     """What a variable is at several places of a sequence that changes it."""
     type_ = some_type(p)
     v = p.leaf(type_, "variable")
     old = ng.value_of(v)
-    return ng.sequential([old, ng.assign(v, p.argument(type_)), ng.assign(v, v - old), v + old])
+    steps = [old, ng.assign(v, storable(p, type_)), ng.assign(v, v - old), (v + old) * p.argument(type_)]
+    return ng.sequential(steps)
 
 
 def part_stored(p: Program) -> Op:
@@ -45,25 +51,24 @@ def part_stored(p: Program) -> Op:
     v = p.leaf(some_type(p, 1), "variable")
     items = slice(None, None, -1), slice(1, None), slice(None, None, 2), slice(0, 0), ...
     part = v[p.random.choice(items)]
-    v_then = ng.sequential([ng.assign(part, p.argument(part.type)), v])
-    return v_then * 2
+    return ng.sequential([ng.assign(part, storable(p, part.type)), v]) * p.argument(v.type)
 
 
 def exchanged(p: Program) -> Op:
     """Two variables that all at once get each other's values."""
     type_ = some_type(p)
     v, w = p.leaf(type_, "variable"), p.leaf(type_, "variable")
-    swap = ng.doall([ng.assign(v, w), ng.assign(w, v + p.argument(type_))])
-    return ng.sequential([swap, ng.doall([swap]), v - w])
+    swap = ng.doall([ng.assign(v, w), ng.assign(w, v + storable(p, type_))])
+    return ng.sequential([swap, ng.doall([swap]), (v - w) * p.argument(type_)])
 
 
 def in_a_block(p: Program) -> Op:
     """Reads that a block puts after the writes built before them."""
     type_ = some_type(p)
-    v, x = p.leaf(type_, "variable"), p.argument(type_)
+    v, x, y = p.leaf(type_, "variable"), p.argument(type_), storable(p, type_)
     with ng.ordered():
         before = v + x
-        ng.assign(v, x)
+        ng.assign(v, y)
         between = v * 2
         ng.assign(v, between)
         return v - before
@@ -74,7 +79,7 @@ def waiting(p: Program) -> Op:
     type_ = some_type(p)
     v = p.leaf(type_, "variable")
     x = p.argument(type_)
-    return ng.annotated(ng.after(x + v, ng.assign(v, x)), x, schema="drawn")
+    return ng.annotated(ng.after(x + v, ng.assign(v, storable(p, type_))), x, schema="drawn")
 
 
 def initialised(p: Program) -> Op:

@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from mixed import Program, hands, reached, user_ops
 from mixed_effects import grown
-from programs import drawn
+from programs import MORE, drawn
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.terms.catalogue import STANDARD, definitions
@@ -42,6 +42,10 @@ def run(target: str, returns: list[Op], inputs: list[Op], calls: list[list[Array
     with ng.make_transformer(target, seed=7) as transformer:
         computation = transformer.computation(returns, *inputs)
         return [list(computation(*arguments)) for arguments in calls]
+
+
+def is_array(value: Array | None) -> bool:
+    return value is not None
 
 
 def assert_near(found: Array, expected: Array, op: Op) -> None:
@@ -75,22 +79,45 @@ def test_programs_of_small_integers_agree(number: int, seed: int) -> None:
             assert_near(found, want, op)
 
 
-def error_of(p: Program) -> Op:
-    """A number that depends on all terms."""
+def smooth_program(number: int, seed: int) -> tuple[Program, Op, list[Op]]:
+    """A program, a number that depends on all its terms, and the placeholders it is differentiated by."""
+    hand = [d for d in HANDS[number] if d.name != "core.stop_gradient"]  # differences do not stop
+    p = grown(hand, number, seed, smooth=True)
     ends = [ng.strip(t) if t.rank else t for t in p.ends() if t.dtype.kind == "f"]
     sums = [ng.make_op("semi.sum", t, axes=tuple(range(t.rank))) for t in ends]
-    return ng.sum(ng.tanh(ng.stack(sums, ng.Axis("E", len(sums)))), out_axes=[])
+    error = ng.sum(ng.tanh(ng.stack(sums, ng.Axis("E", len(sums)))), out_axes=[])
+    return p, error, [x for x in p.inputs if x.dtype.kind == "f"]
 
 
 @pytest.mark.parametrize("number", range(len(HANDS)))
 @drawn(1)
 @given(SEEDS)
+def test_gradients_of_smooth_programs_are_their_slopes(number: int, seed: int) -> None:
+    """Against central differences in one direction, where two steps find the same slope: else there is a kink."""
+    p, error, leaves = smooth_program(number, seed)
+    call = p.values(2)
+    way = [np.linspace(0.6, 1.4, v.size).reshape(v.shape) if v.dtype.kind == "f" else None for v in call]
+
+    def at(step: float) -> float:
+        moved = [v if w is None else v + step * w for v, w in zip(call, way, strict=True)]
+        return float(run("reference", [error], p.inputs, [moved])[0][0])
+
+    slope, nearer = ((at(h) - at(-h)) / (2 * h) for h in (1e-5, 1e-6))
+    gradients = run("reference", ng.deriv(error, leaves), p.inputs, [call])[0]
+    found = sum(float((g * w).sum()) for g, w in zip(gradients, filter(is_array, way), strict=True))
+    assume(np.isfinite([slope, nearer, found]).all() and abs(slope - nearer) <= 1e-5 * (1 + abs(slope)))
+    assert abs(found - slope) <= 1e-5 * (1 + abs(slope))
+
+
+@pytest.mark.parametrize("number", range(0, len(HANDS), 4 if MORE == 1 else 1))
+@drawn(1)
+@given(SEEDS)
 def test_gradients_of_smooth_programs_agree(number: int, seed: int) -> None:
-    p = grown(HANDS[number], number, seed, smooth=True)
-    leaves = [x for x in p.inputs if x.dtype.kind == "f"]
-    returns = [error_of(p), *ng.deriv(error_of(p), leaves)]
+    p, error, leaves = smooth_program(number, seed)
+    returns = [error, *ng.deriv(error, leaves)]
     call = p.values(2)
     expected = run("reference", returns, p.inputs, [call])[0]
+    assume(all(np.isfinite(g).all() for g in expected))
     for found, wanted in zip(run("cpu", returns, p.inputs, [call])[0], expected, strict=True):
         np.testing.assert_allclose(found, wanted, **TOLERANCE)
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.errors import ArgumentError, AxesError, UnmatchedAxesError
+from ngraph_rewrite.errors import ArgumentError, AxesError, FamilyError, UnmatchedAxesError
 from ngraph_rewrite.terms.op import Op
 
 TIMES, FEATURES, HIDDEN, SAMPLES = 5, 4, 3, 2
@@ -179,6 +179,8 @@ WRONG: list[tuple[type[Exception], str, Any]] = [
     (AxesError, "give three axes: 4 gates", lambda x, w, u: ng.lstm(x, w, w)),
     (AxesError, "give three axes: 3 gates", lambda x, w, u: ng.gru(x, w, u)),
     (AxesError, "give three axes: 4 gates", lambda x, w, u: ng.lstm(x, w, u[:, :, 0])),
+    (FamilyError, "lstm: .* has no named axes", lambda x, w, u: ng.lstm(ng.strip(x), w, u)),
+    (FamilyError, "gru: .* has no named axes", lambda x, w, u: ng.gru(x, ng.strip(w), u)),
     (ArgumentError, "has no axis of time steps", lambda x, w, u: ng.lstm(x[:, 0], w, u)),
     (ArgumentError, "has no axis T", lambda x, w, u: ng.lstm(x, w, u, axis="T")),
     (UnmatchedAxesError, "the input weights .* lack the axis gate:4", lambda x, w, u: ng.lstm(x, w[0], u)),

@@ -342,6 +342,7 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (ArgumentError, "there are no sequences, and axis is None", lambda: ng.scan(lambda h, x: (h, None), FIRST)),
     (ArgumentError, "there are no sequences, and axis is 'REC'",
      lambda: ng.scan(lambda h, x: (h, None), FIRST, axis="REC")),
+    (FamilyError, "has no named axes", lambda: ng.scan(lambda h, x: (h, None), 0.0, ng.strip(X))),
     (ArgumentError, "the first sequence has no recurrent axis",
      lambda: ng.scan(lambda h, x: (h, None), FIRST, STATIC)),
     (ArgumentError, "the step returned", lambda: ng.scan(lambda h, x: h, FIRST, X)),

@@ -7,12 +7,12 @@ the states have, and another, of any other name, for the state before, over whic
 
 from __future__ import annotations
 
-from ngraph_rewrite.errors import ArgumentError, AxesError, UnmatchedAxesError
+from ngraph_rewrite.errors import ArgumentError, AxesError, FamilyError, UnmatchedAxesError
 from ngraph_rewrite.frontend.axes import dot, map_roles, sigmoid, tanh
 from ngraph_rewrite.frontend.building import Operand
 from ngraph_rewrite.frontend.scan import scan
 from ngraph_rewrite.frontend.storage import as_op, constant
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.op import Op, describe, user_line
 from ngraph_rewrite.types.axes import Axes, Axis
 
 States = tuple[Op, Op]
@@ -105,6 +105,7 @@ def lstm(
     Raises:
         AxesError: if there are not four gates, or the hidden axes differ in length.
         UnmatchedAxesError: if the weights lack an axis.
+        FamilyError: if the input or the weights have no named axes.
         ArgumentError: if there is no axis to go along.
 
     >>> import ngraph_rewrite as ng
@@ -164,6 +165,10 @@ def _prepared(
     call: str, x: Op, w: Op, u: Op, b: Operand | None, axis: Axis | str | None, count: int
 ) -> tuple[Op, Op, Axis]:
     """What the input gives all gates at all times, a state of zeros, and the axis of times."""
+    for term in (x, w, u):
+        if not term.axes.named:
+            what = f"{call}: {describe(term, 1)} of {term.type!r} has no named axes"
+            raise FamilyError(what, where=user_line(), do="name them with ng.label, or write a step for a scan")
     gates, hidden, _ = _roles(call, u, count)
     name = axis.name if isinstance(axis, Axis) else axis
     along = x.axes.recurrent_axis() if axis is None else x.axes.find(name)

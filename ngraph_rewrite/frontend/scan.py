@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ngraph_rewrite.errors import ArgumentError, AxesError, SequencingError
+from ngraph_rewrite.errors import ArgumentError, AxesError, FamilyError, SequencingError
 from ngraph_rewrite.frontend.building import Operand, checked
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.alignment import axis_of
@@ -50,6 +50,7 @@ def scan(
     Raises:
         AxesError, DTypeError: if a state changes its axes or dtype in a step.
         UnmatchedAxesError: if a sequence lacks the axis.
+        FamilyError: if it has no named axes.
         IncompatibleAxesError: if it has another length in one of them.
         ArgumentError: if there is no axis, or `step` does not return a pair.
         SequencingError: if the step assigns to a variable or draws random numbers.
@@ -97,6 +98,11 @@ def positional_scan(
 
 
 def _axis(sequences: Sequence[Op], axis: Axis | str | None) -> Axis:
+    for x in sequences:
+        if x.rank and not x.axes.named:
+            what = f"scan: the sequence {describe(x, 1)} of {x.type!r} has no named axes"
+            do = "use ng.simple.scan, which goes along R, or ng.numpy.scan, which goes along the first axis"
+            raise FamilyError(what, where=user_line(), do=do)
     if axis is None and sequences:
         axis = sequences[0].axes.recurrent_axis()
     if axis is None or (isinstance(axis, str) and not sequences):

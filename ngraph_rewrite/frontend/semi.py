@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from ngraph_rewrite.frontend.building import Operand, apply
 from ngraph_rewrite.frontend.scan import positional_scan as scan  # noqa: F401  (a function of this family)
+from ngraph_rewrite.frontend.semi_memory import allocate, copy, transfer  # noqa: F401
 from ngraph_rewrite.frontend.semi_more import (  # noqa: F401
     add_along,
     argsort,

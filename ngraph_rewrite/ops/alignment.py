@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AxesError, UnmatchedAxesError
-from ngraph_rewrite.ops.checks import known_shape
+from ngraph_rewrite.ops.checks import known_shape, several
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import FLOAT64, INT64, DType, as_dtype, is_float
@@ -71,7 +71,7 @@ def some_of(x: Axes, axes: Any) -> Axes:
         UnmatchedAxesError: if one is not there.
         IncompatibleAxesError: if one has another length.
     """
-    listed = [axes] if isinstance(axes, str | Axis) else list(axes)
+    listed = [axes] if isinstance(axes, str | Axis) else several(axes, "axes")
     found = Axes(axis_of(x, a) for a in listed)
     return x & found & Axes(a if isinstance(a, Axis) else axis_of(x, a) for a in listed)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops.alignment import axis_of
-from ngraph_rewrite.ops.checks import as_int, extents, known_shape, named, numeric
+from ngraph_rewrite.ops.checks import as_int, extents, known_shape, named, numeric, several
 from ngraph_rewrite.ops.sliding import Slide, each, reach, slid, slides, steps
 from ngraph_rewrite.ops.window_functions import correlated, spread_out
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
@@ -48,7 +48,7 @@ def _attributes(longer: Length, inward: int) -> Callable[..., Attributes]:
     """The attributes of a convolution whose channels are axis `inward` of the filters."""
 
     def attributes(x: TensorType, w: TensorType, **given: Any) -> Attributes:
-        over = tuple(_name(axis_of(x.axes, a)) for a in given["spatial"])
+        over = tuple(_name(axis_of(x.axes, a)) for a in several(given["spatial"], "spatial"))
         channel = _name(axis_of(x.axes, given["channel"]))
         if len({channel, *over}) != len(over) + 1:
             raise AttributeValueError(

@@ -11,7 +11,7 @@ import numpy as np
 from ngraph_rewrite.errors import UnmatchedAxesError
 from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.alignment import aligned, combine, floating, some_of
-from ngraph_rewrite.ops.checks import known_shape, literal, named, numeric
+from ngraph_rewrite.ops.checks import flag, known_shape, literal, named, numeric
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
@@ -118,7 +118,7 @@ def _together(x: TensorType, t: TensorType) -> Axes:
 
 
 def _entropy_axes(x: TensorType, t: TensorType, *, axes: Any, usebits: Any) -> Attributes:
-    return {"axes": some_of(_together(x, t), axes), "usebits": bool(usebits)}
+    return {"axes": some_of(_together(x, t), axes), "usebits": flag(usebits, "usebits")}
 
 
 def _summed(term: Op, values: Any, both: Axes) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import ArgumentError, AxesError, DuplicateAxisNames, UnmatchedAxesError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError, DuplicateAxisNames, UnmatchedAxesError
 from ngraph_rewrite.ops.alignment import axis_of, contained, not_flattened, replace_axis, same_set, some_of, spread
-from ngraph_rewrite.ops.checks import known_shape, named, position
+from ngraph_rewrite.ops.checks import known_shape, named, position, several
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, Axis
@@ -42,7 +42,7 @@ def broadcast(x: TensorType, *, axes: Axes) -> TensorType:
 
 
 def _order(x: TensorType, *, axes: Any) -> Attributes:
-    wanted = Axes(axes if isinstance(axes, Axes | Axis) else [axis_of(x.axes, a) for a in axes])
+    wanted = Axes(axes if isinstance(axes, Axes | Axis) else [axis_of(x.axes, a) for a in several(axes, "axes")])
     same_set(x.axes, wanted)
     return {"axes": Axes(axis_of(x.axes, a) for a in wanted)}
 
@@ -64,7 +64,10 @@ def cast_axes(x: TensorType, *, axes: Axes) -> TensorType:
 
 
 def _names(x: TensorType, *, names: Any) -> Attributes:
-    pairs = dict(names)
+    try:
+        pairs = dict(names)
+    except (TypeError, ValueError):
+        raise AttributeValueError(f"names is {names!r}", do="give pairs of an old and a new name") from None
     missing = [old for old in pairs if x.axes.find(old) is None]
     if missing:
         raise UnmatchedAxesError(f"{x!r} has no axis {', '.join(map(str, missing))}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.ops.alignment import averaging, axis_of
-from ngraph_rewrite.ops.checks import extents, known_shape, named, numeric
+from ngraph_rewrite.ops.checks import extents, flag, known_shape, named, numeric, several
 from ngraph_rewrite.ops.sliding import KINDS, each, slid, slides, steps
 from ngraph_rewrite.ops.window_functions import pooled
 from ngraph_rewrite.terms.catalogue import Attributes, op
@@ -30,11 +30,11 @@ def _attributes(
     kind: Any,
     counted: Any,
 ) -> Attributes:
-    places = [x.axes.index(axis_of(x.axes, a)) for a in over]
+    places = [x.axes.index(axis_of(x.axes, a)) for a in several(over, "over")]
     count = len(places)
     if len(set(places)) != count:
         raise AttributeValueError(f"the axes {tuple(over)} name one axis twice")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise AttributeValueError(f"the kind of pooling is {kind!r}", do=f"use one of {', '.join(KINDS)}")
     by_axis: dict[str, tuple[Any, ...]] = {
         "over": tuple(x.axes.names[k] for k in places),
@@ -46,7 +46,7 @@ def _attributes(
     }
     order = sorted(range(count), key=places.__getitem__)
     ordered = {name: tuple(values[i] for i in order) for name, values in by_axis.items()}
-    return {**ordered, "kind": kind, "counted": bool(counted)}
+    return {**ordered, "kind": kind, "counted": flag(counted, "counted")}
 
 
 def _pooling(term: Op, x: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from ngraph_rewrite.errors import ArgumentError, UnmatchedAxesError
 from ngraph_rewrite.ops.alignment import axis_of
 from ngraph_rewrite.ops.axes_order import new_name
-from ngraph_rewrite.ops.checks import as_int, named
+from ngraph_rewrite.ops.checks import as_int, flag, named, several
 from ngraph_rewrite.ops.scanning import check_parameters, check_states, parts, scanned
 from ngraph_rewrite.terms.binders import Body
 from ngraph_rewrite.terms.catalogue import Attributes, op
@@ -33,11 +33,11 @@ def _attributes(*xs: TensorType, parameters: Any, states: Any, sequences: Any, a
     if not isinstance(axis, Axis) or axis.name is None:
         raise ArgumentError(f"axis is {axis!r}", do='give an Axis with a name, such as Axis("REC", 3)')
     return {
-        "parameters": check_parameters(tuple(parameters), n, m),
+        "parameters": check_parameters(several(parameters, "parameters"), n, m),
         "states": n,
         "sequences": m,
         "axis": axis,
-        "reverse": bool(reverse),
+        "reverse": flag(reverse, "reverse"),
     }
 
 

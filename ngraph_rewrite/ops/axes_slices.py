@@ -11,7 +11,7 @@ from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.alignment import align, axis_of, same_set
 from ngraph_rewrite.ops.axes_order import new_name
-from ngraph_rewrite.ops.checks import extents, integer_only, known_shape, named, position
+from ngraph_rewrite.ops.checks import extents, integer_only, known_shape, named, position, several
 from ngraph_rewrite.ops.indexing import Index, canonical_index, count, numpy_index
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
@@ -63,7 +63,7 @@ def unslice(x: TensorType, *, items: Index, axes: Axes) -> TensorType:
 
 
 def _paddings(x: TensorType, *, before: Any, after: Any) -> Attributes:
-    if not len(before) == len(after) == x.rank:
+    if not len(several(before, "before")) == len(several(after, "after")) == x.rank:
         raise AttributeValueError(f"before {before}, after {after}", do=f"give {x.rank} of each, one per axis")
     return {"before": extents(before, "padding"), "after": extents(after, "padding")}
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -93,17 +94,53 @@ def same_dtype(*types: TensorType) -> None:
 
 def position(index: Any, rank: int, what: str = "axis") -> int:
     """An index into `rank` positions, negatives counted from the end."""
-    number = as_int(index, what)
+    number = as_index(index, what)
     if not -rank <= number < rank:
         raise OutOfRangeError(f"{what} {number} is outside of {rank} axes", do=f"use {-rank} to {rank - 1}")
     return number % rank
 
 
+def as_index(value: Any, what: str) -> int:
+    """A Python integer of anything that is one, however large."""
+    try:
+        return operator.index(None if isinstance(value, bool | np.bool_) else value)
+    except TypeError:
+        raise AttributeValueError(f"{what} is {value!r}", do="give an integer") from None
+
+
 def as_int(value: Any, what: str) -> int:
-    """A Python integer of anything that is one."""
-    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
-        raise AttributeValueError(f"{what} is {value!r}", do="give an integer")
-    return operator.index(value)
+    """A Python integer of anything that is one and fits into 64 bits."""
+    number = as_index(value, what)
+    if abs(number) > sys.maxsize:
+        raise AttributeValueError(f"{what} is {number}", do="give an integer of 64 bits")
+    return number
+
+
+def flag(value: Any, what: str) -> bool:
+    """A Python bool of anything that is one.
+
+    Raises:
+        AttributeValueError: if it is something else.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise AttributeValueError(f"{what} is {value!r}", do="give True or False")
+    return bool(value)
+
+
+def several(values: Any, what: str) -> tuple[Any, ...]:
+    """The items of a tuple, or of anything like one: text and mappings are not.
+
+    Raises:
+        AttributeValueError: if it is something else.
+    """
+    if isinstance(values, tuple):
+        return values
+    try:
+        if isinstance(values, str | bytes | Mapping):
+            raise TypeError
+        return tuple(values)
+    except TypeError:
+        raise AttributeValueError(f"{what} is {values!r}", do="give a tuple") from None
 
 
 def extent(value: Any, what: str = "a length") -> Extent:
@@ -116,13 +153,15 @@ def extent(value: Any, what: str = "a length") -> Extent:
     return number
 
 
-def extents(values: Iterable[Any], what: str = "a length") -> tuple[Extent, ...]:
-    """A tuple of lengths."""
-    return tuple(extent(v, what) for v in values)
+def extents(values: Any, what: str = "a length", of: str = "shape") -> tuple[Extent, ...]:
+    """A tuple of lengths: `of` is what the tuple is called, `what` each of them."""
+    return tuple(extent(v, what) for v in several(values, of))
 
 
 def literal(value: Any, dtype: DType) -> Literal:
     """`value` as a number of this dtype that can be compared bit by bit."""
+    if np.ndim(value) or not isinstance(value, Literal | bool | int | float | np.generic | np.ndarray):
+        raise AttributeValueError(f"expected a number, got {value!r}", do="give one number")
     result = value.cast(dtype) if isinstance(value, Literal) else Literal(value, dtype)
     if result.scalar is None:
         raise AttributeValueError(f"expected a number, got {value!r}")

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import DTypeError, SequencingError, UnmatchedAxesError
-from ngraph_rewrite.terms.catalogue import op
+from ngraph_rewrite.errors import AttributeValueError, DTypeError, SequencingError, UnmatchedAxesError
+from ngraph_rewrite.ops.checks import flag, identity
+from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, Uid
 from ngraph_rewrite.types.axes import Axes
-from ngraph_rewrite.types.dtypes import BOOL, DType
+from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype
 from ngraph_rewrite.types.lengths import known
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -31,18 +32,26 @@ def _constant(term: Op) -> Any:
 @op("core.constant", "source", meaning=_constant)
 def constant(*, value: Literal, axes: Axes) -> TensorType:
     """An immutable value."""
+    if not isinstance(value, Literal) or not isinstance(axes, Axes):
+        raise AttributeValueError(f"value is {value!r}, axes is {axes!r}", do="give a Literal and Axes")
     if value.scalar is None:
         value.array(tuple(known(n, "a length of a constant array") for n in axes.lengths))
     return TensorType(value.dtype, axes)
 
 
-@op("core.placeholder", "source")
+def _storage(*, uid: Any, axes: Any, dtype: Any, **flags: Any) -> Attributes:
+    """The attributes of a leaf: its identity and type, and what else is true or false of it."""
+    own = {"uid": identity(uid), "axes": Axes(axes), "dtype": as_dtype(dtype)}
+    return {**own, **{name: flag(value, name) for name, value in flags.items()}}
+
+
+@op("core.placeholder", "source", normalise=_storage)
 def placeholder(*, uid: Uid, axes: Axes, dtype: DType) -> TensorType:
     """A value supplied by every call of a computation."""
     return TensorType(dtype, axes)
 
 
-@op("core.variable", "source", "storage")
+@op("core.variable", "source", "storage", normalise=_storage)
 def variable(*, uid: Uid, axes: Axes, dtype: DType, trainable: bool, scratch: bool) -> TensorType:
     """Storage of the transformer: kept between calls unless it is scratch."""
     return TensorType(dtype, axes)
@@ -60,6 +69,8 @@ def strip(x: TensorType) -> TensorType:
 @op("core.label", "view", meaning=_first)
 def label(x: TensorType, *, axes: Axes) -> TensorType:
     """`x` with its axes, position by position, given these names and roles."""
+    if not isinstance(axes, Axes):
+        raise AttributeValueError(f"axes is {axes!r}", do="give Axes")
     if x.shape != axes.lengths:
         raise UnmatchedAxesError(f"label: {x!r} does not have the lengths of {axes!r}")
     return x.with_axes(axes)
@@ -83,6 +94,7 @@ def value_of(x: TensorType) -> TensorType:
 @op("core.assign", "effect")
 def assign(target: TensorType, value: TensorType, *, uid: Uid) -> TensorType:
     """Store `value` in the variable `target`; its value is what was stored."""
+    identity(uid)
     if target != value:
         raise DTypeError(f"assign: the value is {value!r}, the variable {target!r}", do="cast or broadcast the value")
     return target

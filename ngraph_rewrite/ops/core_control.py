@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, SequencingError
+from ngraph_rewrite.ops.checks import flag, identity, several
 from ngraph_rewrite.terms.binders import Body
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op, Uid
@@ -61,10 +62,13 @@ def _call(term: Op, *args: Any, body: Body) -> Any:
 
 
 def _call_attributes(*xs: TensorType, parameters: Any, function: Any, single: Any) -> Attributes:
-    results = len(xs) - len(parameters)
-    if results < 1 or (single and results != 1):
-        raise ArgumentError(f"{len(xs)} terms for {len(parameters)} parameters", do="give arguments, then results")
-    return {"parameters": tuple(parameters), "function": str(function), "single": bool(single)}
+    uids = tuple(identity(p) for p in several(parameters, "parameters"))
+    if not isinstance(function, str):
+        raise AttributeValueError(f"function is {function!r}", do="give the name of the function")
+    results = len(xs) - len(uids)
+    if results < 1 or (flag(single, "single") and results != 1):
+        raise ArgumentError(f"{len(xs)} terms for {len(uids)} parameters", do="give arguments, then results")
+    return {"parameters": uids, "function": function, "single": flag(single, "single")}
 
 
 @op("core.call", "binder", meaning=_call, normalise=_call_attributes)

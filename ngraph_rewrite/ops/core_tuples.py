@@ -10,16 +10,20 @@ from __future__ import annotations
 from typing import Any
 
 from ngraph_rewrite.errors import DTypeError, OutOfRangeError
-from ngraph_rewrite.ops.checks import as_int
+from ngraph_rewrite.ops.checks import as_int, identity
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Uid
 from ngraph_rewrite.types.axes import Axes
-from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.dtypes import DType, as_dtype
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
 
-@op("core.parameter", "source", "parameter")
+def _leaf(*, uid: Any, axes: Any, dtype: Any) -> Attributes:
+    return {"uid": identity(uid), "axes": Axes(axes), "dtype": as_dtype(dtype)}
+
+
+@op("core.parameter", "source", "parameter", normalise=_leaf)
 def parameter(*, uid: Uid, axes: Axes, dtype: DType) -> TensorType:
     """A value that the binder around it supplies: for each step of a scan, or each call of a function."""
     return TensorType(dtype, axes)

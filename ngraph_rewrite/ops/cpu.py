@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AxesError, DTypeError
-from ngraph_rewrite.terms.catalogue import op
+from ngraph_rewrite.ops.checks import flag
+from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.tensor import TensorType
@@ -18,11 +19,17 @@ def _gemm(term: Op, x: Any, y: Any) -> Any:
     return np.matmul(x.T if term.attribute("ta") else x, y.T if term.attribute("tb") else y)
 
 
-@op("cpu.gemm", meaning=_gemm)
+def _flags(x: TensorType, y: TensorType, *, ta: Any, tb: Any) -> Attributes:
+    return {"ta": flag(ta, "ta"), "tb": flag(tb, "tb")}
+
+
+@op("cpu.gemm", meaning=_gemm, normalise=_flags)
 def gemm(x: TensorType, y: TensorType, *, ta: bool, tb: bool) -> TensorType:
     """The matrix product of `x` and `y`, each transposed first if its flag says so; float32 or float64."""
     if x.dtype != y.dtype or x.dtype.name not in ("float32", "float64"):
         raise DTypeError(f"gemm takes two float32 or two float64 matrices, not {x!r} and {y!r}")
+    if x.rank != 2 or y.rank != 2:
+        raise AxesError(f"gemm takes two matrices, not {x!r} and {y!r}")
     rows, inner = x.shape[::-1] if ta else x.shape
     other, columns = y.shape[::-1] if tb else y.shape
     if inner != other:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError, LengthError, OutOfRangeError
-from ngraph_rewrite.ops.checks import as_int
+from ngraph_rewrite.ops.checks import as_index, several
 from ngraph_rewrite.types.lengths import Extent, Length
 
 Triple = tuple[Extent, Extent, int]
@@ -52,13 +52,13 @@ def _entry(item: Any, length: Extent, axis: int) -> Entry:
     if isinstance(item, tuple):
         return canonical_triple(item, length)
     if isinstance(item, slice):
-        step = 1 if item.step is None else as_int(item.step, "a step")
+        step = 1 if item.step is None else as_index(item.step, "a step")
         if step == 0:
             raise AttributeValueError("a slice has the step 0", do="use a step of at least 1 or at most -1")
         return _known_slice(item, length) if isinstance(length, int) else _open_slice(item, step, length)
     if isinstance(item, Length):
         return item
-    index = as_int(item, f"the index of axis {axis}")
+    index = as_index(item, f"the index of axis {axis}")
     if isinstance(length, int):
         if not -length <= index < length:
             raise OutOfRangeError(
@@ -96,7 +96,12 @@ def canonical_triple(triple: Sequence[Any], length: Extent) -> Triple:
     >>> canonical_triple((0, 4, 3), 5), canonical_triple((2, 2, 1), 5)
     ((0, 4, 3), (0, 0, 1))
     """
-    start, stop, step = triple
+    if len(triple) != 3:
+        raise AttributeValueError(f"{triple!r} is not an index", do="give a start, a stop and a step")
+    start, stop = (v if isinstance(v, Length) else as_index(v, "a start or stop") for v in triple[:2])
+    step = as_index(triple[2], "a step")
+    if step == 0:
+        raise AttributeValueError("a step is 0", do="use a step of at least 1 or at most -1")
     if not (isinstance(start, int) and isinstance(stop, int)):
         return start, stop, step
     positions = range(start, stop, step)
@@ -107,6 +112,24 @@ def canonical_triple(triple: Sequence[Any], length: Extent) -> Triple:
     if len(positions) == 1:
         return start, start + 1, 1
     return start, positions[-1] + (1 if step > 0 else -1), step
+
+
+def canonical_triples(shape: Sequence[Extent], **parts: Any) -> dict[str, tuple[Any, ...]]:
+    """Starts, stops and steps, one of each for every axis, as canonical ones.
+
+    Raises:
+        AttributeValueError: for another number of them, a step of 0, or something that is not an integer.
+        OutOfRangeError: for positions outside of the axis.
+
+    >>> canonical_triples((5,), starts=(0,), stops=(4,), steps=(3,))
+    {'starts': (0,), 'stops': (4,), 'steps': (3,)}
+    """
+    given = {name: several(values, name) for name, values in parts.items()}
+    if any(len(values) != len(shape) for values in given.values()):
+        said = ", ".join(f"{name} {values}" for name, values in given.items())
+        raise AttributeValueError(said, do=f"give {len(shape)} of each")
+    triples = [canonical_triple(t, n) for t, n in zip(zip(*given.values(), strict=True), shape, strict=True)]
+    return dict(zip(given, tuple(zip(*triples, strict=True)) or ((),) * len(given), strict=True))
 
 
 def count(triple: Triple) -> Extent:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.ops.checks import numeric, position, positional, tensor
-from ngraph_rewrite.ops.semi_sort import flag
+from ngraph_rewrite.ops.checks import flag, numeric, position, positional, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import DType, as_dtype

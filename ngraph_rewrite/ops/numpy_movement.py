@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
-from ngraph_rewrite.ops.checks import as_int, extents, known_shape, position, positional, tensor
+from ngraph_rewrite.ops.checks import as_int, extents, known_shape, position, positional, several, tensor
 from ngraph_rewrite.ops.stretching import positions, solved, stretches, without
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.types.lengths import Extent, product
@@ -96,7 +96,7 @@ def broadcast_to(x: TensorType, *, shape: Shape) -> TensorType:
 
 
 def _transpose_attributes(x: TensorType, *, perm: Any) -> Attributes:
-    return {"perm": tuple(position(p, x.rank) for p in perm)}
+    return {"perm": tuple(position(p, x.rank) for p in several(perm, "perm"))}
 
 
 @op(

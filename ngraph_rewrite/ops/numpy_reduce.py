@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AttributeValueError, AxesError
+from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.ops.alignment import averaging
-from ngraph_rewrite.ops.checks import literal, numeric, positional, tensor
+from ngraph_rewrite.ops.checks import flag, literal, numeric, positional, tensor
 from ngraph_rewrite.ops.stretching import positions, without
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.literal import Literal
@@ -22,14 +22,8 @@ from ngraph_rewrite.types.tensor import TensorType
 Places = tuple[int, ...]
 
 
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise AttributeValueError(f"keepdims is {value!r}", do="give True or False")
-    return bool(value)
-
-
 def _attributes(x: TensorType, *, axis: Any, keepdims: Any) -> Attributes:
-    return {"axis": positions(axis, x.rank), "keepdims": _flag(keepdims)}
+    return {"axis": positions(axis, x.rank), "keepdims": flag(keepdims, "keepdims")}
 
 
 def _typed_attributes(x: TensorType, *, axis: Any, keepdims: Any, dtype: Any) -> Attributes:

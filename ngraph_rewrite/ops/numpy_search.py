@@ -10,9 +10,9 @@ import numpy as np
 
 from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.ops import functions
-from ngraph_rewrite.ops.checks import integer_only, position, positional, tensor
+from ngraph_rewrite.ops.checks import flag, integer_only, position, positional, tensor
 from ngraph_rewrite.ops.promotion import same
-from ngraph_rewrite.ops.semi_sort import flag, found_places
+from ngraph_rewrite.ops.semi_sort import found_places
 from ngraph_rewrite.ops.stretching import positions, stretched, without
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, find, op
 from ngraph_rewrite.terms.op import Op

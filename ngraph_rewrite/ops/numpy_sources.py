@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.ops.checks import as_int, extent, literal, numeric, tensor
+from ngraph_rewrite.ops.checks import as_int, extent, flag, literal, numeric, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
@@ -49,7 +49,7 @@ def _linspace_attributes(*, start: Any, stop: Any, length: Any, endpoint: Any, d
         "start": literal(start, FLOAT64),
         "stop": literal(stop, FLOAT64),
         "length": extent(as_int(length, "the number of elements")),
-        "endpoint": bool(endpoint),
+        "endpoint": flag(endpoint, "endpoint"),
         "dtype": dtype,
     }
 

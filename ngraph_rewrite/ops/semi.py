@@ -9,6 +9,7 @@ from ngraph_rewrite.ops import core
 from ngraph_rewrite.ops import core_tuples
 from ngraph_rewrite.ops import semi_sources
 from ngraph_rewrite.ops import semi_movement
+from ngraph_rewrite.ops import semi_memory
 from ngraph_rewrite.ops import semi_update
 from ngraph_rewrite.ops import semi_elementwise
 from ngraph_rewrite.ops import semi_functions
@@ -29,6 +30,7 @@ __all__ = [
     "semi_diagonal",
     "semi_elementwise",
     "semi_functions",
+    "semi_memory",
     "semi_movement",
     "semi_products",
     "semi_recurrence",

@@ -11,6 +11,7 @@ from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops.checks import (
     as_int,
     extents,
+    flag,
     float_only,
     known_shape,
     numeric,
@@ -104,7 +105,7 @@ def _pooling_attributes(
 ) -> Attributes:
     own = distinct(axes, x.rank)
     count = len(own)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise AttributeValueError(f"the kind of pooling is {kind!r}", do=f"use one of {', '.join(KINDS)}")
     by_axis: dict[str, tuple[Any, ...]] = {
         "axes": own,
@@ -116,7 +117,7 @@ def _pooling_attributes(
     }
     order = sorted(range(count), key=own.__getitem__)
     ordered = {name: tuple(values[i] for i in order) for name, values in by_axis.items()}
-    return {**ordered, "kind": kind, "counted": bool(counted)}
+    return {**ordered, "kind": kind, "counted": flag(counted, "counted")}
 
 
 def _pooling(term: Op, x: Any) -> Any:

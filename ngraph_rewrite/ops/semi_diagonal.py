@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
-from ngraph_rewrite.ops.checks import as_int, known_shape, positional, tensor
+from ngraph_rewrite.ops.checks import as_int, known_shape, positional, several, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent
@@ -18,7 +18,7 @@ Places = tuple[int, ...]
 
 
 def _places(x: TensorType, *, places: Any) -> Attributes:
-    return {"places": tuple(as_int(p, "a place") for p in places)}
+    return {"places": tuple(as_int(p, "a place") for p in several(places, "places"))}
 
 
 def _letters(term: Op) -> tuple[list[int], list[int]]:

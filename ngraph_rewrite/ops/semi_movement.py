@@ -11,7 +11,6 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError, AxesError, LengthError
 from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.checks import (
-    as_int,
     extents,
     integer_only,
     known_shape,
@@ -19,9 +18,10 @@ from ngraph_rewrite.ops.checks import (
     position,
     positional,
     same_dtype,
+    several,
     tensor,
 )
-from ngraph_rewrite.ops.indexing import as_slice, canonical_triple, count
+from ngraph_rewrite.ops.indexing import as_slice, canonical_triples, count
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
@@ -49,7 +49,7 @@ def reshape(x: TensorType, *, shape: tuple[Extent, ...]) -> TensorType:
 
 def _broadcast_attributes(x: TensorType, *, shape: Any, dims: Any) -> Attributes:
     lengths = extents(shape)
-    return {"shape": lengths, "dims": tuple(position(d, len(lengths), "dimension") for d in dims)}
+    return {"shape": lengths, "dims": tuple(position(d, len(lengths), "dimension") for d in several(dims, "dims"))}
 
 
 def _broadcast(term: Op, x: Any) -> Any:
@@ -72,7 +72,7 @@ def broadcast(x: TensorType, *, shape: tuple[Extent, ...], dims: tuple[int, ...]
 
 
 def _transpose_attributes(x: TensorType, *, perm: Any) -> Attributes:
-    return {"perm": tuple(position(p, x.rank) for p in perm)}
+    return {"perm": tuple(position(p, x.rank) for p in several(perm, "perm"))}
 
 
 @op(
@@ -90,12 +90,7 @@ def transpose(x: TensorType, *, perm: tuple[int, ...]) -> TensorType:
 
 
 def _slice_attributes(x: TensorType, *, starts: Any, stops: Any, steps: Any) -> Attributes:
-    if not len(starts) == len(stops) == len(steps) == x.rank:
-        raise AttributeValueError(f"starts {starts}, stops {stops}, steps {steps}", do=f"give {x.rank} of each")
-    if any(as_int(s, "a step") == 0 for s in steps):
-        raise AttributeValueError("a step is 0", do="use a step of at least 1 or at most -1")
-    triples = [canonical_triple(t, n) for t, n in zip(zip(starts, stops, steps, strict=True), x.shape, strict=True)]
-    return dict(zip(("starts", "stops", "steps"), tuple(zip(*triples, strict=True)) or ((), (), ()), strict=True))
+    return canonical_triples(x.shape, starts=starts, stops=stops, steps=steps)
 
 
 def _slice(term: Op, x: Any) -> Any:
@@ -113,6 +108,7 @@ def slice_(
 
 
 def _pad_attributes(x: TensorType, *, before: Any, after: Any, interior: Any, value: Any) -> Attributes:
+    before, after, interior = several(before, "before"), several(after, "after"), several(interior, "interior")
     if not len(before) == len(after) == len(interior) == x.rank:
         raise AttributeValueError(f"before {before}, after {after}, interior {interior}", do=f"give {x.rank} of each")
     return {

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.ops.checks import alike, numeric, position, positional
-from ngraph_rewrite.ops.semi_sort import flag
+from ngraph_rewrite.ops.checks import alike, flag, numeric, position, positional
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType

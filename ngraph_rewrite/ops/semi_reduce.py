@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
-from ngraph_rewrite.ops.checks import Check, bool_only, numeric, position, positional, same_dtype, tensor
+from ngraph_rewrite.ops.checks import Check, bool_only, numeric, position, positional, same_dtype, several, tensor
 from ngraph_rewrite.ops.indexing import Index, canonical_index, count, numpy_index
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
@@ -19,7 +19,7 @@ from ngraph_rewrite.types.tensor import TensorType
 
 
 def _axes_attribute(x: TensorType, *, axes: Any) -> Attributes:
-    places = sorted(position(a, x.rank) for a in ((axes,) if isinstance(axes, int) else axes))
+    places = sorted(position(a, x.rank) for a in ((axes,) if isinstance(axes, int) else several(axes, "axes")))
     if len(set(places)) != len(places):
         raise AttributeValueError(f"axes {axes} names one axis twice")
     return {"axes": tuple(places)}

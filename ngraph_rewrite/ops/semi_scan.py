@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ngraph_rewrite.errors import AxesError
-from ngraph_rewrite.ops.checks import as_int, extent, positional, tensor
+from ngraph_rewrite.ops.checks import as_int, extent, flag, positional, several, tensor
 from ngraph_rewrite.ops.scanning import check_parameters, check_states, parts, scanned
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Uid
@@ -27,11 +27,11 @@ def _attributes(
 ) -> Attributes:
     n, m = as_int(states, "states"), as_int(sequences, "sequences")
     return {
-        "parameters": check_parameters(tuple(parameters), n, m),
+        "parameters": check_parameters(several(parameters, "parameters"), n, m),
         "states": n,
         "sequences": m,
         "length": extent(length),
-        "reverse": bool(reverse),
+        "reverse": flag(reverse, "reverse"),
     }
 
 

@@ -7,23 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AttributeValueError, AxesError
-from ngraph_rewrite.ops.checks import position, positional, same_dtype, tensor
+from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.ops.checks import flag, position, positional, same_dtype, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import INT64
 from ngraph_rewrite.types.tensor import TensorType
-
-
-def flag(value: Any, what: str) -> bool:
-    """A Python bool of anything that is one.
-
-    Raises:
-        AttributeValueError: if it is something else.
-    """
-    if not isinstance(value, bool | np.bool_):
-        raise AttributeValueError(f"{what} is {value!r}", do="give True or False")
-    return bool(value)
 
 
 def _order_attributes(x: TensorType, *, axis: Any, descending: Any) -> Attributes:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AttributeValueError, AxesError
-from ngraph_rewrite.ops.checks import as_int, positional, same_dtype
-from ngraph_rewrite.ops.indexing import as_slice, canonical_triple, count
+from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.ops.checks import positional, same_dtype
+from ngraph_rewrite.ops.indexing import as_slice, canonical_triples, count
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent
@@ -17,12 +17,7 @@ from ngraph_rewrite.types.tensor import TensorType
 
 
 def _attributes(x: TensorType, value: TensorType, *, starts: Any, stops: Any, steps: Any) -> Attributes:
-    if not len(starts) == len(stops) == len(steps) == x.rank:
-        raise AttributeValueError(f"starts {starts}, stops {stops}, steps {steps}", do=f"give {x.rank} of each")
-    if any(as_int(s, "a step") == 0 for s in steps):
-        raise AttributeValueError("a step is 0", do="use a step of at least 1 or at most -1")
-    triples = [canonical_triple(t, n) for t, n in zip(zip(starts, stops, steps, strict=True), x.shape, strict=True)]
-    return dict(zip(("starts", "stops", "steps"), tuple(zip(*triples, strict=True)) or ((), (), ()), strict=True))
+    return canonical_triples(x.shape, starts=starts, stops=stops, steps=steps)
 
 
 def _update(term: Op, x: Any, value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
-from ngraph_rewrite.ops.checks import extents, known_shape, numeric, positional, tensor
+from ngraph_rewrite.ops.checks import extents, known_shape, numeric, positional, several, tensor
 from ngraph_rewrite.ops.sliding import distinct, each, places, reach, steps
 from ngraph_rewrite.ops.window_functions import all_windows
 from ngraph_rewrite.terms.catalogue import Attributes, op
@@ -56,9 +56,9 @@ def windows(
 
 
 def _fold_attributes(x: TensorType, *, axes: Any, lengths: Any, strides: Any, dilations: Any) -> Attributes:
-    count = len(axes)
+    count = len(several(axes, "axes"))
     if count > x.rank // 2:
-        raise AttributeValueError(f"axes {tuple(axes)}", do=f"{x!r} has not so many axes of windows at its end")
+        raise AttributeValueError(f"axes {axes}", do=f"{x!r} has not so many axes of windows at its end")
     return {
         "axes": distinct(axes, x.rank - count),
         "lengths": extents(each(lengths, "lengths", count)),

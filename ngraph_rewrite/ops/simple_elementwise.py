@@ -9,44 +9,13 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.ops import functions
-from ngraph_rewrite.ops.alignment import floating
-from ngraph_rewrite.ops.checks import bool_only, known_shape, numeric
+from ngraph_rewrite.ops.checks import bool_only, known_shape
+from ngraph_rewrite.ops.promotion import SAYS, Rule, floats, numbers, quotient, same, truth
 from ngraph_rewrite.ops.simple_marks import align, aligned, simple, together
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, DType, as_dtype, is_float, promote
+from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype, is_float
 from ngraph_rewrite.types.tensor import TensorType
-
-# From the arguments' types to the dtype they are computed in.
-Rule = Callable[..., DType]
-
-
-def same(*types: TensorType) -> DType:
-    """Any dtype, promoted."""
-    return promote(*(t.dtype for t in types))
-
-
-def numbers(*types: TensorType) -> DType:
-    """A numeric dtype, promoted."""
-    dtype = same(*types)
-    numeric(TensorType(dtype))
-    return dtype
-
-
-def floats(x: TensorType) -> DType:
-    """Any dtype, computed as float."""
-    return floating(x.dtype)
-
-
-def quotient(x: TensorType, y: TensorType) -> DType:
-    """Any dtype, computed as float: integers as float64."""
-    dtype = same(x, y)
-    return dtype if is_float(dtype) else FLOAT64
-
-
-def truth(*types: TensorType) -> DType:
-    """Any dtype, true where not zero."""
-    return BOOL
 
 
 def _meaning(function: Callable[..., Any], compute: Rule) -> Meaning:
@@ -77,8 +46,7 @@ def _declare(
         return TensorType(result or dtype, together(x.axes, y.axes))
 
     rule = binary if "binary" in traits else unary
-    takes = (compute.__doc__ or "").rstrip(".").lower()
-    rule.__doc__ = f"{says}.\n\nTakes {takes}; the result is {result or 'of the dtype computed in'}."
+    rule.__doc__ = f"{says}.\n\nTakes {SAYS[compute]}; the result is {result or 'of the dtype computed in'}."
     kept = [t for t in traits if t != "binary"]
     op(f"simple.{name}", "elementwise", *kept, meaning=_meaning(function, compute))(rule)
 

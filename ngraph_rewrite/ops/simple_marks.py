@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, FamilyError, IncompatibleAxesError, UnmatchedAxesError
-from ngraph_rewrite.ops.checks import extent, position
+from ngraph_rewrite.ops.checks import extent, position, several
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.lengths import Extent, Length
@@ -145,8 +145,8 @@ def keys_of(x: TensorType, axes: Any) -> tuple[Key, ...]:
     Raises:
         AttributeValueError: if one is given twice.
     """
-    several = axes if isinstance(axes, Iterable) else (axes,)
-    found = [key_of(x, a) for a in several]
+    listed = (axes,) if isinstance(axes, int | Marker) else several(axes, "axes")
+    found = [key_of(x, a) for a in listed]
     if len(set(found)) != len(found):
         raise AttributeValueError(f"axes {axes} names one axis twice")
     return tuple(k for k in (*range(x.rank), R, N) if k in found)

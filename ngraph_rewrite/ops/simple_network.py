@@ -10,7 +10,7 @@ import numpy as np
 
 from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.alignment import floating
-from ngraph_rewrite.ops.checks import known_shape, literal, numeric
+from ngraph_rewrite.ops.checks import flag, known_shape, literal, numeric
 from ngraph_rewrite.ops.simple_marks import Key, aligned, keys_of, places, simple, together, without
 from ngraph_rewrite.ops.simple_reduce import reduced_attribute, reduced_places
 from ngraph_rewrite.terms.catalogue import Attributes, op
@@ -95,7 +95,7 @@ def _both(x: TensorType, t: TensorType) -> TensorType:
 
 
 def _entropy_axes(x: TensorType, t: TensorType, *, axes: Any, usebits: Any) -> Attributes:
-    return {"axes": keys_of(_both(x, t), axes), "usebits": bool(usebits)}
+    return {"axes": keys_of(_both(x, t), axes), "usebits": flag(usebits, "usebits")}
 
 
 def _entropy_type(x: TensorType, t: TensorType, axes: tuple[Key, ...]) -> TensorType:

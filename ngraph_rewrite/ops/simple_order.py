@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, UnmatchedAxesError
-from ngraph_rewrite.ops.checks import extents, known_shape, position
+from ngraph_rewrite.ops.checks import extents, known_shape, position, several
 from ngraph_rewrite.ops.simple_marks import (
     Key,
     Marker,
@@ -26,14 +26,14 @@ from ngraph_rewrite.ops.simple_marks import (
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
-from ngraph_rewrite.types.lengths import Extent, product
+from ngraph_rewrite.types.lengths import Extent, Length, product
 from ngraph_rewrite.types.tensor import TensorType
 
 
 def _broadcast_attributes(x: TensorType, *, axes: Any, new: Any) -> Attributes:
     simple(x)
     wanted = marked(axes)
-    numbers = tuple(sorted(position(n, len(features(wanted)), "new feature") for n in new))
+    numbers = tuple(sorted(position(n, len(features(wanted)), "new feature") for n in several(new, "new")))
     if len(set(numbers)) != len(numbers):
         raise AttributeValueError(f"new is {numbers}, which names one feature twice")
     return {"axes": wanted, "new": numbers}
@@ -65,7 +65,7 @@ def broadcast(x: TensorType, *, axes: Axes, new: tuple[int, ...]) -> TensorType:
 
 def _order(x: TensorType, *, order: Any) -> Attributes:
     simple(x)
-    given = tuple(key_of(x, k) for k in order)
+    given = tuple(key_of(x, k) for k in several(order, "order"))
     if len(set(given)) != len(given) or len(given) != x.rank:
         raise AttributeValueError(f"order is {given}", do=f"name each of the axes {keys(x.axes)} once")
     return {"order": given}
@@ -88,7 +88,7 @@ def transpose(x: TensorType, *, order: tuple[Key, ...]) -> TensorType:
 
 
 def _shape(x: TensorType, *, shape: Any) -> Attributes:
-    return {"shape": extents(shape if isinstance(shape, Iterable) else (shape,))}
+    return {"shape": extents((shape,) if isinstance(shape, int | Length) else shape)}
 
 
 def blocked(axes: Axes) -> list[int]:

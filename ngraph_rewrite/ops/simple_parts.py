@@ -9,10 +9,11 @@ import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, FamilyError
 from ngraph_rewrite.ops import functions
-from ngraph_rewrite.ops.checks import extent, extents, integer_only, known_shape, position
+from ngraph_rewrite.ops.checks import extent, extents, integer_only, known_shape, literal, position, several
 from ngraph_rewrite.ops.indexing import Entry, Index, canonical_index, count, numpy_index
 from ngraph_rewrite.ops.simple_marks import Key, align, common, features, key_of, keys, marked, placed, simple, together
 from ngraph_rewrite.terms.catalogue import Attributes, op
+from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
 from ngraph_rewrite.types.dtypes import DType, as_dtype, promote
@@ -87,12 +88,13 @@ def unslice(x: TensorType, *, items: Index, axes: Axes) -> TensorType:
     return whole
 
 
-def _paddings(x: TensorType, *, before: Any, after: Any) -> Attributes:
+def _paddings(x: TensorType, *, before: Any, after: Any, value: Any) -> Attributes:
     simple(x)
     number = len(features(x.axes))
-    if not len(before) == len(after) == number:
+    if not len(several(before, "before")) == len(several(after, "after")) == number:
         raise AttributeValueError(f"before {before}, after {after}", do=f"give {number} of each, one per feature axis")
-    return {"before": extents(before, "padding"), "after": extents(after, "padding")}
+    around = {"before": extents(before, "padding"), "after": extents(after, "padding")}
+    return {**around, "value": literal(value, x.dtype)}
 
 
 def spread_out(axes: Axes, values: tuple[Extent, ...]) -> tuple[Extent, ...]:
@@ -101,13 +103,14 @@ def spread_out(axes: Axes, values: tuple[Extent, ...]) -> tuple[Extent, ...]:
 
 
 def _pad(term: Op, x: Any) -> Any:
-    pairs = zip(*(spread_out(term.axes, v) for v in term.attrs), strict=True)
-    return np.pad(x, tuple(pairs)) if x.ndim else x
+    before, after, value = term.attrs
+    pairs = tuple(zip(spread_out(term.axes, before), spread_out(term.axes, after), strict=True))
+    return np.pad(x, pairs, constant_values=value.array(())) if x.ndim else x
 
 
 @op("simple.pad", meaning=_pad, normalise=_paddings)
-def pad(x: TensorType, *, before: tuple[Extent, ...], after: tuple[Extent, ...]) -> TensorType:
-    """`x` with zeros before and after, per feature axis."""
+def pad(x: TensorType, *, before: tuple[Extent, ...], after: tuple[Extent, ...], value: Literal) -> TensorType:
+    """`x` with `value` before and after it, per feature axis."""
     around = zip(x.axes, spread_out(x.axes, before), spread_out(x.axes, after), strict=True)
     return x.with_axes(a.with_length(b + a.length + c) for a, b, c in around)
 

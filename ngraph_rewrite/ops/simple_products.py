@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, UnmatchedAxesError
-from ngraph_rewrite.ops.checks import numeric, position
+from ngraph_rewrite.ops.checks import numeric, position, several
 from ngraph_rewrite.ops.simple_marks import MARKERS, Key, Marker, common, features, keys, placed, simple, without
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
@@ -27,7 +27,7 @@ def rest(shape: Sequence[Extent], numbers: Iterable[int]) -> tuple[int, ...]:
 
 
 def _paired(x: TensorType, numbers: Any) -> tuple[int, ...]:
-    found = tuple(position(n, len(features(x.axes)), "feature axis") for n in numbers)
+    found = tuple(position(n, len(features(x.axes)), "feature axis") for n in several(numbers, "features"))
     if len(set(found)) != len(found):
         raise AttributeValueError(f"the features {tuple(numbers)} name one twice")
     return found
@@ -35,7 +35,7 @@ def _paired(x: TensorType, numbers: Any) -> tuple[int, ...]:
 
 def _attributes(x: TensorType, y: TensorType, *, left: Any, right: Any, over: Any) -> Attributes:
     simple(x, y)
-    summed = tuple(m for m in MARKERS if m in tuple(over))
+    summed = tuple(m for m in MARKERS if m in several(over, "over"))
     if len(summed) != len(tuple(over)):
         raise AttributeValueError(f"over is {over!r}", do="name N, R or both, once each")
     missing = [m for m in summed if m not in (*keys(x.axes), *keys(y.axes))]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import AttributeValueError, LengthError
-from ngraph_rewrite.ops.checks import as_int, position
+from ngraph_rewrite.ops.checks import as_int, position, several
 from ngraph_rewrite.types.lengths import Extent, Length
 
 # What pooling makes of a window.
@@ -119,7 +119,7 @@ def across(length: Extent, size: Extent, slide: Slide) -> Slide:
 
 def distinct(axes: Iterable[Any], rank: int) -> tuple[int, ...]:
     """Positions of axes, each at most once, in the order given."""
-    found = tuple(position(a, rank) for a in axes)
+    found = tuple(position(a, rank) for a in several(axes, "axes"))
     if len(set(found)) != len(found):
         raise AttributeValueError(f"axes {found} name one axis twice")
     return found
@@ -127,7 +127,7 @@ def distinct(axes: Iterable[Any], rank: int) -> tuple[int, ...]:
 
 def steps(values: Iterable[Any], what: str, count: int) -> tuple[int, ...]:
     """`count` integers of at least 1: strides or dilations."""
-    found = tuple(as_int(v, what) for v in values)
+    found = tuple(as_int(v, what) for v in several(values, what))
     if len(found) != count or any(v < 1 for v in found):
         raise AttributeValueError(f"{what} {found}", do=f"give {count}, each at least 1")
     return found
@@ -135,13 +135,14 @@ def steps(values: Iterable[Any], what: str, count: int) -> tuple[int, ...]:
 
 def each(values: Sequence[Any], what: str, count: int) -> Sequence[Any]:
     """The values, of which there must be `count`."""
-    if len(values) != count:
-        raise AttributeValueError(f"{what} {tuple(values)}", do=f"give {count}, one for each axis")
-    return values
+    found = several(values, what)
+    if len(found) != count:
+        raise AttributeValueError(f"{what} {found}", do=f"give {count}, one for each axis")
+    return found
 
 
 def paddings(values: Iterable[Any], what: str, count: int) -> tuple[Extent, ...]:
     """`count` paddings: integers, negative ones crop, or unknown lengths."""
-    found = tuple(v if isinstance(v, Length) else as_int(v, what) for v in values)
+    found = tuple(v if isinstance(v, Length) else as_int(v, what) for v in several(values, what))
     each(found, what, count)
     return found

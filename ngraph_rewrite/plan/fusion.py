@@ -23,7 +23,7 @@ _SOURCES = ("semi.iota", "semi.size")
 ADDITIONS = ("semi.scatter_add", "semi.add_along")
 # What is computed piece by piece, each argument in a loop nest of its own; and what has several of them.
 _SEVERAL = frozenset({"semi.concat", "semi.update", LOOP})
-_PIECES = _SEVERAL - {LOOP} | {"semi.pad", "semi.on_diagonal"}
+_PIECES = _SEVERAL - {LOOP} | {"semi.pad", "semi.on_diagonal", "semi.copy"}
 REDUCTIONS = frozenset(f"semi.{k}" for k in ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all"))
 
 

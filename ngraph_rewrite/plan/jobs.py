@@ -16,6 +16,7 @@ from ngraph_rewrite.plan.nests import Body, Load, Value
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory, known, matrix, plain, resolve
 from ngraph_rewrite.plan.views import IDENTITIES, Layout, is_view, row_major
 from ngraph_rewrite.plan.windows import fold_call
+from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 
 
@@ -84,6 +85,10 @@ def job_of(term: Op, groups: Groups) -> Job:
         return _pad(term, groups)
     if name == "semi.update":
         return _update(term, groups)
+    if name == "semi.copy":
+        return _copy(term, groups)
+    if name == "semi.allocate":
+        return _allocate(term, groups)
     if name == "semi.on_diagonal":
         return _on_diagonal(term, groups)
     library = CALLS | {"cpu.gemm": _gemm, "semi.dot": _dot, "semi.gather": _gather, "semi.fold": fold_call}
@@ -119,6 +124,17 @@ def _reduction(term: Op, groups: Groups) -> Job:
     value = body.value(arg)
     piece = Piece(body, value, row_major(known(term)), term.definition.short, term.attribute("axes"))
     return Job(term, (piece,))
+
+
+def _copy(term: Op, groups: Groups) -> Job:
+    body = Body(known(term), groups, term)
+    return Job(term, (Piece(body, body.value(term.args[0]), row_major(known(term))),))
+
+
+def _allocate(term: Op, groups: Groups) -> Job:
+    body = Body(known(term), groups, term)
+    zero = body.step("constant", term.dtype.name, (), Literal(0, term.dtype))
+    return Job(term, (Piece(body, zero, row_major(known(term))),))
 
 
 def _concat(term: Op, groups: Groups) -> Job:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ngraph_rewrite.terms.op import Op
 
-IDENTITIES = frozenset({"core.strip", "core.label", "core.stop_gradient", "core.value_of"})
+IDENTITIES = frozenset({"core.strip", "core.label", "core.stop_gradient", "core.value_of", "semi.transfer"})
 VIEWS = IDENTITIES | {"semi.broadcast", "semi.transpose", "semi.reshape", "semi.slice", "semi.diagonal", "semi.windows"}
 
 

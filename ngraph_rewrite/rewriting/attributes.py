@@ -20,6 +20,7 @@ from ngraph_rewrite.rewriting import (
     attributes_scan,  # noqa: F401
     attributes_schema,  # noqa: F401
     attributes_simple,  # noqa: F401
+    attributes_simple_windows,  # noqa: F401
     attributes_windows,  # noqa: F401
 )
 from ngraph_rewrite.rewriting.registry import attribute_function

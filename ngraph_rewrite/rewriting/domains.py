@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError
-from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple
+from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple, domains_simple_windows
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION_TYPES
 from ngraph_rewrite.rewriting.domains_network import NETWORK_TYPES
 from ngraph_rewrite.terms.catalogue import OpDef
@@ -344,6 +344,7 @@ _PROPOSALS: dict[str, Proposal] = {
     **domains_indexed.ARGUMENTS,
     **domains_products.ARGUMENTS,
     **domains_simple.ARGUMENTS,
+    **domains_simple_windows.ARGUMENTS,
     "semi.select": _select,
     "semi.dot": _dot,
     "cpu.gemm": _gemm,

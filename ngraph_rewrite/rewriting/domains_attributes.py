@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError
-from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple
+from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple, domains_simple_windows
 from ngraph_rewrite.rewriting.domains import Domain
 from ngraph_rewrite.rewriting.domains_axes import AXES, reduced_axes
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION
@@ -92,6 +92,7 @@ _PROPOSALS: dict[str, Proposal] = {
     **domains_indexed.ATTRIBUTES,
     **domains_products.ATTRIBUTES,
     **domains_simple.ATTRIBUTES,
+    **domains_simple_windows.ATTRIBUTES,
     **UPDATE,
     **CONVOLUTION,
     **NETWORK,

@@ -157,6 +157,8 @@ SEMI: dict[str, Proposal] = {
     "semi.concat": _axis,
     "semi.gather": _axis,
     "semi.iota": _iota,
+    "semi.allocate": lambda types, wish, domain: [(wish.shape, wish.dtype)] if wish is not None else [],
+    "semi.transfer": lambda types, wish, domain: [("host",), ("device",)],
     "semi.size": size,
     "semi.cast": cast,
     "semi.uniform": draw,

@@ -234,8 +234,9 @@ def _parts(types: Sequence[TensorType], wish: TensorType | None, domain: Domain)
 
 def _pad(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     count = len(features(types[0].axes))
-    yield (1,) * count, (0, 2)[:count]
-    yield (0,) * count, (0,) * count
+    yield (1,) * count, (0, 2)[:count], 0
+    yield (0,) * count, (0, 1)[:count], 1
+    yield (0,) * count, (0,) * count, 1
 
 
 def _key(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:

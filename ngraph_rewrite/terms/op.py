@@ -33,7 +33,7 @@ _metadata: ContextVar[Mapping[str, Any]] = ContextVar("metadata", default=NO_MET
 _scope: ContextVar[tuple[object, ...]] = ContextVar("scope", default=())
 _PACKAGE = str(Path(__file__).parent.parent / "_")[:-1]  # with the separator: not ngraph_rewrite_of_mine
 _PROGRAM = _PACKAGE + "demo.py"  # a program that ships: its lines are a user's lines
-_SHOWN = 8
+_SHOWN, _LONG = 8, 60
 
 
 class Uid:
@@ -456,7 +456,7 @@ def build(
             tuple(a.type for a in args), tuple(attributes[name] for name in definition.attributes)
         )
     except NGraphRewriteError as error:
-        raise located(error, definition, args, info.place) from None
+        raise located(error, definition, args, info.place, attributes) from None
     term = Op(definition, args, attrs, type_, info)
     if block is not None:
         block.built(term)
@@ -478,10 +478,18 @@ def _relabelled(term: Op, axes: Axes, info: Info) -> Op:
     return Op(definition, (term,), stored, type_, info._replace(name=None, initial=None))
 
 
-def located(error: NGraphRewriteError, definition: OpDef, args: tuple[Op, ...], place: str) -> NGraphRewriteError:
-    """The same error, naming the op, its arguments' types and the user's line."""
-    call = f"{definition}({', '.join(repr(a.type) for a in args)})"
-    return type(error)(f"{call}: {error.what}", where=error.where or place, do=error.do)
+def located(
+    error: NGraphRewriteError, definition: OpDef, args: tuple[Op, ...], place: str, attributes: Mapping[str, Any] = {}
+) -> NGraphRewriteError:
+    """The same error, naming the op, its arguments' types, the attributes that were given, and the user's line."""
+    inside = [repr(a.type) for a in args]
+    inside += [f"{name}={_clipped(value)}" for name, value in attributes.items() if not isinstance(value, Uid)]
+    return type(error)(f"{definition}({', '.join(inside)}): {error.what}", where=error.where or place, do=error.do)
+
+
+def _clipped(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
 
 
 def _attribute_message(definition: OpDef, given: Mapping[str, Any]) -> str:

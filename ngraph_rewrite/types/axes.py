@@ -8,6 +8,7 @@ lengths is an error wherever the two meet, not a surprise at run time.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, Union, overload
 
@@ -153,6 +154,8 @@ def _checked_length(name: str | None, length: Any) -> Extent:
         raise AxesError(
             f"axis {name} has length {length!r}", do="a length is a non-negative integer, or None with a name"
         )
+    if number > sys.maxsize:
+        raise AxesError(f"axis {name} has the length {length!r}", do="give a length of 64 bits")
     if number < 0:
         raise AxesError(f"axis {name} has the negative length {length!r}", do="give a length of at least 0")
     return number
@@ -361,7 +364,7 @@ def _elements(axes: AxesLike) -> Iterator[Axis]:
     if isinstance(axes, Mapping):
         yield from (Axis(name, length) for name, length in axes.items())
         return
-    if isinstance(axes, str) or not isinstance(axes, Iterable):
+    if isinstance(axes, str | bytes) or not isinstance(axes, Iterable):
         raise AxesError(f"cannot make axes of {axes!r}", do="give axes, a list of axes, or {name: length}")
     for place, element in enumerate(axes):
         yield element if isinstance(element, Axis) else _nested(element, place)

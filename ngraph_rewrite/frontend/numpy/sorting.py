@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import Array, apply
-from ngraph_rewrite.ops.semi_sort import flag
+from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.terms.op import Op
 
 

@@ -71,6 +71,7 @@ from ngraph_rewrite.frontend.simple.movement import (
     take,
     transpose,
 )
+from ngraph_rewrite.frontend.simple.normalisation import batch_norm, batch_statistics, layer_norm, standardize
 from ngraph_rewrite.frontend.simple.operands import Marker, N, R
 from ngraph_rewrite.frontend.simple.recurrence import scan
 from ngraph_rewrite.frontend.simple.reductions import (
@@ -104,6 +105,7 @@ from ngraph_rewrite.frontend.simple.sources import (
     uniform,
     variable,
 )
+from ngraph_rewrite.frontend.simple.windows import convolution, deconvolution, fold, pooling, windows
 
 __all__ = [
     "L1_norm",
@@ -118,14 +120,18 @@ __all__ = [
     "argmax",
     "argmin",
     "arrange",
+    "batch_norm",
+    "batch_statistics",
     "broadcast",
     "cast",
     "ceil",
     "concat",
     "constant",
+    "convolution",
     "cos",
     "cross_entropy_binary",
     "cross_entropy_multi",
+    "deconvolution",
     "divide",
     "dot",
     "equal",
@@ -135,11 +141,13 @@ __all__ = [
     "flatten",
     "floor",
     "floordivide",
+    "fold",
     "greater",
     "greater_equal",
     "isfinite",
     "isinf",
     "isnan",
+    "layer_norm",
     "less",
     "less_equal",
     "log",
@@ -164,6 +172,7 @@ __all__ = [
     "pad",
     "persistent_tensor",
     "placeholder",
+    "pooling",
     "power",
     "prod",
     "reciprocal",
@@ -182,6 +191,7 @@ __all__ = [
     "square",
     "squared_L2",
     "stack",
+    "standardize",
     "subtract",
     "sum",
     "take",
@@ -194,4 +204,5 @@ __all__ = [
     "variable",
     "variance",
     "where",
+    "windows",
 ]

@@ -133,11 +133,11 @@ def slice_axis(x: Array, axis: Key, item: int | slice) -> Op:
     return apply("slice_axis", as_term(x), axis=axis, item=item)
 
 
-def pad(x: Array, paddings: Sequence[int | tuple[int, int]]) -> Op:
-    """`x` with zeros before and after it, per feature axis.
+def pad(x: Array, paddings: Sequence[int | tuple[int, int]], value: float = 0) -> Op:
+    """`x` with `value` before and after it, per feature axis.
 
     Args:
-        paddings: For each feature a number of zeros on either side, or the pair (before, after).
+        paddings: For each feature the number of elements on either side, or the pair (before, after).
 
     Raises:
         AttributeValueError: if there is not one padding for each feature.
@@ -152,7 +152,8 @@ def pad(x: Array, paddings: Sequence[int | tuple[int, int]]) -> Op:
         raise AttributeValueError(
             f"pad: the paddings {paddings!r}", where=user_line(), do="give a number or (before, after) for each feature"
         )
-    return apply("pad", as_term(x), before=tuple(p[0] for p in pairs), after=tuple(p[1] for p in pairs))
+    before, after = (tuple(p[k] for p in pairs) for k in (0, 1))
+    return apply("pad", as_term(x), before=before, after=after, value=value)
 
 
 def concat(xs: Iterable[Array], axis: Key = 0) -> Op:
