@@ -40,14 +40,12 @@ def axes(values: dict[str, np.ndarray]) -> Model:
 
 
 def simple(values: dict[str, np.ndarray]) -> Model:
-    """By position, with the samples marked; what slides is borrowed from the family that loops over memory."""
+    """By position, with the samples marked: features are channels, rows and columns."""
     s, w, N = ng.simple, variables(values), ng.simple.N
 
     def layer(x: ng.Op, filters: ng.Op, bias: ng.Op) -> ng.Op:
-        plain = ng.semi.convolution(ng.strip(x), s.transpose(filters, (3, 0, 1, 2)))
-        y = s.mark(plain, (N, *plain.shape[1:]))
-        y = ng.semi.pooling(ng.strip(s.relu(y + s.broadcast(bias, plain.shape[1:], new=[1, 2]))), "max", [2, 3], 2, 2)
-        return s.mark(y, (N, *y.shape[1:]))
+        y = s.convolution(x, filters)
+        return s.pooling(s.relu(y + s.broadcast(bias, y.shape[1:], new=[1, 2])), "max", size=2)
 
     images, labels = s.placeholder((N, 1, 14, 14), values["conv1"].dtype), s.placeholder((N,), "int64")
     x = layer(layer(images, w["conv1"], w["bias1"]), w["conv2"], w["bias2"])
@@ -90,7 +88,7 @@ def framed(images: np.ndarray) -> np.ndarray:
 
 def main(arguments: list[str] | None = None) -> float:
     """Train, and print the share of the test images that are read rightly."""
-    chosen = options(__doc__.partition("\n")[0], FAMILIES, 20, arguments)
+    chosen = options(__doc__.partition("\n")[0], FAMILIES, 12, arguments)
     data, random = split(*load_digits()), np.random.default_rng(0)
     model = FAMILIES[chosen.family](drawn(AXES, SIZES, INPUTS))
     rate = ng.placeholder([])

@@ -57,13 +57,8 @@ def axes(values: dict[str, np.ndarray]) -> Model:
 def simple(values: dict[str, np.ndarray]) -> Model:
     """By position, with the samples marked: a product of matrices for each head and sample."""
     s, w, N = ng.simple, variables(values), ng.simple.N
-    (times, width), (heads, depth, _), dtype = w["places"].shape, w["query"].shape, values["places"].dtype
+    (times, _), (heads, depth, _), dtype = w["places"].shape, w["query"].shape, values["places"].dtype
     causal = np.tri(times, dtype=bool)
-
-    def norm(x: ng.Op, gain: ng.Op, shift: ng.Op) -> ng.Op:
-        average, spread = (s.broadcast(y, x.axes, new=[1]) for y in (s.mean(x, [1]), s.variance(x, [1])))
-        gain, shift = (s.broadcast(y, (times, width), new=[0]) for y in (gain, shift))
-        return (x - average) / s.sqrt(spread + 1e-5) * (gain + 1) + shift
 
     def attention(x: ng.Op) -> ng.Op:
         q, k, v = (s.tensordot(x, w[name], [1], [2]) for name in ("query", "key", "value"))
@@ -74,12 +69,10 @@ def simple(values: dict[str, np.ndarray]) -> Model:
         return s.tensordot(s.stack(found, 1), w["mix"], [1, 2], [1, 2])
 
     letters, copy = s.placeholder((times, N), "int64"), s.placeholder((times // 2, N), "int64")
-    x = s.take(w["letters"], letters)
-    x = x + w["places"]
-    x = x + attention(norm(x, w["gain1"], w["shift1"]))
-    y = s.tensordot(norm(x, w["gain2"], w["shift2"]), w["up"], [1], [1])
-    y = s.relu(y + s.broadcast(w["bias"], y.shape[:2], new=[0]))
-    x = x + s.tensordot(y, w["down"], [1], [1])
+    x = s.take(w["letters"], letters) + w["places"]
+    x = x + attention(s.layer_norm(x, w["gain1"] + 1, w["shift1"], [1]))
+    y = s.tensordot(s.layer_norm(x, w["gain2"] + 1, w["shift2"], [1]), w["up"], [1], [1])
+    x = x + s.tensordot(s.relu(y + s.broadcast(w["bias"], y.shape[:2], new=[0])), w["down"], [1], [1])
     scores = s.tensordot(w["scores"], x[times // 2 :], [1], [1])
     error = s.cross_entropy_multi(s.softmax(scores, [0]), s.one_hot(copy, w["letters"].shape[0], dtype), axes=[0])
     return Model((letters, copy), s.mean(error, keep=()), s.argmax(scores, [0]), w)

@@ -15,6 +15,8 @@ from ngraph_rewrite import errors
 from ngraph_rewrite.rewriting import attributes, attributes_positions  # noqa: F401  (register their functions)
 from ngraph_rewrite.rewriting.registry import attribute_functions
 from ngraph_rewrite.rewriting.rulefile import load_rules
+from ngraph_rewrite.targets.cpu import CPU
+from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.testing import check_rules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,3 +69,15 @@ def test_every_attribute_function_is_listed() -> None:
     listed = re.findall(r"^``(\w+)\(.*\)``\n    \S", text, re.MULTILINE)
     shipped = [n for n, f in attribute_functions().items() if f.__module__.startswith("ngraph_rewrite.")]
     assert sorted(listed) == sorted(shipped)
+
+
+def test_every_op_of_the_base_set_is_described_as_it_is_declared() -> None:
+    text = (ROOT / "docs" / "semi.rst").read_text(encoding="utf-8")
+    described = dict(re.findall(r"^``(\w+)``\n((?:    .*\n)+)", text, re.MULTILINE))
+    shipped = {d for d in definitions("semi") if d.type_rule.__module__.startswith("ngraph_rewrite.")}
+    assert described.keys() == {d.short for d in shipped}
+    for d in shipped:
+        words = " ".join(described[d.short].split()).removeprefix("*View.* ").removeprefix("*Composite.* ")
+        assert words == " ".join(d.doc.split("\n\n")[0].split())
+        assert ("*View.*" in described[d.short]) == ("view" in d.traits)
+        assert ("*Composite.*" in described[d.short]) == (d.name not in CPU.base and "view" not in d.traits)

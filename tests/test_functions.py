@@ -145,6 +145,18 @@ def test_a_variable_is_read_at_the_place_of_the_call(target: str) -> None:
     assert values(steps, target).tolist() == [10, 20, 30]
 
 
+def test_in_an_ordered_block_it_is_too(target: str) -> None:
+    x, v = vector(), variable()
+    inner = ng.function(x, (x + v, v), name="inner")
+    f = ng.function(x, inner(x)[0] + inner(x)[1])
+    with ng.ordered():
+        before = f(v)
+        ng.assign(v, v * 10)
+        after = f(v)
+    assert values([before, after], target)[0].tolist() == [3, 6, 9]
+    assert values(after, target).tolist() == [30, 60, 90]
+
+
 def test_it_is_called_in_a_scan_and_has_one_inside(target: str) -> None:
     time = ng.Axis("REC", 3)
     rows = ng.constant(np.arange(9.0).reshape(3, 3), [time, H])

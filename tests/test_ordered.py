@@ -205,6 +205,25 @@ def test_a_derivative_is_by_the_value_that_is_read(value: Callable[..., Any]) ->
     assert value(ng.deriv(loss, x)) == 10
 
 
+def test_a_derivative_reads_what_its_dependent_read(value: Callable[..., Any]) -> None:
+    rows = ng.variable([ng.Axis("REC", 3)], "float64", initial_value=[2.0, 3.0, 4.0])
+    x, w = scalar(1.0), scalar(0.5, "w")
+    with ng.ordered():
+        product, _ = ng.scan(lambda state, row: (state * row * w, None), x, rows)
+        ng.assign(rows, 7)
+        ng.assign(w, 9)
+        found = ng.deriv(product, [x, w])
+    assert value(found) == [24 / 8, 3 * 24 / 4]
+
+
+def test_an_error_is_read_where_the_derivative_is_built(value: Callable[..., Any]) -> None:
+    x, error = scalar(1.0), scalar(1.0, "error")
+    with ng.ordered():
+        y = x * 3
+        ng.assign(error, 10)
+        assert value(ng.deriv(y, x, error=error)) == 30
+
+
 # -- drawn programs ---------------------------------------------------------------------------------
 
 NAMES = ("x", "y")

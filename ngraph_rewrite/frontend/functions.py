@@ -15,7 +15,7 @@ from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops.fitting import castable
 from ngraph_rewrite.terms.binders import is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, Uid, build, describe, topological, user_line
+from ngraph_rewrite.terms.op import Op, Uid, build, construction, describe, topological, user_line
 from ngraph_rewrite.terms.substitution import substituted
 from ngraph_rewrite.types.axes import Axes, AxesLike
 from ngraph_rewrite.types.dtypes import as_dtype
@@ -64,14 +64,21 @@ class Function:
             DTypeError, UnmatchedAxesError: if an argument has another type than its parameter.
         """
         given = [self._argument(p, a) for p, a in zip(self.parameters, self._in_order(args, named), strict=True)]
-        results = self.results if isinstance(self.results, tuple) else (self.results,)
         return build(
             lookup("core.call"),
-            (*given, *results),
+            (*given, *self._results_here()),
             parameters=tuple(p.attribute("uid") for p in self.parameters),
             function=self.name,
             single=isinstance(self.results, Op),
         )
+
+    def _results_here(self) -> Sequence[Op]:
+        """The results; in a block such as `ng.ordered` with variables as they are at the place of the call."""
+        results = self.results if isinstance(self.results, tuple) else (self.results,)
+        if construction.get() is None:
+            return results
+        written = [t for t in topological(results) if t.user_deps]
+        return substituted(results, {v: build(lookup("core.value_of"), (v,)) for v in written})
 
     def __repr__(self) -> str:
         """The signature."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ngraph_rewrite.lowering.handlers import handled
+from ngraph_rewrite.lowering.order_adjoint import after_adjoint, sequential_adjoint
 from ngraph_rewrite.lowering.scan_adjoint import scan_adjoint
 from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Specials, Sweep
 from ngraph_rewrite.terms.op import Op
@@ -44,9 +45,11 @@ def _annotated(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
 
 
 SPECIALS: Specials = {
+    "core.after": after_adjoint,
     "core.annotated": _annotated,
     "core.item": _item,
     "core.make_tuple": _make_tuple,
+    "core.sequential": sequential_adjoint,
     "axes.scan": scan_adjoint,
     "semi.scan": scan_adjoint,
 }

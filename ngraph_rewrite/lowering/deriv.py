@@ -26,7 +26,8 @@ from ngraph_rewrite.lowering.sweep import Sweep
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.terms.binders import NONE, free_parameters
-from ngraph_rewrite.terms.op import Op, as_constant, describe, topological, user_line
+from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.op import Op, as_constant, as_written, build, describe, topological, user_line
 from ngraph_rewrite.types.dtypes import is_float
 
 OwnRules = RuleSet | str | os.PathLike[str] | None
@@ -67,7 +68,9 @@ def deriv(dependent: Op, independent: Op | Sequence[Op], error: Any = None, *, r
             raise DerivativeError(f"{describe(term, 1)} is {term.dtype}, which has no derivative", where=place)
     _check_outside(dependent, wanted, place)
     sweep = Sweep(derive_rules(None if rules is None else as_rules(rules)), SPECIALS, wanted, place)
-    adjoints = sweep.run([(dependent, _first_adjoint(dependent, error, place))])
+    seed = _first_adjoint(dependent, error, place)
+    with as_written():  # a variable is read as the dependent reads it, whatever was written since
+        adjoints = sweep.run([(dependent, seed)])
     found = [a if isinstance(a := adjoints.get(w), Op) else zero(w.type) for w in wanted]
     return found[0] if isinstance(independent, Op) else found
 
@@ -103,6 +106,8 @@ def _first_adjoint(dependent: Op, error: Any, place: str) -> Op:
     if error is None:
         return as_constant(1.0, [dependent])
     term = error if isinstance(error, Op) else as_constant(error, [dependent])
+    if term.user_deps:  # a variable that was written in the block around this: it is read here
+        term = build(lookup("core.value_of"), (term,))
     if term.rank and not _same_axes(term, dependent):
         raise DerivativeError(f"the error has axes {term.axes!r}, the dependent {dependent.axes!r}", where=place)
     return fitted(term if dependent.axes.named or not term.rank else labelled(term, dependent.axes), dependent.type)

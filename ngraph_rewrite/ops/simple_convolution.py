@@ -127,7 +127,8 @@ def convolution(
     """
     _check(x, w)
     _channels(x, w, w.shape[0] * groups, groups)
-    every = zip(features(x.axes)[1:], w.shape[1:-1], slides(strides, before, after, (0,) * len(strides), dilations))
+    how = slides(strides, before, after, (0,) * len(strides), dilations)
+    every = zip(features(x.axes)[1:], w.shape[1:-1], how, strict=True)
     return TensorType(promote(x.dtype, w.dtype), placed((w.shape[-1], *(slid(*one) for one in every)), x.axes))
 
 
@@ -186,11 +187,9 @@ def _update(term: Op, x: Any, y: Any) -> Any:
     every = zip(image.shape[2:], term.attribute("sizes"), each_slide(term.attributes), strict=True)
     inner = image.shape[1] // groups
     swapped = image.reshape(-1, groups, inner, *image.shape[2:]).swapaxes(0, 2).reshape(inner, -1, *image.shape[2:])
-    shape = known_shape(term.axes)
+    filters, shape = np.ascontiguousarray(window.swapaxes(0, 1)), known_shape(term.axes)
     with np.errstate(all="ignore"):
-        found = correlated(
-            swapped, np.ascontiguousarray(window.swapaxes(0, 1)), [across(*e) for e in every], groups, (shape[0], shape[-1], *shape[1:-1])
-        )
+        found = correlated(swapped, filters, [across(*e) for e in every], groups, (shape[0], shape[-1], *shape[1:-1]))
     return np.moveaxis(found, 1, -1)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops.alignment import averaging
-from ngraph_rewrite.ops.checks import extents, known_shape, numeric
+from ngraph_rewrite.ops.checks import extents, flag, known_shape, numeric, several
 from ngraph_rewrite.ops.simple_marks import features, keys, placed, places, simple
 from ngraph_rewrite.ops.sliding import KINDS, distinct, each, reach, slid, slides, steps
 from ngraph_rewrite.ops.sliding import places as number_of
@@ -48,7 +48,7 @@ def _pooling_attributes(
 ) -> Attributes:
     simple(x)
     own = distinct(over, len(features(x.axes)))
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise AttributeValueError(f"the kind of pooling is {kind!r}", do=f"use one of {', '.join(KINDS)}")
     by_axis: dict[str, tuple[Any, ...]] = {
         "sizes": steps(sizes, "sizes", len(own)),
@@ -57,7 +57,7 @@ def _pooling_attributes(
         "after": extents(each(after, "after", len(own)), "padding"),
         "dilations": steps(dilations, "dilations", len(own)),
     }
-    return {**_ordered(own, by_axis), "kind": kind, "counted": bool(counted)}
+    return {**_ordered(own, by_axis), "kind": kind, "counted": flag(counted, "counted")}
 
 
 def _pooling(term: Op, x: Any) -> Any:
@@ -128,7 +128,7 @@ def _windows(term: Op, x: Any) -> Any:
 
 @op("simple.windows", "view", meaning=_windows, normalise=_windows_attributes)
 def windows(x: TensorType, *, over: Steps, sizes: Shape, strides: Steps, dilations: Steps) -> TensorType:
-    """All windows of `x` over the features `over`: their numbers in the place of these, their elements as last features.
+    """All windows of `x` over the features `over`: in their place numbers of windows, and elements as last features.
 
     A window has `sizes` elements, `dilations` apart; the next one begins `strides` further on.
     """
@@ -140,7 +140,7 @@ def windows(x: TensorType, *, over: Steps, sizes: Shape, strides: Steps, dilatio
 
 def _fold_attributes(x: TensorType, *, over: Any, lengths: Any, strides: Any, dilations: Any) -> Attributes:
     simple(x)
-    count, rank = len(tuple(over)), len(features(x.axes))
+    count, rank = len(several(over, "over")), len(features(x.axes))
     if count > rank // 2:
         raise AttributeValueError(f"over {tuple(over)}", do=f"{x!r} has not so many features of windows at its end")
     own = distinct(over, rank - count)
@@ -170,7 +170,7 @@ def _fold(term: Op, x: Any) -> Any:
 
 @op("simple.fold", meaning=_fold, normalise=_fold_attributes)
 def fold(x: TensorType, *, over: Steps, lengths: Shape, strides: Steps, dilations: Steps) -> TensorType:
-    """The windows `x` put back where `windows` took them and added up; the features `over` get these `lengths` again."""
+    """The windows `x` put back where `windows` took them and added up; the features `over` get these `lengths`."""
     numeric(x)
     shape = features(x.axes)
     own, sizes = list(shape[: len(shape) - len(over)]), shape[len(shape) - len(over) :]

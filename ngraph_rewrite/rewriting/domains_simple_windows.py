@@ -61,7 +61,8 @@ def _update(position: int, known: Known, wish: Wish, domain: Domain) -> Types:
     """Pairs of images; the second is what windows over the first may have made."""
     other = known.get(1 - position)
     if other is None:
-        return [t for t in _images(0, {}, wish, domain) if len(features(t.axes)) == 2]
+        standing = [*_standing(domain, 4, 2), *_standing(domain, 4, 2, 3)[2:5]]
+        return [TensorType(d, s) for s in standing for d in numbers(domain)]
     n = features(other.axes)[1:]
     own = [a for m in MARKERS for a, k in zip(other.axes, keys(other.axes), strict=True) if k == m]
     shapes = [(2, *(k - 1 for k in n)), (4, *n), (2, *(k + 1 for k in n))]

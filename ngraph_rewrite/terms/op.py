@@ -433,6 +433,16 @@ class Construction(Protocol):
 construction: ContextVar[Construction | None] = ContextVar("construction", default=None)
 
 
+@contextmanager
+def as_written() -> Iterator[None]:
+    """Inside, no block around it changes what is built: for what is made of terms that stand already."""
+    token = construction.set(None)
+    try:
+        yield
+    finally:
+        construction.reset(token)
+
+
 def build(
     definition: OpDef, args: tuple[Op, ...], *, name: str | None = None, initial: Any = None, **attributes: Any
 ) -> Op:

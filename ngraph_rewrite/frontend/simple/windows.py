@@ -161,8 +161,10 @@ def windows(x: Array, over: Iterable[int], sizes: ByAxis, strides: ByAxis = 1, d
     float32[2, 3, 3, sample:N]
     """
     term, features_ = as_term(x), tuple(over)
-    values = (by_axis("windows", what, v, _names(features_), 1) for what, v in
-              (("sizes", sizes), ("strides", strides), ("dilations", dilations)))
+    values = (
+        by_axis("windows", what, v, _names(features_), 1)
+        for what, v in (("sizes", sizes), ("strides", strides), ("dilations", dilations))
+    )
     return apply("windows", term, over=features_, **dict(zip(("sizes", "strides", "dilations"), values, strict=True)))
 
 
@@ -182,8 +184,10 @@ def fold(x: Array, over: Sequence[int], lengths: ByAxis, strides: ByAxis = 1, di
     float32[2, 7, sample:N]
     """
     term, features_ = as_term(x), tuple(over)
-    values = (by_axis("fold", what, v, _names(features_), 1) for what, v in
-              (("lengths", lengths), ("strides", strides), ("dilations", dilations)))
+    values = (
+        by_axis("fold", what, v, _names(features_), 1)
+        for what, v in (("lengths", lengths), ("strides", strides), ("dilations", dilations))
+    )
     return apply("fold", term, over=features_, **dict(zip(("lengths", "strides", "dilations"), values, strict=True)))
 
 

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives of what stands in an order: they read variables as the term they belong to reads them.
+
+The adjoint of ``v * x`` by `x` has the factor `v`. Where the product is the last item of a sequence that writes
+`v` first, so is the adjoint: it becomes the last item of a sequence with the same writes, which happen once
+however often they are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Sweep
+from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.op import Op, topological
+
+
+def sequential_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
+    """The last item gets the adjoint, in the state that the others leave."""
+    *before, last = term.args
+    return _in_state(last, before, adjoint, sweep)
+
+
+def after_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
+    """What waits gets the adjoint, in the state that the effects leave."""
+    return _in_state(term.args[0], term.args[1:], adjoint, sweep)
+
+
+def _in_state(last: Op, before: Sequence[Op], adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
+    if last in sweep.wanted or not last.args or not _read_and_written(last, before):
+        return [(last, adjoint)]
+    items: list[Op] = []
+    found = sweep.inner([(last, _listed(adjoint, items))], sweep.wanted)
+    return [(below, _after((*items, *before), part)) for below, part in found.items()]
+
+
+def _read_and_written(last: Op, before: Sequence[Op]) -> bool:
+    """Whether some variable under `last` is written before it."""
+    written = {t.args[0] for t in topological(before) if t.definition.name == "core.assign"}
+    return not written.isdisjoint(topological([last]))
+
+
+def _listed(adjoint: Adjoint, items: list[Op]) -> Adjoint:
+    """An incoming adjoint, listed before the writes: its own reads are of the state from before."""
+    if isinstance(adjoint, Mapping):
+        return {place: _listed(part, items) for place, part in adjoint.items()}
+    if not adjoint.args:  # a variable would be read anew at each place
+        adjoint = Op(lookup("core.value_of"), (adjoint,), (), adjoint.type, adjoint.info)
+    items.append(adjoint)
+    return adjoint
+
+
+def _after(items: tuple[Op, ...], part: Adjoint) -> Adjoint:
+    if isinstance(part, Mapping):
+        return {place: _after(items, one) for place, one in part.items()}
+    return Op(lookup("core.sequential"), (*items, part), (), part.type, part.info)
