@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.rewriting.domains import COMMON_FIRST, Domain
+from ngraph_rewrite.rewriting.domains import Domain
 from ngraph_rewrite.rewriting.instances import TrialBank, first_match
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule
@@ -181,7 +181,8 @@ class Program:
         apart = ng.constant(self.numbers(x.shape)) if known else _counted(x.shape, FLOAT64)
         moved = ng.make_op("semi.add", x, ng.make_op("semi.multiply", apart, _filled(x, 6)))
         bent = ng.make_op("semi.sin", moved)  # not tanh: a chain of those has no slope
-        return _labels(type_)(ng.make_op("semi.add", ng.make_op("semi.multiply", bent, _filled(x, 0.4)), _filled(x, 0.5)))
+        scaled = ng.make_op("semi.multiply", bent, _filled(x, 0.4))
+        return _labels(type_)(ng.make_op("semi.add", scaled, _filled(x, 0.5)))
 
     # -- shapes -----------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
+from mixed import FEW, FLOAT64, Program
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
@@ -15,9 +16,8 @@ from ngraph_rewrite.rewriting.domains import COMMON_FIRST
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axis
+from ngraph_rewrite.types.lengths import Length
 from ngraph_rewrite.types.tensor import TensorType
-
-from mixed import FEW, FLOAT64, Program, user_ops
 
 Step = Callable[[Program], Op]
 # Of integers they make integers, so that a state stays one without being looked at.
@@ -26,9 +26,8 @@ _INTEGRAL = "add subtract multiply maximum minimum negative absolute square".spl
 
 def some_type(p: Program, least: int = 0) -> TensorType:
     """A type of known lengths in any family, of numbers that can be negative."""
-    pool = p.domain().pool(p.random.choice(("axes", "simple", "numpy", "semi")))
-    found = [t for t in pool if t.rank >= least and all(isinstance(n, int) for n in t.shape)]
-    type_ = p.random.choice(found)
+    pool = replace(p, unknown=False).domain().pool(p.random.choice(("axes", "simple", "numpy", "semi")))
+    type_ = p.random.choice([t for t in pool if t.rank >= least])
     return type_ if type_.dtype.kind in "if" and not p.smooth else type_.with_dtype(FLOAT64)
 
 
@@ -50,7 +49,7 @@ def part_stored(p: Program) -> Op:
     """A variable, after a part of it was replaced."""
     v = p.leaf(some_type(p, 1), "variable")
     items = slice(None, None, -1), slice(1, None), slice(None, None, 2), slice(0, 0), ...
-    part = v[p.random.choice(items)]
+    part = v[p.random.choice(items) if any(not a.roles for a in v.axes) else ...]  # marked axes take no index
     return ng.sequential([ng.assign(part, storable(p, part.type)), v]) * p.argument(v.type)
 
 
@@ -104,8 +103,8 @@ def called(p: Program) -> Op:
 def scanned(p: Program) -> Op:
     """A scan by name or by position, of drawn length, in either direction, whose step uses a term of outside."""
     state, other = some_type(p), some_type(p)
-    axis = Axis("N" if p.unknown and p.random.random() < 0.3 else "REC", p.random.choice((2, 3, 1, 0)))
-    axis = Axis("N") if axis.name == "N" else axis
+    unknown = p.unknown and p.random.random() < 0.3
+    axis = Axis("REC", Length.symbol("N") if unknown else p.random.choice((2, 3, 1, 0)))
     reverse = p.random.random() < 0.5
     named = p.random.random() < 0.5
     state, other = (_of_family(t, named) for t in (state, other))
@@ -156,7 +155,7 @@ EFFECTS: list[Step] = [stored, part_stored, exchanged, in_a_block, waiting, init
 
 
 def grown(hand: Sequence[OpDef], number: int, seed: int, smooth: bool = False) -> Program:
-    """A program of the ops of a hand and of two of the other steps, over leaves of two dtypes and one of unknown length."""
+    """A program of the ops of a hand and of two of the other steps, over three leaves, one of unknown length."""
     few = (FLOAT64, np.dtype(bool)) if smooth else FEW
     p = Program(Random(f"{number} {seed}"), smooth, few if smooth or number % 4 else COMMON_FIRST)
     for type_ in (TensorType(FLOAT64, [Axis("N")]), TensorType(FLOAT64, {"H": 2, "W": 3}), TensorType(few[1], (3,))):

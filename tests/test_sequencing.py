@@ -148,6 +148,38 @@ def test_an_empty_sequence_is_an_error() -> None:
         ng.sequential([])
 
 
+# -- derivatives ------------------------------------------------------------------------------------
+
+
+def test_a_derivative_reads_the_state_its_term_reads(value: Callable[..., Any]) -> None:
+    """The slope of v * w by w is v, as it is behind the writes."""
+    v, w = scalar(3.0, "v"), scalar(2.0, "w")
+    assert value(ng.deriv(ng.sequential([ng.assign(v, 5.0), v * w]), [v, w])) == [2, 5]
+    assert value(ng.deriv(ng.after(v * w, ng.assign(v, 5.0)), w)) == 5
+
+
+def test_the_adjoint_that_comes_in_reads_the_state_of_its_own_place(value: Callable[..., Any]) -> None:
+    v, w = scalar(3.0, "v"), scalar(2.0, "w")
+    loss = v * ng.sequential([ng.assign(v, 5.0), v * w * w])
+    both = ng.make_tuple(v * w, v + w)
+    part = v * ng.sequential([ng.assign(v, 5.0), ng.make_tuple(both[1] * v, v * w)])[1]
+    assert value([ng.deriv(loss, w), ng.deriv(part, w)]) == [3 * 5 * 2 * 2, 3 * 5]
+
+
+def test_sequences_in_sequences_have_the_derivatives_of_their_places(value: Callable[..., Any]) -> None:
+    """The write of w stands inside; v is read there in the state of the outer sequence."""
+    v, w, x = scalar(3.0, "v"), scalar(2.0, "w"), scalar(7.0)
+    inner = ng.sequential([ng.assign(w, v + 6), v * w * x])
+    loss = ng.sequential([ng.assign(v, 5.0), v * inner])
+    assert value([loss, ng.deriv(loss, x), v, w]) == [5 * 5 * 11 * 7, 5 * 5 * 11, 5, 11]
+
+
+def test_what_a_derivative_waits_for_happens_once(value: Callable[..., Any]) -> None:
+    v, w = scalar(3.0, "v"), scalar(2.0, "w")
+    loss = ng.sequential([ng.assign(v, v + 1), v * w])
+    assert value([loss, *ng.deriv(loss, [v, w]), v]) == [8, 2, 4, 4]
+
+
 # -- size -------------------------------------------------------------------------------------------
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ngraph_rewrite.frontend.building import AxesOf, Operand, apply, ordered, reduced_axes
+from ngraph_rewrite.frontend.building import AxesOf, Operand, apply, checked, ordered, reduced_axes
 from ngraph_rewrite.frontend.storage import as_op
-from ngraph_rewrite.terms.op import Op, combine
+from ngraph_rewrite.ops.alignment import some_of
+from ngraph_rewrite.terms.op import Op, as_operands, combine
 
 
 def reduction(
@@ -218,13 +219,20 @@ def variance(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf 
     return reduction("variance", x, reduction_axes, out_axes)
 
 
-def dot(x: Operand, y: Operand) -> Op:
-    """The product of `x` and `y`, summed over all axes whose names both have.
+def dot(x: Operand, y: Operand, reduction_axes: AxesOf | None = None) -> Op:
+    """The product of `x` and `y`, summed over all axes whose names both have, or over some of them.
+
+    Args:
+        x: A term of any family.
+        y: Another.
+        reduction_axes: Of named axes, those to sum over; the others that both have are kept, as a batch of
+            products.
 
     Returns:
         A term with the other axes of `x`, then those of `y`.
 
     Raises:
+        UnmatchedAxesError: if not both have an axis of `reduction_axes`.
         DTypeError: if both are bool.
         IncompatibleAxesError: if a shared axis has two lengths.
         DuplicateAxisNames: if an axis that is not shared would stand twice.
@@ -233,5 +241,12 @@ def dot(x: Operand, y: Operand) -> Op:
     >>> w, x = ng.variable({"Y": 2, "H": 3}), ng.placeholder({"H": 3, "N": None})
     >>> ng.dot(w, x).type
     float32[Y:2, N:N]
+    >>> query, key = ng.placeholder({"B": 5, "T": 3, "D": 4}), ng.placeholder({"B": 5, "S": 3, "D": 4})
+    >>> ng.dot(query, key, reduction_axes="D").type
+    float32[B:5, T:3, S:3]
     """
-    return combine("dot", x, y)
+    if reduction_axes is None:
+        return combine("dot", x, y)
+    left, right = as_operands([x, y])
+    reduced = checked("dot", some_of, left.axes & right.axes, reduction_axes)
+    return apply("axes.batch_dot", left, right, axes=reduced)

@@ -55,7 +55,8 @@ def with_deriv(x: Operand, handler: DerivHandler, *args: Operand) -> Op:
         handler: Called with the adjoint of `x` and then `args`, when a derivative passes: gives the adjoint of each
             of `args`, or of the one there is (None: no derivative passes). Without `args` it gives that of `x`.
             What it gives may have more axes, or fewer, as in a derive rule.
-        args: The terms through which the derivative goes on.
+        args: The terms through which the derivative goes on. Inside an `ng.function`, whatever the handler uses of
+            the function's terms has to be among them: each call has its own.
 
     Raises:
         ArgumentError: if `handler` cannot be called.

@@ -107,6 +107,28 @@ def dot(x: TensorType, y: TensorType) -> TensorType:
     return TensorType(dtype, (x.axes - shared) + (y.axes - shared))
 
 
+def _batch_attributes(x: TensorType, y: TensorType, *, axes: Any) -> Attributes:
+    return {"axes": some_of(x.axes & y.axes, axes)}
+
+
+def _batch_dot(term: Op, x: Any, y: Any) -> Any:
+    left, right = (a.axes for a in term.args)
+    names = {a.name: i for i, a in enumerate(left | right)}
+    places = [[names[a.name] for a in axes] for axes in (left, right, term.axes)]
+    with np.errstate(all="ignore"):
+        x, y = (np.asarray(v).astype(term.dtype, copy=False) for v in (x, y))
+        return np.asarray(np.einsum(x, places[0], y, places[1], places[2]), term.dtype)
+
+
+@op("axes.batch_dot", meaning=_batch_dot, normalise=_batch_attributes)
+def batch_dot(x: TensorType, y: TensorType, *, axes: Axes) -> TensorType:
+    """The product of `x` and `y` summed over `axes`, which both have; other shared axes are kept, as in `x`."""
+    named(x, y)
+    dtype = promote(x.dtype, y.dtype)
+    numeric(TensorType(dtype))
+    return TensorType(dtype, (x.axes - axes) + (y.axes - x.axes))
+
+
 # -- composites -------------------------------------------------------------------------------------
 
 

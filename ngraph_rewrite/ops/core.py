@@ -96,7 +96,8 @@ def assign(target: TensorType, value: TensorType, *, uid: Uid) -> TensorType:
     """Store `value` in the variable `target`; its value is what was stored."""
     identity(uid)
     if target != value:
-        raise DTypeError(f"assign: the value is {value!r}, the variable {target!r}", do="cast or broadcast the value")
+        error = DTypeError if value.dtype != target.dtype else UnmatchedAxesError
+        raise error(f"assign: the value is {value!r}, the variable {target!r}", do="cast or broadcast the value")
     return target
 
 

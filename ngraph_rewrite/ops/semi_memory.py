@@ -40,7 +40,7 @@ def copy(x: TensorType) -> TensorType:
 
 
 def _transfer_attributes(x: TensorType, *, to: Any) -> Attributes:
-    if to not in PLACES:
+    if not isinstance(to, str) or to not in PLACES:
         raise AttributeValueError(f"to is {to!r}", do=f"choose one of: {', '.join(PLACES)}")
     return {"to": to}
 

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever one changes in a right call of any op: it is refused at the user's line, or it means something.
+
+The hand-written tables name class and message, group by group; the catalogue is walked so that no op can be left out.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import arrays, leaf, value
+from wrong_calls_mutated import Call, calls
+from wrong_calls_rows import ROWS, Row
+
+from ngraph_rewrite import errors
+from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
+from ngraph_rewrite.terms.op import Op, Uid, build, topological
+from ngraph_rewrite.types.tuples import TupleType
+
+BUILTINS = (TypeError, ValueError, IndexError)
+SHAPES = (errors.AxesError, errors.FamilyError, errors.LengthError, errors.AttributeValueError, errors.OutOfRangeError)
+# Arguments that may be of any type: what passes terms on as they are.
+ANYTHING = {
+    f"core.{short}"
+    for short in "strip stop_gradient value_of present after sequential doall make_tuple annotated call".split()
+}
+
+
+def refusal(definition: OpDef, call: Call) -> errors.NGraphRewriteError | None:
+    """The error that a call raises; nothing but an error of this library may come out."""
+    try:
+        term = build(definition, call.args, **call.attributes)
+    except errors.NGraphRewriteError as error:
+        return error
+    means_something(term)
+    return None
+
+
+def means_something(term: Op) -> None:
+    """An accepted call has a value, and the value has the type that the type rule says."""
+    tensors = not any(isinstance(t.type, TupleType) for t in (term, *term.args))
+    if term.definition.meaning is None or term.definition.family == "core" or not tensors:
+        return
+    known = all(isinstance(n, int) for t in topological([term]) for n in t.shape)
+    if known and np.prod(term.shape, dtype=float) < 1e6:
+        result = value(term, arrays(term, 0))
+        assert (result.shape, result.dtype) == (term.shape, term.dtype)
+
+
+def says_it_all(error: errors.NGraphRewriteError, definition: OpDef, call: Call) -> None:
+    """The message has the op, the argument, what came, and the user's line."""
+    said = str(error)
+    assert definition.name in said and __file__ in said and isinstance(error, BUILTINS)
+    if call.kind in ("unknown", "missing"):
+        wanted = "has no attribute" if call.kind == "unknown" else "needs the attribute"
+        assert type(error) is errors.ArgumentError and f"{wanted} {call.place}" in said
+    elif call.kind in ("fewer", "more"):
+        assert type(error) is errors.ArgumentError and said.count(f"arguments, not {len(call.args)}") == 1
+    elif call.kind == "attribute":
+        assert isinstance(call.came, Uid) or f"{call.place}={call.came!r}"[:57] in said or call.place == "uid"
+    else:
+        assert repr(call.came) in said
+        assert type(error) is errors.DTypeError if call.kind == "dtype" else isinstance(error, SHAPES)
+
+
+@pytest.mark.parametrize("definition", list(definitions()), ids=str)
+def test_a_wrong_call_is_refused_and_says_why(definition: OpDef) -> None:
+    refused: set[Any] = set()
+    for call in calls(definition):
+        error = refusal(definition, call)
+        if error is not None:
+            says_it_all(error, definition, call)
+            refused.add((call.kind in ("dtype", "axes"), call.place))
+    assert all((False, name) in refused for name in definition.attributes), "an attribute takes whatever comes"
+    arguments = range(max(definition.least, definition.arity or 0))
+    assert all((True, i) in refused for i in arguments) or definition.name in ANYTHING
+
+
+@pytest.mark.parametrize("definition", list(definitions()), ids=str)
+def test_names_and_numbers_of_arguments_are_demanded(definition: OpDef) -> None:
+    kinds = {call.kind for call in calls(definition) if call.kind in ("unknown", "missing", "more", "fewer")}
+    wanted = {"unknown"} | ({"missing"} if definition.attributes else set())
+    wanted |= ({"more"} if definition.arity is not None else set()) | ({"fewer"} if definition.least else set())
+    assert kinds == wanted
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name} {row.says}")
+def test_a_mistake_has_its_class_and_its_words(row: Row) -> None:
+    with pytest.raises(row.error, match=row.says) as caught:
+        build(lookup(row.name), tuple(map(leaf, row.types)), **row.attributes)
+    said = str(caught.value)
+    assert type(caught.value) is row.error
+    assert row.name in said and __file__ in said
