@@ -168,8 +168,8 @@ from ngraph_rewrite.terms.op import Op, metadata, topological, users
 from ngraph_rewrite.terms.tracing import trace_calls
 from ngraph_rewrite.transformer import Transformer, make_transformer
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous, make_axes, make_axis
-from ngraph_rewrite.types.lengths import Length
 from ngraph_rewrite.types.dtypes import DTYPES
+from ngraph_rewrite.types.lengths import Length
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 

@@ -51,9 +51,14 @@ class Trials:
 @cache
 def trials(definition: OpDef) -> Trials:
     """Up to `INSTANCES` terms of an op with known lengths, the same ones every time."""
-    rule = Rule("trial", "simplify", _pattern(definition), (Var("self"),), (), None, "exact", "", "", 0)
-    found = tuple(m.term for m in matches(rule, INSTANCES, KNOWN, TrialBank(), TRIES))
+    found = instances_in(definition, KNOWN, INSTANCES)
     return Trials(definition, found, any(_has_float(t) and any(map(_has_float, t.args)) for t in found))
+
+
+def instances_in(definition: OpDef, domain: Domain, limit: int) -> tuple[Op, ...]:
+    """Up to `limit` terms of an op with arguments and attributes of a domain, the same ones every time."""
+    rule = Rule("trial", "simplify", _pattern(definition), (Var("self"),), (), None, "exact", "", "", 0)
+    return tuple(m.term for m in matches(rule, limit, domain, TrialBank(), TRIES))
 
 
 def _pattern(definition: OpDef) -> App:

@@ -113,7 +113,9 @@ class Program:
         for _ in range(tries):
             choices = begin(self.random)
             found = first_match(anything(definition, self.smooth), self.domain(), choices, self.bank, 100)
-            if found is not None and (not self.smooth or _passes_floats(found.term)):
+            if found is None or getattr(found.term.type, "elements", True) == ():  # no parts, so nothing to use
+                continue
+            if not self.smooth or _passes_floats(found.term):
                 return self.of_terms(found.term, {}, True)
         return None
 

@@ -116,8 +116,10 @@ def scanned(p: Program) -> Op:
         output = inside(p, [s, x], 1)[0]
         return fitted(p, own, outside), relabelled(output, named)
 
-    scan = (lambda *a: ng.scan(*a, axis=axis, reverse=reverse)) if named else lambda *a: semi.scan(*a, reverse=reverse)
-    last, outputs = scan(step, p.argument(state), sequence)
+    if named:
+        last, outputs = ng.scan(step, p.argument(state), sequence, axis=axis, reverse=reverse)
+    else:
+        last, outputs = semi.scan(step, p.argument(state), sequence, reverse=reverse)
     return ng.make_tuple(last, outputs)
 
 

@@ -121,6 +121,13 @@ def test_a_numpy_function_of_tensors_with_other_names_is_refused() -> None:
         ng.numpy.add(ng.placeholder({"H": 3}), ng.placeholder({"W": 3}))
 
 
+def test_of_names_beside_marks_positions_do_not_decide_in_either_order() -> None:
+    x, y = axes_term(), simple_term()
+    for operands in [(x, y), (y, x)]:
+        with pytest.raises(ng.FamilyError, match="their positions do not say which axes belong together"):
+            ng.numpy.add(*operands)
+
+
 def test_a_simple_function_keeps_the_marks_of_a_named_tensor() -> None:
     term = ng.simple.tanh(axes_term())
     assert term.definition.family == "simple"

@@ -38,7 +38,7 @@ def checked(call: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwar
 
 def apply(name: str, *operands: Any, **attributes: Any) -> Op:
     """The op called `name` (with its family), of operands that may be numbers."""
-    return build(lookup(name), tuple(as_operands(operands, name.partition(".")[0])), **attributes)
+    return build(lookup(name), tuple(as_operands(operands, name.partition(".")[0], name)), **attributes)
 
 
 def terms_of(call: str, items: Any) -> list[Any]:

@@ -185,8 +185,8 @@ def _update(term: Op, x: Any, y: Any) -> Any:
     (one, other), groups = (a.axes for a in term.args), term.attribute("groups")
     image, window = (np.ascontiguousarray(_images(a, axes), term.dtype) for a, axes in ((x, one), (y, other)))
     every = zip(image.shape[2:], term.attribute("sizes"), each_slide(term.attributes), strict=True)
-    inner = image.shape[1] // groups
-    swapped = image.reshape(-1, groups, inner, *image.shape[2:]).swapaxes(0, 2).reshape(inner, -1, *image.shape[2:])
+    count, inner, places = len(image), image.shape[1] // groups, image.shape[2:]
+    swapped = image.reshape(count, groups, inner, *places).swapaxes(0, 2).reshape(inner, groups * count, *places)
     filters, shape = np.ascontiguousarray(window.swapaxes(0, 1)), known_shape(term.axes)
     with np.errstate(all="ignore"):
         found = correlated(swapped, filters, [across(*e) for e in every], groups, (shape[0], shape[-1], *shape[1:-1]))

@@ -104,7 +104,7 @@ def spread_out(axes: Axes, values: tuple[Extent, ...]) -> tuple[Extent, ...]:
 
 def _pad(term: Op, x: Any) -> Any:
     before, after, value = term.attrs
-    pairs = tuple(zip(spread_out(term.axes, before), spread_out(term.axes, after), strict=True))
+    pairs: Any = tuple(zip(spread_out(term.axes, before), spread_out(term.axes, after), strict=True))
     return np.pad(x, pairs, constant_values=value.array(())) if x.ndim else x
 
 

@@ -74,7 +74,8 @@ def _update_attributes(types: Sequence[TensorType], wish: Wish, domain: Domain) 
     """The sizes of windows that have as many places as the second argument has."""
     one, other = (features(t.axes)[1:] for t in types)
     for how in _slides(len(one)):
-        every = slides(*how[:3], (0,) * len(one), how[3])
+        strides, before, after, dilations = how
+        every = slides(strides, before, after, (0,) * len(one), dilations)
         fitting = [[r for r in (2, 3, 1) if slid(n, r, e) == m] for n, m, e in zip(one, other, every, strict=True)]
         if all(fitting):
             yield from ((tuple(f[0] for f in fitting), *how, g) for g in (2, 1))

@@ -103,7 +103,7 @@ def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False) -> 
 
 def _forgotten(to: str, operand: TensorType, more: Sequence[TensorType], types: Sequence[TensorType]) -> Axes:
     """The axes of an operand without what the family `to` does not read."""
-    if len({t.axes for t in more}) > 1 and any(t.axes.names != more[0].axes.names for t in more if t.axes.named):
+    if any(t.axes.named for t in more) and len({t.axes.names for t in more}) > 1:
         raise _mixed(to, types, "their positions do not say which axes belong together")
     if to == "numpy" and len({_marks(t.axes) for t in more}) > 1:
         raise _mixed(to, types, "the sample and recurrent axes stand in different places")

@@ -35,4 +35,4 @@ def make_op(op: str, /, *operands: Any, name: str | None = None, **attributes: A
         definition = lookup(op)
     except UnknownOpError as error:
         raise UnknownOpError(error.what, where=user_line(), do=error.do) from None
-    return build(definition, tuple(as_operands(operands, definition.kin)), name=name, **attributes)
+    return build(definition, tuple(as_operands(operands, definition.kin, definition.name)), name=name, **attributes)

@@ -539,7 +539,7 @@ def combine(short: str, *operands: Any) -> Op:
     definition = find(f"{family}.{short}")
     if definition is None:
         raise FamilyError(f"the {family} family has no op {short}", where=user_line())
-    return build(definition, tuple(as_operands(operands, family)))
+    return build(definition, tuple(as_operands(operands, family, definition.name)))
 
 
 def _has_axes(operand: Any) -> bool:
@@ -562,7 +562,8 @@ def _operate(short: str, *operands: Any) -> Op:
         plain = any(t.definition.family == "numpy" for t in terms)
     if not plain:
         return combine(short, *operands)
-    return build(lookup(f"numpy.{_IN_NUMPY[short]}"), tuple(as_operands(operands, "numpy")))
+    definition = lookup(f"numpy.{_IN_NUMPY[short]}")
+    return build(definition, tuple(as_operands(operands, "numpy", definition.name)))
 
 
 def family_of(terms: Iterable[Op]) -> str:
@@ -570,11 +571,19 @@ def family_of(terms: Iterable[Op]) -> str:
     return family_of_types(t.type for t in terms)
 
 
-def as_operands(operands: Iterable[Any], family: str | None = None) -> list[Op]:
-    """Operands as terms: a Python number takes the dtype (and, in the semi family, the shape) of the others."""
+def as_operands(operands: Iterable[Any], family: str | None = None, of: str = "") -> list[Op]:
+    """Operands as terms: a Python number takes the dtype (and, in the semi family, the shape) of the others.
+
+    Args:
+        of: What errors call the op.
+    """
     operands = list(operands)
     terms = [x for x in operands if isinstance(x, Op)]
-    return [x if isinstance(x, Op) else as_constant(x, terms, family) for x in operands]
+    try:
+        return [x if isinstance(x, Op) else as_constant(x, terms, family) for x in operands]
+    except NGraphRewriteError as error:
+        what = f"{of}: {error.what}" if of else error.what
+        raise type(error)(what, where=error.where or user_line(), do=error.do) from None
 
 
 def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None) -> Op:

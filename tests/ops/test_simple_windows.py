@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +22,7 @@ from ngraph_rewrite.terms.op import topological
 
 s, N, R = ng.simple, ng.simple.N, ng.simple.R
 DRAWN = settings(max_examples=40, deadline=None)
-PLACES = list(itertools.product(("first", "last", "any"), repeat=2))
+PLACES = [("first", "first"), ("last", "first"), ("last", "last"), ("any", "any")]
 # Where the axes of images stand: features by number.
 ORDERS: list[tuple[Any, ...]] = [
     (0, 1, 2, N),
@@ -49,7 +49,7 @@ def lined_up(array: Any, order: Sequence[Any]) -> Any:
     marks = [k for k in (R, N) if k in order]
     own = sorted(k for k in order if isinstance(k, int))
     moved = np.transpose(array, [order.index(k) for k in (*marks, *own)])
-    return moved.reshape((-1, *moved.shape[len(marks) :]))
+    return moved.reshape((math.prod(moved.shape[: len(marks)]), *moved.shape[len(marks) :]))
 
 
 def put_back(images: Any, order: Sequence[Any]) -> Any:
@@ -163,13 +163,13 @@ def network(order: tuple[Any, ...]) -> tuple[ng.Op, list[ng.Op]]:
     return x, [h, loss, *ng.deriv(loss, loss.variables())]
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2, N), (N, 0, 1, 2), (R, 0, 1, 2, N), (0, N, 1, R, 2)])
+@pytest.mark.parametrize("order", [(N, 0, 1, 2), (R, 0, 1, N, 2)])
 def test_a_network_has_the_same_values_for_every_preference(order: tuple[Any, ...]) -> None:
     x, results = network(order)
     array = np.random.default_rng(1).normal(size=x.shape)
     with ng.make_transformer("reference") as oracle:
         wanted = oracle.computation(results, x)(array)
-    for sample, recurrent in PLACES if R in order else PLACES[::3]:
+    for sample, recurrent in PLACES if R in order else PLACES[::2]:
         with ng.make_transformer("cpu", sample=sample, recurrent=recurrent) as transformer:
             for left, right in zip(transformer.computation(results, x)(array), wanted, strict=True):
                 np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-10)
@@ -185,19 +185,19 @@ def moved(results: Sequence[ng.Op], x: ng.Op, **places: str) -> list[ng.Op]:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, N), (N, 0, 1, 2), (R, 0, 1, 2, N), (R, N, 0, 1, 2)])
-@pytest.mark.parametrize("places", [("first", "first"), ("last", "first"), ("last", "last"), ("any", "any")])
+@pytest.mark.parametrize("places", PLACES)
 def test_nothing_is_moved_between_the_layers(order: tuple[Any, ...], places: tuple[str, str]) -> None:
     x, results = network(order)
     found = moved(results[:2], x, sample=places[0], recurrent=places[1])
-    assert [t for t in found if t.definition.name != "core.label"] == []  # but a result, into its order
-    assert len(found) <= 1
+    border = [t for t in found if t.definition.name == "core.label" or t.args[0].definition.name == "core.strip"]
+    assert found == border and len(found) <= 2  # the input, and the result
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2, N), (R, 0, 1, 2, N)])
+@pytest.mark.parametrize("order", [(0, 1, 2, N), (0, 1, 2, R, N)])
 def test_gradients_move_no_images_where_samples_are_last(order: tuple[Any, ...]) -> None:
     x, results = network(order)
     largest = max(int(w.size) for w in results[1].variables())  # type: ignore[arg-type]
-    assert all(int(t.size) <= largest for t in moved(results[1:], x, sample="last", recurrent="first"))  # type: ignore[arg-type]
+    assert all(int(t.size) <= largest for t in moved(results[1:], x, sample="last", recurrent="last"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("samples", [0, 1, 3])
@@ -290,7 +290,7 @@ def test_an_image_without_samples_meets_an_adjoint_that_has_them() -> None:
 X, F = s.placeholder((4, 5, 4, N)), s.placeholder((4, 3, 2, 6))
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "a stride of 0": (lambda: s.convolution(X, F, stride=0), errors.AttributeValueError, "at least 1"),
-    "three strides": (lambda: s.convolution(X, F, stride=[1, 1, 1]), errors.AttributeValueError, "feature 1, feature 2"),
+    "three strides": (lambda: s.convolution(X, F, stride=[1, 1, 1]), errors.AttributeValueError, "each of feature 1"),
     "a stride of channels": (lambda: s.convolution(X, F, stride={0: 2}), errors.UnmatchedAxesError, "feature 0"),
     "a stride beyond": (lambda: s.convolution(X, F, stride={3: 2}), errors.OutOfRangeError, "feature axis 3"),
     "a negative padding": (lambda: s.convolution(X, F, padding=-1), errors.LengthError, "padding is -1"),
@@ -307,7 +307,6 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "other lengths": (
         lambda: s.deconvolution(s.placeholder((6, 5)), s.placeholder((4, 3, 6)), [9]), errors.AxesError, "7 windows"),
     "truth": (lambda: s.convolution(X > 0, F > 0), errors.DTypeError, "expected numbers"),
-    "named axes": (lambda: s.convolution(ng.placeholder({"C": 4, "H": 5}), F), errors.FamilyError, "without names"),
     "an adjoint without samples": (
         lambda: apply("simple.convolution_update", s.placeholder((4, 5, N)), s.placeholder((6, 3)), sizes=(3,),
                       strides=(1,), before=(0,), after=(0,), dilations=(1,), groups=1),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from drawn import leaf
+from drawn import apply, leaf
 
 from ngraph_rewrite.catalogue_trials import trials
 from ngraph_rewrite.errors import NGraphRewriteError
@@ -70,12 +70,18 @@ def _wrong_attributes(term: Op) -> Iterator[Call]:
 
 def _wrong_arguments(term: Op) -> Iterator[Call]:
     for i, arg in enumerate(term.args):
-        if isinstance(arg.type, TupleType):
-            continue
-        changed = [("dtype", arg.type.with_dtype(d)) for d in DTYPES if d != arg.dtype]
-        changed += [("axes", type_) for type_ in _other_axes(arg.type)]
-        for kind, type_ in changed:
-            yield Call(kind, i, type_, (*term.args[:i], leaf(type_), *term.args[i + 1 :]), term.attributes)
+        for kind, other in _others(arg):
+            yield Call(kind, i, other.type, (*term.args[:i], other, *term.args[i + 1 :]), term.attributes)
+
+
+def _others(arg: Op) -> Iterator[tuple[str, Op]]:
+    """Arguments of other types: of another dtype, with other axes, a tuple for a tensor and a tensor for a tuple."""
+    if isinstance(arg.type, TupleType):
+        yield "dtype", leaf(TensorType("float32"))
+        return
+    yield "dtype", apply("core.make_tuple", arg)
+    yield from (("dtype", leaf(arg.type.with_dtype(d))) for d in DTYPES if d != arg.dtype)
+    yield from (("axes", leaf(type_)) for type_ in _other_axes(arg.type))
 
 
 def _other_axes(type_: TensorType) -> Iterator[TensorType]:

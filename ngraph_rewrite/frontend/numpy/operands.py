@@ -28,8 +28,10 @@ def as_term(x: Array) -> Op:
 
 def apply(short: str, *operands: Array, **attributes: Any) -> Op:
     """The numpy op called `short`; Python's numbers take the dtype of the terms and arrays beside them."""
-    arrays = [x if isinstance(x, Op | bool | int | float | np.generic) else constant(x) for x in operands]
-    return build_term(f"numpy.{short}", *checked(f"numpy.{short}", as_operands, arrays, "numpy"), **attributes)
+    call = f"numpy.{short}"
+    known = Op | bool | int | float | np.generic
+    arrays = [x if isinstance(x, known) else checked(call, constant, x) for x in operands]
+    return build_term(call, *checked(call, as_operands, arrays, "numpy"), **attributes)
 
 
 def several(call: str, arrays: Any) -> list[Op]:

@@ -7,7 +7,7 @@ from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.simple.operands import Array, Keys, apply, as_term, reduced
 from ngraph_rewrite.frontend.simple.reductions import mean as average_of
 from ngraph_rewrite.frontend.simple.reductions import variance as variance_of
-from ngraph_rewrite.ops.simple_marks import Key, features, keys
+from ngraph_rewrite.ops.simple_marks import Key, keys
 from ngraph_rewrite.terms.op import Op, user_line
 
 __all__ = ["batch_norm", "batch_statistics", "layer_norm", "standardize"]
@@ -67,15 +67,15 @@ def batch_norm(
     >>> ng.simple.batch_norm(x, gamma, beta).type
     float32[3, 8, sample:N]
     """
-    terms = [as_term(t) for t in (x, gamma, beta)]
+    whole = as_term(x)
     if (mean is None) != (variance is None):
         raise AttributeValueError(
             "batch_norm: one of mean and variance is missing", where=user_line(), do="give both, or none in training"
         )
-    chosen = _others(*terms) if axes is None else reduced("batch_norm", terms[0].type, axes, None)
+    chosen = _others(whole, gamma, beta) if axes is None else reduced("batch_norm", whole.type, axes, None)
     if mean is not None and variance is not None:
-        return apply("batch_norm_inference", *terms, as_term(mean), as_term(variance), axes=chosen, eps=eps)
-    return apply("batch_norm", *terms, axes=chosen, eps=eps)
+        return apply("batch_norm_inference", whole, gamma, beta, mean, variance, axes=chosen, eps=eps)
+    return apply("batch_norm", whole, gamma, beta, axes=chosen, eps=eps)
 
 
 def layer_norm(x: Array, gamma: Array, beta: Array, axes: Keys | None = None, eps: float = 1e-5) -> Op:
@@ -97,8 +97,8 @@ def layer_norm(x: Array, gamma: Array, beta: Array, axes: Keys | None = None, ep
     >>> ng.simple.layer_norm(x, ng.simple.variable((16,)), ng.simple.variable((16,))).type
     float32[16, recurrent:5, sample:N]
     """
-    terms = [as_term(t) for t in (x, gamma, beta)]
-    return apply("layer_norm", *terms, axes=reduced("layer_norm", terms[0].type, axes, None), eps=eps)
+    whole = as_term(x)
+    return apply("layer_norm", whole, gamma, beta, axes=reduced("layer_norm", whole.type, axes, None), eps=eps)
 
 
 def batch_statistics(x: Array, axes: Keys) -> tuple[Op, Op]:
@@ -115,8 +115,7 @@ def batch_statistics(x: Array, axes: Keys) -> tuple[Op, Op]:
     return average_of(x, axes), variance_of(x, axes)
 
 
-def _others(x: Op, gamma: Op, beta: Op) -> tuple[Key, ...]:
+def _others(x: Op, *scales: Array) -> tuple[Key, ...]:
     """All axes of `x` but as many first features as the scale or shift has, and N or R that either has."""
-    count = max(len(features(t.axes)) for t in (gamma, beta))
-    kept = [*range(count), *(k for t in (gamma, beta) for k in keys(t.axes))]
+    kept = {k for t in scales for k in keys(as_term(t).axes)}
     return tuple(k for k in keys(x.axes) if k not in kept)
