@@ -55,7 +55,7 @@ def sequence(roots: Iterable[Op]) -> Sequenced:
         if root.definition.name != "core.variable":
             _, state = work.run(root, {})
             final = work.later(final, state)
-    values = [_final_read(r, final, work) if r.definition.name == "core.variable" else work.done[r] for r in roots]
+    values = [work.read(r, final) if r.definition.name == "core.variable" else work.done[r] for r in roots]
     terms = {handle: term for handle, term in work.terms.items() if handle is not term}
     return Sequenced(values, work.writes, terms, dict(final))
 
@@ -210,7 +210,3 @@ class _Sequencing:
 
 def _after(variable: Op, written: Op) -> Op:
     return Op(lookup("core.after"), (variable, written), (), variable.type, variable.info)
-
-
-def _final_read(variable: Op, final: State, work: _Sequencing) -> Op:
-    return work.read(variable, final)

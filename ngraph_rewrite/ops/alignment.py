@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,7 @@ def some_of(x: Axes, axes: Any) -> Axes:
         UnmatchedAxesError: if one is not there.
         IncompatibleAxesError: if one has another length.
     """
+    axes = Axes(axes) if isinstance(axes, Mapping) else axes
     listed = [axes] if isinstance(axes, str | Axis) else several(axes, "axes")
     found = Axes(axis_of(x, a) for a in listed)
     return x & found & Axes(a if isinstance(a, Axis) else axis_of(x, a) for a in listed)

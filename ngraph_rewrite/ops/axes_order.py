@@ -42,7 +42,7 @@ def broadcast(x: TensorType, *, axes: Axes) -> TensorType:
 
 
 def _order(x: TensorType, *, axes: Any) -> Attributes:
-    wanted = Axes(axes if isinstance(axes, Axes | Axis) else [axis_of(x.axes, a) for a in several(axes, "axes")])
+    wanted = Axes(axes if isinstance(axes, Axes | Axis | Mapping) else [axis_of(x.axes, a) for a in several(axes, "axes")])
     same_set(x.axes, wanted)
     return {"axes": Axes(axis_of(x.axes, a) for a in wanted)}
 

@@ -103,9 +103,11 @@ def position(index: Any, rank: int, what: str = "axis") -> int:
 def as_index(value: Any, what: str) -> int:
     """A Python integer of anything that is one, however large."""
     try:
-        return operator.index(None if isinstance(value, bool | np.bool_) else value)
+        if not isinstance(value, bool | np.bool_):
+            return operator.index(value)
     except TypeError:
-        raise AttributeValueError(f"{what} is {value!r}", do="give an integer") from None
+        pass
+    raise AttributeValueError(f"{what} is {value!r}", do="give an integer")
 
 
 def as_int(value: Any, what: str) -> int:

@@ -132,7 +132,7 @@ class _Attempt:
     def plan(self) -> Plan:
         self.jobs, needs = self._jobs()
         self.job_of = {term: job for job in self.jobs for term in job.outputs}
-        needs |= self._hazards()
+        needs |= self._hazards() | self._unseen()
         if needs:
             raise _CopyAll(needs)
         self.home: dict[Op | Scratch, Ref] = {}
@@ -140,8 +140,7 @@ class _Attempt:
         self._claim_results()
         self.read = {load.base for job in self.jobs for load in job.loads()}
         self.stored = Counter(resolve(w.args[1], self.groups).base for w in self.writes)
-        for write in self.writes:
-            self._write(write)
+        self._write_all()
         ordered = self._ordered()
         found = buffers(ordered, self.home)
         self.home.update((term, Ref("arena", 0, offset)) for term, offset in found.offsets.items())
@@ -164,6 +163,16 @@ class _Attempt:
                 needs.add(need.term)
         return jobs, needs
 
+    def _unseen(self) -> set[Op]:
+        """What results and writes see in a way that strides cannot say."""
+        found = set()
+        for term in (*self.results, *(write.args[1] for write in self.writes)):
+            try:
+                resolve(term, self.groups)
+            except CopyFirst as need:
+                found.add(need.term)
+        return found
+
     def _loop(self, term: Op) -> Job:
         body = self.bodies[term]
         return loop_job(term, self.groups, _parts(term, self.order), body.work, body.arena)
@@ -182,6 +191,17 @@ class _Attempt:
 
     def _is_copied(self, leaf: Op) -> bool:
         return leaf in self.forced and is_leaf(leaf)
+
+    def _write_all(self) -> None:
+        """Find the job of every write; what they need copies of is found together."""
+        needs: set[Op] = set()
+        for write in self.writes:
+            try:
+                self._write(write)
+            except _CopyAll as need:
+                needs |= need.terms
+        if needs:
+            raise _CopyAll(needs)
 
     def _write(self, write: Op) -> None:
         variable, value = write.args
