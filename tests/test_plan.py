@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
+from ngraph_rewrite.plan import plan
 from ngraph_rewrite.plan.fusion import LARGEST_GROUP
 from ngraph_rewrite.plan.memory import ALIGNMENT, MANY_BLOCKS, Block, place
 from ngraph_rewrite.plan.schedule import in_order
@@ -358,3 +359,30 @@ def test_results_and_writes_may_see_what_strides_cannot_say() -> None:
         assert np.array_equal(found, values.T.reshape(-1))
         assert np.array_equal(transformer.get(stored), found)
         assert np.array_equal(transformer.computation(flat, x)(values), found)
+
+
+@pytest.mark.parametrize("kind", ["moves", "exchanges", "results"])
+def test_what_many_parts_need_is_found_together(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planning takes as many tries for many writes and results as for few."""
+
+    attempt, made = plan._Attempt, list[object]()
+
+    def counted(*args: Any) -> Any:
+        made.append(args)
+        return attempt(*args)
+
+    def tries(count: int) -> int:
+        made.clear()
+        kernels(program(count))
+        return len(made)
+
+    def program(count: int) -> Any:
+        xs = [ng.variable((4, 5)) for _ in range(count)]
+        if kind == "moves":
+            return ng.sequential([ng.doall([ng.assign(x[1:], x[:-1]) for x in xs]), xs[0]])
+        if kind == "exchanges":
+            return ng.doall([ng.assign(x, y) for x, y in zip(xs, xs[1:] + xs[:1], strict=True)])
+        return [ng.numpy.reshape(x.T, (20,)) for x in xs]
+
+    monkeypatch.setattr(plan, "_Attempt", counted)
+    assert tries(3) == tries(12) > 1

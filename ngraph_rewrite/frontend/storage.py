@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ngraph_rewrite.errors import ArgumentError, AxesError, LengthError, UnmatchedAxesError
+from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError, LengthError, UnmatchedAxesError
 from ngraph_rewrite.frontend.building import Operand, checked
 from ngraph_rewrite.ops.alignment import contained, spread
 from ngraph_rewrite.ops.checks import known_shape
@@ -165,7 +165,10 @@ def _own_dtype(const: Any) -> DType:
         found = Literal(const).dtype
         stated = any(hasattr(x, "dtype") for x in _flat(const))
         return found if stated or found.kind != "f" else as_dtype(None)
-    return scalar_dtype(const)
+    try:
+        return scalar_dtype(const)
+    except DTypeError as error:
+        raise DTypeError(f"{const!r} is no array of numbers: {error.what}", do=error.do) from None
 
 
 def _flat(nested: Any) -> Iterable[Any]:

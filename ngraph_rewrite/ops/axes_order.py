@@ -42,7 +42,8 @@ def broadcast(x: TensorType, *, axes: Axes) -> TensorType:
 
 
 def _order(x: TensorType, *, axes: Any) -> Attributes:
-    wanted = Axes(axes if isinstance(axes, Axes | Axis | Mapping) else [axis_of(x.axes, a) for a in several(axes, "axes")])
+    given = isinstance(axes, Axes | Axis | Mapping)
+    wanted = Axes(axes if given else [axis_of(x.axes, a) for a in several(axes, "axes")])
     same_set(x.axes, wanted)
     return {"axes": Axes(axis_of(x.axes, a) for a in wanted)}
 

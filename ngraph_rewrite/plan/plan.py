@@ -93,10 +93,6 @@ def _planned(results: Sequence[Op], writes: Sequence[Op], echoes: bool) -> Plan:
             more = need.terms
             if more <= forced:
                 raise
-        except CopyFirst as need:  # a result or a write sees what strides cannot say
-            more = {need.term}
-            if more <= forced:
-                raise
         except _Cycle:  # updates that wait for each other: compute first, then write; at worst, copy what they read
             more = set() if direct else set(attempt.effects.ends)
             if not direct and more <= forced:

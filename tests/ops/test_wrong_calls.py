@@ -12,6 +12,7 @@ from drawn import arrays, leaf, value
 from wrong_calls_mutated import Call, calls
 from wrong_calls_rows import ROWS, Row
 
+import ngraph_rewrite as ng
 from ngraph_rewrite import errors
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
 from ngraph_rewrite.terms.op import Op, Uid, build, topological
@@ -92,3 +93,28 @@ def test_a_mistake_has_its_class_and_its_words(row: Row) -> None:
     said = str(caught.value)
     assert type(caught.value) is row.error
     assert row.name in said and __file__ in said
+
+
+X, Y = ng.placeholder({"H": 2}, name="x"), ng.placeholder((2,), name="y")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: ng.tanh(None), errors.ArgumentError, "axes.tanh: None is neither a term nor a number"),
+        (lambda: X + "a", errors.ArgumentError, "axes.add: 'a' is neither a term nor a number"),
+        (lambda: X * [1.0, 2.0], errors.FamilyError, "axes.multiply: a list has no axes to match by"),
+        (lambda: ng.dot(X, {}), errors.ArgumentError, "axes.dot: {} is neither"),
+        (lambda: ng.semi.exp(None), errors.ArgumentError, "semi.exp: None is neither"),
+        (lambda: ng.numpy.add(Y, None), errors.DTypeError, "numpy.add: constant: None is no array of numbers"),
+        (lambda: ng.numpy.sin("x"), errors.DTypeError, "numpy.sin: constant: 'x' is no array of numbers"),
+        (lambda: ng.simple.add(Y, {}), errors.DTypeError, "simple.add: constant: {} is no array of numbers"),
+        (lambda: ng.make_op("axes.tanh", None), errors.ArgumentError, "axes.tanh: None is neither"),
+        (lambda: ng.make_op("axes.tahn", X), errors.UnknownOpError, "did you mean .*axes.tanh"),
+        (lambda: ng.Axis("H", 10**30), errors.AxesError, "give a length of 64 bits"),
+    ],
+)  # fmt: skip
+def test_an_operand_that_is_none_is_named(call: Any, error: type[errors.NGraphRewriteError], says: str) -> None:
+    with pytest.raises(error, match=says) as caught:
+        call()
+    assert type(caught.value) is error
