@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ComputationError
-from ngraph_rewrite.terms.op import Op, describe, topological, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op, describe, topological
 
 Array = NDArray[Any]
 

@@ -19,7 +19,8 @@ from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, rep
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed
 from ngraph_rewrite.targets.target import Executable, Program, Target
-from ngraph_rewrite.terms.op import Op, describe, topological, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.tuples import TupleType
 
 Array = NDArray[Any]

@@ -19,8 +19,9 @@ from ngraph_rewrite.ops.initial import initial_term
 from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, Uid, describe, topological
+from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.terms.substitution import substituted
 from ngraph_rewrite.types.lengths import known
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from ngraph_rewrite.errors import ComputationError
 from ngraph_rewrite.terms.binders import open_parameter
-from ngraph_rewrite.terms.op import NO_INFO, Op, describe, topological, user_line
+from ngraph_rewrite.terms.info import NO_INFO, user_line
+from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.tuples import TupleType
 
 

@@ -16,7 +16,8 @@ from ngraph_rewrite.errors import ClosedError, InvalidHandleError
 from ngraph_rewrite.initialization import Initials, initial_array
 from ngraph_rewrite.runtime.aligned import aligned_array
 from ngraph_rewrite.savefile import read_state, write_state
-from ngraph_rewrite.terms.op import Op, Uid, describe, topological, user_line
+from ngraph_rewrite.terms.info import Uid, user_line
+from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.lengths import known
 
 Array = NDArray[Any]

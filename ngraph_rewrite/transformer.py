@@ -22,7 +22,8 @@ from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.choices import find_target
 from ngraph_rewrite.targets.target import Target
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 
 
 def make_transformer(

@@ -16,7 +16,8 @@ from programs import drawn
 import ngraph_rewrite as ng
 from ngraph_rewrite.lowering.sequencing import sequence
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Uid, build
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import build
 
 TARGETS = ng.transformer_choices()
 

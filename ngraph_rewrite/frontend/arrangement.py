@@ -10,7 +10,8 @@ from ngraph_rewrite.frontend.building import AxesOf, Operand, apply, checked
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.families import marked
-from ngraph_rewrite.terms.op import Op, build, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.types.axes import Axes, AxesLike, Axis
 
 

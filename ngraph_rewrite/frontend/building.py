@@ -16,7 +16,8 @@ from ngraph_rewrite.ops import numpy as _numpy  # noqa: F401
 from ngraph_rewrite.ops import semi as _semi  # noqa: F401
 from ngraph_rewrite.ops.alignment import some_of
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, as_operands, build, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op, as_operands, build
 from ngraph_rewrite.types.axes import Axes, AxesLike, Axis
 
 # What stands for a term in a call. Python numbers take the dtype of the terms beside them.

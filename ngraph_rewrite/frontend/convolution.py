@@ -14,7 +14,8 @@ from ngraph_rewrite.frontend.building import Operand, apply, checked
 from ngraph_rewrite.frontend.sliding import ByAxis, by_axis, five_axes, paddings, parameters
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.alignment import axis_of
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, AxesLike, Axis
 
 _PARAMETERS = tuple(f"{kind}_{axis}" for kind in ("str", "pad", "dil") for axis in "dhw")

@@ -30,7 +30,8 @@ from ngraph_rewrite.frontend.parts import concat_along_axis, one_hot, slice_alon
 from ngraph_rewrite.frontend.scan import scan
 from ngraph_rewrite.frontend.semi import iota
 from ngraph_rewrite.frontend.storage import as_op
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import is_float
 

@@ -15,7 +15,8 @@ from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops.fitting import castable
 from ngraph_rewrite.terms.binders import is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, Uid, build, construction, describe, topological, user_line
+from ngraph_rewrite.terms.info import Uid, user_line
+from ngraph_rewrite.terms.op import Op, build, construction, describe, topological
 from ngraph_rewrite.terms.substitution import substituted
 from ngraph_rewrite.types.axes import Axes, AxesLike
 from ngraph_rewrite.types.dtypes import as_dtype

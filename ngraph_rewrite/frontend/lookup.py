@@ -13,7 +13,8 @@ from ngraph_rewrite.frontend.choice import select
 from ngraph_rewrite.frontend.norms import tensor_size
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.checks import as_int
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, AxesLike, Axis
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from ngraph_rewrite.frontend.building import AxesOf, Operand, apply, checked, ordered, reduced_axes
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.alignment import combine as combine_axes
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, AxesLike
 from ngraph_rewrite.types.dtypes import FLOAT32, is_float
 

@@ -8,7 +8,8 @@ from ngraph_rewrite.frontend.building import AxesOf, Operand, apply
 from ngraph_rewrite.frontend.effects import assign, doall
 from ngraph_rewrite.frontend.reductions import mean, variance
 from ngraph_rewrite.frontend.storage import as_op
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
 
 

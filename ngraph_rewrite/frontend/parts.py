@@ -11,7 +11,8 @@ from ngraph_rewrite.frontend.arrangement import cast_axes
 from ngraph_rewrite.frontend.building import Operand, apply, checked, terms_of
 from ngraph_rewrite.frontend.storage import as_op, as_ops
 from ngraph_rewrite.ops.alignment import axis_of
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import AxesLike, Axis
 
 

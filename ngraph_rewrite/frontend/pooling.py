@@ -12,7 +12,8 @@ from ngraph_rewrite.frontend.building import Operand, apply, checked
 from ngraph_rewrite.frontend.sliding import ByAxis, by_axis, five_axes, name_of, paddings, parameters
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.alignment import axis_of
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import AxesLike, Axis
 
 _PARAMETERS = ("op", *"JTRS", *(f"str_{a}" for a in "cdhw"), *(f"pad_{a}" for a in "cdhw"))

@@ -12,7 +12,8 @@ from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.alignment import axis_of
 from ngraph_rewrite.terms.binders import free_parameters
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, Uid, build, describe, scope, topological, user_line
+from ngraph_rewrite.terms.info import Uid, scope, user_line
+from ngraph_rewrite.terms.op import Op, build, describe, topological
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.lengths import Extent
 

@@ -11,7 +11,8 @@ from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.frontend.building import Operand
 from ngraph_rewrite.frontend.storage import as_op, as_ops
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, build, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op, build
 
 # From the adjoint of a term, and terms, to an adjoint for each of these (None: no derivative passes).
 DerivHandler = Callable[..., "Operand | None | Sequence[Operand | None]"]

@@ -38,7 +38,8 @@ from ngraph_rewrite.frontend.semi_more import (  # noqa: F401
 from ngraph_rewrite.frontend.semi_windows import convolution, fold, pooling, windows  # noqa: F401
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent
 
 Shape = Iterable[Extent]

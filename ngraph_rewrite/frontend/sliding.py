@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError, UnmatchedAxesError
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axis
 
 # One value for every axis, one for each in order, or values by the axis or its name.

@@ -15,8 +15,9 @@ from ngraph_rewrite.ops.alignment import contained, spread
 from ngraph_rewrite.ops.checks import known_shape
 from ngraph_rewrite.ops.initial import initial_term
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, Uid, build, user_line
+from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.types.axes import Axes, AxesLike, anonymous
 from ngraph_rewrite.types.dtypes import DType, as_dtype, scalar_dtype
 from ngraph_rewrite.types.tensor import TensorType

@@ -27,7 +27,8 @@ from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.terms.binders import NONE, free_parameters
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, as_constant, as_written, build, describe, topological, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op, as_constant, as_written, build, describe, topological
 from ngraph_rewrite.types.dtypes import is_float
 
 OwnRules = RuleSet | str | os.PathLike[str] | None

@@ -16,7 +16,8 @@ from ngraph_rewrite.lowering.driver import normalise, replace
 from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
-from ngraph_rewrite.terms.op import Op, describe, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op, describe
 
 Visit = TypeVar("Visit", bound=Callable[..., None])
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.graph_passes import GraphPass
-from ngraph_rewrite.terms.op import user_line
+from ngraph_rewrite.terms.info import user_line
 
 
 def in_place(standard: Sequence[str], passes: Iterable[GraphPass]) -> list[str]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.terms.op import NO_METADATA, Op
+from ngraph_rewrite.terms.info import NO_METADATA
+from ngraph_rewrite.terms.op import Op
 
 # Reasons that are not rules.
 ARGUMENTS = "arguments"

@@ -15,7 +15,8 @@ from ngraph_rewrite.ops.checks import as_int, flag, named, several
 from ngraph_rewrite.ops.scanning import check_parameters, check_states, parts, scanned
 from ngraph_rewrite.terms.binders import Body
 from ngraph_rewrite.terms.catalogue import Attributes, op
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType

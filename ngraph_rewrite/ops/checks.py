@@ -19,8 +19,9 @@ from ngraph_rewrite.errors import (
     OutOfRangeError,
 )
 from ngraph_rewrite.terms.catalogue import Meaning
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, anonymous
 from ngraph_rewrite.types.dtypes import BOOL, DType, is_float
 from ngraph_rewrite.types.lengths import Extent, Length, known

@@ -10,8 +10,9 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError, DTypeError, SequencingError, UnmatchedAxesError
 from ngraph_rewrite.ops.checks import flag, identity
 from ngraph_rewrite.terms.catalogue import Attributes, op
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
 from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype
 from ngraph_rewrite.types.lengths import known

@@ -10,7 +10,8 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, Sequencing
 from ngraph_rewrite.ops.checks import flag, identity, several
 from ngraph_rewrite.terms.binders import Body
 from ngraph_rewrite.terms.catalogue import Attributes, op
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 

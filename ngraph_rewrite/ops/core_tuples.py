@@ -12,7 +12,7 @@ from typing import Any
 from ngraph_rewrite.errors import DTypeError, OutOfRangeError
 from ngraph_rewrite.ops.checks import as_int, identity
 from ngraph_rewrite.terms.catalogue import Attributes, op
-from ngraph_rewrite.terms.op import Uid
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.types.axes import Axes
 from ngraph_rewrite.types.dtypes import DType, as_dtype
 from ngraph_rewrite.types.tensor import TensorType

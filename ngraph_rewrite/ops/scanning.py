@@ -11,7 +11,8 @@ import numpy as np
 from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError
 from ngraph_rewrite.ops.checks import identity, known_shape
 from ngraph_rewrite.terms.binders import Body
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 

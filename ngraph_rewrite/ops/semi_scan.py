@@ -16,7 +16,7 @@ from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.ops.checks import as_int, extent, flag, positional, several, tensor
 from ngraph_rewrite.ops.scanning import check_parameters, check_states, parts, scanned
 from ngraph_rewrite.terms.catalogue import Attributes, op
-from ngraph_rewrite.terms.op import Uid
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType

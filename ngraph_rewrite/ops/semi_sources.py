@@ -9,8 +9,9 @@ import numpy as np
 
 from ngraph_rewrite.ops.checks import as_int, extent, extents, float_only, identity, literal, numeric, position, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import DType, as_dtype
 from ngraph_rewrite.types.lengths import Extent, known
 from ngraph_rewrite.types.tensor import TensorType

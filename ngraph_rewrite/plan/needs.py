@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ngraph_rewrite.terms.binders import NONE, free_parameters
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op
 
 SCAN = "semi.scan"
 

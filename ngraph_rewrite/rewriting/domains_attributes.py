@@ -26,8 +26,8 @@ from ngraph_rewrite.rewriting.domains_scan import named_scans, scans
 from ngraph_rewrite.rewriting.domains_semi import SEMI, Proposal, Values, numbers, reduced
 from ngraph_rewrite.rewriting.domains_update import UPDATE
 from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Uid
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType

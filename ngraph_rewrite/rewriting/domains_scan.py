@@ -8,7 +8,7 @@ from typing import Any
 
 from ngraph_rewrite.rewriting.domains import Domain
 from ngraph_rewrite.rewriting.domains_semi import Values
-from ngraph_rewrite.terms.op import Uid
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.tensor import TensorType
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.rewriting.domains import Domain
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Uid
 from ngraph_rewrite.types.dtypes import BOOL, DType
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType

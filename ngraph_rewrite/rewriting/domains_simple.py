@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.ops.simple_marks import Key, Marker, N, R, features, keys, marked
 from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Uid
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
 from ngraph_rewrite.types.lengths import Extent

@@ -21,8 +21,9 @@ from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.info import Info, Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Info, Op, Uid, topological
+from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType

@@ -10,7 +10,7 @@ from ngraph_rewrite.plugins import broken, load_plugin_ops, plugin_names, plugin
 from ngraph_rewrite.targets.cpu import CPU
 from ngraph_rewrite.targets.reference import REFERENCE
 from ngraph_rewrite.targets.target import Target
-from ngraph_rewrite.terms.op import user_line
+from ngraph_rewrite.terms.info import user_line
 
 _SHIPPED: Mapping[str, Target] = {t.name: t for t in (CPU, REFERENCE)}
 

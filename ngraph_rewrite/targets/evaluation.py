@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import InvalidHandleError
 from ngraph_rewrite.runtime import philox
 from ngraph_rewrite.terms.binders import Body, evaluated
-from ngraph_rewrite.terms.op import Op, Uid, describe
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.terms.tracing import CallLog
 from ngraph_rewrite.types.tuples import TupleType
 

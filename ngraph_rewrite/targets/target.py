@@ -13,7 +13,8 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, Uid, user_line
+from ngraph_rewrite.terms.info import Uid, user_line
+from ngraph_rewrite.terms.op import Op
 
 Array = NDArray[Any]
 # Where a target may want the sample axis and the axis of time steps.

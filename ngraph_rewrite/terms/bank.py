@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ngraph_rewrite.terms.catalogue import OpDef, keyed
-from ngraph_rewrite.terms.op import NO_INFO, Info, Op
+from ngraph_rewrite.terms.info import NO_INFO, Info
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
 
 

@@ -12,7 +12,8 @@ from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Mapping, MutableMapping
 from typing import Any
 
-from ngraph_rewrite.terms.op import Op, Uid, topological
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op, topological
 
 NONE: frozenset[Uid] = frozenset()
 Free = Mapping[Op, frozenset[Uid]]

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ngraph_rewrite.terms.op import Op, Uid, describe, topological
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op, describe, topological
 
 
 def call_descriptions(roots: Iterable[Op]) -> list[str]:

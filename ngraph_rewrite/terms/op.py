@@ -7,19 +7,17 @@ line that built it), which is never part of the structure and which rules never 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
-from types import CodeType, MappingProxyType
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, FamilyError, NGraphRewriteError
 from ngraph_rewrite.terms.catalogue import OpDef, find, lookup
 from ngraph_rewrite.terms.families import coerced, family_of_types
+from ngraph_rewrite.terms.info import NO_INFO, Info, Uid, info_here, user_line
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.protocols import ask
 from ngraph_rewrite.types.axes import Axes, anonymous
@@ -28,74 +26,7 @@ from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
-NO_METADATA: Mapping[str, Any] = MappingProxyType({})
-_metadata: ContextVar[Mapping[str, Any]] = ContextVar("metadata", default=NO_METADATA)
-_scope: ContextVar[tuple[object, ...]] = ContextVar("scope", default=())
-_PACKAGE = str(Path(__file__).parent.parent / "_")[:-1]  # with the separator: not ngraph_rewrite_of_mine
-_PROGRAM = _PACKAGE + "demo.py"  # a program that ships: its lines are a user's lines
 _SHOWN, _LONG = 8, 60
-
-
-class Uid:
-    """A fresh identity: what keeps two placeholders, draws or effects of the same form apart."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "uid"
-
-
-class Info(NamedTuple):
-    """What a handle knows beside its structure."""
-
-    name: str | None = None
-    metadata: Mapping[str, Any] = NO_METADATA
-    filename: str = "<unknown>"
-    lineno: int = 0
-    initial: Any = None
-    scope: tuple[object, ...] = ()
-
-    @property
-    def place(self) -> str:
-        """``file:line`` of the line that built the handle."""
-        return f"{self.filename}:{self.lineno}"
-
-
-NO_INFO = Info()
-
-
-@contextmanager
-def metadata(**items: Any) -> Iterator[None]:
-    """Every op built inside carries these items; in nested blocks the inner value wins.
-
-    >>> from ngraph_rewrite.frontend.axes import constant
-    >>> with metadata(layer="first"):
-    ...     x = constant(1.0)
-    >>> x.metadata["layer"]
-    'first'
-    """
-    token = _metadata.set(MappingProxyType({**_metadata.get(), **items}))
-    try:
-        yield
-    finally:
-        _metadata.reset(token)
-
-
-@contextmanager
-def scope(mark: object) -> Iterator[None]:
-    """Every op built inside has `mark` among the last of its ``info.scope``: what a step built, say.
-
-    >>> from ngraph_rewrite.frontend.axes import constant
-    >>> with scope("step"):
-    ...     x = constant(1.0)
-    >>> x.info.scope
-    ('step',)
-    """
-    token = _scope.set((*_scope.get(), mark))
-    try:
-        yield
-    finally:
-        _scope.reset(token)
 
 
 class Op:
@@ -452,7 +383,7 @@ def build(
         ArgumentError: for a wrong number of arguments or unknown attributes.
         NGraphRewriteError: whatever the op's type rule raises, with the user's line added.
     """
-    info, block = _info(name, initial), construction.get()
+    info, block = info_here(name, initial), construction.get()
     if block is not None:
         args = block.arguments(definition, args, info)
     if len(args) != definition.arity and (definition.arity is not None or len(args) < definition.least):
@@ -507,22 +438,6 @@ def _attribute_message(definition: OpDef, given: Mapping[str, Any]) -> str:
     missing = [k for k in definition.attributes if k not in given]
     parts = [f"has no attribute {k}" for k in unknown] + [f"needs the attribute {k}" for k in missing]
     return f"{definition} {' and '.join(parts)}"
-
-
-def _info(name: str | None, initial: Any) -> Info:
-    frame = sys._getframe(2)
-    while frame.f_back is not None and (_is_ours(frame.f_code) or frame.f_globals.get("__tracebackhide__")):
-        frame = frame.f_back
-    return Info(name, _metadata.get(), frame.f_code.co_filename, frame.f_lineno, initial, _scope.get())
-
-
-def _is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith(_PACKAGE) and code.co_filename != _PROGRAM
-
-
-def user_line() -> str:
-    """``file:line`` of the nearest caller outside this package."""
-    return _info(None, None).place
 
 
 def combine(short: str, *operands: Any) -> Op:

@@ -17,7 +17,8 @@ from ngraph_rewrite.rewriting.instances import instances, signature
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import REAL, Rule, RuleSet
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
-from ngraph_rewrite.terms.op import Op, Uid, topological
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.adjoints import disagreement, shown
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
 from ngraph_rewrite.testing.rules import quietly

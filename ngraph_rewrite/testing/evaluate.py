@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.terms.binders import Body, evaluated
-from ngraph_rewrite.terms.op import Op, Uid, describe
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.types.tuples import TupleType
 
 Array = NDArray[Any]

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from ngraph_rewrite.rewriting.domains import COMMON_FIRST, Domain
 from ngraph_rewrite.rewriting.instances import Choices, Instance, TrialBank, first_match
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.terms.op import Op, Uid, topological
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.dtypes import DType, is_float

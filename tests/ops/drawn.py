@@ -15,7 +15,8 @@ from ngraph_rewrite.rewriting.domains import COMMON_FIRST, Domain, argument_type
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.targets.evaluation import evaluate
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
-from ngraph_rewrite.terms.op import Op, Uid, topological
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType

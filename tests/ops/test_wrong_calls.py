@@ -15,7 +15,8 @@ from wrong_calls_rows import ROWS, Row
 import ngraph_rewrite as ng
 from ngraph_rewrite import errors
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
-from ngraph_rewrite.terms.op import Op, Uid, build, topological
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op, build, topological
 from ngraph_rewrite.types.tuples import TupleType
 
 BUILTINS = (TypeError, ValueError, IndexError)

@@ -4,8 +4,8 @@
 from typing import Any, NamedTuple
 
 from ngraph_rewrite import errors
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Uid
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.tensor import TensorType
 

@@ -30,8 +30,9 @@ from ngraph_rewrite.rewriting.tree import (
 )
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.dtypes import FLOAT32
 

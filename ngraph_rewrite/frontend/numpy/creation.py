@@ -19,7 +19,8 @@ from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, severa
 from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.ops.checks import as_int, extent, extents
 from ngraph_rewrite.ops.stretching import Shape, stretched
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.dtypes import FLOAT32, INT64, as_dtype
 from ngraph_rewrite.types.lengths import Extent, Length

@@ -8,7 +8,8 @@ from typing import Any
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
 from ngraph_rewrite.ops.alignment import totalling
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 
 
 def cumulative_sum(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Op:

@@ -14,7 +14,8 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError, DTypeError, LengthError, OutOfRangeError
 from ngraph_rewrite.frontend.numpy.operands import apply
 from ngraph_rewrite.frontend.numpy.picking import Index, picked
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.protocols import answers
 from ngraph_rewrite.types.lengths import Extent
 

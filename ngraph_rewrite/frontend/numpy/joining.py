@@ -16,7 +16,8 @@ from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, severa
 from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.ops.checks import position
 from ngraph_rewrite.ops.stretching import known_length
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent
 
 # -- joins --------------------------------------------------------------------------------------------

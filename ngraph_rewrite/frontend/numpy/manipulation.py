@@ -11,7 +11,8 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, places, several
 from ngraph_rewrite.ops.checks import position
 from ngraph_rewrite.ops.stretching import stretched
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 
 # -- shapes -------------------------------------------------------------------------------------------
 

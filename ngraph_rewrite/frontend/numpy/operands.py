@@ -14,7 +14,8 @@ from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.ops import stretching
-from ngraph_rewrite.terms.op import Op, as_operands, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op, as_operands
 
 # A term, a number, an array, or nested lists of numbers.
 Array = Op | ArrayLike

@@ -15,7 +15,8 @@ from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import apply, as_term
 from ngraph_rewrite.ops.stretching import stretched
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent, product
 
 Index = Op | NDArray[Any]

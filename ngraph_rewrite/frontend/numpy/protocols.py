@@ -11,7 +11,8 @@ from typing import Any
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, FamilyError
 from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, statistical
 from ngraph_rewrite.frontend.numpy.operands import apply, as_term
-from ngraph_rewrite.terms.op import Op, combine, describe, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op, combine, describe
 from ngraph_rewrite.terms.protocols import answers
 
 # The op of each ufunc that has another name.

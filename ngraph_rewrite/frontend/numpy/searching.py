@@ -10,7 +10,8 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, OutOfRange
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, places
 from ngraph_rewrite.ops.checks import position
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Op:

@@ -12,7 +12,8 @@ from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, places
 from ngraph_rewrite.ops.alignment import totalling
 from ngraph_rewrite.ops.checks import as_int, position
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL
 
 

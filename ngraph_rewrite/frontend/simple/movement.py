@@ -10,7 +10,8 @@ from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.simple.operands import Array, Shape, apply, as_term, several
 from ngraph_rewrite.ops.simple_marks import Key, N, R, features, keys, marked
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import product
 
 __all__ = [

@@ -8,7 +8,8 @@ from ngraph_rewrite.frontend.simple.operands import Array, Keys, apply, as_term,
 from ngraph_rewrite.frontend.simple.reductions import mean as average_of
 from ngraph_rewrite.frontend.simple.reductions import variance as variance_of
 from ngraph_rewrite.ops.simple_marks import Key, keys
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 
 __all__ = ["batch_norm", "batch_statistics", "layer_norm", "standardize"]
 

@@ -16,7 +16,8 @@ from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.ops import simple as _simple  # noqa: F401  (the family declares its ops when imported)
 from ngraph_rewrite.ops.simple_marks import Key, Marker, N, R, features, keys, keys_of
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
 
 # A term, a number, an array, or nested lists of numbers.

@@ -14,7 +14,8 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.simple.operands import Array, Keys, Shape, apply, as_term
 from ngraph_rewrite.frontend.storage import Initial
 from ngraph_rewrite.ops.simple_marks import keys, marked
-from ngraph_rewrite.terms.op import Op, Uid
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
 from ngraph_rewrite.types.dtypes import FLOAT32, is_float
 

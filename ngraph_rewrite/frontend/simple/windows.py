@@ -13,7 +13,8 @@ from ngraph_rewrite.frontend.sliding import ByAxis, by_axis, paddings
 from ngraph_rewrite.ops.checks import position
 from ngraph_rewrite.ops.simple_marks import features
 from ngraph_rewrite.ops.sliding import KINDS
-from ngraph_rewrite.terms.op import Op, user_line
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
 
 __all__ = ["convolution", "deconvolution", "fold", "pooling", "windows"]
 
