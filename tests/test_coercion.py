@@ -134,6 +134,20 @@ def test_a_simple_function_keeps_the_marks_of_a_named_tensor() -> None:
     assert [a.is_sample for a in term.axes] == [False, True]
 
 
+def test_a_simple_function_brings_all_its_operands_to_one_order() -> None:
+    term = ng.simple.add(axes_term(), numpy_term())
+    assert [a.is_sample for a in term.axes] == [False, True]
+    np.testing.assert_array_equal(compute(term), VALUE + OTHER)
+
+
+@pytest.mark.parametrize(("family", "shape"), [("numpy", (3, 4)), ("simple", (3, ng.simple.N))])
+def test_a_function_of_names_says_whose_positions_are_read(family: str, shape: tuple[Any, ...]) -> None:
+    x = getattr(ng, family).placeholder(shape) if family == "simple" else ng.placeholder(shape)
+    for function in (ng.sum, ng.softmax, ng.flatten):
+        with pytest.raises(ng.FamilyError, match=f"expected named axes, got float32.*\n.*\n.*ng.{family}"):
+            function(x)
+
+
 def test_an_array_beside_names_has_no_axes_to_match_by() -> None:
     with pytest.raises(ng.FamilyError, match=r"ng\.constant"):
         axes_term() + VALUE

@@ -87,12 +87,17 @@ def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False) -> 
     less = [own is not None and own < level for own in levels]
     if to == "simple":  # a tensor of features alone is of both families
         less = [elementwise and own == 0 and _is_whole(t, types) for t, own in zip(types, levels, strict=True)]
-    if not more and not (any(less) and level in levels):
+    if to == "axes" and any(less) and level not in levels:
+        raise _nameless(types)
+    if not more and not any(less):
         return [None] * len(types)
     if _mode.get() == "error":
         raise _mixed(to, types, "coercions are errors here")
     if more:
-        return [_forgotten(to, t, more, types) if t in more else None for t in types]
+        kept = [_forgotten(to, t, more, types) if t in more else None for t in types]
+        left = [t if axes is None else t.with_axes(axes) for t, axes in zip(types, kept, strict=True)]
+        rest = coerced(to, left, elementwise) if to == "simple" else [None] * len(types)
+        return [b if a is None else a for a, b in zip(kept, rest, strict=True)]
     if not elementwise:
         raise _mixed(to, types, "it does not take them index by index")
     known = [t.axes for t, own in zip(types, levels, strict=True) if own == level]
@@ -159,6 +164,14 @@ def _by_position(axes: Axes, names: Axes) -> Axes | None:
 def _decides(own: Sequence[Extent], names: Sequence[Extent]) -> bool:
     """Whether lengths say which is which: the same in order, and none twice."""
     return list(own) == list(names) and len(set(own)) == len(own)
+
+
+def _nameless(types: Sequence[TensorType]) -> FamilyError:
+    shown = next(t for t in types if t.rank)
+    return FamilyError(
+        f"expected named axes, got {shown!r}",
+        do=f"write label(x, axes=...) to name them, or use the function of ng.{family(shown.axes)}",
+    )
 
 
 def _mixed(to: str, types: Sequence[TensorType], why: str) -> FamilyError:
