@@ -38,6 +38,16 @@ def test_the_module_is_the_command() -> None:
     assert found.stdout == f"ngraph-rewrite {ng.__version__}\n"
 
 
+def test_a_reader_who_has_read_enough_is_no_mistake() -> None:
+    command = [sys.executable, "-m", "ngraph_rewrite", "rules"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+
+
 @pytest.mark.parametrize(
     "words", [[], ["nonsense"], ["check"], ["demo", "--epochs", "0"], ["demo", "--target", "none"]]
 )

@@ -426,6 +426,8 @@ MISTAKES: list[tuple[type[Exception], Callable[[], Any]]] = [
     (ng.AttributeValueError, lambda: ng.variable([H], initial_value=ng.placeholder([H]))),
     (ng.UnmatchedAxesError, lambda: ng.variable([H], initial_value=ng.constant([1, 2, 3], [W]))),
     (ng.DTypeError, lambda: ng.variable([H], initial_value=["a", "b"])),
+    (ng.DTypeError, lambda: ng.variable([H], "int32", initial_value=[1.5, 2.0])),
+    (ng.DTypeError, lambda: ng.variable([H], "int8", initial_value=0.5)),
     (ng.SequencingError, lambda: ng.assign(X + 1, 2)),
     (ng.SequencingError, lambda: ng.assign(ng.constant(1.0), 2)),
     (ng.SequencingError, lambda: ng.assign(3, 2)),  # type: ignore[arg-type]

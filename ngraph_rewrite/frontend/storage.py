@@ -217,6 +217,8 @@ def _initial(initial: Any, axes: Axes, dtype: DType) -> Any:
         return _initial_of_term(initial, axes, dtype)
     value = Literal(initial, dtype)
     shape = np.shape(initial)
+    if dtype.kind in "iu" and not np.array_equal(value.array(shape), initial):
+        raise DTypeError(f"initial_value is not all {dtype}: it would be rounded", do="round it, or give another dtype")
     fits = len(shape) == len(axes) and all(
         n == m or not isinstance(m, int) for n, m in zip(shape, axes.lengths, strict=False)
     )

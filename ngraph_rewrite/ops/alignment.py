@@ -60,7 +60,8 @@ def axis_of(x: Axes, axis: Any) -> Axis:
     name = axis.name if isinstance(axis, Axis) else axis
     found = x.find(name) if isinstance(name, str) else None
     if found is None:
-        raise UnmatchedAxesError(f"{x!r} has no axis {axis!r}", do=f"use one of {', '.join(x.names)}" if x else None)
+        do = f"use one of {', '.join(x.names)}" if x.named else "write label(x, axes=...) to name its axes"
+        raise UnmatchedAxesError(f"{x!r} has no axis {axis!r}", do=do if x else None)
     return found
 
 

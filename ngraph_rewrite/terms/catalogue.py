@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,26 @@ Meaning = Callable[..., Any]
 Attributes = dict[str, Any]
 
 
+# What can be said of an op beside its type and meaning, and what it is for.
+TRAITS: Mapping[str, str] = MappingProxyType(
+    {
+        "commutative": "its two operands may be exchanged: patterns match either order",
+        "associative": "nests of it may be regrouped",
+        "elementwise": "takes its operands index by index: operands of other families are labelled, maps are fused",
+        "comparison": "elementwise, with a bool result",
+        "reduction": "takes elements together along axes",
+        "narrowing": "of more operands it stands above itself with fewer, in the order in which rules go down",
+        "view": "moves no element",
+        "source": "has no operands",
+        "draw": "gives random numbers, others in each call",
+        "storage": "is kept between calls",
+        "effect": "runs in an order of its own, or changes storage",
+        "parameter": "has a value only inside what binds it",
+        "binder": "binds parameters that stand in its operands",
+    }
+)
+
+
 @dataclass(frozen=True, eq=False)
 class OpDef:
     """A row of the catalogue. Two definitions are equal only if they are the same row.
@@ -40,7 +61,7 @@ class OpDef:
         type_rule: From argument types and attributes to the type, or an error.
         meaning: What it computes, in NumPy: the oracle of every test.
         normalise: From argument types and given attributes to the stored ones (``axis=-1`` to ``rank-1``).
-        traits: Any of commutative, associative, elementwise, view, effect, source, comparison, narrowing.
+        traits: Any of `TRAITS`.
     """
 
     name: str
@@ -154,8 +175,12 @@ def op(
     Positional parameters are arguments (``*xs`` for any number), keyword-only parameters attributes.
 
     Raises:
-        AttributeValueError: if the name is taken or is not ``family.name``.
+        AttributeValueError: if the name is taken or is not ``family.name``, or for an unknown trait.
     """
+    unknown = sorted(set(traits) - TRAITS.keys())
+    if unknown:
+        what = f"the op {name!r} cannot have the trait {unknown[0]!r}"
+        raise AttributeValueError(what, do=f"choose among {', '.join(TRAITS)}")
 
     def declare(type_rule: TypeRule) -> TypeRule:
         family, _, short = name.partition(".")

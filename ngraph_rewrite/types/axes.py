@@ -378,7 +378,8 @@ def _nested(element: Any, place: int) -> Axis:
         return Axis(None, Length.symbol(f"n{place}"))
     if isinstance(element, int | np.integer | Length) and not isinstance(element, bool):
         return Axis(None, element)  # type: ignore[arg-type]
-    raise AxesError(f"tried to make axes with a {type(element).__name__}: {element!r}", do="give Axis objects")
+    what = f"tried to make axes with a {type(element).__name__}: {element!r}"
+    raise AxesError(what, do="give Axis objects, or lengths; the marks N and R are for functions of ng.simple")
 
 
 def _checked_together(left: Axes, right: Axes) -> Axes:

@@ -12,7 +12,7 @@ import pytest
 from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError, UnknownOpError
 from ngraph_rewrite.ops import axes, semi  # noqa: F401  (they declare the ops looked up here)
 from ngraph_rewrite.terms import catalogue
-from ngraph_rewrite.terms.catalogue import definitions, find, lookup, op
+from ngraph_rewrite.terms.catalogue import TRAITS, definitions, find, lookup, op
 from ngraph_rewrite.types.tensor import TensorType
 
 SCALAR = TensorType("float32")
@@ -70,6 +70,12 @@ def test_a_name_is_new_and_has_a_family(name: str) -> None:
     declare: Callable[..., Any] = op(name)
     with pytest.raises(AttributeValueError, match="cannot be declared\n  use a new family.name"):
         declare(lambda x: x)
+
+
+def test_a_misspelt_trait_is_refused() -> None:
+    with pytest.raises(AttributeValueError, match=r"'mine.bar' cannot have the trait 'elmentwise'\n.*commutative"):
+        op("mine.bar", "elmentwise")
+    assert {t for d in definitions() for t in d.traits} == set(TRAITS)
 
 
 def test_an_unknown_op_is_told_with_the_nearest() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ngraph_rewrite.frontend import storage
+from ngraph_rewrite.frontend import functions, storage
 from ngraph_rewrite.frontend.arrangement import label
 from ngraph_rewrite.frontend.arrangement import strip as forget
 from ngraph_rewrite.frontend.building import checked
@@ -19,7 +19,17 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
 from ngraph_rewrite.types.dtypes import FLOAT32, is_float
 
-__all__ = ["constant", "mark", "normal", "persistent_tensor", "placeholder", "tensor_size", "uniform", "variable"]
+__all__ = [
+    "constant",
+    "mark",
+    "normal",
+    "parameter",
+    "persistent_tensor",
+    "placeholder",
+    "tensor_size",
+    "uniform",
+    "variable",
+]
 
 
 def placeholder(shape: Shape, dtype: Any = None, name: str | None = None) -> Op:
@@ -43,6 +53,16 @@ def placeholder(shape: Shape, dtype: Any = None, name: str | None = None) -> Op:
     float32[28, recurrent:28, sample:N]
     """
     return storage.placeholder(checked("placeholder", marked, shape), dtype, name)
+
+
+def parameter(shape: Shape, dtype: Any = None, name: str | None = None) -> Op:
+    """A parameter of a function (`ngraph_rewrite.function`), with the shape and errors of `placeholder`.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.simple.parameter((3, ng.simple.N), name="x").type
+    float32[3, sample:N]
+    """
+    return functions.parameter(checked("parameter", marked, shape), dtype, name)
 
 
 def variable(
