@@ -153,7 +153,8 @@ from ngraph_rewrite.lowering.graph_passes import GraphPass, PeepholePass
 from ngraph_rewrite.lowering.passes import library as rules
 from ngraph_rewrite.ops import checks
 from ngraph_rewrite.rewriting.checks import checked_rules
-from ngraph_rewrite.rewriting.domains import Domain, argument_domain
+from ngraph_rewrite.rewriting.domain import Domain
+from ngraph_rewrite.rewriting.domains import argument_domain
 from ngraph_rewrite.rewriting.domains_attributes import attribute_domain
 from ngraph_rewrite.rewriting.inline import rule
 from ngraph_rewrite.rewriting.registry import attribute_function, term_function

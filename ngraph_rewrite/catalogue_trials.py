@@ -17,7 +17,7 @@ from ngraph_rewrite.lowering.passes import SAFE_CLASSES, Passes, library, lower,
 from ngraph_rewrite.plan.launches import kernels
 from ngraph_rewrite.plan.plan import make_plan
 from ngraph_rewrite.returns import leaves, unboxed
-from ngraph_rewrite.rewriting.domains import COMMON_FIRST, Domain
+from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
 from ngraph_rewrite.rewriting.instances import TrialBank, matches
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.rewriting.domains import Domain
+from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.instances import TrialBank, first_match
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule

@@ -12,7 +12,7 @@ from mixed import FEW, FLOAT64, Program
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
-from ngraph_rewrite.rewriting.domains import COMMON_FIRST
+from ngraph_rewrite.rewriting.domain import COMMON_FIRST
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axis

@@ -8,106 +8,21 @@ must be right. A third party's op needs no entry if its arguments have one type,
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TypeVar
 
-import numpy as np
-
 from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError
+from ngraph_rewrite.ops.checks import tensor
 from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple, domains_simple_windows
+from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION_TYPES
 from ngraph_rewrite.rewriting.domains_network import NETWORK_TYPES
 from ngraph_rewrite.terms.catalogue import OpDef
-from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.dtypes import BOOL, DTYPES, INT64, DType
-from ngraph_rewrite.types.lengths import Extent, Length
+from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
-
-Types = list[TensorType]
-# Position, types of the arguments already there, the type the result should have, the domain.
-Proposal = Callable[[int, Mapping[int, TensorType], "TensorType | None", "Domain"], "Types | None"]
-
-
-@dataclass(frozen=True)
-class Domain:
-    """What instances are made of.
-
-    Attributes:
-        lengths: Three lengths of anonymous axes; some may be unknown, some equal.
-        axes: Axes with names; the first three are used together.
-        dtypes: The dtypes of variables, the preferred one first.
-    """
-
-    lengths: tuple[Extent, Extent, Extent]
-    axes: tuple[Axis, ...]
-    dtypes: tuple[DType, ...]
-
-    @property
-    def known(self) -> bool:
-        """Whether all lengths are numbers."""
-        return all(isinstance(n, int) for n in (*self.lengths, *(a.length for a in self.axes)))
-
-    def shapes(self) -> list[tuple[Extent, ...]]:
-        """Shapes of anonymous tensors, of rank 0 to 3."""
-        a, b, c = self.lengths
-        return [(a, b), (a,), (), (b, a), (a, b, c), (b, 1), (0, a), (a, a), (c,), (a, 0), (c, a, b), (c, b), (1, a, b)]
-
-    def named(self) -> list[Axes]:
-        """Axes of named tensors, of rank 0 to 3, some in another order, some flattened."""
-        h, w, n = self.axes[:3]
-        empty = Axis("Z", 0)
-        sets: list[list[Axis]] = [[h, w], [h], [], [h, n], [w, h], [empty, h], [h, w, n], [n, w], [n, h, w]]
-        return [*map(Axes, sets), Axes([Axis.flattened([h, w]), n]), Axes([n, Axis.flattened([w])])]
-
-    @cache  # noqa: B019  (a domain lives as long as the process, or as one example)
-    def pool(self, family: str) -> Types:
-        """Types of any tensors that a family takes; the dtype varies first."""
-        choice = self.named() if family in ("axes", "core") else []
-        if family == "simple":
-            choice = domains_simple.marked_axes(self)
-        elif family != "axes":
-            choice += [anonymous(s) for s in self.shapes()]
-        return [TensorType(d, axes) for axes in choice for d in self.dtypes]
-
-    def retyped(self, like: TensorType) -> Types:
-        """A type with each dtype, its own first."""
-        return [like, *(like.with_dtype(d) for d in self.dtypes if d != like.dtype)]
-
-    def labels(self, shape: Iterable[Extent]) -> Axes:
-        """Named axes of these lengths, known names where there are some."""
-        axes: list[Axis] = []
-        for i, n in enumerate(shape):
-            own = (a for a in self.axes if a.length == n and a not in axes)
-            axes.append(next(own, Axis(f"X{i}", n)))
-        return Axes(axes)
-
-    def variants(self, like: TensorType) -> Types:
-        """Types that combine with a named one: fewer axes, more, in another order, another dtype."""
-        axes = like.axes
-        more = [a for a in self.axes if axes.find(a.name) is None]
-        sets: list[Iterable[Axis]] = [axes, axes[1:], axes[:-1], axes[::-1], ()]
-        sets += [[*more[:1], *axes], [*axes[::-1], *more[:1]], [*axes[1:], *more[:1]]]
-        return [TensorType(d, s) for s in map(Axes, sets) for d in (like.dtype, *self.dtypes[:2])]
-
-    def stretching(self, like: TensorType) -> Types:
-        """Types that combine with an anonymous one by position: lengths of 1, fewer axes, more, another dtype."""
-        shape = like.shape
-        ones = [(*shape[:i], 1, *shape[i + 1 :]) for i in range(len(shape))]
-        shapes = [shape, *ones, shape[1:], (), (self.lengths[0], *shape), (1,) * len(shape)]
-        return [_tensor(d, s) for s in shapes for d in (like.dtype, *self.dtypes)]
-
-
-COMMON = tuple(map(np.dtype, ("float32", "int32", "bool", "float64", "uint8", "float16", "int64")))
-COMMON_FIRST = (*COMMON, *(d for d in DTYPES if d not in COMMON))
-# Lengths unknown, two of the named ones and one of the anonymous ones excepted.
-SYMBOLIC = Domain(
-    (Length.symbol("a"), Length.symbol("b"), 3),
-    (Axis("H", None), Axis("W", 3), Axis("N", None), Axis("C", 2)),
-    COMMON_FIRST,
-)
 
 
 def argument_types(
@@ -198,26 +113,26 @@ def _dot(position: int, known: Mapping[int, TensorType], wish: TensorType | None
     if other is not None and other.rank == 2:
         inner = other.shape[position]
         far = [wish.shape[position]] if wish is not None and wish.rank == 2 else list(domain.lengths)
-        return [_tensor(other.dtype, (n, inner) if position == 0 else (inner, n)) for n in far]
+        return [tensor(other.dtype, (n, inner) if position == 0 else (inner, n)) for n in far]
     if wish is not None and wish.rank == 2:
         outer = wish.shape[position]
-        return [_tensor(wish.dtype, (outer, n) if position == 0 else (n, outer)) for n in domain.lengths]
+        return [tensor(wish.dtype, (outer, n) if position == 0 else (n, outer)) for n in domain.lengths]
     return [t for t in domain.pool("semi") if t.rank == 2]
 
 
 def _gemm(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
     """As `_dot`, with either operand transposed too."""
     plain = _dot(position, known, wish, domain) or []
-    return [t for p in plain if p.rank == 2 for t in (p, _tensor(p.dtype, p.shape[::-1]))]
+    return [t for p in plain if p.rank == 2 for t in (p, tensor(p.dtype, p.shape[::-1]))]
 
 
 def _gather(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
     if position == 1:
         whole = [INT64, *(d for d in domain.dtypes if d.kind in "iu")]
-        return [_tensor(d, s) for s in domain.shapes()[1:4] for d in whole]
+        return [tensor(d, s) for s in domain.shapes()[1:4] for d in whole]
     if 1 in known and known[1].rank == 1 and wish is None:
         (n,), m = known[1].shape, domain.lengths[1]
-        return [t for s in ((n,), (n, m), (m, n)) for t in domain.retyped(_tensor(domain.dtypes[0], s))]
+        return [t for s in ((n,), (n, m), (m, n)) for t in domain.retyped(tensor(domain.dtypes[0], s))]
     return [wish] if wish is not None and wish.rank else [t for t in domain.pool("semi") if t.rank]
 
 
@@ -226,7 +141,7 @@ def _concat(position: int, known: Mapping[int, TensorType], wish: TensorType | N
     if like is None:
         return [t for t in domain.pool("semi") if t.rank]
     longer = [(*like.shape[:i], n, *like.shape[i + 1 :]) for i in range(like.rank) for n in domain.lengths]
-    return [like, *(_tensor(like.dtype, s) for s in longer)]
+    return [like, *(tensor(like.dtype, s) for s in longer)]
 
 
 def _named_concat(
@@ -243,25 +158,25 @@ def _reduction(position: int, known: Mapping[int, TensorType], wish: TensorType 
     if wish is None:
         return None
     n = domain.lengths[0]
-    more = [_tensor(wish.dtype, (*wish.shape[:i], n, *wish.shape[i:])) for i in range(wish.rank + 1)]
+    more = [tensor(wish.dtype, (*wish.shape[:i], n, *wish.shape[i:])) for i in range(wish.rank + 1)]
     return [t for m in [*more, wish] for t in (domain.retyped(m) if wish.dtype == INT64 else [m])]
 
 
 def _transpose(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
-    return None if wish is None else [_tensor(wish.dtype, s) for s in itertools.permutations(wish.shape)]
+    return None if wish is None else [tensor(wish.dtype, s) for s in itertools.permutations(wish.shape)]
 
 
 def _reshape(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
     if wish is None:
         return None
-    return [_tensor(wish.dtype, s) for s in (wish.shape, (wish.size,), (1, *wish.shape), (*wish.shape, 1))]
+    return [tensor(wish.dtype, s) for s in (wish.shape, (wish.size,), (1, *wish.shape), (*wish.shape, 1))]
 
 
 def _broadcast(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
     if wish is None:
         return None
     fewer = [(*wish.shape[:i], *wish.shape[i + 1 :]) for i in range(wish.rank)]
-    return [_tensor(wish.dtype, s) for s in [*fewer, (), wish.shape]]
+    return [tensor(wish.dtype, s) for s in [*fewer, (), wish.shape]]
 
 
 def _strip(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
@@ -288,7 +203,7 @@ def _updated(position: int, known: Mapping[int, TensorType], wish: TensorType | 
     if whole is None or (position == 0 and 1 in known):
         return [t for t in domain.pool("semi") if 1 not in known or t.dtype == known[1].dtype]
     each = [_part_lengths(n) for n in whole.shape]
-    return [whole] if position == 0 else [_tensor(whole.dtype, s) for s in itertools.product(*each)]
+    return [whole] if position == 0 else [tensor(whole.dtype, s) for s in itertools.product(*each)]
 
 
 def _set_slice(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
@@ -334,10 +249,6 @@ def _elements(position: int, known: Mapping[int, TensorType], wish: TensorType |
 
 def _anything(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
     return None
-
-
-def _tensor(dtype: DType, shape: Iterable[Extent]) -> TensorType:
-    return TensorType(dtype, anonymous(shape))
 
 
 _PROPOSALS: dict[str, Proposal] = {

@@ -17,7 +17,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple, domains_simple_windows
-from ngraph_rewrite.rewriting.domains import Domain
+from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.domains_axes import AXES, reduced_axes
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION
 from ngraph_rewrite.rewriting.domains_network import NETWORK

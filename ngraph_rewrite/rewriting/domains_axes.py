@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from ngraph_rewrite.rewriting.domains import Domain
+from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.domains_semi import Proposal, Values, cast, draw, dtypes, items, size, subsets
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.tensor import TensorType

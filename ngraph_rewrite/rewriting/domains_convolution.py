@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ngraph_rewrite.ops.checks import tensor
 from ngraph_rewrite.ops.sliding import KINDS, reach
-from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.types.dtypes import BOOL, DType
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
-
-if TYPE_CHECKING:
-    from ngraph_rewrite.rewriting.domains import Domain
 
 Types = list[TensorType]
 Values = Iterable[tuple[Any, ...]]
@@ -36,10 +34,6 @@ SLIDES = (
 )
 
 
-def _tensor(dtype: DType, shape: Iterable[Extent]) -> TensorType:
-    return TensorType(dtype, anonymous(shape))
-
-
 def numbers(domain: Domain) -> list[DType]:
     """The dtypes that are no truth values."""
     return [d for d in domain.dtypes if d != BOOL]
@@ -58,7 +52,7 @@ def convolved(position: int, known: Mapping[int, TensorType], wish: Wish, domain
         count = [2] if other is None else [c // g for c in other.shape[1:2] for g in (1, 2)]
         shapes = [(k, c, *w) for c in count for w in windows for k in (2, 4)]
     shapes = [s for s in shapes if other is None or len(s) == other.rank]
-    return [_tensor(d, s) for s in shapes for d in ([other.dtype] if other is not None else numbers(domain))]
+    return [tensor(d, s) for s in shapes for d in ([other.dtype] if other is not None else numbers(domain))]
 
 
 def _convolution(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:

@@ -4,23 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.ops.checks import tensor
+from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types
+from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
+from ngraph_rewrite.rewriting.domains_semi import Values
 from ngraph_rewrite.types.dtypes import INT64, DType
-from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
-if TYPE_CHECKING:
-    from ngraph_rewrite.rewriting.domains import Domain, Proposal, Types
-    from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
-    from ngraph_rewrite.rewriting.domains_semi import Values
-
 Known = Mapping[int, TensorType]
-
-
-def _tensor(dtype: DType, shape: Sequence[Extent]) -> TensorType:
-    return TensorType(dtype, anonymous(shape))
 
 
 def whole(domain: Domain) -> list[DType]:
@@ -36,14 +28,14 @@ def _batch_dot(position: int, known: Known, wish: TensorType | None, domain: Dom
             return []
         n, inner = other.shape[0], other.shape[1 + position]
         far = [a, b, c] if wish is None or wish.rank != 3 else [wish.shape[1 + position]]
-        return [_tensor(other.dtype, (n, m, inner) if position == 0 else (n, inner, m)) for m in far]
+        return [tensor(other.dtype, (n, m, inner) if position == 0 else (n, inner, m)) for m in far]
     if wish is not None:
         if wish.rank != 3:
             return []
         n, m = wish.shape[0], wish.shape[1 + position]
-        return [_tensor(wish.dtype, (n, m, k) if position == 0 else (n, k, m)) for k in domain.lengths]
+        return [tensor(wish.dtype, (n, m, k) if position == 0 else (n, k, m)) for k in domain.lengths]
     shapes = [(a, b, c), (b, a, c), (1, a, b), (c, b, b), (a, c, 0), (a, 0, b)]
-    return [_tensor(d, s) for s in shapes for d in domain.dtypes]
+    return [tensor(d, s) for s in shapes for d in domain.dtypes]
 
 
 def _some(wish: TensorType | None, domain: Domain) -> Types:
@@ -55,11 +47,11 @@ def _scatter_add(position: int, known: Known, wish: TensorType | None, domain: D
     if position == 0:
         return _some(wish, domain)
     if position == 1:
-        return [_tensor(d, s) for s in domain.shapes()[1:4] for d in whole(domain)]
+        return [tensor(d, s) for s in domain.shapes()[1:4] for d in whole(domain)]
     if 0 not in known or 1 not in known:
         return []
     x, i = known[0], known[1]
-    return [_tensor(x.dtype, (*x.shape[:k], *i.shape, *x.shape[k + 1 :])) for k in range(x.rank)]
+    return [tensor(x.dtype, (*x.shape[:k], *i.shape, *x.shape[k + 1 :])) for k in range(x.rank)]
 
 
 def _along(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
@@ -73,7 +65,7 @@ def _along(position: int, known: Known, wish: TensorType | None, domain: Domain)
         return [t.with_dtype(INT64) for t in domain.pool("semi") if t.rank]
     lengths = [*domain.lengths, 0]
     shapes = [x.shape, *((*x.shape[:k], n, *x.shape[k + 1 :]) for k in range(x.rank) for n in lengths)]
-    return [_tensor(d, s) for s in shapes for d in whole(domain)[:3]]
+    return [tensor(d, s) for s in shapes for d in whole(domain)[:3]]
 
 
 def _searchsorted(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
@@ -82,7 +74,7 @@ def _searchsorted(position: int, known: Known, wish: TensorType | None, domain: 
     shapes = [(n,) for n in (*domain.lengths, 0)] if position == 0 else domain.shapes()
     if position == 1 and wish is not None:
         shapes = [wish.shape]
-    return [_tensor(d, s) for s in shapes for d in dtypes]
+    return [tensor(d, s) for s in shapes for d in dtypes]
 
 
 def _diagonal(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
@@ -90,7 +82,7 @@ def _diagonal(position: int, known: Known, wish: TensorType | None, domain: Doma
     shapes = [(a, a), (a, b, a), (b, b, b), (a,), (a, b, b, a), (a, b), (0, 0)]
     if wish is not None:
         shapes = [(*wish.shape, *wish.shape[:1]), (*wish.shape, *wish.shape), wish.shape]
-    return [_tensor(d, s) for s in shapes for d in ([wish.dtype] if wish is not None else domain.dtypes)]
+    return [tensor(d, s) for s in shapes for d in ([wish.dtype] if wish is not None else domain.dtypes)]
 
 
 ARGUMENTS: dict[str, Proposal] = {

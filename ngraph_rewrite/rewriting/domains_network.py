@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ngraph_rewrite.ops.axes_lookup import found_axes
 from ngraph_rewrite.ops.sliding import KINDS
+from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.domains_convolution import SLIDES, Types, Values, Wish, numbers, window_turns
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import INT64
 from ngraph_rewrite.types.tensor import TensorType
-
-if TYPE_CHECKING:
-    from ngraph_rewrite.rewriting.domains import Domain
 
 _Y, _X, _Z, _C = Axis("Y", 4), Axis("X", 3), Axis("Z", 2), Axis("C", 4)
 

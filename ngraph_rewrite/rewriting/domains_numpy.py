@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from ngraph_rewrite.rewriting.domains import Domain
+from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.domains_semi import SEMI, Proposal, Values, cast, dtypes, items, subsets
 from ngraph_rewrite.types.tensor import TensorType
 

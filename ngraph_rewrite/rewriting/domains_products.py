@@ -5,18 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from string import ascii_lowercase as LETTERS
-from typing import TYPE_CHECKING
 
+from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types
 from ngraph_rewrite.rewriting.domains_indexed import whole
+from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
+from ngraph_rewrite.rewriting.domains_semi import Values
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.dtypes import BOOL, DType
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
-
-if TYPE_CHECKING:
-    from ngraph_rewrite.rewriting.domains import Domain, Proposal, Types
-    from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
-    from ngraph_rewrite.rewriting.domains_semi import Values
 
 Known = Mapping[int, TensorType]
 

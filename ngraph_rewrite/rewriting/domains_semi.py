@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.rewriting.domains import Domain
+from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.dtypes import BOOL, DType

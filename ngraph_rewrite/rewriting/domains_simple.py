@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ngraph_rewrite.ops.simple_marks import Key, Marker, N, R, features, keys, marked
+from ngraph_rewrite.rewriting.domain import Domain, Types, marked_axes, marks
+from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
+from ngraph_rewrite.rewriting.domains_semi import Values
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
@@ -16,27 +19,9 @@ from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
-if TYPE_CHECKING:
-    from ngraph_rewrite.rewriting.domains import Domain, Types
-    from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
-    from ngraph_rewrite.rewriting.domains_semi import Values
-
 Known = Mapping[int, TensorType]
 # Position, known types, the wish, the domain; the last is the pool of types.
 Arguments = Callable[[int, Known, "TensorType | None", "Domain"], "Types | None"]
-
-
-def marks(domain: Domain) -> tuple[Axis, Axis]:
-    """N and R of the lengths of a domain."""
-    return N(domain.axes[2].length), R(domain.axes[0].length)
-
-
-def marked_axes(domain: Domain) -> list[Axes]:
-    """Axes of simple tensors, of up to two features, N and R before, behind and between them."""
-    (n, r), (a, b, _) = marks(domain), domain.lengths
-    sets: list[tuple[Axis | Extent, ...]] = [(a, n), (n, a), (a,), (), (a, b, n), (r, a, n), (n, r, a), (a, r, n)]
-    sets += [(n,), (a, n, b), (a, b), (n, b, r), (r, n), (r, a, n, b), (0, n), (n, b, a, r), (a, 1, n)]
-    return [marked(s) for s in sets]
 
 
 def _variants(like: TensorType, domain: Domain) -> Types:

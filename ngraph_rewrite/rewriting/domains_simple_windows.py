@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ngraph_rewrite.ops.simple_marks import MARKERS, Key, N, R, features, keys, marked
 from ngraph_rewrite.ops.sliding import KINDS, places, reach, slid, slides
+from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.domains_convolution import SLIDES, Types, Values, Wish, numbers, window_turns
 from ngraph_rewrite.types.axes import Axes, anonymous
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
-
-if TYPE_CHECKING:
-    from ngraph_rewrite.rewriting.domains import Domain
 
 Known = Mapping[int, TensorType]
 

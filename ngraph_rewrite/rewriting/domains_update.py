@@ -8,7 +8,7 @@ from itertools import islice, product
 from typing import Any
 
 from ngraph_rewrite.ops.indexing import count
-from ngraph_rewrite.rewriting.domains import Domain
+from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.domains_semi import Proposal, Values, slices_of
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.lengths import Extent

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
-from ngraph_rewrite.rewriting.domains import SYMBOLIC, Domain, argument_types
+from ngraph_rewrite.rewriting.domain import SYMBOLIC, Domain
+from ngraph_rewrite.rewriting.domains import argument_types
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.rewriting.interpret import Application, value_of
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var

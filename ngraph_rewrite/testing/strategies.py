@@ -16,7 +16,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from ngraph_rewrite.rewriting.domains import COMMON_FIRST, Domain
+from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
 from ngraph_rewrite.rewriting.instances import Choices, Instance, TrialBank, first_match
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.info import Uid

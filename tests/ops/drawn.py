@@ -11,7 +11,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import NGraphRewriteError
-from ngraph_rewrite.rewriting.domains import COMMON_FIRST, Domain, argument_types
+from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
+from ngraph_rewrite.rewriting.domains import argument_types
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.targets.evaluation import evaluate
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup

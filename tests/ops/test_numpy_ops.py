@@ -13,7 +13,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.plan.binding import bind_graph
-from ngraph_rewrite.rewriting.domains import SYMBOLIC
+from ngraph_rewrite.rewriting.domain import SYMBOLIC
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import topological

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.plan.binding import bind_graph
-from ngraph_rewrite.rewriting.domains import SYMBOLIC
+from ngraph_rewrite.rewriting.domain import SYMBOLIC
 from ngraph_rewrite.terms.catalogue import definitions, lookup
 from ngraph_rewrite.types.lengths import symbols
 

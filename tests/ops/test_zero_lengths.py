@@ -17,7 +17,7 @@ from ngraph_rewrite.lowering.driver import normalise
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.returns import leaves, unboxed
-from ngraph_rewrite.rewriting.domains import COMMON_FIRST, Domain
+from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
 from ngraph_rewrite.rewriting.instances import Target
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.terms.bank import TermBank

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What instances of rules are made of: lengths, axes and dtypes, and the types that they make together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from ngraph_rewrite.ops.checks import tensor
+from ngraph_rewrite.ops.simple_marks import N, R, marked
+from ngraph_rewrite.types.axes import Axes, Axis, anonymous
+from ngraph_rewrite.types.dtypes import DTYPES, DType
+from ngraph_rewrite.types.lengths import Extent, Length
+from ngraph_rewrite.types.tensor import TensorType
+
+Types = list[TensorType]
+# Position, types of the arguments already there, the type the result should have, the domain.
+Proposal = Callable[[int, Mapping[int, TensorType], "TensorType | None", "Domain"], "Types | None"]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What instances are made of.
+
+    Attributes:
+        lengths: Three lengths of anonymous axes; some may be unknown, some equal.
+        axes: Axes with names; the first three are used together.
+        dtypes: The dtypes of variables, the preferred one first.
+    """
+
+    lengths: tuple[Extent, Extent, Extent]
+    axes: tuple[Axis, ...]
+    dtypes: tuple[DType, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether all lengths are numbers."""
+        return all(isinstance(n, int) for n in (*self.lengths, *(a.length for a in self.axes)))
+
+    def shapes(self) -> list[tuple[Extent, ...]]:
+        """Shapes of anonymous tensors, of rank 0 to 3."""
+        a, b, c = self.lengths
+        return [(a, b), (a,), (), (b, a), (a, b, c), (b, 1), (0, a), (a, a), (c,), (a, 0), (c, a, b), (c, b), (1, a, b)]
+
+    def named(self) -> list[Axes]:
+        """Axes of named tensors, of rank 0 to 3, some in another order, some flattened."""
+        h, w, n = self.axes[:3]
+        empty = Axis("Z", 0)
+        sets: list[list[Axis]] = [[h, w], [h], [], [h, n], [w, h], [empty, h], [h, w, n], [n, w], [n, h, w]]
+        return [*map(Axes, sets), Axes([Axis.flattened([h, w]), n]), Axes([n, Axis.flattened([w])])]
+
+    @cache  # noqa: B019  (a domain lives as long as the process, or as one example)
+    def pool(self, family: str) -> Types:
+        """Types of any tensors that a family takes; the dtype varies first."""
+        choice = self.named() if family in ("axes", "core") else []
+        if family == "simple":
+            choice = marked_axes(self)
+        elif family != "axes":
+            choice += [anonymous(s) for s in self.shapes()]
+        return [TensorType(d, axes) for axes in choice for d in self.dtypes]
+
+    def retyped(self, like: TensorType) -> Types:
+        """A type with each dtype, its own first."""
+        return [like, *(like.with_dtype(d) for d in self.dtypes if d != like.dtype)]
+
+    def labels(self, shape: Iterable[Extent]) -> Axes:
+        """Named axes of these lengths, known names where there are some."""
+        axes: list[Axis] = []
+        for i, n in enumerate(shape):
+            own = (a for a in self.axes if a.length == n and a not in axes)
+            axes.append(next(own, Axis(f"X{i}", n)))
+        return Axes(axes)
+
+    def variants(self, like: TensorType) -> Types:
+        """Types that combine with a named one: fewer axes, more, in another order, another dtype."""
+        axes = like.axes
+        more = [a for a in self.axes if axes.find(a.name) is None]
+        sets: list[Iterable[Axis]] = [axes, axes[1:], axes[:-1], axes[::-1], ()]
+        sets += [[*more[:1], *axes], [*axes[::-1], *more[:1]], [*axes[1:], *more[:1]]]
+        return [TensorType(d, s) for s in map(Axes, sets) for d in (like.dtype, *self.dtypes[:2])]
+
+    def stretching(self, like: TensorType) -> Types:
+        """Types that combine with an anonymous one by position: lengths of 1, fewer axes, more, another dtype."""
+        shape = like.shape
+        ones = [(*shape[:i], 1, *shape[i + 1 :]) for i in range(len(shape))]
+        shapes = [shape, *ones, shape[1:], (), (self.lengths[0], *shape), (1,) * len(shape)]
+        return [tensor(d, s) for s in shapes for d in (like.dtype, *self.dtypes)]
+
+
+COMMON = tuple(map(np.dtype, ("float32", "int32", "bool", "float64", "uint8", "float16", "int64")))
+COMMON_FIRST = (*COMMON, *(d for d in DTYPES if d not in COMMON))
+# Lengths unknown, two of the named ones and one of the anonymous ones excepted.
+SYMBOLIC = Domain(
+    (Length.symbol("a"), Length.symbol("b"), 3),
+    (Axis("H", None), Axis("W", 3), Axis("N", None), Axis("C", 2)),
+    COMMON_FIRST,
+)
+
+
+def marks(domain: Domain) -> tuple[Axis, Axis]:
+    """N and R of the lengths of a domain."""
+    return N(domain.axes[2].length), R(domain.axes[0].length)
+
+
+def marked_axes(domain: Domain) -> list[Axes]:
+    """Axes of simple tensors, of up to two features, N and R before, behind and between them."""
+    (n, r), (a, b, _) = marks(domain), domain.lengths
+    sets: list[tuple[Axis | Extent, ...]] = [(a, n), (n, a), (a,), (), (a, b, n), (r, a, n), (n, r, a), (a, r, n)]
+    sets += [(n,), (a, n, b), (a, b), (n, b, r), (r, n), (r, a, n, b), (0, n), (n, b, a, r), (a, 1, n)]
+    return [marked(s) for s in sets]
