@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngraph_rewrite.ops import functions
-from ngraph_rewrite.ops.checks import bool_only
+from ngraph_rewrite.ops.checks import any_dtype, bool_only
 from ngraph_rewrite.ops.promotion import SAYS, Rule, floats, numbers, quotient, same, truth
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, TypeRule, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
-from ngraph_rewrite.types.dtypes import DType, as_dtype, is_float
+from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype, is_float
 from ngraph_rewrite.types.tensor import TensorType
 
 Function = Callable[..., Any]
@@ -105,6 +105,17 @@ ROUNDING: Mapping[str, tuple[Function, str]] = {
     "ceil": (np.ceil, "The least integer not below `x`"),
     "round": (np.rint, "The nearest integer, halves to the even one"),
 }
+
+
+def declare_table(family: Family) -> None:
+    """Declare the whole table for a family, as it stands."""
+    declare_unary(family, UNARY)
+    declare_unary(family, CLASSIFYING, BOOL)
+    declare_rounding(family, ROUNDING, any_dtype, "any dtype; integers and bool")
+    declare_binary(family, BINARY)
+    declare_binary(family, LOGIC, BOOL)
+    declare_binary(family, COMPARISONS, BOOL)
+    declare_choices(family)
 
 
 def meaning_of(family: Family, row: Row, promotes: bool = True) -> Meaning:
