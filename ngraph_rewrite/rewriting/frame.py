@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.expression import Span
+from ngraph_rewrite.rewriting.waivers import WAIVE
 
 KINDS = ("simplify", "lower", "recognize", "select", "derive")
 _HEADER = re.compile(r"(\w+)[ \t]+(\w+)(?:[ \t]*->[ \t]*(\w+))?[ \t]*$")
@@ -101,8 +102,19 @@ class DefineFrame:
 
 
 @dataclass(frozen=True)
+class WaiveFrame:
+    """A check that need not pass for a rule, or for two, with the reason."""
+
+    check: str
+    rule: str
+    other: str | None
+    reason: str
+    span: Span
+
+
+@dataclass(frozen=True)
 class FileFrame:
-    """A whole rule file: what its rules are for, its rules and its shorthands."""
+    """A whole rule file: what its rules are for, its rules, its shorthands and its waivers."""
 
     text: Text
     kind: str
@@ -110,6 +122,7 @@ class FileFrame:
     target: str
     rules: tuple[RuleFrame, ...]
     defines: tuple[DefineFrame, ...]
+    waivers: tuple[WaiveFrame, ...] = ()
 
 
 def read_text(content: str, file: str) -> Text:
@@ -149,18 +162,19 @@ def read_frame(content: str, file: str) -> FileFrame:
         raise text.error(Span(1, 1), what, "begin with a header such as `simplify semi`")
     kind, source, target = _header(text, *statements[0])
     for (before, _), (start, _) in zip(statements, statements[1:], strict=False):
-        if not text.clean.startswith(("rule", "define"), start):
+        if not text.clean.startswith(("rule", "define", "waive"), start):
             raise _neither(text, before, start)
     rules = [_rule(text, *s) for s in statements[1:] if text.clean.startswith("rule", s[0])]
     defines = [_define(text, *s) for s in statements[1:] if text.clean.startswith("define", s[0])]
-    return FileFrame(text, kind, source, target, tuple(rules), tuple(defines))
+    waivers = [_waiver(text, *s) for s in statements[1:] if text.clean.startswith("waive", s[0])]
+    return FileFrame(text, kind, source, target, tuple(rules), tuple(defines), tuple(waivers))
 
 
 def _neither(text: Text, before: int, start: int) -> RuleFileError:
     """What stands in the first column and is neither a rule nor a shorthand."""
     head = _RULE.match(text.clean, before, start)
     what = "the equation" if head and not text.clean[head.end() : start].strip() else "what continues a rule"
-    return text.error(text.span(start), "expected `rule` or `define`", f"indent {what}")
+    return text.error(text.span(start), "expected `rule`, `define` or `waive`", f"indent {what}")
 
 
 def _statements(text: Text) -> Iterator[tuple[int, int]]:
@@ -278,6 +292,17 @@ def _define(text: Text, start: int, end: int) -> DefineFrame:
         raise text.error(text.span(start), "cannot read the shorthand", "write `define NAME(a, b) = term`")
     parameters = tuple(p.strip() for p in match[2].split(",") if p.strip())
     return DefineFrame(match[1], parameters, Piece(text, match.end(), end), text.span(start))
+
+
+def _waiver(text: Text, start: int, end: int) -> WaiveFrame:
+    match = WAIVE.match(text.clean, start, end)
+    if match is None:
+        do = "write `waive CHECK of RULE: reason` or `waive CHECK of RULE and OTHER: reason`"
+        raise text.error(text.span(start), "cannot read the waiver", do)
+    reason = " ".join(text.clean[match.end() : end].split())
+    if not reason:
+        raise text.error(text.span(start), "the waiver gives no reason", "say after the colon why it is right")
+    return WaiveFrame(match[1], match[2], match[3], reason, text.span(start))
 
 
 def parse_piece(piece: Piece) -> ast.expr:

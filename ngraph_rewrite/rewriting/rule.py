@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.pattern import App, Template
+from ngraph_rewrite.rewriting.waivers import Waiver, names
 
 EXACT, REAL, REFINES, FAST = "exact", "real", "refines", "fast"
 CLASSES = (EXACT, REAL, REFINES, FAST)
@@ -44,6 +45,7 @@ class Rule:
         right: One template; for derive one per argument (None: no derivative passes).
         grade: The class: exact, real, refines or fast.
         text: The equation as it is written.
+        waivers: The checks it need not pass, with the reasons.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Rule:
     text: str
     file: str
     line: int
+    waivers: tuple[Waiver, ...] = field(default=(), compare=False)
 
     @property
     def place(self) -> str:
@@ -84,7 +87,7 @@ class RuleSet:
     def without(self, names: Iterable[str]) -> RuleSet:
         """The rules whose names are not among `names` (``rule`` also stands for all its alternatives)."""
         off = set(names)
-        return RuleSet(r for r in self.rules if not any(r.name == n or r.name.startswith(n + ".") for n in off))
+        return RuleSet(r for r in self.rules if not any(names(n, r.name) for n in off))
 
     def of_kind(self, *kinds: str) -> RuleSet:
         """The rules of files with these headers."""

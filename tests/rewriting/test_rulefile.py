@@ -40,7 +40,7 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     "unknown second family": ("lower axes -> semy\n", 1, 1, "there is no op family semy", None),
     "indented rule": (SEMI + " rule a: -x => x\n", 1, 1, "a rule file begins with a header", HEADER),
     "neither rule nor define": (
-        SEMI + "x + 0 => x\n", 2, 1, "expected `rule` or `define`", "indent what continues a rule",
+        SEMI + "x + 0 => x\n", 2, 1, "expected `rule`, `define` or `waive`", "indent what continues a rule",
     ),
     "rule without a name": (SEMI + "rule: -x => x\n", 2, 1, "cannot read the rule's head", HEAD),
     "rule without a colon": (SEMI + "rule a @exact -x => x\n", 2, 1, "cannot read the rule's head", HEAD),
@@ -52,7 +52,7 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     ),
     "open bracket in a clause": (SEMI + "rule a: -x => x\n    if (x.rank == 1\n", 3, 8, "'(' was never closed", None),
     "equation in the first column": (
-        SEMI + "rule a:\n-x => x\n", 3, 1, "expected `rule` or `define`", "indent the equation",
+        SEMI + "rule a:\n-x => x\n", 3, 1, "expected `rule`, `define` or `waive`", "indent the equation",
     ),
     "no left side": (SEMI + "rule a: => x\n", 2, 9, "an expression is missing here", None),
     "empty clause": (SEMI + "rule a: -x => x\n    where n =\n", 3, 15, "an expression is missing here", None),
@@ -240,6 +240,46 @@ def test_a_mistake_is_shown_where_it_is(mistake: str) -> None:
     shown = (text.splitlines() or [""])[line - 1]
     expected = f"bad.rules:{line}:{column}: {says}\n    {shown}\n    {' ' * (column - 1)}^"
     assert str(caught.value) == expected + (f"\n  {do}" if do else "")
+
+
+# -- waivers --------------------------------------------------------------------------------------------
+
+WAIVED = """
+rule a: -(-x) => x
+rule b for f in exp log: f(-(-x)) => f(x)
+waive confluence of a and other.rule: either is right,   # and why
+    as both are short
+waive guard of b.exp: it asks for speed alone
+"""
+
+
+def test_a_waiver_stands_with_the_rules_it_speaks_of() -> None:
+    a, exp, log = parse_rules(SEMI + WAIVED, "my.rules", "my")
+    (waiver,) = a.waivers
+    assert (waiver.check, waiver.rule, waiver.other) == ("confluence", "my.a", "other.rule")
+    assert waiver.reason == "either is right, as both are short"
+    assert [w.check for w in exp.waivers] == ["guard"] and not log.waivers
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("waive a: no check
+", "cannot read the waiver"),
+        ("waive guard of a:
+", "the waiver gives no reason"),
+        ("waive types of a: never
+", "no check is called types"),
+        ("waive guard of nobody: never
+", "the file has no rule called bad.nobody"),
+        ("waive guard of other.a: never
+", "the file has no rule called other.a"),
+    ],
+)
+def test_a_wrong_waiver_is_shown_where_it_is(text: str, says: str) -> None:
+    with pytest.raises(RuleFileError, match=rf"^bad\.rules:3:1: {says}"):
+        parse_rules(SEMI + "rule a: -(-x) => x
+" + text, "bad.rules", "bad")
 
 
 def test_a_null_byte_is_refused_in_its_line() -> None:

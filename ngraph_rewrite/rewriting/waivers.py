@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A waiver says in a rule file that a check need not pass for a rule, and why that is right.
+
+    waive confluence of number_right and semi.add_zero: both give the number, in one form or the other
+
+The check is named first, then the rule of the file, then, where a check looks at two rules, the other one. A name
+without a file's stem stands for a rule of the same file, and the name of a rule written with ``for`` for all its
+alternatives. The reason goes on to the end of the statement.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ngraph_rewrite.rewriting.expression import Span
+
+# The checks that a file may waive: a wrong type, a loop or a rule that cannot be read is never right.
+WAIVABLE = ("values", "cpu", "proof", "guard", "subsumption", "confluence", "adjoint")
+WAIVE = re.compile(r"waive\s+(\w+)\s+of\s+([\w.]+)(?:\s+and\s+([\w.]+))?\s*:")
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """A check that need not pass for a rule.
+
+    Attributes:
+        check: The name of the check.
+        rule: The rule, as ``file.rule`` or ``file.rule.alternative``.
+        other: The other rule, or None for any.
+        reason: Why it is right, in words.
+    """
+
+    check: str
+    rule: str
+    other: str | None
+    reason: str
+    span: Span = field(default=Span(0, 0), compare=False)
+
+    def covers(self, check: str, rule: str, other: str | None = None) -> bool:
+        """Whether it speaks of this check of this rule, with the other.
+
+        >>> waiver = Waiver("confluence", "my.a", "semi.b", "either is right")
+        >>> waiver.covers("confluence", "my.a", "semi.b.exp"), waiver.covers("confluence", "my.a", "semi.c")
+        (True, False)
+        """
+        if check != self.check or not names(self.rule, rule):
+            return False
+        return self.other is None or (other is not None and names(self.other, other))
+
+
+def names(written: str, name: str) -> bool:
+    """Whether a written name stands for the rule called `name`: it is its own, or that of its alternatives."""
+    return name == written or name.startswith(written + ".")
+
+
+def qualified(name: str, stem: str) -> str:
+    """The whole name of a rule that a file with this stem calls `name`."""
+    return name if "." in name else f"{stem}.{name}"

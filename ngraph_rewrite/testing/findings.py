@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check finds out about a rule, and what it is given to find it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+
+# The checks, in the order in which they are made and shown; each is a column of the report.
+CHECKS = ("types", "termination", "subsumption", "values", "adjoint", "cpu", "guard", "proof", "confluence")
+# What a check may say: that it holds, that it does not, that the rule's file waives it, that nothing could be
+# decided, or that it does not apply to such a rule.
+PASSED, FAILED, WAIVED, OPEN, NONE = "passed", "failed", "waived", "open", "none"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found out about one rule.
+
+    Attributes:
+        rule: The rule's name.
+        place: Its file and line.
+        check: One of `CHECKS`.
+        status: PASSED, FAILED, WAIVED, OPEN or NONE.
+        says: One line: how it was shown, what is wrong, or why it is open.
+        shown: What there is to see of a failure: the counterexample as Python that can be run and pasted into a test.
+        other: The other rule's name, where two are concerned.
+    """
+
+    rule: str
+    place: str
+    check: str
+    status: str
+    says: str = ""
+    shown: str = ""
+    other: str | None = None
+
+    def __str__(self) -> str:
+        head = f"{self.place}: rule {self.rule} {self.says}" if self.status == FAILED else f"{self.rule}: {self.says}"
+        return f"{head}\n{self.shown}" if self.shown else head
+
+
+def finding(rule: Rule, check: str, status: str, says: str = "", shown: str = "", other: str | None = None) -> Finding:
+    """What a check found out about `rule`."""
+    return Finding(rule.name, rule.place, check, status, says, shown, other)
+
+
+def waived(found: Finding, rule: Rule) -> Finding:
+    """The finding, or that the rule's file waives it."""
+    if found.status != FAILED:
+        return found
+    reason = next((w.reason for w in rule.waivers if w.covers(found.check, found.rule, found.other)), None)
+    return found if reason is None else replace(found, status=WAIVED, says=f"{found.says}; waived: {reason}")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work a check may take.
+
+    Attributes:
+        examples: How many instances of a rule are drawn.
+        seconds: About how long one check of one rule may take; what is not decided then is open.
+        seed: Other examples for other seeds; the same for the same.
+    """
+
+    examples: int = 50
+    seconds: float = 1.0
+    seed: int = 0
+
+
+@dataclass
+class Context:
+    """What a check is given beside the rule.
+
+    Attributes:
+        rules: All that run together with the rule: its file's and the library's.
+        effort: How much work it may take.
+        cache: Where generated code is kept.
+    """
+
+    rules: RuleSet
+    effort: Effort = field(default_factory=Effort)
+    cache: Cache = field(default_factory=Cache)
+    _matchers: dict[int, tuple[Rule, Matcher]] = field(default_factory=dict, repr=False)
+
+    def matcher(self, rule: Rule) -> Matcher:
+        """The compiled form of one rule alone."""
+        if id(rule) not in self._matchers:
+            self._matchers[id(rule)] = (rule, Matcher(RuleSet([rule]), self.cache))
+        return self._matchers[id(rule)][1]
+
+
+# A check of one rule; one of all rules together gives a finding for each, or several.
+RuleCheck = Callable[[Rule, Context], Finding]
+SetCheck = Callable[[RuleSet, Context], Iterable[Finding]]
