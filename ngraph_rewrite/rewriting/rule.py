@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.pattern import App, Template
-from ngraph_rewrite.rewriting.waivers import Waiver, names
+from ngraph_rewrite.rewriting.waivers import Waiver, covers_name
 
 EXACT, REAL, REFINES, FAST = "exact", "real", "refines", "fast"
 CLASSES = (EXACT, REAL, REFINES, FAST)
@@ -87,7 +87,7 @@ class RuleSet:
     def without(self, names: Iterable[str]) -> RuleSet:
         """The rules whose names are not among `names` (``rule`` also stands for all its alternatives)."""
         off = set(names)
-        return RuleSet(r for r in self.rules if not any(names(n, r.name) for n in off))
+        return RuleSet(r for r in self.rules if not any(covers_name(n, r.name) for n in off))
 
     def of_kind(self, *kinds: str) -> RuleSet:
         """The rules of files with these headers."""

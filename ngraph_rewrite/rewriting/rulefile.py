@@ -39,7 +39,7 @@ from ngraph_rewrite.rewriting.pattern import (
 )
 from ngraph_rewrite.rewriting.registry import term_functions
 from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Clause, Let, Rule, RuleSet, Where
-from ngraph_rewrite.rewriting.waivers import WAIVABLE, Waiver, names, qualified
+from ngraph_rewrite.rewriting.waivers import WAIVABLE, Waiver, covers_name, qualified
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, find
 
 _BINARY = {
@@ -306,14 +306,14 @@ def _waived(frame: FileFrame, rules: list[Rule], stem: str) -> list[Rule]:
     waivers = [_waiver(frame, one, rules, stem) for one in frame.waivers]
     if not waivers:
         return rules
-    return [replace(r, waivers=tuple(w for w in waivers if names(w.rule, r.name))) for r in rules]
+    return [replace(r, waivers=tuple(w for w in waivers if covers_name(w.rule, r.name))) for r in rules]
 
 
 def _waiver(frame: FileFrame, one: WaiveFrame, rules: list[Rule], stem: str) -> Waiver:
     rule = qualified(one.rule, stem)
     if one.check not in WAIVABLE:
         raise frame.text.error(one.span, f"no check is called {one.check}", f"one of {', '.join(WAIVABLE)}")
-    if not any(names(rule, r.name) for r in rules):
+    if not any(covers_name(rule, r.name) for r in rules):
         raise frame.text.error(one.span, f"the file has no rule called {rule}", "a waiver stands in the rule's file")
     return Waiver(one.check, rule, one.other and qualified(one.other, stem), one.reason, one.span)
 

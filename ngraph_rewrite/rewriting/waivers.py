@@ -44,12 +44,12 @@ class Waiver:
         >>> waiver.covers("confluence", "my.a", "semi.b.exp"), waiver.covers("confluence", "my.a", "semi.c")
         (True, False)
         """
-        if check != self.check or not names(self.rule, rule):
+        if check != self.check or not covers_name(self.rule, rule):
             return False
-        return self.other is None or (other is not None and names(self.other, other))
+        return self.other is None or (other is not None and covers_name(self.other, other))
 
 
-def names(written: str, name: str) -> bool:
+def covers_name(written: str, name: str) -> bool:
     """Whether a written name stands for the rule called `name`: it is its own, or that of its alternatives."""
     return name == written or name.startswith(written + ".")
 

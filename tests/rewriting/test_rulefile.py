@@ -264,22 +264,16 @@ def test_a_waiver_stands_with_the_rules_it_speaks_of() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("waive a: no check
-", "cannot read the waiver"),
-        ("waive guard of a:
-", "the waiver gives no reason"),
-        ("waive types of a: never
-", "no check is called types"),
-        ("waive guard of nobody: never
-", "the file has no rule called bad.nobody"),
-        ("waive guard of other.a: never
-", "the file has no rule called other.a"),
+        ("waive a: no check", "cannot read the waiver"),
+        ("waive guard of a:", "the waiver gives no reason"),
+        ("waive types of a: never", "no check is called types"),
+        ("waive guard of nobody: never", "the file has no rule called bad.nobody"),
+        ("waive guard of other.a: never", "the file has no rule called other.a"),
     ],
 )
 def test_a_wrong_waiver_is_shown_where_it_is(text: str, says: str) -> None:
     with pytest.raises(RuleFileError, match=rf"^bad\.rules:3:1: {says}"):
-        parse_rules(SEMI + "rule a: -(-x) => x
-" + text, "bad.rules", "bad")
+        parse_rules(f"{SEMI}rule a: -(-x) => x\n{text}\n", "bad.rules", "bad")
 
 
 def test_a_null_byte_is_refused_in_its_line() -> None:
