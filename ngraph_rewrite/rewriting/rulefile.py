@@ -39,7 +39,7 @@ from ngraph_rewrite.rewriting.pattern import (
 )
 from ngraph_rewrite.rewriting.registry import term_functions
 from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Clause, Let, Rule, RuleSet, Where
-from ngraph_rewrite.rewriting.waivers import WAIVABLE, Waiver, covers_name, qualified
+from ngraph_rewrite.rewriting.waivers import WAIVABLE, Waiver, covers_name
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, find
 
 _BINARY = {
@@ -310,12 +310,13 @@ def _waived(frame: FileFrame, rules: list[Rule], stem: str) -> list[Rule]:
 
 
 def _waiver(frame: FileFrame, one: WaiveFrame, rules: list[Rule], stem: str) -> Waiver:
-    rule = qualified(one.rule, stem)
+    rule = one.rule if covers_name(stem, one.rule) else f"{stem}.{one.rule}"
     if one.check not in WAIVABLE:
         raise frame.text.error(one.span, f"no check is called {one.check}", f"one of {', '.join(WAIVABLE)}")
     if not any(covers_name(rule, r.name) for r in rules):
         raise frame.text.error(one.span, f"the file has no rule called {rule}", "a waiver stands in the rule's file")
-    return Waiver(one.check, rule, one.other and qualified(one.other, stem), one.reason, one.span)
+    other = one.other if one.other is None or "." in one.other else f"{stem}.{one.other}"
+    return Waiver(one.check, rule, other, one.reason, one.span)
 
 
 def _macros(frame: FileFrame) -> Macros:

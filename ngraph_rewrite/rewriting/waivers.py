@@ -3,9 +3,9 @@
 
     waive confluence of number_right and semi.add_zero: both give the number, in one form or the other
 
-The check is named first, then the rule of the file, then, where a check looks at two rules, the other one. A name
-without a file's stem stands for a rule of the same file, and the name of a rule written with ``for`` for all its
-alternatives. The reason goes on to the end of the statement.
+The check is named first, then the rule of the file, then, where a check looks at two rules, the other one, with the
+stem of its file if that is another. The name of a rule written with ``for`` stands for all its alternatives. The
+reason goes on to the end of the statement.
 """
 
 from __future__ import annotations
@@ -52,8 +52,3 @@ class Waiver:
 def covers_name(written: str, name: str) -> bool:
     """Whether a written name stands for the rule called `name`: it is its own, or that of its alternatives."""
     return name == written or name.startswith(written + ".")
-
-
-def qualified(name: str, stem: str) -> str:
-    """The whole name of a rule that a file with this stem calls `name`."""
-    return name if "." in name else f"{stem}.{name}"
