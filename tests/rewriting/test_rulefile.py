@@ -268,7 +268,7 @@ def test_a_waiver_stands_with_the_rules_it_speaks_of() -> None:
         ("waive guard of a:", "the waiver gives no reason"),
         ("waive types of a: never", "no check is called types"),
         ("waive guard of nobody: never", "the file has no rule called bad.nobody"),
-        ("waive guard of other.a: never", "the file has no rule called other.a"),
+        ("waive guard of other.a: never", "the file has no rule called bad.other.a"),
     ],
 )
 def test_a_wrong_waiver_is_shown_where_it_is(text: str, says: str) -> None:
