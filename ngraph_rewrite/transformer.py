@@ -16,7 +16,7 @@ from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.initialization import run_initializers
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.pass_order import in_place
-from ngraph_rewrite.lowering.passes import PASSES, SAFE_CLASSES, Passes, library, passes_of
+from ngraph_rewrite.lowering.passes import PASSES, SAFE_CLASSES, Passes, check_together, library, passes_of
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet
 from ngraph_rewrite.state import State
@@ -65,7 +65,8 @@ def make_transformer(
     chosen, off = tuple(classes), (disabled,) if isinstance(disabled, str) else tuple(disabled)
     if not set(chosen) <= set(CLASSES):
         raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
-    every = library() + as_rules(rules)
+    own = as_rules(rules)
+    every = library() + own
     missing = [n for n in off if len(every.without([n])) == len(every)]
     if missing:
         near = [r.name for r in every if any(r.name.endswith("." + n) for n in missing)]
@@ -73,8 +74,9 @@ def make_transformer(
         raise ArgumentError(f"no rule is called {', '.join(missing)}", where=user_line(), do=do)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise ArgumentError(f"the seed is {seed!r}", where=user_line(), do="give an integer from 0 to 2**63 - 1")
-    cache = cache or Cache()
-    return Transformer(target, every.of_class(chosen).without(off), seed, cache, tuple(passes))
+    firing = every.of_class(chosen).without(off)
+    check_together(own.of_class(chosen).without(off), firing)
+    return Transformer(target, firing, seed, cache or Cache(), tuple(passes))
 
 
 class Transformer:

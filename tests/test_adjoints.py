@@ -11,7 +11,7 @@ import pytest
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.testing.adjoints import differences
+from ngraph_rewrite.testing.differences import differences
 from ngraph_rewrite.testing.evaluate import evaluate
 from ngraph_rewrite.types.axes import Axis
 

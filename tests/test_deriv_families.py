@@ -21,7 +21,7 @@ from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.lowering.sweep import Sweep
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op, build, topological
-from ngraph_rewrite.testing.adjoints import differences
+from ngraph_rewrite.testing.differences import differences
 from ngraph_rewrite.testing.evaluate import evaluate
 from ngraph_rewrite.transformer import Transformer
 from ngraph_rewrite.types.axes import Axes, Axis

@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("digits", "catalogue_trials"),
     ("catalogue_listing",),
     ("",),  # the package root: the public names
-    ("demo",),
+    ("demo", "checking", "fuzzing"),
     ("cli",),
     ("__main__",),
 )

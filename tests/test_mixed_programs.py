@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from mixed import Program, hands, reached, user_ops
-from mixed_effects import grown
 from programs import MORE, drawn
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.terms.catalogue import STANDARD, definitions
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.testing.strategies.drafts.draft import SMOOTH, Draft
+from ngraph_rewrite.testing.strategies.drafts.growing import drawn_ops, grown, hands, reached
 
 Array = np.ndarray[Any, Any]
-HANDS = hands(user_ops(), seed=1, size=10)
+HANDS = hands(drawn_ops(), seed=1, size=10)
 # Bits, as Hypothesis would try 0, 1 and numbers near them.
 SEEDS = st.tuples(*[st.booleans()] * 32).map(lambda bits: int("".join("01"[b] for b in bits), 2))
 # In an exact program every op starts from the same numbers, at most 3 in size: a result is off by what one op may
@@ -79,10 +79,10 @@ def test_programs_of_small_integers_agree(number: int, seed: int) -> None:
             assert_near(found, want, op)
 
 
-def smooth_program(number: int, seed: int) -> tuple[Program, Op, list[Op]]:
+def smooth_program(number: int, seed: int) -> tuple[Draft, Op, list[Op]]:
     """A program, a number that depends on all its terms, and the placeholders it is differentiated by."""
     hand = [d for d in HANDS[number] if d.name != "core.stop_gradient"]  # differences do not stop
-    p = grown(hand, number, seed, smooth=True)
+    p = grown(hand, number, seed, SMOOTH)
     ends = [ng.strip(t) if t.rank else t for t in p.ends() if t.dtype.kind == "f"]
     sums = [ng.make_op("semi.sum", t, axes=tuple(range(t.rank))) for t in ends]
     error = ng.sum(ng.tanh(ng.stack(sums, ng.Axis("E", len(sums)))), out_axes=[])

@@ -25,8 +25,9 @@ from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
 from ngraph_rewrite.ops import axes, cpu, numpy, semi  # noqa: F401  (the families declare their ops when imported)
 from ngraph_rewrite.plugins import DataFile, load_plugin_ops, plugin_files
 from ngraph_rewrite.rewriting import attributes, inlining  # noqa: F401  (and the functions that rules call)
-from ngraph_rewrite.rewriting.checks import check_rules_static, checked_rules
+from ngraph_rewrite.rewriting.checks import check_order, check_rules_static, checked_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.rewriting.order import why_not_down
 from ngraph_rewrite.rewriting.pattern import App, Build, subtemplates
 from ngraph_rewrite.rewriting.rule import CLASSES, FAST, Let, Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
@@ -56,7 +57,23 @@ def library() -> RuleSet:
     joined = RuleSet()
     for file in _rule_files(own):
         joined = joined + checked_rules(file.path, file.shown)
-    return joined + _shipped(own)
+    every = joined + _shipped(own)
+    check_together(joined, every)
+    return every
+
+
+def check_together(own: RuleSet, every: RuleSet) -> None:
+    """Whether rewriting ends with rules that are no part of the library, and all that run beside them.
+
+    What goes down in the order of declaration, as the library does, goes down with it; for anything else an order
+    is searched for in which all do.
+
+    Raises:
+        RuleFileError: for a rule for which there is none.
+    """
+    if any(why_not_down(rule) is not None for rule in own):
+        for kinds in PASSES.values():
+            check_order(every.of_kind(*kinds))
 
 
 def _shipped(files: Iterable[Path]) -> RuleSet:

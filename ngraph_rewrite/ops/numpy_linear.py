@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -115,6 +116,21 @@ def _cast(function: Callable[..., Any]) -> Meaning:
     return meaning
 
 
+def _contracted(x: Any, y: Any, left: Sequence[int], right: Sequence[int]) -> Any:
+    """`numpy.tensordot` by `numpy.matmul`: unlike `numpy.dot`, that does not lose a NaN times a lone zero."""
+    rows = np.moveaxis(x, left, range(x.ndim - len(left), x.ndim))
+    columns = np.moveaxis(y, right, range(len(right)))
+    outer, inner = rows.shape[: x.ndim - len(left)], columns.shape[len(right) :]
+    k = math.prod(columns.shape[: len(right)])
+    product = np.matmul(rows.reshape(math.prod(outer), k), columns.reshape(k, math.prod(inner)))
+    return product.reshape((*outer, *inner))
+
+
+def _last_with(x: Any, y: Any, axis: int) -> Any:
+    """The last axis of `x` summed with one of `y`; the product with a number."""
+    return _contracted(x, y, [x.ndim - 1], [axis]) if x.ndim and y.ndim else np.multiply(x, y)
+
+
 def _equal(x: TensorType, i: int, y: TensorType, j: int) -> None:
     """Demand that an axis of one operand is as long as one of the other."""
     if x.shape[i] != y.shape[j]:
@@ -174,7 +190,7 @@ def _tensordot_attributes(x: TensorType, y: TensorType, *, axes: Any) -> Attribu
 
 @op(
     "numpy.tensordot",
-    meaning=_cast(lambda term, x, y: np.tensordot(x, y, term.attribute("axes"))),
+    meaning=_cast(lambda term, x, y: _contracted(x, y, *term.attribute("axes"))),
     normalise=_tensordot_attributes,
 )
 def tensordot(x: TensorType, y: TensorType, *, axes: tuple[tuple[int, ...], tuple[int, ...]]) -> TensorType:
@@ -188,7 +204,7 @@ def tensordot(x: TensorType, y: TensorType, *, axes: tuple[tuple[int, ...], tupl
     return tensor(same(x, y), rest)
 
 
-@op("numpy.inner", meaning=_cast(lambda term, x, y: np.inner(x, y)))
+@op("numpy.inner", meaning=_cast(lambda term, x, y: _last_with(x, y, y.ndim - 1)))
 def inner(x: TensorType, y: TensorType) -> TensorType:
     """The sums of products over the last axes; of a number and a tensor, the product."""
     positional(x, y)
@@ -198,7 +214,7 @@ def inner(x: TensorType, y: TensorType) -> TensorType:
     return tensor(same(x, y), (*x.shape[:-1], *y.shape[:-1]))
 
 
-@op("numpy.dot", meaning=_cast(lambda term, x, y: np.dot(x, y)))
+@op("numpy.dot", meaning=_cast(lambda term, x, y: _last_with(x, y, max(y.ndim - 2, 0))))
 def dot(x: TensorType, y: TensorType) -> TensorType:
     """The sums of products over the last axis of `x` and the last but one of `y`; of a number, the product."""
     positional(x, y)

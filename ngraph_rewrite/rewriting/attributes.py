@@ -324,6 +324,19 @@ def times(left: Literal, right: Literal) -> Literal:
 
 
 @attribute_function
+def powered(value: Literal, count: int) -> Literal:
+    """The product of `count` copies of a number.
+
+    >>> powered(literal(2.0, np.dtype("float32")), 3), powered(literal(-3, np.dtype("int8")), 5)
+    (8.0, 13)
+    """
+    if value.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            return Literal(np.power(value.array(()).astype(np.float64), count).astype(value.dtype))
+    return Literal(np.asarray(pow(int(value.array(())), count, 1 << 64), np.uint64).astype(value.dtype))
+
+
+@attribute_function
 def exponential(value: Literal) -> Literal:
     """e to the power of a uniform constant's value.
 

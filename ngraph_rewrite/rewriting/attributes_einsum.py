@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from string import ascii_lowercase as LETTERS
 
 from ngraph_rewrite.ops.subscripts import first_contraction, joined, parts
+from ngraph_rewrite.rewriting.bounds import counted
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent, product
@@ -214,4 +215,4 @@ def last_two_joined(rank: int) -> Places:
     >>> last_two_joined(3)
     (0, 1, 1)
     """
-    return (*range(rank - 1), rank - 2)
+    return (*range(counted(rank) - 1), rank - 2)

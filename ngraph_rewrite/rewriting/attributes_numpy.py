@@ -10,6 +10,7 @@ import numpy as np
 
 from ngraph_rewrite.ops import stretching
 from ngraph_rewrite.rewriting.attributes_positions import Triples
+from ngraph_rewrite.rewriting.bounds import counted
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.dtypes import DType
@@ -68,7 +69,7 @@ def lengthened(shape: Sequence[Extent], rank: int) -> tuple[Extent, ...]:
     >>> lengthened((3,), 3)
     (1, 1, 3)
     """
-    return (1,) * (rank - len(shape)) + tuple(shape)
+    return (1,) * (counted(rank) - len(shape)) + tuple(shape)
 
 
 @attribute_function
@@ -88,7 +89,7 @@ def every_second(count: int) -> tuple[int, ...]:
     >>> every_second(3)
     (1, 3, 5)
     """
-    return tuple(range(1, 2 * count, 2))
+    return tuple(range(1, 2 * counted(count), 2))
 
 
 @attribute_function

@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ngraph_rewrite.ops.indexing import Index, Triple, count
+from ngraph_rewrite.rewriting.bounds import counted
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
@@ -25,6 +26,7 @@ def span(start: int, stop: int) -> tuple[int, ...]:
     >>> span(1, 4)
     (1, 2, 3)
     """
+    counted(stop - start)
     return tuple(range(start, stop))
 
 
@@ -35,7 +37,7 @@ def repeated(value: Any, times: int) -> tuple[Any, ...]:
     >>> repeated(0, 3)
     (0, 0, 0)
     """
-    return (value,) * times
+    return (value,) * counted(times)
 
 
 @attribute_function
@@ -110,7 +112,7 @@ def others(places: Iterable[int], rank: int) -> tuple[int, ...]:
     (0, 2)
     """
     taken = set(places)
-    return tuple(i for i in range(rank) if i not in taken)
+    return tuple(i for i in range(counted(rank)) if i not in taken)
 
 
 @attribute_function
@@ -122,6 +124,26 @@ def among(places: Sequence[int], wanted: Iterable[int]) -> tuple[int, ...]:
     """
     chosen = set(wanted)
     return tuple(i for i, p in enumerate(places) if p in chosen)
+
+
+@attribute_function
+def past_ones(shape: Sequence[Extent], dims: Sequence[int], want: Sequence[Extent]) -> tuple[int, ...] | None:
+    """Where in `want` the axes `dims` of `shape` stand, if both shapes are the same but for other axes of one element.
+
+    >>> past_ones((2, 1, 3), (0, 2), (2, 3)), past_ones((2, 1), (0, 1), (1, 2, 1, 1)), past_ones((2, 3), (0,), (6,))
+    ((0, 1), (1, 2), None)
+    """
+    found, rest = [], list(enumerate(want))
+    for place, length in enumerate(shape):
+        if length == 1 and place not in dims:
+            continue
+        while rest and rest[0][1] == 1 != length:
+            del rest[0]
+        if not rest or rest[0][1] != length:
+            return None
+        found += [rest[0][0]] if place in dims else []
+        del rest[0]
+    return tuple(found) if all(n == 1 for _, n in rest) else None
 
 
 @attribute_function

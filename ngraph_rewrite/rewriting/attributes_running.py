@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ngraph_rewrite.rewriting.bounds import counted
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.types.lengths import Extent
 
@@ -16,7 +17,7 @@ def at_axis(value: int, axis: int, rank: int) -> tuple[int, ...]:
     >>> at_axis(1, 2, 4)
     (0, 0, 1, 0)
     """
-    return tuple(value if k == axis else 0 for k in range(rank))
+    return tuple(value if k == axis else 0 for k in range(counted(rank)))
 
 
 @attribute_function

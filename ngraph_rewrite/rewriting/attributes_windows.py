@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ngraph_rewrite.ops import axes_convolution, axes_lookup, sliding, window_functions
+from ngraph_rewrite.rewriting.bounds import counted
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.axes import Axes, AxesLike
@@ -135,7 +136,7 @@ def chosen(values: Sequence[Any], places: Sequence[int], rank: int, other: Any) 
     (6, 0, 5)
     """
     found = dict(zip(places, values, strict=True))
-    return tuple(found.get(k, other) for k in range(rank))
+    return tuple(found.get(k, other) for k in range(counted(rank)))
 
 
 @attribute_function

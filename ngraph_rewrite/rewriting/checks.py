@@ -9,8 +9,9 @@ from pathlib import Path
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, failure, matches, signature
 from ngraph_rewrite.rewriting.interpret import Application, Result
-from ngraph_rewrite.rewriting.order import why_not_down
+from ngraph_rewrite.rewriting.order import Order, why_not_down
 from ngraph_rewrite.rewriting.pattern import variables
+from ngraph_rewrite.rewriting.precedence import find_order
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
 from ngraph_rewrite.rewriting.subsumption import subsumed
@@ -41,17 +42,30 @@ def check_rules_static(rules: RuleSet, effort: tuple[int, int] = QUICK) -> None:
     Raises:
         RuleFileError: for the first rule that fails one.
     """
-    for rule in rules:
-        problem = why_not_down(rule)
-        if problem is not None:
-            raise _error(rule, f"does not go down: {problem}", "use only ops declared before the one it removes")
+    check_order(rules.of_kind("recognize"))
+    check_order(rules.of_kind("simplify", "lower", "select"))
     _check_duplicates(rules)
     for rule, other in subsumed(rules):
         raise _error(rule, f"can never fire: {other} takes all its terms", "put it first, or delete it")
     bank = TrialBank()
     for rule in rules:
         for found in matches(rule, effort[0], bank=bank, tries=effort[1]):
-            _check_types(rule, found, bank)
+            check_types_on(rule, found, bank)
+
+
+def check_order(rules: RuleSet) -> None:
+    """Whether there is an order in which all rules of a pass go down: that of declaration, or another one.
+
+    Raises:
+        RuleFileError: for a rule that goes down in no order, by itself or together with others.
+    """
+    found = find_order(rules)
+    if isinstance(found, Order):
+        return
+    rule, problem = next((r, why) for r in found.rules if (why := why_not_down(r)) is not None)
+    others = " and ".join(str(other) for other in found.rules if other is not rule)
+    beside = f", and there is no other order in which it goes down together with {others}" if others else ""
+    raise _error(rule, f"does not go down: {problem}{beside}", "use only ops declared before the one it removes")
 
 
 def untested(rules: Iterable[Rule]) -> list[Rule]:
@@ -60,7 +74,7 @@ def untested(rules: Iterable[Rule]) -> list[Rule]:
     return [rule for rule in rules if next(iter(matches(rule, 20, bank=bank)), None) is None]
 
 
-def _check_types(rule: Rule, found: Instance, bank: TrialBank) -> None:
+def check_types_on(rule: Rule, found: Instance, bank: TrialBank) -> None:
     """On one instance: the right side builds, and has the type of the left side."""
     term = found.term
     adjoint = bank.leaf("d", term.type) if rule.kind == "derive" else None

@@ -86,7 +86,8 @@ class Domain:
         """Types that combine with an anonymous one by position: lengths of 1, fewer axes, more, another dtype."""
         shape = like.shape
         ones = [(*shape[:i], 1, *shape[i + 1 :]) for i in range(len(shape))]
-        shapes = [shape, *ones, shape[1:], (), (self.lengths[0], *shape), (1,) * len(shape)]
+        longer = [tuple([self.lengths[1] if n == 1 else n for n in shape])] if 1 in shape else []
+        shapes = [shape, *ones, *longer, shape[1:], (), (self.lengths[0], *shape), (1,) * len(shape)]
         return [tensor(d, s) for s in shapes for d in (like.dtype, *self.dtypes)]
 
 

@@ -23,6 +23,7 @@ def _all_axes(types: Sequence[TensorType], wish: TensorType | None, domain: Doma
     if wish is not None:
         yield (wish.axes,)
     yield from ((Axes(s),) for s in ([*axes, *more[:1]], [*more[:1], *axes[::-1]], axes, axes[::-1]))
+    yield from ((Axes(s),) for s in ([*axes[1:], *axes[:1]], [*axes[1:], *more[:1], *axes[:1]]))
 
 
 def _renamed_axes(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
@@ -71,6 +72,7 @@ def _place(types: Sequence[TensorType], wish: TensorType | None, domain: Domain)
 def _named_pad(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     rank = types[0].rank
     yield (1,) * rank, (0, 2, 0)[:rank]
+    yield (0, 1, 2)[:rank], (1, 0, 0)[:rank]
     yield (0,) * rank, (0,) * rank
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterable, Iterator
 
-from ngraph_rewrite.rewriting.expression import Expression, as_source, called_functions
+from ngraph_rewrite.rewriting.expression import BOUNDED, Expression, as_source, called_functions
+from ngraph_rewrite.rewriting.frame import printable
 from ngraph_rewrite.rewriting.pattern import (
     Build,
     Computed,
@@ -42,7 +43,8 @@ from ngraph_rewrite.rewriting.tree import (
 )
 from ngraph_rewrite.terms.catalogue import OpDef
 
-_TAKEN = frozenset({"make", "target", "fill", "op", "fn", "zip", "float", "r"})
+_BOUNDED = frozenset(function.__name__ for function in BOUNDED.values())
+_TAKEN = frozenset({"make", "target", "fill", "op", "fn", "zip", "float", "r"}) | _BOUNDED
 _PAD = "    "
 
 
@@ -61,6 +63,7 @@ def emit(rules: Iterable[Rule]) -> str:
     text = "\n".join(["", *body, f"return {{{pairs}}}"])
     header = [f"{_id_name(name)} = op({name!r})" for name in sorted(_named(text, _all_ops(numbered)))]
     header += [f"fn_{name} = fn[{name!r}]" for name in sorted(_functions(numbered))]
+    header += [f"{name} = fn['bounded {name}']" for name in sorted(_BOUNDED) if f"{name}(" in text]
     lines = [f"{_PAD}{line}" if line else "" for line in [*header, *text.splitlines()]]
     title = '"""Decision trees of a rule set, generated from its rule files. Read it; do not edit it."""'
     return "\n".join([title, "", "", "def trees(op, fn, fill):", *lines, ""])
@@ -153,8 +156,8 @@ class _Names:
 def _apply(index: int, rule: Rule) -> Iterator[str]:
     names = _Names(rule)
     yield f"def apply_{index}({', '.join(['self', 'make', 'target', *map(names.name, names.parameters)])}):"
-    yield f"{_PAD}# {rule.place}  {rule.name} @{rule.grade}"
-    yield from (f"{_PAD}# {line.strip()}" for line in rule.text.splitlines())
+    about = f"{' '.join(rule.place.split())}  {' '.join(rule.name.split())} @{rule.grade}"
+    yield from (f"{_PAD}# {printable(line.strip())}" for line in [about, *rule.text.splitlines()])
     if rule.kind == "derive":
         yield f"{_PAD}d = target"
     early = _before_guard(rule)

@@ -9,9 +9,12 @@ functions. Everything else is refused when the file is loaded.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+from ngraph_rewrite.rewriting.bounds import BITS, CHARACTERS, DEPTH, PARTS, modulo, plus, times
 from ngraph_rewrite.rewriting.registry import attribute_functions
 
 PROPERTIES = frozenset(
@@ -19,6 +22,7 @@ PROPERTIES = frozenset(
 )
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.USub, ast.Not, ast.And, ast.Or)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot)
+_MARKS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
 _PLAIN = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.Subscript, ast.Slice, ast.Load)
 
 
@@ -56,9 +60,27 @@ def check_expression(tree: ast.expr) -> Expression:
     Raises:
         Refused: naming the part it does not have.
     """
+    check_size(tree)
     names: dict[str, None] = {}
     _check(tree, names)
     return Expression(ast.unparse(tree), tuple(names), tree)
+
+
+def check_size(tree: ast.expr) -> None:
+    """Whether an expression is small enough to work with.
+
+    Raises:
+        Refused: if it has too many parts, or they are nested too deep.
+    """
+    parts, level = 0, list[ast.AST]([tree])
+    for _ in range(DEPTH):
+        parts += len(level)
+        if parts > PARTS:
+            raise Refused(tree, f"the expression has more than {PARTS} parts", "name some with where or let")
+        level = [c for node in level for c in ast.iter_child_nodes(node) if not isinstance(c, _MARKS)]
+        if not level:
+            return
+    raise Refused(tree, f"the expression is nested deeper than {DEPTH} levels", "name parts with where or let")
 
 
 def _check(node: ast.AST, names: dict[str, None]) -> None:
@@ -80,6 +102,10 @@ def _check(node: ast.AST, names: dict[str, None]) -> None:
 def _check_constant(node: ast.Constant) -> None:
     if not isinstance(node.value, bool | int | float | str | None):
         raise Refused(node, f"the constant {node.value!r} is not part of the expression language")
+    if isinstance(node.value, int) and node.value.bit_length() > BITS:
+        raise Refused(node, f"the number is larger than {BITS} bits")
+    if isinstance(node.value, str) and len(node.value) > CHARACTERS:
+        raise Refused(node, f"the string has more than {CHARACTERS} characters")
 
 
 def _check_property(node: ast.Attribute, names: dict[str, None]) -> None:
@@ -105,6 +131,12 @@ def _check_call(node: ast.Call, names: dict[str, None]) -> None:
         _check(child, names)
 
 
+# What is done by functions in generated code, under their names.
+BOUNDED: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = MappingProxyType(
+    {ast.Add: plus, ast.Mult: times, ast.Mod: modulo}
+)
+
+
 class _Rename(ast.NodeTransformer):
     def __init__(self, names: dict[str, str]) -> None:
         self.names = names
@@ -112,11 +144,23 @@ class _Rename(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name(self.names.get(node.id, node.id), node.ctx)
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Sums, products and remainders are bounded; what adds a number to a number needs no bound."""
+        left, right = self.visit(node.left), self.visit(node.right)
+        plain = isinstance(node.op, ast.Add) and (_is_integer(node.left) or _is_integer(node.right))
+        if plain or type(node.op) not in BOUNDED:
+            return ast.BinOp(left, node.op, right)
+        return ast.Call(ast.Name(BOUNDED[type(node.op)].__name__, ast.Load()), [left, right], [])
+
     def visit_Call(self, node: ast.Call) -> ast.Call:
         args = [self.visit(a) for a in node.args]
         keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
         assert isinstance(node.func, ast.Name)
         return ast.Call(ast.Name(f"fn_{node.func.id}", ast.Load()), args, keywords)
+
+
+def _is_integer(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
 def as_source(expression: Expression, names: dict[str, str]) -> str:

@@ -11,20 +11,21 @@ import ast
 import bisect
 import keyword
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ngraph_rewrite.errors import RuleFileError
-from ngraph_rewrite.rewriting.expression import Span
+from ngraph_rewrite.rewriting.bounds import DEPTH, FILE, LINE, RULES, STATEMENT, WAIVERS
+from ngraph_rewrite.rewriting.expression import Refused, Span, check_size
 from ngraph_rewrite.rewriting.waivers import WAIVE
 
 KINDS = ("simplify", "lower", "recognize", "select", "derive")
 _HEADER = re.compile(r"(\w+)[ \t]+(\w+)(?:[ \t]*->[ \t]*(\w+))?[ \t]*$")
-_RULE = re.compile(r"rule\s+(\w+)(?:\s+for\s+(\w+)\s+in\s+((?:\w+\s+)*?\w+))?\s*(?:@(\w+))?\s*:")
+_RULE = re.compile(r"rule\s+(\w+)(?:\s+for\s+(\w+)\s+in\s+((?:\w+\s+)*?\w+))?\s*(?:@(\w+)\s*)?:")
 _DEFINE = re.compile(r"define\s+(\w+)\s*\(([^()]*)\)\s*=(?!=)")
-_CLAUSE = re.compile(r"(let|where)\s+([^\W\d]\w*)\s*(\.\.\.)?\s*=(?!=)|if\b")
+_CLAUSE = re.compile(r"(let|where)\s+([^\W\d]\w*)\s*(?:(\.\.\.)\s*)?=(?!=)|if\b")
 _WORD = re.compile(r"[^\W\d]\w*")
-_OPERAND_END = re.compile(r"(\w+|[)\]}\"'.])\s*$")
 _SEQUENCE = re.compile(r"(?<=[\w)])\s*\.\.\.")
 
 
@@ -46,7 +47,12 @@ class Text:
         """An error at `span`: ``file:line:column``, the line, and a caret below the place."""
         line = self.raw[span.line - 1] if 0 < span.line <= len(self.raw) else ""
         shown = f"{self.file}:{span.line}:{span.column}: {message}\n    {line}\n    {' ' * (span.column - 1)}^"
-        return RuleFileError(shown, do=do)
+        return RuleFileError(printable(shown), do=do)
+
+
+def printable(text: str) -> str:
+    """The text with a mark for each character that would do something to a terminal; lines and tabs stay."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
 @dataclass(frozen=True)
@@ -128,12 +134,23 @@ class FileFrame:
 def read_text(content: str, file: str) -> Text:
     """The text with comments replaced by blanks, so that columns stay what they are."""
     raw = content.removeprefix("\ufeff").splitlines()  # a byte order mark is no part of it
+    _check_lines(raw, file)
     clean = [_without_comment(line) for line in raw]
     starts, offset = [], 0
     for line in clean:
         starts.append(offset)
         offset += len(line) + 1
     return Text(file, tuple(raw), "\n".join(clean) + "\n", tuple(starts or [0]))
+
+
+def _check_lines(raw: list[str], file: str) -> None:
+    """Whether a file has no more text than rules need."""
+    if sum(map(len, raw)) > FILE:
+        raise RuleFileError(f"{file}: the file has more than {FILE} characters", do="split it")
+    for number, line in enumerate(raw, 1):
+        if len(line) > LINE:
+            what = f"{file}:{number}:{LINE + 1}: the line has more than {LINE} characters"
+            raise RuleFileError(what, do="inside brackets a line may be continued")
 
 
 def _without_comment(line: str) -> str:
@@ -157,6 +174,7 @@ def read_frame(content: str, file: str) -> FileFrame:
     """
     text = read_text(content, file)
     statements = list(_statements(text))
+    _check_statements(text, statements)
     if not statements:
         what = "nothing begins in the first column" if text.clean.strip() else "the file is empty"
         raise text.error(Span(1, 1), what, "begin with a header such as `simplify semi`")
@@ -181,6 +199,16 @@ def _statements(text: Text) -> Iterator[tuple[int, int]]:
     """Stretches that begin in the first column and go on while lines are indented or blank."""
     begins = [m.start() for m in re.finditer(r"^(?=\S)", text.clean, re.MULTILINE)]
     yield from zip(begins, [*begins[1:], len(text.clean)], strict=False)
+
+
+def _check_statements(text: Text, statements: list[tuple[int, int]]) -> None:
+    """Whether a file has no more rules, shorthands and waivers than it may, and none is too long."""
+    most = RULES + WAIVERS
+    if len(statements) > most:
+        raise text.error(text.span(statements[most][0]), f"the file has more than {most} statements", "split it")
+    for start, end in statements:
+        if end - start > STATEMENT:
+            raise text.error(text.span(start), f"this has more than {STATEMENT} characters", "split it")
 
 
 def _header(text: Text, start: int, end: int) -> tuple[str, str, str]:
@@ -213,8 +241,11 @@ def _rule(text: Text, start: int, end: int) -> RuleFrame:
 
 def _clause_marks(text: Text, start: int, end: int) -> Iterator[re.Match[str]]:
     """Clauses begin a line, outside brackets."""
+    line = -1  # where the last line began that had something in it
     for offset, depth in _depths(text, start, end):
-        at_line_start = not text.clean[text.clean.rfind("\n", 0, offset) + 1 : offset].strip()
+        begins = text.clean.rfind("\n", 0, offset) + 1
+        at_line_start = begins != line and not text.clean[begins:offset].strip()
+        line = begins
         if depth == 0 and at_line_start:
             match = _CLAUSE.match(text.clean, offset, end)
             if match:
@@ -226,12 +257,25 @@ def _clause_marks(text: Text, start: int, end: int) -> Iterator[re.Match[str]]:
 def _check_clause_word(text: Text, start: int, offset: int) -> None:
     """A name that begins a line where an expression could end is meant to begin a clause."""
     word = _WORD.match(text.clean, offset)
-    end = _OPERAND_END.search(text.clean[start:offset])
-    if word is None or keyword.iskeyword(word[0]) or end is None or keyword.iskeyword(end[1]):
+    before = _last_word(text, start, offset)
+    if word is None or keyword.iskeyword(word[0]) or not before or keyword.iskeyword(before):
         return
     if word[0] in ("let", "where"):
         raise text.error(text.span(offset), "cannot read the clause", f"write `{word[0]} NAME = ...`")
     raise text.error(text.span(offset), f"`{word[0]}` begins no clause", "a clause begins with let, where or if")
+
+
+def _last_word(text: Text, start: int, offset: int) -> str:
+    """The word, or the mark that an operand may end with, before an offset; nothing if there is none."""
+    end = offset
+    while end > start and text.clean[end - 1].isspace():
+        end -= 1
+    begin = end
+    while begin > start and (text.clean[begin - 1].isalnum() or text.clean[begin - 1] == "_"):
+        begin -= 1
+    if begin < end:
+        return text.clean[begin:end]
+    return text.clean[end - 1] if end > start and text.clean[end - 1] in ")]}\"'." else ""
 
 
 def _arrow(text: Text, start: int, end: int) -> int:
@@ -318,7 +362,14 @@ def parse_piece(piece: Piece) -> ast.expr:
     wrapped = "(" + _SEQUENCE.sub(lambda m: m[0].replace("...", "[:]"), source) + "\n)"
     starts = [0, *(m.end() for m in re.finditer("\n", wrapped))]
     try:
-        tree = ast.parse(wrapped, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about text that is not run
+            tree = ast.parse(wrapped, mode="eval").body
+        check_size(tree)
+    except Refused as refused:
+        raise text.error(piece.span, refused.message, refused.do) from None
+    except (RecursionError, MemoryError):
+        raise text.error(piece.span, f"the expression is nested deeper than {DEPTH} levels") from None
     except SyntaxError as error:
         offset = min(starts[(error.lineno or 1) - 1] + (error.offset or 1) - 1, len(source)) - 1
         do = "a clause begins with let, where or if" if "\n" in source.strip() else None
@@ -327,7 +378,8 @@ def parse_piece(piece: Piece) -> ast.expr:
         raise text.error(piece.span, f"{error}") from None
     for node in ast.walk(tree):
         if isinstance(node, ast.expr):
-            line = wrapped[starts[node.lineno - 1] :].encode()  # columns of `ast` count bytes
-            offset = starts[node.lineno - 1] + len(line[: node.col_offset].decode()) - 1
+            begin = starts[node.lineno - 1]
+            line = wrapped[begin : begin + LINE + 1].encode()  # columns of `ast` count bytes
+            offset = begin + len(line[: node.col_offset].decode()) - 1
             node.span = text.span(piece.start + max(offset, 0))  # type: ignore[attr-defined]
     return tree

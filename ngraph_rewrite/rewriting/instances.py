@@ -20,6 +20,7 @@ from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.rewriting.interpret import Application, value_of
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule, Where
+from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.info import Info, Uid
@@ -33,6 +34,8 @@ Item = TypeVar("Item")
 Bindings = Mapping[str, Any]
 # Where to begin in a list of options: from the place in the pattern and their number.
 Choices = Callable[[str, int], int]
+# The same options in the order in which they are tried.
+Order = Callable[[Sequence[Any]], Sequence[Any]]
 TRIES = 400
 
 
@@ -129,19 +132,63 @@ def _turns(turn: int) -> Choices:
     return offset
 
 
-def first_match(rule: Rule, domain: Domain, choices: Choices, bank: TrialBank, tries: int = TRIES) -> Instance | None:
-    """The first instance whose guard holds, in the order that `choices` sets; None if few tries find none."""
-    search = _Search(domain, choices, bank, tries)
+def first_match(
+    rule: Rule,
+    domain: Domain,
+    choices: Choices,
+    bank: TrialBank,
+    tries: int = TRIES,
+    solver: Solver | None = None,
+    order: Order | None = None,
+) -> Instance | None:
+    """The first instance whose guard holds, in the order that `choices` sets; None if few tries find none.
+
+    Args:
+        solver: Of the rule's guard: what it rules out is not tried. Without it every instance of the left side is.
+        order: Puts options in order before `choices` says where to begin.
+    """
+    return next(every_match(rule, domain, choices, bank, tries, solver, order), None)
+
+
+def every_match(
+    rule: Rule,
+    domain: Domain,
+    choices: Choices,
+    bank: TrialBank,
+    tries: int = TRIES,
+    solver: Solver | None = None,
+    order: Order | None = None,
+) -> Iterator[Instance]:
+    """As `first_match`, one after the other: each term with the first target for which the guard holds."""
+    search = _Search(domain, choices, bank, tries, solver, order)
     for term, bindings in search.terms(rule.left, None, "", {}):
         if rule.kind == "derive" and (isinstance(term.type, TupleType) or not is_float(term.dtype)):
             continue
-        for target in _targets(rule, choices):
+        for target in targets(rule, choices):
             if _guard_holds(rule, Application(rule, term, bindings, bank.make, target)):
-                return Instance(term, bindings, target)
-    return None
+                yield Instance(term, bindings, target)
+                break
 
 
-def _targets(rule: Rule, choices: Choices) -> Iterator[Target]:
+def terms_of(
+    pattern: App,
+    domain: Domain,
+    choices: Choices,
+    bank: TrialBank,
+    tries: int = TRIES,
+    order: Order | None = None,
+    wish: TensorType | None = None,
+) -> Iterator[Op]:
+    """Well-typed terms that a pattern matches, in the order that `choices` sets; nobody asks for a guard.
+
+    Args:
+        wish: The type that they have; None for any.
+    """
+    search = _Search(domain, choices, bank, tries, order=order)
+    return (term for term, _ in search.terms(pattern, wish, "", {}) if wish is None or term.type == wish)
+
+
+def targets(rule: Rule, choices: Choices) -> Iterator[Target]:
     """The usual targets, and those a rule may ask for: of the names in it, and one that executes nothing."""
     first = choices("target", len(TARGETS))
     yield from TARGETS[first:] + TARGETS[:first]
@@ -181,9 +228,12 @@ class _Search:
     choices: Choices
     bank: TrialBank
     tries: int
+    solver: Solver | None = None
+    order: Order | None = None
 
     def options(self, site: str, items: Sequence[Item]) -> Iterator[Item]:
         """The items, beginning where the choices say."""
+        items = items if self.order is None else self.order(items)
         start = self.choices(site, len(items)) if len(items) > 1 else 0
         for i in range(len(items)):
             if self.tries > 0:
@@ -192,6 +242,9 @@ class _Search:
     def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op | None:
         self.tries -= 1
         return self.bank.attempt(definition, args, attrs)
+
+    def admits(self, before: Bindings, now: Bindings) -> bool:
+        return self.solver is None or self.solver.admits(before, now)
 
     def terms(self, pattern: App, wish: TensorType | None, site: str, bound: Bindings) -> Iterator[tuple[Op, Bindings]]:
         """Instances of a pattern, with what they bind beside what is bound."""
@@ -212,6 +265,8 @@ class _Search:
             return
         fixed = {a: value_of(e, {}) for a, e in pattern.compares}
         fixed.update((a, bound[n]) for a, n in pattern.binds if n in bound)
+        if self.solver is not None:
+            fixed.update(self.solver.forced(dict(pattern.binds), bound))
         values = attribute_values(definition, tuple(a.type for a in args), wish, self.domain)
         if len(fixed) == len(definition.attributes):
             values = [tuple(fixed[a] for a in definition.attributes)]
@@ -219,7 +274,9 @@ class _Search:
             wanted = tuple(fixed.get(a, v) for a, v in zip(definition.attributes, attrs, strict=True))
             term = self.make(definition, args, wanted)
             if term is not None and all(term.attribute(a) == v for a, v in fixed.items()):
-                yield term, {**bound, **{n: term.attribute(a) for a, n in pattern.binds}}
+                now = {**bound, **{n: term.attribute(a) for a, n in pattern.binds}}
+                if self.admits(bound, now):
+                    yield term, now
 
     def arguments(
         self,
@@ -261,10 +318,14 @@ class _Search:
         pool = types if types is not None else self.domain.pool(pattern.definition.kin)
         if isinstance(arg, SeqVar):
             yield from self.sequence(arg, pool, site, bound)
+        if isinstance(arg, Var) and self.solver is not None:
+            pool = self.solver.types(arg.name, pool, bound, self.domain)
         for one in self.options(site, pool):
             if isinstance(arg, Var):
                 term = self.bank.leaf(arg.name, one)
-                yield (term,), {**bound, arg.name: term}
+                now = {**bound, arg.name: term}
+                if self.admits(bound, now):
+                    yield (term,), now
             elif isinstance(arg, Num):
                 yield from ((terms, bound) for terms in self.constant(pattern.definition, arg, one))
 
@@ -279,7 +340,9 @@ class _Search:
             types = [first, *(next(iter(self.options(f"{site}.{i}", near))) for i in range(1, count))][:count]
             for chosen in (types, [first] * count):
                 terms = tuple(self.bank.leaf(f"{arg.name}{i}", t) for i, t in enumerate(chosen))
-                yield terms, {**bound, arg.name: terms}
+                now = {**bound, arg.name: terms}
+                if self.admits(bound, now):
+                    yield terms, now
 
     def constant(self, definition: OpDef, number: Num, like: TensorType) -> Iterator[tuple[Op, ...]]:
         """A constant filled with the number, if it is one of the dtype."""

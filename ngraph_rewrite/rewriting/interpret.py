@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ngraph_rewrite.errors import DTypeError
+from ngraph_rewrite.rewriting.bounds import modulo, plus, times
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.pattern import (
     Build,
@@ -38,8 +39,8 @@ from ngraph_rewrite.types.dtypes import DType
 Result = Op | list[Op] | None
 Make = Callable[[OpDef, tuple[Op, ...], tuple[Any, ...]], Op]
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.USub: operator.neg, ast.Not: operator.not_,
+    ast.Add: plus, ast.Sub: operator.sub, ast.Mult: times,
+    ast.FloorDiv: operator.floordiv, ast.Mod: modulo, ast.USub: operator.neg, ast.Not: operator.not_,
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
     ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,

@@ -14,6 +14,7 @@ from typing import Any
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.rewriting.emit import emit
+from ngraph_rewrite.rewriting.expression import BOUNDED
 from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
@@ -39,7 +40,7 @@ class Matcher:
         self.rules, self.reasons = rules, rules.rules
         text = emit(rules)
         self.source = _written(text, cache)
-        trees = _imported(self.source).trees(lookup, {**attribute_functions(), **term_functions()}, _fill)
+        trees = _imported(self.source).trees(lookup, _functions(), _fill)
         self.steps: dict[OpDef, Step] = {lookup(name): step for name, (step, _) in trees.items()}
         self._matches = {lookup(name): match for name, (_, match) in trees.items()}
 
@@ -55,6 +56,12 @@ class Matcher:
         if match is not None:
             for index, substitution in match(term):
                 yield self.rules.rules[index], substitution
+
+
+def _functions() -> dict[str, Callable[..., Any]]:
+    """What generated code calls: the registered functions, and bounded arithmetic under names that no function has."""
+    bounded = {f"bounded {function.__name__}": function for function in BOUNDED.values()}
+    return {**attribute_functions(), **term_functions(), **bounded}
 
 
 def _fill(make: Make, number: float, dtype: Any, axes: Any) -> Op:

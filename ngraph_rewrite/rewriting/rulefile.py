@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import ast
-import copy
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 
 from ngraph_rewrite.errors import RuleFileError
+from ngraph_rewrite.rewriting.bounds import CLAUSES, FILE, ORDERS, PATTERN, RULES, TESTED, WAIVERS
 from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check_expression
 from ngraph_rewrite.rewriting.frame import (
     ClauseFrame,
@@ -35,10 +37,12 @@ from ngraph_rewrite.rewriting.pattern import (
     Template,
     Var,
     attribute_names,
+    subpatterns,
     variables,
 )
 from ngraph_rewrite.rewriting.registry import term_functions
 from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Clause, Let, Rule, RuleSet, Where
+from ngraph_rewrite.rewriting.shorthands import Macros, expanded
 from ngraph_rewrite.rewriting.waivers import WAIVABLE, Waiver, covers_name
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, find
 
@@ -52,8 +56,6 @@ _COMPARE = {
     ast.Eq: "equal", ast.NotEq: "not_equal",
 }  # fmt: skip
 _UNARY = {ast.USub: "negative", ast.Invert: "logical_not"}
-# Shorthands by name: parameters and body.
-Macros = dict[str, tuple[tuple[str, ...], ast.expr]]
 RESERVED = frozenset({"self", "target", "d", "none"})
 
 
@@ -128,8 +130,17 @@ class _Reader:
 
     def expand(self, node: ast.expr) -> ast.expr:
         """The expression with every shorthand replaced by its body."""
-        called = {c.func.id for c in ast.walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)}
-        return node if called.isdisjoint(self.macros) else _Expand(self).visit(copy.deepcopy(node))
+        try:
+            return expanded(node, self.macros)
+        except Refused as refused:
+            at = refused.node if hasattr(refused.node, "span") else node
+            raise self.error(at, refused.message, refused.do) from None
+
+    def name(self, name: str, node: ast.AST | Span) -> str:
+        """A name that a file binds, if it may: it will be one in generated code."""
+        if not name.isidentifier() or unicodedata.normalize("NFKC", name) != name or name.startswith("__"):
+            raise self.error(node, f"`{name}` cannot be a name here", "choose a plain one")
+        return name
 
     # -- the left side --------------------------------------------------------------------------
 
@@ -137,7 +148,7 @@ class _Reader:
         if isinstance(node, ast.Name):
             if node.id in RESERVED:
                 raise self.error(node, f"`{node.id}` has a meaning of its own and cannot be a variable")
-            return Var(node.id, _span(node))
+            return Var(self.name(node.id, node), _span(node))
         if _is_sequence(node):
             return self.sequence(node)
         number = _number(node)
@@ -154,7 +165,7 @@ class _Reader:
         assert isinstance(node, ast.Subscript)
         if not isinstance(node.value, ast.Name):
             raise self.error(node, "a sequence on the left is a variable: `x...`")
-        return SeqVar(node.value.id, _span(node))
+        return SeqVar(self.name(node.value.id, node), _span(node))
 
     def application(
         self, node: ast.expr, definition: OpDef, args: list[ast.expr], keywords: list[ast.keyword]
@@ -168,7 +179,7 @@ class _Reader:
                 name = keyword.value.id
                 if name in RESERVED - {"d"}:
                     raise self.error(keyword.value, f"`{name}` has a meaning of its own and cannot be bound")
-                binds.append((attribute, keyword.value.id))
+                binds.append((attribute, self.name(name, keyword.value)))
             else:
                 compares.append((attribute, self.expression(keyword.value, ())))
         return App(definition, patterns, tuple(binds), tuple(compares), _span(node))
@@ -245,33 +256,6 @@ class _Reader:
         return Build(definition, templates, attributes, _span(node))
 
 
-class _Expand(ast.NodeTransformer):
-    def __init__(self, reader: _Reader, depth: int = 0) -> None:
-        self.reader, self.depth = reader, depth
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node.func, ast.Name) or node.func.id not in self.reader.macros:
-            return node
-        if self.depth > 20:
-            raise self.reader.error(node, f"the shorthand {node.func.id} expands without end")
-        parameters, body = self.reader.macros[node.func.id]
-        given = dict(zip(parameters, node.args, strict=False))
-        given.update({k.arg: k.value for k in node.keywords if k.arg})
-        if set(given) != set(parameters) or len(node.args) + len(node.keywords) != len(parameters):
-            raise self.reader.error(node, f"{node.func.id} takes {', '.join(parameters)}")
-        expanded = _Substitute(given).visit(copy.deepcopy(body))
-        return _Expand(self.reader, self.depth + 1).visit(expanded)  # type: ignore[no-any-return]
-
-
-class _Substitute(ast.NodeTransformer):
-    def __init__(self, given: dict[str, ast.expr]) -> None:
-        self.given = given
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.given[node.id]) if node.id in self.given else node
-
-
 def load_rules(path: str | Path, shown: str | None = None) -> RuleSet:
     """The rules of a file, names bound and resolved; `shown` is the name errors and rules show for it.
 
@@ -279,7 +263,8 @@ def load_rules(path: str | Path, shown: str | None = None) -> RuleSet:
         RuleFileError: for any mistake, with file, line, column and a caret.
     """
     try:
-        content = Path(path).read_text(encoding="utf-8")
+        with Path(path).open("rb") as file:
+            content = file.read(4 * FILE + 1).decode("utf-8")  # no character takes more than four bytes
     except UnicodeDecodeError as error:
         raise RuleFileError(f"{shown or path} is not text in UTF-8: {error}", do="save it in that encoding") from None
     return parse_rules(content, shown or str(path), Path(path).stem)
@@ -292,6 +277,7 @@ def parse_rules(content: str, file: str, stem: str) -> RuleSet:
         RuleFileError: for any mistake.
     """
     frame = read_frame(content, file)
+    _check_count(frame)
     for family in {frame.source, frame.target}:
         if not any(definitions(family)):
             raise frame.text.error(Span(1, 1), f"there is no op family {family}")
@@ -299,6 +285,18 @@ def parse_rules(content: str, file: str, stem: str) -> RuleSet:
     rules = [rule for one in frame.rules for rule in _rules(frame, one, macros, stem)]
     _check_names(frame, rules)
     return RuleSet(_waived(frame, rules, stem))
+
+
+def _check_count(frame: FileFrame) -> None:
+    """Whether a file has no more rules, alternatives included, and waivers than it may."""
+    rules = accumulate(len(one.alternatives) or 1 for one in frame.rules)
+    for one, count in zip(frame.rules, rules, strict=True):
+        if count > RULES:
+            raise frame.text.error(one.span, f"the file has more than {RULES} rules", "split it")
+        if len(one.clauses) > CLAUSES:
+            raise frame.text.error(one.span, f"the rule has more than {CLAUSES} clauses", "split it")
+    if len(frame.waivers) > WAIVERS:
+        raise frame.text.error(frame.waivers[WAIVERS].span, f"the file has more than {WAIVERS} waivers", "split it")
 
 
 def _waived(frame: FileFrame, rules: list[Rule], stem: str) -> list[Rule]:
@@ -361,6 +359,7 @@ def _rule(
     left = left_reader.pattern(parse_piece(one.left))
     if not isinstance(left, App):
         raise frame.text.error(one.left.span, "the left side must be an op applied to patterns")
+    _check_pattern(left_reader, left)
     _check_binds(left_reader, left, frame.kind)
     right_reader = _Reader(frame.text, (frame.target, "core"), alternative, macros)
     right, clauses, guard = _right_side(right_reader, frame, one, left)
@@ -369,6 +368,16 @@ def _rule(
         text = f"{text}   [{old} = {new}]"
     grade = one.grade or DEFAULT_CLASS[frame.kind]
     return Rule(name, frame.kind, left, right, clauses, guard, grade, text, frame.text.file, one.span.line)
+
+
+def _check_pattern(reader: _Reader, left: App) -> None:
+    """Whether a left side is small enough to be compiled with others."""
+    parts = list(subpatterns(left))
+    tested = [p for p in parts if isinstance(p, App | Num)]
+    tests = len(tested) + sum(len(p.compares) for p in tested if isinstance(p, App))
+    exchanged = sum(isinstance(p, App) and p.definition.commutative for p in parts)
+    if len(parts) > PATTERN or tests > TESTED or 1 << exchanged > ORDERS:
+        raise reader.error(left.span, "the left side is too large", "name a part of it, and match that in another rule")
 
 
 def _check_binds(reader: _Reader, left: App, kind: str) -> None:
@@ -411,6 +420,8 @@ def _right_side(
 
 
 def _check_clause(reader: _Reader, clause: ClauseFrame, names: set[str]) -> None:
+    if clause.name:
+        reader.name(clause.name, clause.piece.span)
     if clause.name and (clause.name in names or clause.name in RESERVED):
         raise reader.error(clause.piece.span, f"`{clause.name}` is bound already", "choose another name")
 

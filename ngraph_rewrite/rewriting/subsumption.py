@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rule is subsumed by an earlier one that fires wherever it would: then it can never fire itself."""
+"""A rule can never fire if another takes all its terms, or rewrites what it looks for inside them before it is asked.
+
+The first is an earlier rule whose left side is more general and whose guard, if it has one, says no more. The second
+is due to rewriting from the inside out: a subterm that some rule always rewrites is in no term a rule is asked about.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import permutations
 
-from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
+from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.implication import implied
+from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, subpatterns
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule
-
-# What the variables of the general pattern stand for.
-Instances = dict[str, Pattern | tuple[Pattern, ...]]
 
 
 def subsumed(rules: Iterable[Rule]) -> list[tuple[Rule, Rule]]:
@@ -25,7 +30,7 @@ def subsumed(rules: Iterable[Rule]) -> list[tuple[Rule, Rule]]:
 
 
 def subsumes(general: Rule, special: Rule) -> bool:
-    """Whether `general` has no guard, may fire whenever `special` may, and matches all it matches.
+    """Whether `general` may fire whenever `special` may, matches all it matches, and has no guard that says more.
 
     >>> from ngraph_rewrite.ops import semi
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
@@ -33,63 +38,122 @@ def subsumes(general: Rule, special: Rule) -> bool:
     >>> subsumes(a, b), subsumes(b, a)
     (True, False)
     """
-    bolder = CLASSES.index(general.grade) > CLASSES.index(special.grade)
-    return general.guard is None and not bolder and _instance(general.left, special.left, {}, {}) is not None
+    return _takes(general, special, special.left)
 
 
-def _instance(general: Pattern, special: Pattern, found: Instances, names: dict[str, object]) -> Instances | None:
-    """What `general` binds when `special` is taken as a term whose variables are constants; None if it cannot."""
-    if isinstance(general, Var):
-        return _bound(general.name, special, found) if not isinstance(special, SeqVar) else None
-    if isinstance(general, Num):
-        return found if general == special else None
-    if not (isinstance(general, App) and isinstance(special, App)) or general.definition is not special.definition:
-        return None
-    if not _attributes(general, special, names):
-        return None
-    orders = permutations(special.args) if general.definition.commutative else [special.args]
-    for args in orders:
-        bound = _arguments(general.args, tuple(args), dict(found), names)
-        if bound is not None:
-            return bound
+def eaten(rule: Rule, rules: Mapping[object, Iterable[Rule]]) -> tuple[Rule, App] | None:
+    """A rule that rewrites a subterm of the left side wherever it could match, and the subterm; None if there is none.
+
+    Args:
+        rules: Those that fire in the same pass, by the definition of the op at their root.
+    """
+    for part in subpatterns(rule.left):
+        if isinstance(part, App) and part is not rule.left:
+            for other in rules.get(part.definition, ()):
+                if _takes(other, rule, part):
+                    return other, part
     return None
 
 
-def _attributes(general: App, special: App, names: dict[str, object]) -> bool:
-    """Whether the attributes `general` compares are compared alike, and names it repeats are repeated."""
+def _takes(general: Rule, special: Rule, part: App) -> bool:
+    """Whether `general` fires on whatever the part of the left side of `special` matches."""
+    if CLASSES.index(general.grade) > CLASSES.index(special.grade):
+        return False  # it may be turned off while the other is not
+    return any(implied(general, special, _meaning(found, part is special.left)) for found in _match(general, part))
+
+
+def _match(general: Rule, part: App) -> Iterator[_Found]:
+    return _instances(general.left, part, _Found())
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the general pattern's variables and names of attributes stand for."""
+
+    terms: Mapping[str, Pattern | tuple[Pattern, ...]] = field(default_factory=dict)
+    names: Mapping[str, object] = field(default_factory=dict)
+
+    def term(self, name: str, value: Pattern | tuple[Pattern, ...]) -> Iterator[_Found]:
+        if self.terms.get(name, value) == value:
+            yield _Found({**self.terms, name: value}, self.names)
+
+    def attribute(self, name: str, value: object) -> _Found | None:
+        if self.names.get(name, value) != value:
+            return None
+        return _Found(self.terms, {**self.names, name: value})
+
+
+def _meaning(found: _Found, at_root: bool) -> Callable[[str], ast.expr | None]:
+    """What the names of the general rule are called in the special one."""
+
+    def meaning(name: str) -> ast.expr | None:
+        if name == "self":
+            return ast.Name("self", ast.Load()) if at_root else None
+        stands = found.terms.get(name, found.names.get(name))
+        if isinstance(stands, tuple) and len(stands) == 1 and isinstance(stands[0], SeqVar):
+            stands = stands[0]
+        if isinstance(stands, Expression):
+            return stands.tree
+        called = stands.name if isinstance(stands, Var | SeqVar) else stands
+        return ast.Name(called, ast.Load()) if isinstance(called, str) else None
+
+    return meaning
+
+
+def _instances(general: Pattern, special: Pattern, found: _Found) -> Iterator[_Found]:
+    """What `general` binds when `special` is taken as a term whose variables are constants."""
+    if isinstance(general, Var):
+        if not isinstance(special, SeqVar):
+            yield from found.term(general.name, special)
+    elif isinstance(general, Num):
+        if general == special:
+            yield found
+    elif isinstance(general, App) and isinstance(special, App) and general.definition is special.definition:
+        bound = _attributes(general, special, found)
+        for args in _orders(special) if bound is not None else ():
+            assert bound is not None
+            yield from _arguments(general.args, args, bound)
+    elif isinstance(general, App) and isinstance(special, Num) and general.definition.name == "core.constant":
+        bound = _attributes(general, App(general.definition, ()), found)
+        if bound is not None:
+            yield bound
+
+
+def _orders(special: App) -> Iterable[tuple[Pattern, ...]]:
+    return permutations(special.args) if special.definition.commutative else [special.args]
+
+
+def _attributes(general: App, special: App, found: _Found) -> _Found | None:
+    """What names stand for if attributes are compared alike, and names repeated alike; None if they are not."""
     compared = dict(special.compares)
     if any(compared.get(attribute) != expression for attribute, expression in general.compares):
-        return False
+        return None
     values: dict[str, object] = {**dict(special.binds), **compared}
     for attribute, name in general.binds:
-        value = values.get(attribute, object())  # an attribute nobody names may be anything
-        if names.setdefault(name, value) != value:
-            return False
-    return True
+        now = found.attribute(name, values.get(attribute, object()))  # one that nobody names may be anything
+        if now is None:
+            return None
+        found = now
+    return found
 
 
-def _arguments(
-    general: tuple[Pattern, ...], special: tuple[Pattern, ...], found: Instances, names: dict[str, object]
-) -> Instances | None:
+def _arguments(general: tuple[Pattern, ...], special: tuple[Pattern, ...], found: _Found) -> Iterator[_Found]:
     at = next((i for i, g in enumerate(general) if isinstance(g, SeqVar)), None)
-    if at is not None:
-        after = len(general) - at - 1
-        if len(special) < at + after:
-            return None
-        sequence = special[at : len(special) - after]
-        bound = _bound(str(general[at]), sequence, found)
-        general = general[:at] + general[at + 1 :]
-        special = special[:at] + special[len(special) - after :]
-    else:
-        bound = found
-    if bound is None or len(general) != len(special):
-        return None
-    for g, s in zip(general, special, strict=True):
-        bound = _instance(g, s, bound, names)
-        if bound is None:
-            return None
-    return bound
+    if at is None:
+        yield from _each(general, special, found)
+        return
+    after = len(general) - at - 1
+    if len(special) >= at + after:
+        rest = special[:at] + special[len(special) - after :]
+        for bound in found.term(str(general[at]).removesuffix("..."), special[at : len(special) - after]):
+            yield from _each(general[:at] + general[at + 1 :], rest, bound)
 
 
-def _bound(name: str, value: Pattern | tuple[Pattern, ...], found: Instances) -> Instances | None:
-    return {**found, name: value} if found.get(name, value) == value else None
+def _each(general: tuple[Pattern, ...], special: tuple[Pattern, ...], found: _Found) -> Iterator[_Found]:
+    if len(general) != len(special):
+        return
+    if not general:
+        yield found
+        return
+    for bound in _instances(general[0], special[0], found):
+        yield from _each(general[1:], special[1:], bound)

@@ -180,12 +180,13 @@ class _Collector:
 # -- the tree -----------------------------------------------------------------------------------------
 
 
-# How many nodes a tree may have beyond those its rows would have one by one.
-NODES = 400
+# How many nodes a tree may have beyond those its rows would have one by one, and how many one below another:
+# each indents what is written for it, and Python does not read more than a hundred indentations.
+NODES, DEEPEST = 400, 80
 
 
 class _TooLarge(Exception):
-    """A tree grows beyond its limit: a row that asks nothing here stands in every branch."""
+    """A tree grows beyond its limits: a row that asks nothing here stands in every branch."""
 
 
 def grow(pending: list[Row], spare: int = NODES) -> Tree | None:
@@ -195,25 +196,27 @@ def grow(pending: list[Row], spare: int = NODES) -> Tree | None:
     """
     nodes = sum(len(row.tests) + 1 for row in pending) + spare
     try:
-        return _grow(pending, itertools.repeat(None, nodes))
+        return _grow(pending, itertools.repeat(None, nodes), 0)
     except _TooLarge:
         half = len(pending) // 2
         return Both(grow(pending[:half], spare // 2), grow(pending[half:], spare // 2))
 
 
-def _grow(pending: list[Row], nodes: Iterator[None]) -> Tree | None:
+def _grow(pending: list[Row], nodes: Iterator[None], depth: int) -> Tree | None:
     if not pending:
         return None
-    if next(nodes, pending) is pending:
+    if next(nodes, pending) is pending or depth > DEEPEST:
         raise _TooLarge
+    below = depth + 1
     first = pending[0]
     if not first.tests:
-        return Leaf(first, _grow(pending[1:], nodes))
+        return Leaf(first, _grow(pending[1:], nodes, below))
     test = max(_ready(first), key=lambda t: sum(t in row.tests or _asks(row, t) for row in pending))
     if isinstance(test, IsOp):
-        return _switch(test.place, pending, nodes)
+        return _switch(test.place, pending, nodes, below)
     passed = [_passed(row, test) for row in pending if not _contradicts(row, test)]
-    return If(test, _grow(passed, nodes), _grow([row for row in pending if test not in row.tests], nodes))
+    failed = [row for row in pending if test not in row.tests]
+    return If(test, _grow(passed, nodes, below), _grow(failed, nodes, below))
 
 
 def _ready(row: Row) -> list[Test]:
@@ -252,7 +255,7 @@ def _short(value: Number) -> bool:
     return abs(value) <= 2048 and value * 8 % 1 == 0
 
 
-def _switch(place: Place, pending: list[Row], nodes: Iterator[None]) -> Tree:
+def _switch(place: Place, pending: list[Row], nodes: Iterator[None], depth: int) -> Tree:
     asked: dict[OpDef, None] = {}
     for row in pending:
         for test in row.tests:
@@ -266,5 +269,5 @@ def _switch(place: Place, pending: list[Row], nodes: Iterator[None]) -> Tree:
     for definition in asked:
         test = IsOp(place, definition)
         passed = [_passed(r, test) for r in pending if test in r.tests or others(r)]
-        branches.append((definition, _grow(passed, nodes)))
-    return Switch(place, tuple(branches), _grow([r for r in pending if others(r)], nodes))
+        branches.append((definition, _grow(passed, nodes, depth)))
+    return Switch(place, tuple(branches), _grow([r for r in pending if others(r)], nodes, depth))

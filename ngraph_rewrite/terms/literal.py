@@ -54,6 +54,11 @@ class Literal:
         return repr(self.scalar) if self.scalar is not None else f"array{list(self._data.shape)}"
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape it was given; () where one number fills it."""
+        return self._data.shape
+
+    @property
     def scalar(self) -> Any:
         """The number that fills it, as a Python scalar; None if elements differ or there are none."""
         return self._data.item() if self._data.ndim == 0 else None

@@ -1,100 +1,262 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adjoint rules compared with central finite differences, in float64 on values away from kinks."""
+"""Check 7: what a derive rule says that derivatives are is what central differences, and sympy, say."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from hypothesis import assume
 
-from ngraph_rewrite.lowering.fitting import fitted
+from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.instances import signature
-from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.terms.op import Op, topological
-from ngraph_rewrite.testing.evaluate import Array, Values, evaluate
-from ngraph_rewrite.testing.strategies import Example, lengths
-from ngraph_rewrite.types.dtypes import FLOAT64
+from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.testing.differences import (
+    Adjoint,
+    NoDifferences,
+    adjoints,
+    disagreement,
+    is_double,
+    weights_of,
+)
+from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
+from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Finding, finding
+from ngraph_rewrite.testing.printing import program
+from ngraph_rewrite.testing.proof.adjoint import prove_adjoint
+from ngraph_rewrite.testing.strategies import DISTINCT, Example, examples_of
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT64
 
-# The error of a central difference is about STEP ** 2 + eps / STEP for functions of moderate curvature.
-STEP = 1e-5
-TOLERANCE = 1e-6
+CHECK = "adjoint"
+# The part of the examples on which a rule must be compared to be believed.
+ENOUGH = 0.2
+# Even if time was up.
+_LEAST = 3
+# How many more wrong examples are looked at for a smaller one.
+_MORE = 12
 
 
-def wrong_adjoint(rule: Rule, matcher: Matcher, example: Example, given: Values) -> str | None:
-    """None if every adjoint the rule builds agrees with finite differences, else what is wrong."""
+@dataclass(frozen=True)
+class WrongAdjoint:
+    """A term whose adjoint is not its derivative.
+
+    Attributes:
+        term: What is differentiated.
+        incoming: The adjoint of the term, a leaf.
+        adjoint: The argument and what the rule says; None if it fails before it says anything.
+        both: The values of the adjoint, and of the differences that it should be.
+        what: What is wrong, in a line.
+    """
+
+    rule: Rule
+    term: Op
+    incoming: Op
+    adjoint: Adjoint | None
+    values: Values
+    both: tuple[Array, Array] | None
+    what: str
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How much there is to read."""
+        return len(topological([self.term])), sum(v.size for v in self.values.values())
+
+    @property
+    def shown(self) -> str:
+        """The counterexample as Python that fails when it is run."""
+        rule = self.rule
+        heading = [f"# {rule.place}: rule {rule.name} {self.what}", _comment(rule)]
+        roots = {"left": self.term, "incoming": self.incoming}
+        if self.adjoint is None or self.both is None:
+            failing = f"raise AssertionError({f'rule {rule.name} {self.what}'!r})"
+            return "\n".join([*heading, *program({"left": self.term}, self.values), failing])
+        roots["by"] = self.adjoint.argument
+        found = "None"
+        if self.adjoint.found is not None:
+            roots["adjoint"], found = self.adjoint.found, "adjoint"
+        seen = [f"# adjoint      {_in_line(self.both[0])}", f"# differences  {_in_line(self.both[1])}"]
+        failing = f"assert_adjoint(left, by, {found}, incoming, values)"
+        return "\n".join([*heading, *program(roots, self.values, ["assert_adjoint"]), *seen, failing])
+
+
+def _in_line(value: Array) -> str:
+    return " ".join(repr(value).split())
+
+
+def assert_adjoint(of: Op, by: Op, adjoint: Op | None, incoming: Op, values: Values) -> None:
+    """Demand that a term is the adjoint of a leaf: the derivative of another term, weighted by what comes in.
+
+    Args:
+        of: What is differentiated.
+        by: A leaf of it, of dtype float64.
+        adjoint: Its adjoint; None for no slope.
+        incoming: The adjoint of `of`, a leaf of `adjoint`.
+        values: The array of each leaf; of a random draw by its ``uid``.
+
+    Raises:
+        AssertionError: with both values.
+        NoDifferences: if there are no differences to compare with.
+
+    >>> from ngraph_rewrite.testing.printing import term
+    >>> x = term("core.placeholder", axes=[], dtype="float64").named("x")
+    >>> d = term("core.placeholder", axes=[], dtype="float64").named("d")
+    >>> assert_adjoint(term("semi.negative", x), x, d, d, {x: np.array(1.0), d: np.array(1.0)})
+    Traceback (most recent call last):
+        ...
+    AssertionError: the adjoint of x in semi.negative(x) is array(1.), by differences array(-1.)
+    """
+    both = disagreement(of, by, adjoint, values, values[incoming])
+    if both is not None:
+        said = f"is {_in_line(both[0])}, by differences {_in_line(both[1].round(9))}"
+        raise AssertionError(f"the adjoint of {describe(by)} in {describe(of)} {said}")
+
+
+# -- the check ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Search:
+    """What a search for a wrong adjoint came to.
+
+    Attributes:
+        drawn: On how many instances something was tried.
+        compared: On how many instances adjoints and differences were compared.
+        found: Those on which they differ.
+        late: Whether time was up before all were drawn.
+    """
+
+    drawn: int = 0
+    compared: int = 0
+    found: list[WrongAdjoint] = field(default_factory=list)
+    late: bool = False
+
+    @property
+    def enough(self) -> bool:
+        """Whether the rule was compared on enough instances to be believed."""
+        return self.compared >= max(ENOUGH * self.drawn, _LEAST if self.late else 1)
+
+
+def check_adjoint(rule: Rule, context: Context) -> Finding:
+    """Compare the adjoints of a derive rule with central differences; those of functions also with sympy's.
+
+    >>> from ngraph_rewrite.rewriting.rule import RuleSet
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> rule, = parse_rules("derive semi\\nrule tanh: tanh(x) => d * (1 - self)", "my.rules", "my")
+    >>> found = check_adjoint(rule, Context(RuleSet([rule])))
+    >>> found.status, found.says
+    ('failed', 'gives x a wrong adjoint')
+    """
+    return outcome(rule, context)[0]
+
+
+def outcome(rule: Rule, context: Context) -> tuple[Finding, int]:
+    """What `check_adjoint` finds out about a rule, and on how many instances it was compared."""
+    if rule.kind != "derive":
+        return finding(rule, CHECK, NONE), 0
+    try:
+        search = search_adjoints(rule, context)
+    except Exception as error:  # whatever it is, it is the rule's: it cannot be asked whether it applies
+        return finding(rule, CHECK, FAILED, _said(error), _comment(rule)), 0
+    return _judged(rule, context, search), search.compared
+
+
+def _judged(rule: Rule, context: Context, search: Search) -> Finding:
+    if search.found:
+        small = min(search.found, key=lambda w: w.size)
+        return finding(rule, CHECK, FAILED, small.what, small.shown)
+    of = f"{search.compared} of {search.drawn} drawn instances{', and time was up' * search.late}"
+    if search.enough:
+        proved = _by_sympy(rule, context)
+        said = f"equals central differences on {of}"
+        return finding(rule, CHECK, PASSED, f"{proved}; {said}" if proved else f"compared only: {said}")
+    said = f"could be compared with central differences on {of}"
+    return finding(rule, CHECK, OPEN if search.late else FAILED, said, _comment(rule))
+
+
+def _comment(rule: Rule) -> str:
+    return "\n".join(f"#   {line}" for line in rule.text.splitlines())
+
+
+def _by_sympy(rule: Rule, context: Context) -> str | None:
+    """How a function's derivative was proved; that of others is for the column of proofs."""
+    if "elementwise" not in rule.left.definition.traits:
+        return None
+    found = prove_adjoint(rule, context, ranks=1)
+    return found.says if found.status == PASSED else None
+
+
+def search_adjoints(rule: Rule, context: Context, examples: Iterable[Example] | None = None) -> Search:
+    """Compare the adjoints of a rule with differences until some are wrong, and on a few more examples.
+
+    Args:
+        examples: By default drawn ones, as many as the effort says.
+    """
+    effort, search, more = context.effort, Search(), _MORE
+    context.matcher(rule)  # that takes its own time
+    stop = time.monotonic() + effort.seconds
+    drawn = examples_of(rule, effort.examples, effort.seed, (FLOAT64, BOOL), (DISTINCT,))
+    for example in drawn if examples is None else examples:
+        search.drawn += 1
+        try:
+            wrong = _wrong_somewhere(rule, context, example)
+        except (Undefined, NoDifferences):
+            continue
+        search.compared += 1
+        if wrong is not None:
+            search.found.append(wrong)
+        more -= bool(search.found)
+        search.late = time.monotonic() > stop
+        if search.late or not more:
+            break
+    return search
+
+
+def _wrong_somewhere(rule: Rule, context: Context, example: Example) -> WrongAdjoint | None:
+    """What is wrong at the drawn values, which lie between -1 and 1, or at others above 1."""
+    values = example.choices[0]
+    try:
+        return wrong_adjoint(rule, context, example, values)
+    except NoDifferences:
+        above = {k: 1 + np.abs(v) if v.dtype.kind == "f" else v for k, v in values.items()}
+        return wrong_adjoint(rule, context, example, above)
+
+
+def wrong_adjoint(rule: Rule, context: Context, example: Example, given: Values) -> WrongAdjoint | None:
+    """None if every adjoint that the rule builds agrees with differences, else the first that does not.
+
+    Raises:
+        NoDifferences: if there is nothing to compare with.
+        Undefined: if the term has no value.
+    """
     term = example.instance.term
-    assume(all(t.dtype == FLOAT64 or t.dtype.kind in "biu" for t in topological([term])))
-    adjoint = example.bank.leaf("d", term.type)
-    weights = np.linspace(0.6, 1.4, int(term.size)).reshape(lengths(term))  # type: ignore[arg-type]
-    values: dict[Any, Array] = {**given, adjoint: weights}
-    step = matcher.steps[term.definition](term, example.bank.make, adjoint)
-    assume(step is not None)
-    assert step is not None
-    pairs: Any = step[1]  # of a derive rule: each variable's value, and its adjoint
-    for value, found in pairs:
-        arguments = value if isinstance(value, tuple) else (value,)
-        adjoints = found if isinstance(found, list) else [found] * len(arguments)
-        for argument, one in zip(arguments, adjoints, strict=True):
-            wrong = _compare(rule, term, argument, one, values, adjoint)
-            if wrong is not None:
-                return wrong
+    if not is_double(term):
+        raise NoDifferences
+    incoming = example.bank.leaf("d", term.type)
+    values: dict[Any, Array] = {**given, incoming: weights_of(term)}
+
+    def wrong(what: str, adjoint: Adjoint | None = None, both: tuple[Array, Array] | None = None) -> WrongAdjoint:
+        return WrongAdjoint(rule, term, incoming, adjoint, values if both is not None else given, both, what)
+
+    try:
+        found = adjoints(context.matcher(rule), term, example.bank.make, incoming)
+    except NGraphRewriteError as error:
+        return wrong(f"fails on {signature(term)}: {_said(error)}")
+    if found is None:
+        raise NoDifferences
+    for adjoint in found:
+        if adjoint.argument.dtype.kind != "f" or adjoint.argument not in values:
+            continue
+        try:
+            both = disagreement(term, *adjoint, values, values[incoming])
+        except NGraphRewriteError as error:
+            return wrong(f"gives {describe(adjoint.argument)} what is no adjoint: {_said(error)}")
+        if both is not None:
+            return wrong(f"gives {describe(adjoint.argument)} a wrong adjoint", adjoint, both)
     return None
 
 
-def _compare(rule: Rule, term: Op, argument: Op, found: Op | None, values: Values, adjoint: Op) -> str | None:
-    if argument.dtype.kind != "f" or argument not in values:
-        return None
-    both = disagreement(term, argument, found, values, values[adjoint])
-    if both is None:
-        return None
-    lines = [f"gives {argument!r} a wrong adjoint", f"  {rule.text}", f"  {signature(term)}"]
-    return "\n".join([*lines, *shown(values, both)])
-
-
-def disagreement(
-    term: Op, argument: Op, found: Op | None, values: Values, weights: Array
-) -> tuple[Array, Array] | None:
-    """The values of an adjoint and of the differences it should be, if they differ.
-
-    Args:
-        term: What is differentiated, by a leaf `argument` that has a value.
-        found: The adjoint, in which `weights` is the value of the incoming one; None for no slope.
-    """
-    wanted = differences(term, argument, values, weights, STEP)
-    nearer = differences(term, argument, values, weights, STEP / 8)
-    assume(np.allclose(wanted, nearer, rtol=1e-4, atol=1e-4))  # else there is a kink, or hardly a slope
-    if term.definition.name == "core.stop_gradient":
-        wanted = np.zeros_like(wanted)
-    got = np.zeros_like(wanted) if found is None else _value(fitted(found, argument.type), values)
-    if weights.size == 0:  # 0 times what is not defined where the argument is
-        got = np.nan_to_num(got, nan=0.0)
-    scale = 1 + float(np.abs(wanted).max(initial=0))
-    return None if np.allclose(got, wanted, rtol=TOLERANCE, atol=TOLERANCE * scale) else (got, wanted)
-
-
-def shown(values: Values, both: tuple[Array, Array]) -> list[str]:
-    """The lines of a counterexample: what the leaves are, the adjoint and the differences."""
-    lines = [f"  {t!r} = {v!r}" for t, v in values.items() if isinstance(t, Op)]
-    return [*lines, f"  adjoint      {both[0]!r}", f"  differences  {both[1]!r}"]
-
-
-def _value(term: Op, values: Values) -> Array:
-    return evaluate(term, values)[term]
-
-
-def differences(term: Op, argument: Op, values: Values, weights: Array, step: float) -> Array:
-    """The derivative of ``sum(weights * term)`` by central differences, for each element of a leaf."""
-    at = values[argument]
-    result = np.zeros(at.shape)
-    for place in np.ndindex(*at.shape):
-        sides = []
-        for sign in (1, -1):
-            moved = at.copy()
-            moved[place] += sign * step
-            value = evaluate(term, {**values, argument: moved})[term]
-            with np.errstate(all="ignore"):
-                sides.append(float(np.sum(weights * value)))
-        result[place] = (sides[0] - sides[1]) / (2 * step) if np.isfinite(sides).all() else np.nan
-    return result
+def _said(error: Exception) -> str:
+    what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+    return " ".join(what.split())

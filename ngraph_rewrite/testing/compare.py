@@ -3,45 +3,88 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ngraph_rewrite.rewriting.rule import EXACT, FAST, REAL
+from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.testing.evaluate import Array, Change, Undefined, Values, evaluate, poisoned, shaken
+from ngraph_rewrite.testing.draws import other_draw
+from ngraph_rewrite.testing.evaluate import (
+    Array,
+    Change,
+    Undefined,
+    Values,
+    coarse,
+    evaluate,
+    overflown,
+    poisoned,
+    refilled,
+    shaken,
+)
+from ngraph_rewrite.testing.wide import widened
+from ngraph_rewrite.types.tuples import TupleType
 
 # Evaluations with shaken results per side, and how many times their spread two values may differ.
 SHAKES = 6
 SLACK = 8
 
 
+class Difference(NamedTuple):
+    """The values of two terms, and where they are not what a class promises (everywhere, if they are of two types)."""
+
+    left: Array
+    right: Array
+    wrong: Array
+
+    @property
+    def place(self) -> tuple[int, ...] | None:
+        """The index of the first wrong element; None if the values are of two types or shapes."""
+        if self.left.shape != self.right.shape or self.left.shape != self.wrong.shape:
+            return None
+        return tuple(int(i) for i in np.argwhere(self.wrong)[0])
+
+
 def differ(left: Op, right: Op, values: Values, grade: str) -> tuple[Array, Array] | None:
-    """None if both values agree as the class demands; else the two values.
+    """None if both values agree as the class demands; else the two values. See `difference`."""
+    found = difference(left, right, values, grade)
+    return None if found is None else (found.left, found.right)
+
+
+def difference(left: Op, right: Op, values: Values, grade: str) -> Difference | None:
+    """None if both values agree as the class demands; else where they do not.
 
     exact
         The same bits; every NaN is one NaN, signed zeros are told apart.
     refines
-        Where no value the left side computes with is NaN or infinite: as close as rounding explains.
+        Where no value the left side computes with is NaN or infinite: as close as rounding explains. Where its
+        value is finite all the same, that value or the one it has in float64.
     real
-        As refines; and where the left value is NaN or infinite, the right one is the same.
+        Everywhere: what is NaN or infinite is the same, and so is what is finite although a leaf is not. Where the
+        left side overflows on its way to a finite value, that value or the one it has in float64.
     fast
-        As refines, to half the digits.
+        As refines, to half the digits; and only where no value that the right side computes with is NaN or infinite.
 
     Integers and bool are always exact.
 
     Raises:
         Undefined: if the left side has no defined value.
     """
+    if isinstance(left.type, TupleType):
+        parts = (difference(a, b, values, grade) for a, b in zip(_parts(left), _parts(right), strict=True))
+        return next((d for d in parts if d is not None), None)
     known = evaluate(left, values)[left]
     try:
         found = evaluate(right, values, strict=False)[right]
     except Undefined:
-        return known, np.array("undefined")
-    if found.dtype != known.dtype or found.shape != known.shape:
-        return known, found
+        return Difference(known, np.array("undefined"), np.array(True))
+    if other_draw(left, right) is not None or found.dtype != known.dtype or found.shape != known.shape:
+        return Difference(known, found, np.array(True))
     wrong = ~same_bits(known, found)
     if grade != EXACT and wrong.any():
-        wrong &= ~_explained(left, right, values, known, found, grade)
-    return (known, found) if wrong.any() else None
+        wrong &= ~explained(left, right, values, known, found, grade)
+    return Difference(known, found, wrong) if wrong.any() else None
 
 
 def same_bits(a: Array, b: Array) -> Array:
@@ -51,23 +94,73 @@ def same_bits(a: Array, b: Array) -> Array:
     return np.asarray(((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b)))
 
 
-def _explained(left: Op, right: Op, values: Values, known: Array, found: Array, grade: str) -> Array:
+def _parts(term: Op) -> list[Op]:
+    assert isinstance(term.type, TupleType)
+    return [Op(lookup("core.item"), (term,), (i,), t) for i, t in enumerate(term.type.elements)]
+
+
+def explained(left: Op, right: Op, values: Values, known: Array, found: Array, grade: str) -> Array:
     """Where a difference is due to rounding, or to a special value that the class may change."""
     lefts, rights = ([_shaken(side, values, shaken(seed)) for seed in range(SHAKES)] for side in (left, right))
-    clean = evaluate(left, values, poisoned)
     if known.dtype.kind != "f":
-        special = not all(np.isfinite(v).all() for v in clean.values() if v.dtype.kind == "f")
-        moved = [s is None or s != p for side, p in ((lefts, known), (rights, found)) for s in side]
-        return np.asarray(np.logical_or.reduce([np.broadcast_to(m, known.shape) for m in moved]) | special)
+        fills = [_shaken(left, values, refilled(seed, every=grade != REAL)) for seed in range(SHAKES)]
+        moved = [s is None or s != p for side, p in ((lefts + fills, known), (rights, found)) for s in side]
+        return np.asarray(np.logical_or.reduce([np.broadcast_to(m, known.shape) for m in moved]))
     with np.errstate(all="ignore"):
         spread = np.maximum(_spread(lefts, known), _spread(rights, found))
         digits = np.sqrt(np.finfo(known.dtype).eps) * np.abs(known) if grade == FAST else 0.0
-        allowed = SLACK * (spread + np.spacing(np.abs(known)).astype(np.float64)) + digits
-        close = np.abs(found.astype(np.float64) - known) <= allowed
+        close = _distance(found, known) <= _allowed(spread, known) + digits
+    if known.dtype == np.float16 and grade != FAST:
+        close &= ~_apart_in_truth(left, right, values)
     # a spread that is not finite says that a finite value stands at the edge of overflow
     edge = ~np.isfinite(spread)
-    kept = np.isfinite(known) | edge if grade == REAL else np.ones(known.shape, bool)
-    return np.asarray(close | edge | (~np.isfinite(clean[left]) & kept))
+    special = ~np.isfinite(evaluate(left, values, overflown if grade == REAL else poisoned)[left])
+    special = special & np.isfinite(known) if grade == REAL else special | ~np.isfinite(known)
+    if grade == FAST:
+        special |= ~np.isfinite(evaluate(right, values, poisoned, strict=False)[right])
+    excused = special & ~close & ~edge
+    if (excused & np.isfinite(known)).any():
+        special &= ~_wrong_in_truth(left, right, values, known, found, _spread(rights, found))
+    return np.asarray(close | edge | special)
+
+
+def _wrong_in_truth(left: Op, right: Op, values: Values, known: Array, found: Array, spread: Array) -> Array:
+    """Where the right side computes with finite values only, and misses the left side's value in float64."""
+    wide = widened([left], values)
+    clean = evaluate(right, values, poisoned, strict=False)[right]
+    if wide is None:
+        return np.zeros(known.shape, bool)
+    truth = evaluate(wide[0][0], wide[1], poisoned)[wide[0][0]]
+    with np.errstate(all="ignore"):
+        rounded = truth.astype(known.dtype)
+        near = _distance(found, truth) <= _allowed(spread, rounded) + np.finfo(known.dtype).tiny
+        return np.asarray(np.isfinite(known) & np.isfinite(clean) & np.isfinite(rounded) & ~near)
+
+
+def _apart_in_truth(left: Op, right: Op, values: Values) -> Array:
+    """Where two terms are not one number in float64 either: float16 has too few digits to tell a thousandth."""
+    wide = widened([left, right], values)
+    if wide is None:
+        return np.zeros((), bool)
+    given = wide[1]
+    sides = [(side, evaluate(side, given, poisoned, strict=False)[side]) for side in wide[0]]
+    spreads = []
+    for side, value in sides:
+        for change in (shaken, coarse):
+            moved = [_shaken(side, given, change(seed)) for seed in range(SHAKES)]
+            spreads.append(_spread(moved, value))
+    with np.errstate(all="ignore"):
+        rounding = _allowed(np.maximum(spreads[0], spreads[2]), sides[0][1])
+        allowed = rounding + 2 * np.maximum(spreads[1], spreads[3])
+        return np.asarray(_distance(sides[1][1], sides[0][1]) > allowed)
+
+
+def _distance(found: Array, known: Array) -> Array:
+    return np.asarray(np.abs(found.astype(np.float64) - known))
+
+
+def _allowed(spread: Array, known: Array) -> Array:
+    return np.asarray(SLACK * (spread + np.spacing(np.abs(known)).astype(np.float64)))
 
 
 def as_rounded(term: Op, values: Values, known: Array, found: Array) -> Array:
@@ -76,15 +169,13 @@ def as_rounded(term: Op, values: Values, known: Array, found: Array) -> Array:
         return np.zeros(known.shape, bool)
     with np.errstate(all="ignore"):
         spread = _spread([_shaken(term, values, shaken(seed)) for seed in range(SHAKES)], known)
-        allowed = SLACK * (spread + np.spacing(np.abs(known)).astype(np.float64))
-        return np.asarray((np.abs(found.astype(np.float64) - known) <= allowed) | ~np.isfinite(spread))
+        return np.asarray((_distance(found, known) <= _allowed(spread, known)) | ~np.isfinite(spread))
 
 
 def _spread(shaken_values: list[Array | None], value: Array) -> Array:
     """How far the shaken values are from the plain one; NaN or infinite only where just some of them are finite."""
-    distances = [
-        np.full(value.shape, np.inf) if s is None else np.abs(s.astype(np.float64) - value) for s in shaken_values
-    ]
+    with np.errstate(all="ignore"):
+        distances = [np.full(value.shape, np.inf) if s is None else _distance(s, value) for s in shaken_values]
     same = np.logical_and.reduce([same_bits(value if s is None else s, value) for s in shaken_values])
     return np.asarray(np.where(same, 0.0, np.maximum.reduce(distances)))
 

@@ -9,7 +9,7 @@ have moved it (Monte Carlo arithmetic; Parker, *Monte Carlo Arithmetic*, 1997).
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.terms.binders import Body, evaluated
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, describe
-from ngraph_rewrite.types.tuples import TupleType
+from ngraph_rewrite.types.tuples import TupleType, tensors
 
 Array = NDArray[Any]
 # The values of leaves by term, and of random draws by the identity they carry.
@@ -30,11 +30,14 @@ Change = Callable[[Op, Array, list[Array]], Array]
 # Ops that pass values on, or compute them without rounding.
 _EXACT = frozenset(
     "negative absolute sign maximum minimum max min floor ceil round select constant concat stack pad gather"
-    " iota one_hot size tensor_size batch_size relu unslice assign after".split()
+    " iota one_hot size tensor_size batch_size relu unslice assign after item".split()
 )
 
 # Ops whose terms may cancel: their error is relative to what the sizes of the operands give.
-_PRODUCTS = frozenset("dot batch_dot tensordot".split())
+_SUMS = frozenset("dot batch_dot tensordot matmul gemm einsum inner vecdot sum mean cumulative_sum convolution".split())
+
+# Functions that are nowhere zero, though their results may be.
+_UNDERFLOWING = frozenset("exp exp2 sigmoid softplus power reciprocal softmax prod cumulative_prod".split())
 
 # Ops whose meaning subtracts from numbers of the size of 1 or of the arguments.
 _COMPOSITE = frozenset("cross_entropy_multi cross_entropy_binary cross_entropy_softmax cross_entropy_sigmoid".split())
@@ -65,9 +68,18 @@ def evaluate(root: Op, values: Values, change: Change | None = None, strict: boo
         if isinstance(term.type, TupleType):
             return own
         array = np.ascontiguousarray(own).reshape(_shape(term))
-        return array if change is None else change(term, array, args)
+        return array if change is None else change(term, array, list(_arrays(args)))
 
     return evaluated([root], value, {k: v for k, v in values.items() if isinstance(k, Uid)})
+
+
+def _arrays(values: Iterable[Any]) -> Iterator[Array]:
+    """Values with tuples taken apart."""
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _arrays(value)
+        else:
+            yield value
 
 
 def _shape(term: Op) -> tuple[int, ...]:
@@ -79,7 +91,7 @@ def _value(term: Op, args: list[Array], values: Values, body: Body | None) -> An
         return values[term]
     if "draw" in term.definition.traits:
         return values[term.attribute("uid")]
-    if term.definition.name == "core.assign":
+    if term.definition.name == "core.assign" or _reads_what_was_written(term):
         return args[1]
     if term.definition.meaning is None:
         raise ArgumentError(f"{describe(term)} has no value here", do="give it one in values")
@@ -91,6 +103,14 @@ def _value(term: Op, args: list[Array], values: Values, body: Body | None) -> An
         if term.definition.short == "power":
             raise Undefined(str(error)) from error
         raise
+
+
+def _reads_what_was_written(term: Op) -> bool:
+    """Whether it is a variable after a write of it."""
+    if term.definition.name != "core.after" or len(term.args) != 2:
+        return False
+    variable, write = term.args
+    return write.definition.name == "core.assign" and write.args[0] is variable
 
 
 def _check_cast(value: Array, term: Op) -> None:
@@ -107,6 +127,36 @@ def poisoned(term: Op, value: Array, args: list[Array]) -> Array:
     return np.where(np.isfinite(value), value, value.dtype.type(np.nan)) if value.dtype.kind == "f" else value
 
 
+def overflown(term: Op, value: Array, args: list[Array]) -> Array:
+    """A change: what is not finite although it is computed from finite values becomes NaN, which spreads."""
+    made = _made(value, args)
+    return np.where(made, value.dtype.type(np.nan), value) if made.any() else value
+
+
+def refilled(seed: int, every: bool) -> Change:
+    """A change: what is not finite becomes any number; unless `every`, only what is computed from finite values."""
+
+    def change(term: Op, value: Array, args: list[Array]) -> Array:
+        bad = ~np.isfinite(value) if every and value.dtype.kind == "f" else _made(value, args)
+        if not bad.any():
+            return value
+        random = np.random.default_rng([seed, zlib.crc32(f"{describe(term, 8)}{term.shape}".encode())])
+        return np.where(bad, random.choice((-1e3, -1, -0.1, 0.1, 1, 1e3), value.shape).astype(value.dtype), value)
+
+    return change
+
+
+def _made(value: Array, args: list[Array]) -> Array:
+    """Where a value is not finite, and nothing that it is computed from is so."""
+    if value.dtype.kind != "f" or not args:
+        return np.zeros(value.shape, bool)
+    bad, given = ~np.isfinite(value), [~np.isfinite(a) for a in args if a is not None and a.dtype.kind == "f"]
+    for one in given:
+        if one.any():
+            bad = bad & ~one if one.shape == value.shape else np.zeros(value.shape, bool)
+    return bad
+
+
 def shaken(seed: int) -> Change:
     """A change: each rounded result is moved, up or down, by the error its op may make."""
 
@@ -116,23 +166,62 @@ def shaken(seed: int) -> Change:
             return value
         random = np.random.default_rng([seed, zlib.crc32(f"{describe(term, 8)}{term.shape}".encode())])
         steps = random.integers(1, ulps + 2, value.shape) * random.choice((-1, 1), value.shape)
+        size, sums = _magnitude(term, value, args), term.definition.short in _SUMS
         with np.errstate(all="ignore"):
-            moved = value + np.spacing(_magnitude(term, value, args)) * steps.astype(value.dtype)
-        return np.asarray(np.where(np.isfinite(value), moved, value))
+            moved = value + np.spacing(size) * steps.astype(value.dtype)
+        exact = (value == 0) & (size == 0) & (not _underflows(term, args))
+        moved = np.where(np.isfinite(value) & ~exact, moved, value)
+        if sums and not np.isfinite(value).all():  # whether a part overflows depends on the order of the sum
+            over = ~np.isfinite(_magnitude(term, value, [_finite(a) for a in args]))
+            moved = np.where(over, random.choice((np.nan, np.inf, 0), value.shape), moved).astype(value.dtype)
+        return np.asarray(moved)
+
+    return change
+
+
+def coarse(seed: int) -> Change:
+    """A change: each constant is moved by as much as rounding it to float16 may have moved it."""
+    digits = float(np.finfo(np.float16).eps)
+
+    def change(term: Op, value: Array, args: list[Array]) -> Array:
+        few = value * 64 == np.round(value * 64)  # a number such as 2 or 0.5 is what it is
+        if term.definition.short != "constant" or value.dtype.kind != "f" or few.all():
+            return value
+        random = np.random.default_rng([seed, zlib.crc32(repr(term.attrs[0]).encode())])
+        return np.asarray(np.where(few, value, value * (1 + random.uniform(-0.5, 0.5) * digits)))
 
     return change
 
 
 def _magnitude(term: Op, value: Array, args: list[Array]) -> Array:
     """What an op's error is relative to: its result, or inside a composite one the numbers that may cancel there."""
-    if term.definition.short in _PRODUCTS and value.dtype.kind == "f" and term.definition.meaning is not None:
+    if term.definition.short in _SUMS and value.dtype.kind == "f" and term.definition.meaning is not None:
         with np.errstate(all="ignore"):
-            bound: Array = np.abs(np.asarray(term.definition.meaning(term, *map(np.abs, args))))
-            return bound
+            bound = np.abs(np.asarray(term.definition.meaning(term, *map(np.abs, args))))
+            return np.asarray(np.maximum(bound.reshape(value.shape), np.abs(_finite(value))))
     if term.definition.short in _COMPOSITE:
         inside = [np.abs(a[np.isfinite(a)]).max(initial=1) for a in args]
         return np.asarray(np.maximum(np.abs(value), np.asarray(max(inside)).astype(value.dtype)))
     return np.abs(value)
+
+
+def _finite(array: Array) -> Array:
+    return np.where(np.isfinite(array), array, array.dtype.type(0))
+
+
+def _underflows(term: Op, args: list[Array]) -> bool:
+    """Whether a result that is zero may stand for a number that is too small, and is not zero itself."""
+    short = term.definition.short
+    if short in _UNDERFLOWING or "elementwise" not in term.definition.traits:
+        return short in _UNDERFLOWING
+    if short not in ("multiply", "divide", "square"):
+        return False
+    with np.errstate(all="ignore"):
+        sizes = [np.abs(a[np.isfinite(a) & (a != 0)], dtype=np.float64) for a in args if a.dtype.kind != "b"]
+        least = [s.min(initial=1) for s in sizes]
+        if short == "divide" and len(sizes) == 2:
+            least[1] = 1 / sizes[1].max(initial=1)
+        return bool(np.prod(least) ** (2 if short == "square" else 1) < np.finfo(term.dtype).tiny)
 
 
 def _rounding(term: Op) -> int:
@@ -144,4 +233,4 @@ def _rounding(term: Op) -> int:
         return int(term.args[0].dtype != term.dtype)
     if "elementwise" in definition.traits:
         return 1 if definition.short in ("add", "subtract", "multiply", "divide", "sqrt", "square") else 2
-    return 2 + max(int(a.size) for a in term.args)  # type: ignore[arg-type]
+    return 2 + max(int(n.size) for a in term.args for n in tensors(a.type))  # type: ignore[arg-type]

@@ -21,8 +21,9 @@ from ngraph_rewrite.runtime.machine import Launch, LaunchTable
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.compare import as_rounded, same_bits
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate
-from ngraph_rewrite.testing.rules import ENOUGH, quietly
-from ngraph_rewrite.testing.strategies import Example, instances_of, lengths
+from ngraph_rewrite.testing.rules import quietly
+from ngraph_rewrite.testing.values import ENOUGH
+from ngraph_rewrite.testing.strategies import Example, lengths, seeded_instances
 
 CHUNKS = 3
 
@@ -64,7 +65,7 @@ def check_kernel(source: str | Path | OpKernel, examples: int = 30, cache: Cache
         compared += 1
 
     with suppress(Unsatisfiable):  # no instance at all: said below
-        quietly(examples)(given(instances_of(kernel.rule))(one))()
+        quietly(examples)(given(seeded_instances(kernel.rule))(one))()
     if wrong:
         raise WrongKernel(min(wrong, key=len))
     if compared < ENOUGH * examples:

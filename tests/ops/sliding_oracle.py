@@ -11,7 +11,7 @@ import numpy as np
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.lowering.deriv import deriv
-from ngraph_rewrite.testing.adjoints import differences
+from ngraph_rewrite.testing.differences import differences
 from ngraph_rewrite.testing.evaluate import evaluate
 
 

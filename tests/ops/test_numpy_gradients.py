@@ -8,7 +8,7 @@ import pytest
 from drawn import value
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.testing.adjoints import differences
+from ngraph_rewrite.testing.differences import differences
 
 nx = ng.numpy
 SMOOTH = "abs acos asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2 negative reciprocal".split()

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``check``: rule files proved right or wrong, with a progress bar, a table, and the verdict last."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ngraph_rewrite.codegen.opkernels import read_kernel
+from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
+from ngraph_rewrite.rewriting.rulefile import load_rules
+from ngraph_rewrite.testing.findings import CHECKS
+from ngraph_rewrite.testing.kernels import check_kernel
+from ngraph_rewrite.testing.mutation.spread import mutation_score
+from ngraph_rewrite.testing.report import Report, report_of
+from ngraph_rewrite.testing.suite import FULL, QUICK, Subject, findings
+from ngraph_rewrite.testing.termination import print_order
+
+# Seconds for each rule under which drawing is quick.
+LITTLE = 0.6
+
+
+def main(options: Namespace) -> int:
+    """Check rule files, or all that ship, and say what is wrong with them.
+
+    Args:
+        options: `files`, `rule`, `checks`, `quick`, `seconds`, `seed`, `jobs` and `json` of the command line.
+
+    Returns:
+        0 if every check of every rule holds, or is waived in the file, or is listed as open.
+    """
+    readable, mistakes = _read(options.files)
+    for mistake in mistakes:
+        print(mistake, end="\n\n")
+    kernels = [path for path in readable if path.suffix == ".kernel"]
+    paths = tuple(path for path in readable if path.suffix != ".kernel")
+    wrong = [said for path in kernels if (said := _wrong_kernel(path)) is not None]
+    print("".join(f"{said}\n\n" for said in wrong), end="")
+    if not paths and options.files:
+        print(_verdict(None, len(kernels) - len(wrong), len(options.files), len(mistakes)))
+        return 1 if mistakes or wrong else 0
+    if options.mutate:
+        return _mutate(options, paths)
+    report = _report(options, paths)
+    if options.json is not None:
+        _write(report, options.json)
+    if options.json != Path("-"):
+        print(report.text() if not kernels and not mistakes else _joined(report, options, kernels, wrong, mistakes))
+    return 0 if report.right and not mistakes and not wrong else 1
+
+
+def _read(files: list[Path]) -> tuple[list[Path], list[str]]:
+    """The files that can be read, and what is wrong with the others."""
+    good, mistakes = [], []
+    for path in files:
+        try:
+            if path.suffix == ".kernel":
+                read_kernel(path.read_text(encoding="utf-8"), str(path))
+            else:
+                load_rules(path)
+            good.append(path)
+        except OSError as error:
+            mistakes.append(f"{path} cannot be read: {error.strerror or error}")
+        except NGraphRewriteError as error:
+            mistakes.append(str(error))
+    return good, mistakes
+
+
+def _wrong_kernel(path: Path) -> str | None:
+    try:
+        check_kernel(read_kernel(path.read_text(encoding="utf-8"), str(path)))
+    except AssertionError as error:
+        return str(error)
+    return None
+
+
+def _report(options: Namespace, paths: tuple[Path, ...]) -> Report:
+    subject = Subject(paths, options.rule, checks=tuple(options.checks or CHECKS))
+    if not len(subject.rules):
+        raise ArgumentError(f"no rule is called {options.rule}", do="`ngraph-rewrite rules` lists those that ship")
+    effort = QUICK if options.quick or _hurried(options.seconds, len(subject.rules)) else FULL
+    subject = replace(subject, effort=replace(effort, seed=options.seed))
+    begun = time.monotonic()
+    with progress("rules") as advance:
+        found = list(findings(subject, options.seconds, options.jobs, advance))
+    orders = print_order(subject.context.rules) if "termination" in subject.checks else ""
+    return report_of(subject.rules, found, orders, time.monotonic() - begun)
+
+
+def _mutate(options: Namespace, paths: tuple[Path, ...]) -> int:
+    """Break rules on purpose, and print how many of them the checks refuse."""
+    effort = replace(QUICK if options.quick else FULL, seed=options.seed)
+    subject = Subject(paths, options.rule, effort)
+    with progress("broken rules") as advance:
+        found = mutation_score(subject, options.jobs, advance)
+    print(found)
+    return 0 if found.score == 1 else 1
+
+
+def _hurried(seconds: float | None, rules: int) -> bool:
+    return seconds is not None and seconds < LITTLE * rules
+
+
+def _write(report: Report, path: Path) -> None:
+    if path == Path("-"):
+        print(report.as_json())
+    else:
+        path.write_text(report.as_json() + "\n", encoding="utf-8")
+
+
+def _joined(
+    report: Report, options: Namespace, kernels: list[Path], wrong: list[str], mistakes: list[str]
+) -> str:
+    said = _verdict(report, len(kernels) - len(wrong), len(options.files), len(mistakes))
+    return f"{report.text()}\n\n{said}"
+
+
+def _verdict(report: Report | None, kernels: int, files: int, mistakes: int) -> str:
+    """The last line where there are also kernels, or files that cannot be read."""
+    names = report.wrong_rules() if report else set()
+    found = report.rules if report else ()
+    rules = len({r.file for r in found} - {r.file for r in found if r.name in names})
+    return f"{rules + kernels} of {files} files are right" + (f"; {mistakes} cannot be used" if mistakes else "")
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on the terminal, told how much is done of how much; nothing where the errors go elsewhere."""
+    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    quiet = not sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True, auto_refresh=False) as bar:
+        task = bar.add_task(what)
+
+        def advance(done: int, of: int) -> None:
+            bar.update(task, completed=done, total=of, refresh=True)
+
+        yield advance

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A shorthand stands for its body: calls of it are replaced, as long as what comes of it stays small."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+
+from ngraph_rewrite.rewriting.bounds import DEPTH, PARTS, SHORTHANDS
+from ngraph_rewrite.rewriting.expression import Refused, check_size
+
+# Shorthands by name: parameters and body.
+Macros = dict[str, tuple[tuple[str, ...], ast.expr]]
+# How deep shorthands may stand in the bodies of others.
+_NESTED = 20
+
+
+def expanded(node: ast.expr, macros: Macros) -> ast.expr:
+    """An expression with every shorthand in it replaced by its body.
+
+    Raises:
+        Refused: for a call with other arguments than the shorthand takes, and where too much comes of it.
+
+    >>> twice = ("x",), ast.parse("x + x", mode="eval").body
+    >>> ast.unparse(expanded(ast.parse("twice(twice(y))", mode="eval").body, {"twice": twice}))
+    'y + y + (y + y)'
+    """
+    called = {c.func.id for c in ast.walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)}
+    if called.isdisjoint(macros):
+        return node
+    try:
+        found: ast.expr = _Expand(macros, iter(range(SHORTHANDS))).visit(copy.deepcopy(node))
+    except RecursionError:
+        raise Refused(node, f"with shorthands expanded, this is nested deeper than {DEPTH} levels") from None
+    check_size(found)
+    return found
+
+
+class _Expand(ast.NodeTransformer):
+    """Arguments first, then the call itself, then the calls in what it stands for."""
+
+    def __init__(self, macros: Macros, left: Iterator[int], depth: int = 0) -> None:
+        self.macros, self.left, self.depth = macros, left, depth
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Name) or node.func.id not in self.macros:
+            return node
+        if self.depth > _NESTED or next(self.left, None) is None:
+            raise Refused(node, f"the shorthand {node.func.id} expands without end", "write out some of it")
+        body = _filled(node, *self.macros[node.func.id])
+        return _Expand(self.macros, self.left, self.depth + 1).visit(body)  # type: ignore[no-any-return]
+
+
+def _filled(call: ast.Call, parameters: tuple[str, ...], body: ast.expr) -> ast.expr:
+    """A shorthand's body with the arguments of a call in the places of its parameters."""
+    assert isinstance(call.func, ast.Name)
+    given = dict(zip(parameters, call.args, strict=False))
+    given.update({k.arg: k.value for k in call.keywords if k.arg})
+    if set(given) != set(parameters) or len(call.args) + len(call.keywords) != len(parameters):
+        raise Refused(call, f"{call.func.id} takes {', '.join(parameters)}")
+    sizes = {name: sum(1 for _ in ast.walk(value)) for name, value in given.items()}
+    size = sum(sizes.get(node.id, 1) if isinstance(node, ast.Name) else 1 for node in ast.walk(body))
+    if size > 2 * PARTS:  # what only marks a part is counted here too
+        raise Refused(call, f"with {call.func.id} expanded, this has more than {PARTS} parts", "write out some of it")
+    found: ast.expr = _Substitute(given).visit(copy.deepcopy(body))
+    check_size(found)
+    return found
+
+
+class _Substitute(ast.NodeTransformer):
+    def __init__(self, given: dict[str, ast.expr]) -> None:
+        self.given = given
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.given[node.id]) if node.id in self.given else node

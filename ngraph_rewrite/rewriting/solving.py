@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A guard is solved part by part: each conjunct restricts a search as soon as all that it reads is bound.
+
+A conjunct that is false cuts off whatever would be tried below it. An equation with a name or a property on one side
+gives the value outright, though no domain offers it. What reads the matched term itself, or the target, is decided
+last, by the whole guard.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.rewriting.domain import Domain, Types
+from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.interpret import Application, Make, value_of
+from ngraph_rewrite.rewriting.pattern import Build, Pick, Template, Var, attribute_names, subtemplates, variables
+from ngraph_rewrite.rewriting.rule import Rule, Where
+from ngraph_rewrite.types.axes import Axes, Axis, anonymous
+from ngraph_rewrite.types.dtypes import as_dtype
+from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.types.tuples import TupleType
+
+Bindings = Mapping[str, Any]
+MAX_RANK = 5
+# Where nothing more is decided, so that no search is needed to see it.
+_LATE = frozenset({"self", "target", "d"})
+_PROPERTIES = frozenset({"dtype", "rank", "shape", "axes", "type"})
+
+
+class Conjunct(NamedTuple):
+    """A part of a guard, and the names of the left side that it reads, itself or through clauses."""
+
+    expression: Expression
+    needs: frozenset[str]
+
+
+class Equation(NamedTuple):
+    """A conjunct that says what a name, or a property of the term called so, is equal to.
+
+    Attributes:
+        name: An attribute's name, or a variable's, or ``self``.
+        what: What of it: "" for the attribute itself, a property, or the index of a length.
+        value: What it is equal to.
+        needs: The names which that reads.
+    """
+
+    name: str
+    what: str | int
+    value: Expression
+    needs: frozenset[str]
+
+
+def conjuncts(rule: Rule) -> tuple[Conjunct, ...]:
+    """The parts of a rule's guard that must all hold, in order.
+
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> equation = "transpose(x, perm=p) => x\\n    where n = rank(p)\\n    if n == 1 and x.rank == 1"
+    >>> rule, = parse_rules(f"simplify semi\\nrule r: {equation}", "my.rules", "my")
+    >>> [(str(c.expression), sorted(c.needs)) for c in conjuncts(rule)]
+    [('n == 1', ['p']), ('x.rank == 1', ['x'])]
+    """
+    if rule.guard is None:
+        return ()
+    reads = _Reads(rule)
+    return tuple(Conjunct(e, reads.of(e.names)) for e in map(_expression, _parts(rule.guard.tree)))
+
+
+def equations(rule: Rule) -> tuple[Equation, ...]:
+    """The conjuncts that say what an attribute or a property is equal to."""
+    reads = _Reads(rule)
+    found = []
+    for conjunct in conjuncts(rule):
+        tree = conjunct.expression.tree
+        if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
+            sides = tree.left, tree.comparators[0]
+            found += [e for one, other in (sides, sides[::-1]) for e in _equation(one, _expression(other), reads)]
+    return tuple(found)
+
+
+def _parts(tree: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
+        for part in tree.values:
+            yield from _parts(part)
+    else:
+        yield tree
+
+
+def _expression(tree: ast.expr) -> Expression:
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    names = (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
+    return Expression(ast.unparse(tree), tuple(dict.fromkeys(names)), tree)
+
+
+def _equation(side: ast.expr, value: Expression, reads: _Reads) -> Iterator[Equation]:
+    needs = reads.of(value.names)
+    if isinstance(side, ast.Name) and side.id in reads.attributes:
+        yield Equation(side.id, "", value, needs)
+        return
+    what: str | int | None = None
+    if isinstance(side, ast.Subscript) and isinstance(side.slice, ast.Constant) and isinstance(side.slice.value, int):
+        side, what = side.value, side.slice.value
+    if isinstance(side, ast.Attribute) and isinstance(side.value, ast.Name) and side.attr in _PROPERTIES:
+        if what is None or side.attr == "shape":
+            yield Equation(side.value.id, side.attr if what is None else what, value, needs)
+
+
+class _Reads:
+    """Which names of the left side an expression reads, itself or through clauses."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.attributes = frozenset(attribute_names(rule.left))
+        self._clauses: dict[str, set[str]] = {}
+        for clause in rule.clauses:
+            names = clause.expression.names if isinstance(clause, Where) else _read(clause.template)
+            self._clauses[clause.name] = set(names)
+        self._bound = self.attributes | set(variables(rule.left))
+
+    def of(self, names: Sequence[str]) -> frozenset[str]:
+        found: set[str] = set()
+        todo = list(names)
+        while todo:
+            name = todo.pop()
+            if name not in found:
+                found.add(name)
+                todo += () if name in self._bound else sorted(self._clauses.get(name, ()))
+        return frozenset(n for n in found if n not in self._clauses or n in self._bound)
+
+
+def _read(template: Template) -> set[str]:
+    found: set[str] = {"self"}  # numbers take their dtype from it
+    for part in subtemplates(template):
+        if isinstance(part, Var):
+            found.add(part.name)
+        elif isinstance(part, Build):
+            found.update(n for _, e in part.attributes for n in e.names)
+        elif isinstance(part, Pick):
+            found.update(part.index.names)
+    return found
+
+
+@dataclass
+class Solver:
+    """What the guard of a rule leaves to be tried.
+
+    Args:
+        make: Builds terms, for clauses that do.
+        near: Whether variables take the dtype that the guard wants of the matched term, where they can.
+    """
+
+    rule: Rule
+    make: Make
+    near: bool = False
+
+    def __post_init__(self) -> None:
+        self.conjuncts = [c for c in conjuncts(self.rule) if not c.needs & _LATE]
+        self.equations = equations(self.rule)
+        self._wished = self._wished_dtype() if self.near else None
+
+    def admits(self, before: Bindings, now: Bindings) -> bool:
+        """Whether no conjunct is false that `now` decides and `before` did not."""
+        return all(
+            self._holds(c, now) for c in self.conjuncts if c.needs <= now.keys() and not c.needs <= before.keys()
+        )
+
+    def _holds(self, conjunct: Conjunct, bound: Bindings) -> bool:
+        try:
+            return bool(value_of(conjunct.expression, self._names(bound)))
+        except Exception:  # the guard as a whole may not come to ask this, or will say so
+            return True
+
+    def _names(self, bound: Bindings) -> Application:
+        return Application(self.rule, None, bound, self.make)  # type: ignore[arg-type]
+
+    def forced(self, names: Mapping[str, str], bound: Bindings) -> dict[str, Any]:
+        """The attributes, by what they are called in `names`, for which equations give a value."""
+        return {
+            attribute: value
+            for equation in self.equations
+            if equation.what == ""
+            for attribute, name in names.items()
+            if name == equation.name and name not in bound
+            for value in self._values(equation, bound)
+        }
+
+    def _values(self, equation: Equation, bound: Bindings) -> list[Any]:
+        """The value that an equation gives, if it can be worked out."""
+        if not equation.needs <= bound.keys():
+            return []
+        try:
+            return [value_of(equation.value, self._names(bound))]
+        except Exception:  # as above
+            return []
+
+    def types(self, name: str, pool: Types, bound: Bindings, domain: Domain) -> Types:
+        """What may be tried for a variable: those of a pool, as equations want them, and those at edges of lengths."""
+        if self._wished is not None:
+            pool = [t for t in pool if not isinstance(t, TupleType) and t.dtype == self._wished] or pool
+        if not any(name in c.needs for c in self.conjuncts):
+            return pool
+        tensors = [t for t in pool if not isinstance(t, TupleType)]
+        for equation in self.equations:
+            if equation.name == name and equation.what != "":
+                for value in self._values(equation, bound):
+                    made = (_with(t, equation.what, value, domain) for t in tensors)
+                    tensors = list(dict.fromkeys(t for t in made if t is not None)) or tensors
+        return [*tensors, *_edges(tensors)] if tensors else pool
+
+    def _wished_dtype(self) -> Any:
+        """The dtype that the guard wants of the matched term, or None."""
+        return next(
+            (v for e in self.equations if e[:2] == ("self", "dtype") and not e.needs for v in self._values(e, {})), None
+        )
+
+
+def _with(type_: TensorType, what: str | int, value: Any, domain: Domain) -> TensorType | None:
+    """The type with another property; None if that cannot be."""
+    try:
+        if what == "type":
+            return value if isinstance(value, TensorType) else None
+        if what == "dtype":
+            return type_.with_dtype(as_dtype(value))
+        if what == "axes":
+            return type_.with_axes(value)
+        if what == "rank":
+            return _of_rank(type_, value, domain)
+        if what == "shape":
+            grown = _of_rank(type_, len(value), domain)
+            axes = [a.with_length(n) for a, n in zip(grown.axes, value, strict=True)] if grown is not None else []
+            return None if grown is None else grown.with_axes(axes)
+        return _resized(type_, int(what), value)
+    except (NGraphRewriteError, TypeError, ValueError):
+        return None
+
+
+def _of_rank(type_: TensorType, rank: int, domain: Domain) -> TensorType | None:
+    if not 0 <= rank <= MAX_RANK:
+        return None
+    axes = list(type_.axes[:rank])
+    names = [a for a in domain.axes if type_.axes.find(a.name) is None] if type_.axes.named else []
+    names += [Axis(f"X{i}", 2) for i in range(rank)] if type_.axes.named and axes else []
+    more = names or list(anonymous([*domain.lengths, *domain.lengths]))
+    return type_.with_axes(Axes([*axes, *more[: rank - len(axes)]]))
+
+
+def _resized(type_: TensorType, place: int, length: Any) -> TensorType | None:
+    if not -type_.rank <= place < type_.rank:
+        return None
+    place %= type_.rank
+    axes = list(type_.axes)
+    return type_.with_axes([*axes[:place], axes[place].with_length(length), *axes[place + 1 :]])
+
+
+def _edges(types: Types) -> Types:
+    """The types of the first dtype with one length, or all of them, made 1 or 0."""
+    near = [t for t in types if t.dtype == types[0].dtype and t.rank]
+    one = (_resized(t, i, n) for t in near for i in range(t.rank) for n in (1, 0))
+    return list(dict.fromkeys(t for t in one if t is not None))

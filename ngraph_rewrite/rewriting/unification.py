@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two left sides overlap where one term may match both: unification finds the most general such terms.
+
+Operands of a commutative op unify in either order, so there may be several; a sequence variable stands for 0, 1 or 2
+variables. Attributes are compared as far as patterns say what they are, guards are not asked, and a number unifies
+with any ``constant(...)``: what is found has all terms that match both sides, and may have a few more. See Baader
+and Nipkow, *Term Rewriting and All That* (1998), chapter 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+from typing import Any, NamedTuple
+
+from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.interpret import value_of
+from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, subpatterns, variables
+from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, INT64
+
+# The place of a subpattern: the numbers of the arguments on the way to it.
+Position = tuple[int, ...]
+# How many variables a sequence variable may stand for, and the longest row of arguments that is made of them.
+RUNS, LONGEST = (0, 1, 2), 4
+
+
+@dataclass(frozen=True)
+class Unifier:
+    """What makes two patterns equal.
+
+    Attributes:
+        terms: What variables stand for; the variables in it may stand for something themselves.
+        names: What names of attributes stand for: another name, or an expression.
+    """
+
+    terms: dict[str, Pattern]
+    names: dict[str, str | Expression]
+
+
+class Overlap(NamedTuple):
+    """A pattern that a left side matches at the root and another one at `position`."""
+
+    pattern: App
+    position: Position
+
+
+def overlaps(outer: App, inner: App, position: Position = ()) -> list[Overlap]:
+    """The most general terms that `outer` matches at the root and `inner` at a position inside.
+
+    Names of `inner` get an ``_``, so that those of `outer` are never meant.
+
+    >>> from ngraph_rewrite.ops import semi
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> a, b = parse_rules("simplify semi\\nrule a: x - negative(y) => x + y\\nrule b: -(-x) => x\\n", "r.rules", "r")
+    >>> for overlap in overlaps(a.left, b.left, (1,)):
+    ...     print(overlap.pattern)
+    subtract(x, negative(negative(x_)))
+    """
+    found: dict[tuple[str, Position], Overlap] = {}
+    own = renamed(inner)
+    for whole, place in _expanded_at(outer, position):
+        part = subpattern(whole, place)
+        for other in _expanded(own):
+            for unifier in unifiers(part, other):
+                pattern = resolved(whole, unifier)
+                assert isinstance(pattern, App)
+                found.setdefault((str(pattern), place), Overlap(pattern, place))
+    return list(found.values())
+
+
+def positions(pattern: App) -> Iterator[tuple[Position, App]]:
+    """The place of each op in a pattern, the root first."""
+    yield (), pattern
+    for i, arg in enumerate(pattern.args):
+        if isinstance(arg, App):
+            yield from (((i, *place), part) for place, part in positions(arg))
+
+
+def subpattern(pattern: Pattern, position: Position) -> Pattern:
+    """What stands at a position."""
+    for i in position:
+        assert isinstance(pattern, App)
+        pattern = pattern.args[i]
+    return pattern
+
+
+def renamed(pattern: Pattern, suffix: str = "_") -> Any:
+    """The pattern with a suffix to all its names."""
+    if isinstance(pattern, Var | SeqVar):
+        return type(pattern)(pattern.name + suffix, pattern.span)
+    if isinstance(pattern, Num):
+        return pattern
+    binds = tuple((attribute, name + suffix) for attribute, name in pattern.binds)
+    args = tuple(renamed(a, suffix) for a in pattern.args)
+    return App(pattern.definition, args, binds, pattern.compares, pattern.span)
+
+
+# -- sequence variables -----------------------------------------------------------------------------------
+
+
+def _expanded(pattern: App) -> Iterator[App]:
+    return (whole for whole, _ in _expanded_at(pattern, ()))
+
+
+def _expanded_at(pattern: App, position: Position) -> Iterator[tuple[App, Position]]:
+    """The pattern with variables in the place of each sequence variable, and the new place of what is at `position`."""
+    names = [name for name, sequence in variables(pattern).items() if sequence]
+    for counts in product(RUNS, repeat=len(names)):
+        runs = dict(zip(names, counts, strict=True))
+        whole = _with_runs(pattern, runs)
+        rows = [p for p in subpatterns(whole) if isinstance(p, App)]
+        if all(p.definition.least <= len(p.args) <= max(LONGEST, p.definition.arity or 0) for p in rows):
+            yield whole, _moved(pattern, position, runs)
+
+
+def _with_runs(pattern: Pattern, runs: dict[str, int]) -> Any:
+    if not isinstance(pattern, App):
+        return pattern
+    args: list[Pattern] = []
+    for arg in pattern.args:
+        run = isinstance(arg, SeqVar)
+        args += [Var(f"{arg}[{i}]") for i in range(runs[arg.name])] if run else [_with_runs(arg, runs)]  # type: ignore[union-attr]
+    return App(pattern.definition, tuple(args), pattern.binds, pattern.compares, pattern.span)
+
+
+def _moved(pattern: Pattern, position: Position, runs: dict[str, int]) -> Position:
+    if not position:
+        return ()
+    assert isinstance(pattern, App)
+    before = [runs[a.name] if isinstance(a, SeqVar) else 1 for a in pattern.args[: position[0]]]
+    return (sum(before), *_moved(pattern.args[position[0]], position[1:], runs))
+
+
+# -- unification ------------------------------------------------------------------------------------------
+
+
+def unifiers(left: Pattern, right: Pattern, given: Unifier | None = None) -> Iterator[Unifier]:
+    """What makes two patterns without sequence variables equal; one for each order of commutative operands."""
+    known = given or Unifier({}, {})
+    left, right = _walked(left, known), _walked(right, known)
+    if isinstance(left, Var) and isinstance(right, Var) and left.name == right.name:
+        yield known
+    elif isinstance(left, Var):
+        if not _occurs(left.name, right, known):
+            yield Unifier({**known.terms, left.name: right}, known.names)
+    elif isinstance(right, Var) or isinstance(right, Num) > isinstance(left, Num):
+        yield from unifiers(right, left, known)
+    elif isinstance(left, Num):
+        if _constant(left, right):
+            yield known
+    elif isinstance(left, App) and isinstance(right, App) and left.definition is right.definition:
+        yield from _applications(left, right, known)
+
+
+def _applications(left: App, right: App, known: Unifier) -> Iterator[Unifier]:
+    names: dict[str, str | Expression] | None = known.names
+    said = _said(right)
+    for attribute, value in _said(left).items():
+        for other in said.get(attribute, ()):
+            for own in value:
+                names = None if names is None else _equated(own, other, names)
+    if names is None or len(left.args) != len(right.args):
+        return
+    orders = permutations(right.args) if left.definition.commutative else [right.args]
+    for args in orders:
+        yield from _all(left.args, tuple(args), Unifier(known.terms, names))
+
+
+def _all(left: Sequence[Pattern], right: Sequence[Pattern], known: Unifier) -> Iterator[Unifier]:
+    if not left:
+        yield known
+        return
+    for unifier in unifiers(left[0], right[0], known):
+        yield from _all(left[1:], right[1:], unifier)
+
+
+def _constant(number: Num, other: Pattern) -> bool:
+    """Whether some constant is filled with the number and is also the other pattern."""
+    if isinstance(other, App):
+        return other.definition.name == "core.constant"
+    assert isinstance(other, Num)
+    return any(_fills(number, dtype) and _fills(other, dtype, number) for dtype in (BOOL, INT64, FLOAT64))
+
+
+def _fills(number: Num, dtype: Any, value: Num | None = None) -> bool:
+    """Whether a constant of this dtype that is filled with `value` is filled with `number`."""
+    try:
+        return Literal((value or number).value, dtype).is_number(number.value)
+    except (NGraphRewriteError, OverflowError, ValueError):
+        return False
+
+
+def _said(pattern: App) -> dict[str, list[str | Expression]]:
+    """What a pattern says of each attribute: the names it gives it, the expression it must equal."""
+    found: dict[str, list[str | Expression]] = {}
+    for attribute, said in (*pattern.binds, *pattern.compares):
+        found.setdefault(attribute, []).append(said)
+    return found
+
+
+def _equated(
+    a: str | Expression, b: str | Expression, names: dict[str, str | Expression]
+) -> dict[str, str | Expression] | None:
+    a, b = _meant(a, names), _meant(b, names)
+    if isinstance(a, str):
+        return names if a == b else {**names, a: b}
+    if isinstance(b, str):
+        return {**names, b: a}
+    return names if value_of(a, {}) == value_of(b, {}) else None
+
+
+def _meant(said: str | Expression, names: dict[str, str | Expression]) -> str | Expression:
+    while isinstance(said, str) and said in names:
+        said = names[said]
+    return said
+
+
+def _walked(pattern: Pattern, known: Unifier) -> Pattern:
+    while isinstance(pattern, Var) and pattern.name in known.terms:
+        pattern = known.terms[pattern.name]
+    return pattern
+
+
+def _occurs(name: str, pattern: Pattern, known: Unifier) -> bool:
+    pattern = _walked(pattern, known)
+    if isinstance(pattern, App):
+        return any(_occurs(name, a, known) for a in pattern.args)
+    return isinstance(pattern, Var) and pattern.name == name
+
+
+def resolved(pattern: Pattern, unifier: Unifier) -> Pattern:
+    """The pattern with everything put in that its names stand for."""
+    pattern = _walked(pattern, unifier)
+    if not isinstance(pattern, App):
+        return pattern
+    binds, compares = [], list(pattern.compares)
+    for attribute, name in pattern.binds:
+        said = _meant(name, unifier.names)
+        binds += [(attribute, said)] if isinstance(said, str) else []
+        compares += [(attribute, said)] if not isinstance(said, str) else []
+    args = tuple(resolved(a, unifier) for a in pattern.args)
+    return App(pattern.definition, args, tuple(binds), tuple(dict(compares).items()), pattern.span)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Confluence: where two rules fire on one term, both outcomes have one normal form, or the file says why not.
+
+What meets is found by unification of left sides (see `critical pairs`_), and then looked at in well-typed terms for
+which both guards hold: rules are typed and conditional, so two left sides may overlap and the rules never meet.
+
+.. _critical pairs: Knuth and Bendix, *Simple word problems in universal algebras* (1970)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.rewriting.waivers import Waiver, covers_name
+from ngraph_rewrite.terms.op import describe
+from ngraph_rewrite.testing.confluence_pairs import Partners, System, system_of
+from ngraph_rewrite.testing.confluence_terms import Meeting, met, wrong_form
+from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, WAIVED, Context, Finding, finding
+from ngraph_rewrite.testing.printing import program
+
+CHECK = "confluence"
+# How many examples make a meeting of each overlap, and from how many on a waiver must be of use.
+PER_MEETING, FULL = 4, 40
+# How many times as many meetings are looked at before it is said that a waiver is of no use.
+LONG = 5
+
+
+@dataclass
+class _Looked:
+    """What was seen of a rule's partners."""
+
+    meetings: int = 0
+    vacuous: int = 0
+    unseen: int = 0
+    ones: int = 0  # meetings that do not join because some axis has one element
+    apart: list[tuple[Meeting, str | None]] = field(default_factory=list)  # with the reason that waives it
+
+
+def confluence_of(rule: Rule, context: Context) -> Finding:
+    """Look at the pairs of a rule with itself and all rules that stand after it in the context.
+
+    A pair that does not join is waived by the file of either rule; one that gives two values cannot be.
+
+    >>> import ngraph_rewrite.ops.semi
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> rules = parse_rules("simplify semi\\nrule a: -(-x) => x\\nrule b: x + -y => x - y\\n", "my.rules", "my")
+    >>> print(confluence_of(rules.find("my.b"), Context(rules)).says)
+    and my.a bring one term to two normal forms
+    """
+    if rule.kind == "derive":
+        return finding(rule, CHECK, NONE, "an adjoint is made in one step")
+    system = system_of(context.rules, context.cache.folder)
+    try:
+        looked = _look(system, rule, context)
+    except Exception as error:  # whatever it is, it is the rule's
+        what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+        return finding(rule, CHECK, FAILED, f"fails where it meets another rule: {what.splitlines()[0]}")
+    if isinstance(looked, Finding):
+        return looked
+    unused = _unused(system, rule, context)
+    if unused is not None:
+        said = f"waives confluence of {unused.rule}{f' and {unused.other}' if unused.other else ''}: nothing is waived"
+        return finding(rule, CHECK, FAILED, said)
+    return _summary(rule, looked)
+
+
+def check_confluence(rules: RuleSet, context: Context) -> Iterable[Finding]:
+    """`confluence_of` each rule."""
+    return (confluence_of(rule, context) for rule in rules)
+
+
+def _look(system: System, rule: Rule, context: Context) -> _Looked | Finding:
+    looked, begun = _Looked(), time.monotonic()
+    for partners in system.partners(rule):
+        if looked.meetings and time.monotonic() - begun > max(1.0, 10 * context.effort.seconds):
+            looked.unseen += 1
+            continue
+        found = met(system, partners, _count(context), context.effort.seed)
+        looked.meetings += len(found.meetings)
+        looked.vacuous += found.vacuous
+        looked.ones += sum(not m.joins for m in found.meetings) if not found.apart else 0
+        for meeting in found.meetings:
+            wrong = _wrong(rule, meeting, context) if not meeting.joins else None
+            if wrong is not None:
+                return wrong
+        looked.apart += [(meeting, reason(partners)) for meeting in found.apart[:1]]
+    return looked
+
+
+def _count(context: Context) -> int:
+    return max(2, context.effort.examples // PER_MEETING)
+
+
+def reason(partners: Partners) -> str | None:
+    """Why two rules need not join, as the file of either says; None if none says so."""
+    for rule, other in ((partners.outer, partners.inner), (partners.inner, partners.outer)):
+        for waiver in rule.waivers:
+            if waiver.covers(CHECK, rule.name, other.name):
+                return waiver.reason
+    return None
+
+
+def _summary(rule: Rule, looked: _Looked) -> Finding:
+    open_ = [meeting for meeting, why in looked.apart if why is None]
+    if open_:
+        first = min(open_, key=lambda m: m.size)
+        other = first.partners.other(rule).name
+        more = f"; there are {len(open_) - 1} more such pairs" if len(open_) > 1 else ""
+        said = f"and {'itself' if other == rule.name else other} bring one term to two normal forms{more}"
+        return finding(rule, CHECK, FAILED, said, shown(first), other)
+    if looked.unseen:
+        return finding(rule, CHECK, OPEN, f"{looked.unseen} of its partners were not looked at: the time was over")
+    if looked.apart:
+        meeting, why = looked.apart[0]
+        more = f", nor with {len(looked.apart) - 1} others" if len(looked.apart) > 1 else ""
+        other = meeting.partners.other(rule).name
+        return finding(rule, CHECK, WAIVED, f"does not join with {other}{more}; waived: {why}", other=other)
+    if looked.meetings:
+        but = f", {looked.ones} of them but for where a length of 1 stands" if looked.ones else ""
+        return finding(rule, CHECK, PASSED, f"{looked.meetings} meetings join{but}")
+    return finding(rule, CHECK, NONE, f"{looked.vacuous} overlaps, and no guard lets it meet another rule in one")
+
+
+def _unused(system: System, rule: Rule, context: Context) -> Waiver | None:
+    """A waiver that covers no pair; it is looked for with the first of the rules it stands for."""
+    for waiver in rule.waivers if context.effort.examples >= FULL else ():
+        named = [r for r in context.rules if covers_name(waiver.rule, r.name)] if waiver.check == CHECK else []
+        if named[:1] == [rule] and not any(
+            _apart(system, waiver, one, count, context.effort.seed)
+            for count in (_count(context), LONG * _count(context))
+            for one in named
+        ):
+            return waiver
+    return None
+
+
+def _apart(system: System, waiver: Waiver, rule: Rule, count: int, seed: int) -> bool:
+    covered = (p for p in system.with_rule(rule) if waiver.covers(CHECK, rule.name, p.other(rule).name))
+    return any(met(system, p, count, seed).apart for p in covered)
+
+
+# -- what is shown ----------------------------------------------------------------------------------------
+
+
+def shown(meeting: Meeting) -> str:
+    """The term and two of its normal forms, as Python that can be run, and what makes them."""
+    first, second = meeting.parted
+    lines = program({"left": meeting.term, "first": first, "second": second})
+    return "\n".join([*lines, *_comments(meeting), "assert first.same_as(second)"])
+
+
+def _comments(meeting: Meeting) -> Iterator[str]:
+    outer, inner = meeting.partners.outer, meeting.partners.inner
+    for rule in dict.fromkeys([outer, inner]):
+        yield f"# {rule.place}: {rule.name}: {' '.join(rule.text.split())}"
+    yield f"#   left   {describe(meeting.term, 9)}"
+    for outcome, form in zip(meeting.outcomes, meeting.forms, strict=True):
+        yield f"#   =>     {describe(outcome, 9)}"
+        yield f"#   =>...  {describe(form, 9)}"
+
+
+def _wrong(rule: Rule, meeting: Meeting, context: Context) -> Finding | None:
+    """A normal form with another value: one of the rules on the way is wrong, and nothing waives that."""
+    found = wrong_form(meeting, context.effort.seed)
+    if found is None:
+        return None
+    form, values, _ = found
+    lines = program({"left": meeting.term, "right": form}, values, ["assert_same"])
+    said = f"and {meeting.partners.other(rule).name} bring one term to two values"
+    text = "\n".join([*lines, *_comments(meeting), f'assert_same(left, right, values, "{meeting.grade}")'])
+    return finding(rule, CHECK, FAILED, said, text)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives by central differences, in float64 on values away from kinks, and adjoints compared with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ngraph_rewrite.lowering.fitting import fitted
+from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.testing.evaluate import Array, Values, evaluate
+from ngraph_rewrite.testing.strategies import lengths
+from ngraph_rewrite.types.dtypes import FLOAT64
+from ngraph_rewrite.types.tuples import TupleType
+
+# The error of a central difference is about STEP ** 2 + eps / STEP for functions of moderate curvature.
+STEP = 1e-5
+TOLERANCE = 1e-6
+# At how many elements of an argument differences are taken.
+_PLACES = 16
+# How far the differences of two steps may be apart where there is a slope and no kink.
+_STEADY = 1e-4
+
+
+class NoDifferences(Exception):
+    """The differences do not tell what the slope is."""
+
+
+class Adjoint(NamedTuple):
+    """What a rule says that the derivative by an argument is.
+
+    Attributes:
+        argument: A leaf of what is differentiated.
+        found: The adjoint; None if no derivative passes.
+    """
+
+    argument: Op
+    found: Op | None
+
+
+def adjoints(matcher: Matcher, term: Op, make: Any, incoming: Op) -> list[Adjoint] | None:
+    """The adjoints that a derive rule builds for a term; None if it does not fire.
+
+    Args:
+        incoming: The adjoint of the term.
+    """
+    step = matcher.steps[term.definition](term, make, incoming)
+    if step is None:
+        return None
+    pairs: Any = step[1]  # of a derive rule: each variable's value, and its adjoint
+    return [Adjoint(*one) for value, found in pairs for one in _listed(value, found)]
+
+
+def _listed(value: Any, found: Any) -> Iterator[tuple[Op, Op | None]]:
+    arguments = value if isinstance(value, tuple) else (value,)
+    yield from zip(arguments, found if isinstance(found, list) else [found] * len(arguments), strict=True)
+
+
+def weights_of(term: Op) -> Array:
+    """Incoming adjoints for the elements of a term, no two alike."""
+    return np.linspace(0.6, 1.4, int(term.size)).reshape(lengths(term))  # type: ignore[arg-type]
+
+
+def is_double(term: Op) -> bool:
+    """Whether all floats in a term are float64, so that its differences are worth something."""
+    plain = [t for t in topological([term]) if not isinstance(t.type, TupleType)]
+    return all(t.dtype == FLOAT64 or t.dtype.kind in "biu" for t in plain)
+
+
+def disagreement(
+    term: Op, argument: Op, found: Op | None, values: Values, weights: Array
+) -> tuple[Array, Array] | None:
+    """The values of an adjoint and of the differences it should be, if they differ.
+
+    Elements at a kink, where two steps find two slopes, are not compared; of many elements only some are.
+
+    Args:
+        term: What is differentiated, by a leaf `argument` that has a value.
+        found: The adjoint, in which `weights` is the value of the incoming one; None for no slope.
+
+    Raises:
+        NoDifferences: if there is a kink at every element.
+        Undefined: if the term has no value.
+    """
+    some = np.unique(np.linspace(0, max(0, values[argument].size - 1), _PLACES).astype(int))
+    wanted, nearer = (differences(term, argument, values, weights, step, some) for step in (STEP, STEP / 8))
+    steady = np.isclose(wanted, nearer, rtol=_STEADY, atol=_STEADY)
+    if wanted.size and not steady.any():
+        raise NoDifferences
+    if term.definition.name == "core.stop_gradient":
+        wanted[steady] = 0
+    got = np.zeros(wanted.shape) if found is None else _value(fitted(found, argument.type), values)
+    if weights.size == 0:  # 0 times what is not defined where the argument is
+        got = np.nan_to_num(got, nan=0.0)
+    scale = 1 + float(np.abs(wanted[steady]).max(initial=0))
+    near = np.isclose(got, wanted, rtol=TOLERANCE, atol=TOLERANCE * scale)
+    return None if (near | ~steady).all() else (got, wanted)
+
+
+def _value(term: Op, values: Values) -> Array:
+    return evaluate(term, values)[term]
+
+
+def differences(
+    term: Op, argument: Op, values: Values, weights: Array, step: float, places: Array | None = None
+) -> Array:
+    """The derivative of ``sum(weights * term)`` by central differences, for each element of a leaf.
+
+    Args:
+        places: Numbers of elements, in row-major order; the others get NaN. By default all.
+    """
+    at = values[argument]
+    result = np.full(at.shape, np.nan)
+    for flat in range(at.size) if places is None or not at.size else places:
+        place = np.unravel_index(flat, at.shape)
+        sides = []
+        for sign in (1, -1):
+            moved = at.copy()
+            moved[place] += sign * step
+            value = evaluate(term, {**values, argument: moved})[term]
+            with np.errstate(all="ignore"):
+                sides.append(float(np.sum(weights * value)))
+        result[place] = (sides[0] - sides[1]) / (2 * step) if np.isfinite(sides).all() else np.nan
+    return result

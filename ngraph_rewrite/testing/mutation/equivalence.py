@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A broken rule may be as right as the one it was made from: it makes the same terms, or it is proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ngraph_rewrite.rewriting.domain import COMMON_FIRST, SYMBOLIC, Domain
+from ngraph_rewrite.rewriting.instances import Instance, TrialBank, every_match, matches
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.testing.findings import Context
+from ngraph_rewrite.types.axes import Axis
+from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
+
+# Instances of a rule that are drawn in each domain of all dtypes, and terms that are tried in each of few.
+DRAWN, TRIED = 30, 3000
+# What stands for the failure of a rule to make anything of a term.
+_FAILS = object()
+_FEW = (COMMON_FIRST[0], INT64, BOOL)
+
+
+def _known(a: int, b: int, c: int, h: int, w: int, n: int, dtypes: tuple[DType, ...] = COMMON_FIRST) -> Domain:
+    return Domain((a, b, c), (Axis("H", h), Axis("W", w), Axis("N", n), Axis("C", a)), dtypes)
+
+
+# Lengths unknown, different, equal, one and zero: instances are drawn. Different ones: the instances are all there are.
+SOME = (SYMBOLIC, _known(3, 3, 3, 2, 2, 2), _known(2, 1, 3, 1, 3, 2), _known(0, 2, 1, 2, 0, 1))
+ALL = (_known(2, 3, 4, 2, 3, 4, _FEW), _known(3, 1, 2, 3, 1, 2, _FEW))
+
+
+class Instances:
+    """Terms on which a rule fires, with what it makes of each; found once, for all that is compared with it."""
+
+    def __init__(self, rule: Rule, context: Context) -> None:
+        self.rule, self.context, self.bank = rule, context, TrialBank()
+        self._own: list[tuple[Instance, Any]] = []
+        self._more = ((found, self._made(rule, found)) for found in self._found(rule))
+
+    def same(self, other: Rule) -> int | None:
+        """On how many terms, all there are of both rules, they make the same; None if they differ on one."""
+        count = 0
+        for found, made in self._with(other):
+            if not _same(made, self._made(other, found)):
+                return None
+            count += 1
+        return count or None
+
+    def _with(self, other: Rule) -> Iterator[tuple[Instance, Any]]:
+        yield from self._known()
+        if (other.left, other.guard, other.clauses) != (self.rule.left, self.rule.guard, self.rule.clauses):
+            for found in self._found(other):
+                yield found, self._made(self.rule, found)
+
+    def _known(self) -> Iterator[tuple[Instance, Any]]:
+        """Those of the rule, each made when it is first asked for."""
+        yield from self._own
+        for pair in self._more:
+            self._own.append(pair)
+            yield pair
+
+    def _found(self, rule: Rule) -> Iterator[Instance]:
+        for domain in SOME:
+            yield from matches(rule, DRAWN, domain, self.bank)
+        for domain in ALL:
+            yield from every_match(rule, domain, _from_the_first, self.bank, TRIED)
+
+    def _made(self, rule: Rule, found: Instance) -> Any:
+        """What a rule makes of a term: terms, None if it declines."""
+        step = self.context.matcher(rule).steps.get(found.term.definition)
+        derives = rule.kind == "derive"
+        try:
+            given = self.bank.leaf("d", found.term.type) if derives else found.target
+            return None if step is None else step(found.term, self.bank.make, given)
+        except Exception:  # of whatever kind: a rule that fails makes nothing
+            return _FAILS
+
+
+def _from_the_first(site: str, count: int) -> int:
+    return 0
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Op) or isinstance(b, Op):
+        return a is b
+    if isinstance(a, list | tuple):
+        return isinstance(b, list | tuple) and len(a) == len(b) and all(map(_same, a, b))
+    return a is not _FAILS and a == b

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A broken rule is judged by the checks themselves: the cheapest first, and on few examples before many.
+
+Instances of the right rule serve all that is made of it: a rule that was broken on its right side only has the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
+from ngraph_rewrite.rewriting.checks import check_types_on
+from ngraph_rewrite.rewriting.domain import SYMBOLIC
+from ngraph_rewrite.rewriting.instances import Instance, TrialBank, matches
+from ngraph_rewrite.rewriting.order import why_not_down
+from ngraph_rewrite.rewriting.rule import Rule, Where
+from ngraph_rewrite.testing.adjoints import check_adjoint
+from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Finding, finding
+from ngraph_rewrite.testing.guards import check_guard
+from ngraph_rewrite.testing.proof.prove import check_proof
+from ngraph_rewrite.testing.strategies import Example
+from ngraph_rewrite.testing.values import ENOUGH, drawn_examples, search_values
+
+# Tried first: most broken rules are wrong everywhere.
+LITTLE = 3
+TYPED = 20
+# For the proof that what no check refuses is right.
+PROOF_SECONDS = 0.5
+
+Check = Callable[[Rule, Context], Finding]
+
+
+class Judge:
+    """The checks of what is made of one rule.
+
+    Args:
+        rule: The right one.
+        context: What the checks are given; the effort is that of a check of one broken rule.
+    """
+
+    def __init__(self, rule: Rule, context: Context) -> None:
+        self.rule, self.context = rule, context
+        self._bank = TrialBank()
+
+    @cached_property
+    def _typed(self) -> list[Instance]:
+        return list(matches(self.rule, TYPED, SYMBOLIC, self._bank))
+
+    @cached_property
+    def _examples(self) -> list[Example]:
+        return list(drawn_examples(self.rule, self.context.effort))
+
+    def hasty(self, rule: Rule) -> Finding | None:
+        """The finding of the first check that refuses the rule after a look at few instances."""
+        return self._first(rule, LITTLE, (self.termination, self.types, self.meaning))
+
+    def thorough(self, rule: Rule) -> Finding | None:
+        """The finding of the first check that refuses the rule with all the effort it may take."""
+        examples = self.context.effort.examples
+        return self._first(rule, examples, (self.types, self.meaning)) or self._last(rule)
+
+    def _first(self, rule: Rule, examples: int, checks: tuple[Callable[[Rule, int], Finding], ...]) -> Finding | None:
+        return next((f for f in (check(rule, examples) for check in checks) if f.status == FAILED), None)
+
+    def _last(self, rule: Rule) -> Finding | None:
+        found = check_guard(rule, replace(self.context, _matchers={}))
+        return found if found.status == FAILED else None
+
+    def proof(self, rule: Rule) -> Finding:
+        """What the check proof finds."""
+        effort = replace(self.context.effort, seconds=PROOF_SECONDS)
+        return check_proof(rule, replace(self.context, effort=effort, _matchers={}))
+
+    def termination(self, rule: Rule, examples: int) -> Finding:
+        """Whether the rule goes down in the order of declaration."""
+        problem = why_not_down(rule)
+        return finding(rule, "termination", FAILED if problem else PASSED, problem or "")
+
+    def types(self, rule: Rule, examples: int) -> Finding:
+        """As the check types."""
+        count = min(TYPED, max(2, examples))
+        try:
+            found = self._typed[:count] if self._alike(rule) else matches(rule, count, SYMBOLIC, self._bank)
+            for instance in found:
+                check_types_on(rule, instance, self._bank)
+        except RuleFileError as error:
+            return finding(rule, "types", FAILED, error.what.partition("\n")[0])
+        return finding(rule, "types", PASSED)
+
+    def meaning(self, rule: Rule, examples: int) -> Finding:
+        """As the check values, or the check adjoint, but for the shrinking of the counterexample."""
+        effort = replace(self.context.effort, examples=examples)
+        context = replace(self.context, effort=effort, _matchers={})
+        if rule.kind == "derive":
+            return self._believed(check_adjoint(rule, context), examples)
+        try:
+            search = search_values(rule, context, self._examples[:examples] if self._alike(rule) else None)
+        except NGraphRewriteError as error:
+            return finding(rule, "values", FAILED, " ".join(error.what.split()))
+        if search.found is not None:
+            return finding(rule, "values", FAILED, search.found.what)
+        if examples > LITTLE and search.compared < ENOUGH * examples and not search.late:
+            return finding(rule, "values", FAILED, f"fired on {search.compared} of {examples} drawn instances")
+        return finding(rule, "values", PASSED)
+
+    def _believed(self, found: Finding, examples: int) -> Finding:
+        """The finding, unless it only says that too few of few examples were of use."""
+        few = examples <= LITTLE and found.says.startswith("fired on")
+        return replace(found, status=NONE) if few else found
+
+    def _alike(self, rule: Rule) -> bool:
+        """Whether it fires on the same terms as the right rule."""
+        return _reach(rule) == _reach(self.rule)
+
+
+def _reach(rule: Rule) -> tuple[object, ...]:
+    wheres = tuple(c for c in rule.clauses if isinstance(c, Where)) if rule.guard is not None else ()
+    return rule.left, rule.guard, wheres
+
+

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of each broken variant of a rule: a check refuses it, it is shown to be right, or it survives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.testing.findings import FAILED, PASSED, Context
+from ngraph_rewrite.testing.mutation.equivalence import Instances
+from ngraph_rewrite.testing.mutation.judge import Judge
+from ngraph_rewrite.testing.mutation.mutants import Mutant, mutants
+
+
+@dataclass(frozen=True)
+class MutantVerdict:
+    """What became of a mutant.
+
+    Attributes:
+        rule: The name of the rule that was broken.
+        place: Its file and line.
+        what: What was done to it.
+        text: The broken rule, as it could stand in a rule file.
+        refused: The check that refused it, if one did.
+        says: What that check said, or why the mutant is as right as the rule.
+        equivalent: Whether it was shown to be as right as the rule.
+    """
+
+    rule: str
+    place: str
+    what: str
+    text: str
+    refused: str | None = None
+    says: str = ""
+    equivalent: bool = False
+
+    @property
+    def survives(self) -> bool:
+        """Whether it is not known to be right, and no check refuses it."""
+        return self.refused is None and not self.equivalent
+
+
+def mutation_findings(
+    rule: Rule, context: Context, chosen: Iterable[Mutant] | None = None
+) -> list[MutantVerdict]:
+    """A verdict for each mutant of a rule; the same in any process.
+
+    Args:
+        chosen: Some of its mutants; by default all.
+    """
+    judge, instances = Judge(rule, context), Instances(rule, replace(context, _matchers={}))
+    return [_verdict(mutant, judge, instances) for mutant in (mutants(rule) if chosen is None else chosen)]
+
+
+def _verdict(mutant: Mutant, judge: Judge, instances: Instances) -> MutantVerdict:
+    rule = mutant.rule
+    said = MutantVerdict(mutant.original.name, rule.place, mutant.what, rule.text)
+    found = judge.hasty(rule)
+    if found is None:
+        count = instances.same(rule) if rule.grade == mutant.original.grade else None
+        if count is not None:
+            return replace(said, equivalent=True, says=f"makes the same terms as the rule of {count} instances")
+        found = judge.thorough(rule)
+    if found is None:
+        found = judge.proof(rule)
+        if found.status == PASSED:
+            return replace(said, equivalent=True, says=f"proved: {found.says}")
+    return replace(said, refused=found.check if found.status == FAILED else None, says=found.says)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What terms mean, on symbols: the NumPy meanings of their ops, run on arrays of expressions.
+
+No op has a second meaning here. What is proved is proved of what the tests take for true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ngraph_rewrite.terms.binders import Body, evaluated
+from ngraph_rewrite.terms.catalogue import Meaning, OpDef
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.testing.proof.arrays import Symbols, symbolic, symbols
+from ngraph_rewrite.testing.proof.elementary import Undecided
+from ngraph_rewrite.testing.proof.numpy_functions import SUBSTITUTES
+from ngraph_rewrite.testing.proof.rebinding import Rebinding
+from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.types.tuples import TupleType
+
+Value = Symbols | tuple[Any, ...]
+
+
+@cache
+def _rebinding() -> Rebinding:
+    return Rebinding(SUBSTITUTES)
+
+
+@cache
+def symbolic_meaning(definition: OpDef) -> Meaning:
+    """The meaning of an op, as it runs on symbols.
+
+    Raises:
+        Undecided: if the op has none.
+    """
+    if definition.meaning is None:
+        raise Undecided(f"{definition.name} has no meaning")
+    return _rebinding()(definition.meaning)  # type: ignore[no-any-return]
+
+
+def leaf_symbols(name: str, term: Op) -> Symbols:
+    """Unknown elements of a term of known lengths."""
+    return symbols(name, term.dtype, tuple(int(n) for n in term.shape))  # type: ignore[arg-type]
+
+
+def evaluate(root: Op, leaves: Mapping[Op | Uid, Value]) -> Value:
+    """The value of a term in expressions.
+
+    Args:
+        leaves: The values of leaves, and of random draws and parameters by their ``uid``.
+
+    Raises:
+        Undecided: if a meaning asks for what is not known.
+    """
+
+    def value(term: Op, args: list[Any], body: Body | None) -> Any:
+        return _value(term, args, leaves, body)
+
+    found: Value = evaluated([root], value, {k: v for k, v in leaves.items() if isinstance(k, Uid)})[root]
+    return found
+
+
+def _value(term: Op, args: list[Any], leaves: Mapping[Op | Uid, Value], body: Body | None) -> Any:
+    if term in leaves:
+        return leaves[term]
+    if "draw" in term.definition.traits:
+        return leaves[term.attribute("uid")]
+    if term.definition.name == "core.assign":
+        return args[1]
+    meaning = symbolic_meaning(term.definition)
+    if body is None and all(isinstance(a, Symbols) and a.known for a in args):
+        assert term.definition.meaning is not None
+        meaning, args = term.definition.meaning, [a.numbers() for a in args]
+    with np.errstate(all="ignore"):
+        found = meaning(term, *args, **({} if body is None else {"body": body}))
+    if isinstance(term.type, TupleType):
+        return tuple(map(_expressions, found, term.type.elements))
+    return _expressions(found, term.type)
+
+
+def _expressions(value: Any, type_: TensorType) -> Symbols:
+    return symbolic(value).astype(type_.dtype).reshape(tuple(int(n) for n in type_.shape))  # type: ignore[arg-type]

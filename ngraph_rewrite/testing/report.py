@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check of rule files says in the end: a table, what is not proved and why, counterexamples, the verdict."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.testing.findings import CHECKS, FAILED, NONE, OPEN, PASSED, WAIVED, Finding
+
+SIGNS = {PASSED: "ok", FAILED: "WRONG", WAIVED: "waived", OPEN: "open", NONE: "-"}
+# A table of more rules than these has a line per file.
+LONGEST = 40
+
+
+@dataclass(frozen=True)
+class Report:
+    """The findings about rules, of the order of the rules and then of the checks.
+
+    Attributes:
+        rules: The rules that were checked.
+        found: At most one finding for each check of each rule: of several the first that failed.
+        orders: The orders in which the rules of each pass go down, as text.
+        seconds: How long it took.
+    """
+
+    rules: tuple[Rule, ...]
+    found: tuple[Finding, ...]
+    orders: str = ""
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> list[Finding]:
+        """What does not hold."""
+        return [f for f in self.found if f.status == FAILED]
+
+    @property
+    def right(self) -> bool:
+        """Whether every check of every rule holds, or is waived, or is listed as open."""
+        return not self.failed
+
+    def wrong_rules(self) -> set[str]:
+        """The names of the rules of which some check failed."""
+        return {f.rule for f in self.failed}
+
+    def text(self) -> str:
+        """The whole report; the verdict comes last."""
+        parts = [self.orders, self.table(), *map(str, self.failed), self.waivers(), self.unproved(), self.verdict()]
+        return "\n\n".join(part for part in parts if part)
+
+    def verdict(self) -> str:
+        """One line: how many rules are right, and how many of them proved."""
+        wrong, count = len(self.wrong_rules()), len(self.rules)
+        proofs = Counter(f.status for f in self.found if f.check == "proof")
+        proved = f", {proofs[PASSED]} of them proved ({_percent(proofs[PASSED], count)})" if proofs else ""
+        said = f"{count - wrong} of {_count(count, 'rule')} {'is' if count == 1 else 'are'} right{proved}"
+        return f"{said}; {self.seconds:.0f} s"
+
+    def table(self) -> str:
+        """A line per rule, or per file if there are many rules; a column per check."""
+        checks = [c for c in CHECKS if any(f.check == c for f in self.found)]
+        by_rule: dict[str, dict[str, Finding]] = {rule.name: {} for rule in self.rules}
+        for f in self.found:
+            by_rule[f.rule][f.check] = f
+        if len(self.rules) <= LONGEST:
+            rows = [[r.name, *(SIGNS[_status(by_rule[r.name], c)] for c in checks)] for r in self.rules]
+            return _columns(["rule", *checks], rows)
+        files: dict[str, list[str]] = {}
+        for rule in self.rules:
+            files.setdefault(rule.file, []).append(rule.name)
+        rows = [
+            [file, str(len(names)), *(_share([_status(by_rule[n], c) for n in names]) for c in checks)]
+            for file, names in files.items()
+        ]
+        return _columns(["file", "rules", *checks], rows)
+
+    def unproved(self) -> str:
+        """Each rule that is not proved, and each check that could not be made, with the reason."""
+        lines = [f"  {f.rule}: {f.says}" for f in self.found if f.status == OPEN and f.check == "proof"]
+        others = [f"  {f.rule}: {f.check}: {f.says}" for f in self.found if f.status == OPEN and f.check != "proof"]
+        proved = f"not proved, but drawn ({len(lines)}):\n" + "\n".join(lines) if lines else ""
+        undecided = f"not decided ({len(others)}):\n" + "\n".join(others) if others else ""
+        return "\n\n".join(part for part in (undecided, proved) if part)
+
+    def waivers(self) -> str:
+        """Each check that a file waives, with its reason."""
+        lines = [f"  {f.rule}: {f.check}: {f.says}" for f in self.found if f.status == WAIVED]
+        return f"waived ({len(lines)}):\n" + "\n".join(lines) if lines else ""
+
+    def as_json(self) -> str:
+        """The same for programs: the verdict, the counts, and each finding with its fields."""
+        found = [asdict(f) for f in self.found if f.status != NONE]
+        counts = Counter(f"{f.check} {f.status}" for f in self.found)
+        whole = {"right": self.right, "rules": len(self.rules), "seconds": round(self.seconds, 1)}
+        return json.dumps({**whole, "counts": dict(sorted(counts.items())), "findings": found}, indent=1)
+
+
+def report_of(
+    rules: Iterable[Rule], found: Iterable[Finding], orders: str = "", seconds: float = 0.0
+) -> Report:
+    """The findings in order, of several about one check of one rule the first that failed."""
+    rules = tuple(rules)
+    kept: dict[tuple[str, str], Finding] = {}
+    for f in found:
+        at = kept.get((f.rule, f.check))
+        if at is None or (at.status != FAILED and f.status == FAILED):
+            kept[f.rule, f.check] = f
+    ordered = (kept.get((rule.name, check)) for rule in rules for check in CHECKS)
+    return Report(rules, tuple(f for f in ordered if f is not None), orders, seconds)
+
+
+def _status(found: dict[str, Finding], check: str) -> str:
+    return found[check].status if check in found else NONE
+
+
+def _share(statuses: Sequence[str]) -> str:
+    """How many of a file's rules a check holds for, of those that it applies to."""
+    counts = Counter(statuses)
+    asked = len(statuses) - counts[NONE]
+    if not asked:
+        return "-"
+    return " ".join(_said(counts, asked))
+
+
+def _said(counts: Counter[str], asked: int) -> Iterator[str]:
+    yield "ok" if counts[PASSED] == asked else f"{counts[PASSED]}/{asked}"
+    for status in (WAIVED, OPEN, FAILED):
+        if counts[status]:
+            yield f"{counts[status]} {SIGNS[status]}"
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "0 %"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

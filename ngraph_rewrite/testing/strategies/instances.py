@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instances of rules with values: terms with known lengths that a left side matches and whose guard holds.
+
+Where the guard can be solved, an instance is made so that it holds; elsewhere instances are made until it does.
+One in four is sought without solving, so that what a solved guard never comes to see is tried too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import NamedTuple
+
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from ngraph_rewrite.rewriting.domain import COMMON_FIRST
+from ngraph_rewrite.rewriting.instances import Instance, TrialBank, first_match
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.solving import Solver
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.testing.evaluate import Array
+from ngraph_rewrite.testing.printing import as_python
+from ngraph_rewrite.testing.strategies.drawing import (
+    begin,
+    drawn_choices,
+    drawn_domain,
+    random_domain,
+    simplest_first,
+)
+from ngraph_rewrite.testing.strategies.values import PLAIN, WILD, leaf_values, random_values, valued_leaves
+from ngraph_rewrite.types.dtypes import DType
+
+# Searches for one instance, each begun anew, and how many terms each may make.
+SEARCHES = 8
+TRIES = 60
+KINDS = (PLAIN, WILD, WILD, WILD)
+# Bits: for an integer Hypothesis would also try the numbers in modules around, and keep them in a folder .hypothesis.
+_SEED = st.tuples(*[st.booleans()] * 32)
+
+
+class Example(NamedTuple):
+    """An instance of a rule, the bank it lives in, and some choices of a value for each leaf and each random draw.
+
+    It prints as the program that builds the term, with the first choice of values.
+    """
+
+    instance: Instance
+    bank: TrialBank
+    choices: list[dict[Op | Uid, Array]]
+
+    def __repr__(self) -> str:
+        return as_python(self.instance.term, self.choices[0] if self.choices else None)
+
+
+def draw_example(
+    rule: Rule, random: Random, dtypes: tuple[DType, ...] = COMMON_FIRST, kinds: Sequence[str] = KINDS
+) -> Example | None:
+    """An instance of a rule's left side for which its guard holds, with values; None if the generator finds none.
+
+    Lengths and ranks go from 0 to 3, dtypes over all that `dtypes` allows, attributes over their edges. The same state
+    of the generator gives the same example, in any process.
+
+    Args:
+        kinds: How values are drawn, for each choice of values.
+
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> rule, = parse_rules("simplify semi\\nrule r: -(-x) => x\\n    if x.rank == 4", "my.rules", "my")
+    >>> draw_example(rule, Random(0)).instance.term.rank
+    4
+    """
+    bank = TrialBank()
+    for search in range(SEARCHES):
+        solved = search > 0 or random.random() < 0.75
+        solver = Solver(rule, bank.make, random.random() < 0.5) if solved and rule.guard is not None else None
+        found = first_match(rule, random_domain(random, dtypes), begin(random), bank, TRIES, solver)
+        if found is not None:
+            leaves = valued_leaves(found.term)
+            return Example(found, bank, [random_values(random, leaves, kind) for kind in kinds])
+    return None
+
+
+@st.composite
+def seeded_instances(
+    draw: st.DrawFn, rule: Rule, dtypes: tuple[DType, ...] = COMMON_FIRST, kinds: Sequence[str] = KINDS
+) -> Example:
+    """As `instances_of`, each made from one drawn seed: uniform and cheap, but they do not shrink."""
+    example = draw_example(rule, Random("".join("01"[b] for b in draw(_SEED))), dtypes, kinds)
+    assume(example is not None)
+    assert example is not None
+    return example
+
+
+def examples_of(
+    rule: Rule,
+    count: int,
+    seed: int = 0,
+    dtypes: tuple[DType, ...] = COMMON_FIRST,
+    kinds: Sequence[str] = KINDS,
+) -> Iterator[Example]:
+    """Up to `count` examples of a rule, the same for the same seed; fewer where some searches find none."""
+    for i in range(count):
+        example = draw_example(rule, Random(f"{rule.name} {rule.text} {seed} {i}"), dtypes, kinds)
+        if example is not None:
+            yield example
+
+
+@st.composite
+def instances_of(
+    draw: st.DrawFn,
+    rule: Rule,
+    dtypes: tuple[DType, ...] = COMMON_FIRST,
+    kinds: Sequence[str] = (WILD,),
+) -> Example:
+    """Well-typed instances of a rule's left side for which its guard holds, with values; they shrink to small ones.
+
+    Lengths and ranks go from 0 to 3, dtypes over all that `dtypes` allows, attributes over their edges.
+    Values are moderate, or come from the edges of the dtype: NaN, infinities, signed zeros, subnormals,
+    large and small ones, integer limits.
+
+    Args:
+        kinds: How values are drawn, for each choice of values.
+
+    >>> from hypothesis import find, settings
+    >>> same = settings(database=None, derandomize=True)
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> rule, = parse_rules("simplify semi\\nrule r: transpose(x, perm=p) => x\\n    if p == (1, 0)", "my.rules", "my")
+    >>> find(instances_of(rule), lambda example: True, settings=same).instance.term.type
+    float32[1, 1]
+    """
+    bank = TrialBank()
+    solver = Solver(rule, bank.make, near=True)
+    found = first_match(rule, drawn_domain(draw, dtypes), drawn_choices(draw), bank, 3 * TRIES, solver, simplest_first)
+    assume(found is not None)
+    assert found is not None
+    return Example(found, bank, [draw(leaf_values(found.term, kind)) for kind in kinds])

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hypothesis strategies for whole programs: ops of all families over shared terms, and effects between them.
+
+Hypothesis chooses the steps and how long axes may be, so that it can leave steps out and shorten axes; what a step is
+applied to, and the numbers, come from a generator with a drawn seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from hypothesis import strategies as st
+
+from ngraph_rewrite.testing.strategies.drafts.draft import NUMBERS
+from ngraph_rewrite.testing.strategies.drafts.effects import EFFECTS
+from ngraph_rewrite.testing.strategies.drafts.growing import FAMILIES, begun, drawn_ops, finished, take
+from ngraph_rewrite.testing.programs.program import Program
+
+# Bits: for an integer Hypothesis would also try the numbers in modules around, and keep them in a folder .hypothesis.
+_SEED = st.tuples(*[st.booleans()] * 24).map(lambda bits: int("".join("01"[b] for b in bits), 2))
+
+
+@st.composite
+def programs(
+    draw: st.DrawFn,
+    families: Sequence[str] = FAMILIES,
+    numbers: Sequence[str] = NUMBERS,
+    steps: int = 6,
+    effects: bool = True,
+    every_dtype: bool = True,
+) -> Program:
+    """Well-typed programs with arguments for two calls: handles of all families over shared terms.
+
+    There are placeholders of known and unknown lengths, variables, constants, stores in sequences and blocks, random
+    draws, functions, scans, derivatives, and operands of several families in one call. A program prints as the Python
+    that builds it, and shrinks to fewer steps, shorter axes and plainer numbers.
+
+    Args:
+        families: Where the ops of steps come from; leaves, effects and what adapts arguments are of any.
+        numbers: What the numbers may be: ``"small"`` integers of any dtype, ``"smooth"`` ones between 0.1 and 0.9, of
+            which gradients exist, or ``"wild"`` ones: NaN, infinities, signed zeros, limits.
+        steps: The most ops beside what adapts their arguments.
+        effects: Whether there are steps that are no single op.
+        every_dtype: Whether there are more dtypes than float64, int64 and bool.
+
+    >>> from hypothesis import find
+    >>> program = find(programs(["semi"], effects=False), lambda p: len(p.returns) > 0)
+    >>> len(program.inputs) <= 3
+    True
+    """
+    kind = draw(st.sampled_from(list(numbers)))
+    ops = drawn_ops(families)
+    kinds = st.tuples(st.sampled_from((False, False, False, effects)), st.integers(0, len(ops) - 1), _SEED)
+    chosen = draw(st.lists(kinds, min_size=1, max_size=steps))
+    longest, every = draw(st.sampled_from((1, 2, 3, 3, 3))), every_dtype and draw(st.booleans())
+    p = begun(Random(draw(_SEED)), kind, ops, every, longest)
+    for effect, index, seed in chosen:
+        p.random = Random(seed)
+        take(p, EFFECTS[index % len(EFFECTS)] if effect else ops[index])
+    p.random = Random(draw(_SEED))
+    return finished(p, draw(st.booleans()))

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both sides of a rule have one type, on instances whose lengths are unknown, known, equal and zero."""
+
+from __future__ import annotations
+
+from ngraph_rewrite.errors import RuleFileError
+from ngraph_rewrite.rewriting.checks import check_types_on
+from ngraph_rewrite.rewriting.domain import SYMBOLIC
+from ngraph_rewrite.rewriting.instances import TRIES, TrialBank, matches
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, finding
+
+# Instances of a rule for each ten examples that are drawn of it.
+PER_TEN = 4
+
+
+def check_types(rule: Rule, context: Context) -> Finding:
+    """The right side builds, and has the type of the left side, on instances with symbolic lengths.
+
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> rules = parse_rules("simplify semi\\nrule turn: transpose(x, perm=p) => x", "my.rules", "my")
+    >>> print(check_types(rules.rules[0], Context(rules)).says)
+    rewrites float32[b, a] to float32[a, b]: semi.transpose(x, perm=(1, 0)) with x: float32[a, b]
+    """
+    bank, typed = TrialBank(), 0
+    limit = max(2, context.effort.examples * PER_TEN // 10)
+    try:
+        for found in matches(rule, limit, SYMBOLIC, bank, TRIES // 2):
+            check_types_on(rule, found, bank)
+            typed += 1
+    except RuleFileError as error:
+        head, _, _ = error.what.partition("\n")
+        return finding(rule, "types", FAILED, head.removeprefix(f"{rule.place}: rule {rule.name} "))
+    if not typed:
+        return finding(rule, "types", FAILED, "has no instance among the terms that were tried")
+    return finding(rule, "types", PASSED, f"{typed} instances")

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rule keeps values: on drawn instances of its left side, what it makes has the value its class promises."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
+from ngraph_rewrite.rewriting.instances import Target, signature
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.testing.compare import difference
+from ngraph_rewrite.testing.counterexample import Counterexample
+from ngraph_rewrite.testing.draws import other_draw
+from ngraph_rewrite.testing.evaluate import Undefined, Values, evaluate
+from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding, finding
+from ngraph_rewrite.testing.shrinking import shrunk
+from ngraph_rewrite.testing.strategies import Example, draw_example
+from ngraph_rewrite.types.dtypes import DType
+
+# The part of the examples on which a rule must fire for its check to count.
+ENOUGH = 0.2
+# Every other example is of these, where a rule takes floats: most of what can go wrong goes wrong with them.
+FLOATS: tuple[DType, ...] = tuple(map(np.dtype, ("float32", "float64", "float16", "bool", "int64")))
+_IN_VAIN = 3
+
+
+@dataclass
+class Search:
+    """What a search for a counterexample came to.
+
+    Attributes:
+        compared: On how many instances the rule fired and both values were compared.
+        found: The first on which it is wrong, as it was drawn.
+        late: Whether time was up before all were drawn.
+    """
+
+    compared: int = 0
+    found: Counterexample | None = None
+    late: bool = False
+
+
+def check_values(rule: Rule, context: Context) -> Finding:
+    """Check a rule on drawn instances of its left side, both sides evaluated by the ops' meanings.
+
+    The right side is made by the generated code, as in a lowering. The rule fails on the first instance on which it
+    is wrong, which is made small and shown; or if it fires on too few to be believed.
+
+    >>> from ngraph_rewrite.rewriting.rule import RuleSet
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> rule, = parse_rules("simplify semi\\nrule add_zero: x + 0 => x", "my.rules", "my")
+    >>> found = check_values(rule, Context(RuleSet([rule])))
+    >>> found.status, found.says
+    ('failed', 'is not @exact')
+    """
+    if rule.kind == "derive":
+        return finding(rule, "values", NONE, "an adjoint is compared with finite differences")
+    return outcome(rule, context)[0]
+
+
+def outcome(rule: Rule, context: Context) -> tuple[Finding, int]:
+    """What `check_values` finds out about a rule, and on how many instances it was compared."""
+    try:
+        search = search_values(rule, context)
+    except _Unknown as reason:
+        return finding(rule, "values", OPEN, f"{reason}"), 0
+    except Exception as error:  # whatever it is, it is the rule's: it cannot be asked whether it applies
+        return finding(rule, "values", FAILED, _said(error), _comment(rule)), 0
+    return _judged(rule, context, search), search.compared
+
+
+def _judged(rule: Rule, context: Context, search: Search) -> Finding:
+    if search.found is not None:
+        small = shrunk(search.found, lambda t, v, target: wrong_step(rule, context, t, v, target), context.effort.seconds)
+        return finding(rule, "values", FAILED, small.what, small.shown)
+    examples = context.effort.examples
+    said = f"fired on {search.compared} of {examples} drawn instances"
+    if search.compared >= ENOUGH * examples:
+        return finding(rule, "values", PASSED, said)
+    status = OPEN if search.late else FAILED
+    return finding(rule, "values", status, f"{said}{', and time was up' * search.late}", _comment(rule))
+
+
+def search_values(rule: Rule, context: Context, examples: Iterable[Example] | None = None) -> Search:
+    """Compare a rule on examples until it is wrong on one.
+
+    Args:
+        examples: By default drawn ones, as many as the effort says.
+
+    Raises:
+        NGraphRewriteError: if the rule cannot be asked whether it applies.
+    """
+    effort, search = context.effort, Search()
+    stop = time.process_time() + effort.seconds
+    for example in examples if examples is not None else drawn_examples(rule, effort):
+        defined = False
+        for values in example.choices:
+            try:
+                search.found = wrong_step(rule, context, example.instance.term, values, example.instance.target)
+            except Undefined:
+                continue
+            defined = True
+            if search.found is not None:
+                return search
+        search.compared += defined
+        search.late = time.process_time() > stop
+        if search.late:
+            break
+    return search
+
+
+def _comment(rule: Rule) -> str:
+    return "\n".join(f"#   {line}" for line in rule.text.splitlines())
+
+
+def drawn_examples(rule: Rule, effort: Effort) -> Iterator[Example]:
+    """As many examples as the effort says, or fewer where some searches find none; every other one of floats."""
+    in_vain = 0
+    for i in range(effort.examples):
+        random = Random(f"{rule.name} {rule.text} {effort.seed} {i}")
+        floats = i % 2 == 1 and in_vain < _IN_VAIN
+        example = draw_example(rule, random, FLOATS) if floats else None
+        in_vain = in_vain + 1 if floats and example is None else 0 if floats else in_vain
+        example = example or draw_example(rule, random)
+        if example is not None:
+            yield example
+
+
+class _Unknown(Exception):
+    """Nothing is known of what a term means."""
+
+
+def wrong_step(rule: Rule, context: Context, term: Op, values: Values, target: Target) -> Counterexample | None:
+    """None if the rule keeps the value of a term, or declines; else the counterexample that it is.
+
+    Raises:
+        Undefined: if the term has no value there.
+    """
+    try:
+        step = context.matcher(rule).step(term, TermBank().make, target)
+    except Exception as error:  # whatever it is, it is the rule's
+        what = f"fails on {signature(term)}: {_said(error)}"
+        return Counterexample(rule, term, None, values, what, target)
+    if step is None:
+        return None
+    right = step[1]
+    if right.type != term.type:
+        what = f"rewrites {term.type!r} to {right.type!r}: {signature(term)}"
+        return Counterexample(rule, term, right, values, what, target)
+    drawn = other_draw(term, right)
+    if drawn is not None:
+        return Counterexample(rule, term, right, values, f"{drawn}: {signature(term)}", target)
+    try:
+        found = difference(term, right, values, rule.grade)
+    except Undefined:
+        raise
+    except Exception as error:
+        _demand_value(term, values)
+        what = f"makes what cannot be computed of {signature(term)}: {_said(error)}"
+        return Counterexample(rule, term, right, values, what, target)
+    return found and Counterexample(rule, term, right, values, f"is not @{rule.grade}", target, found)
+
+
+def _demand_value(term: Op, values: Values) -> None:
+    try:
+        evaluate(term, values)
+    except ArgumentError as error:
+        raise _Unknown(error.what) from error
+    except Exception as error:
+        raise Undefined(str(error)) from error
+
+
+def _said(error: Exception) -> str:
+    what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+    return " ".join(what.split())
+

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drawn values refuse what breaks a rule's class, and nothing else: special values, rounding, overflow, odd rules."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.terms.catalogue import op
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.testing import Literal, term
+from ngraph_rewrite.testing.compare import differ
+from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding
+from ngraph_rewrite.testing.values import check_values, drawn_examples, search_values
+from ngraph_rewrite.types.axes import Axes
+from ngraph_rewrite.types.tensor import TensorType
+
+
+def rule_of(equation: str, grade: str = "", header: str = "simplify semi") -> Rule:
+    (rule,) = parse_rules(f"{header}\nrule r{grade and ' @'}{grade}: {equation}\n", "my.rules", "my")
+    return rule
+
+
+def checked(rule: Rule, examples: int = 50, seed: int = 0) -> Finding:
+    """What the check finds; time is no object."""
+    return check_values(rule, Context(RuleSet([rule]), Effort(examples, 60.0, seed)))
+
+
+# -- classes: what each lets through ------------------------------------------------------------------------
+
+WRONG = [
+    ("x ** 2 => x * x", "exact"),  # the last bit
+    ("x < y => logical_not(x >= y)", "real"),  # NaN, which real keeps
+    ("log(x - x) => x", "real"),  # -inf, which is the same wherever x is
+    ("1 / x => select(isinf(x), x, 1 / x)", "real"),  # finite, though x is not
+    ("sigmoid(x) => 1 / (1 + exp(-x))", "real"),  # between the end of exp and that of its inverse
+    ("dot(x, y) => dot(x, y) * 1.001", "real"),
+    ("exp(x) => exp(x) * 1.001\n    if x.dtype == 'float16'", "real"),  # its last digit
+    ("exp(x) => exp(x) * 1.001\n    if x.dtype == 'float32'", "real"),
+    ("exp(x) => exp(x) * 1.001\n    if x.dtype == 'float64'", "real"),
+    ("1 / (1 + exp(-x)) => select(x < -20, 7, sigmoid(x))", "real"),  # where the left side overflows on its way
+    ("tanh(x) => select(isnan(x), 0, x)", "refines"),
+    ("exp(x) => exp(x) * 1.1", "fast"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("equation", "grade"), WRONG)
+def test_what_a_class_does_not_allow_is_found(equation: str, grade: str) -> None:
+    found = checked(rule_of(equation, grade))
+    assert (found.status, found.says) == (FAILED, f"is not @{grade}")
+
+
+RIGHT = [
+    ("x ** 2 => x * x", "real"),
+    ("x + 0 => x", "real"),
+    ("exp(x) * exp(y) => exp(x + y)", "refines"),
+    ("1 / (1 + exp(-x)) => sigmoid(x)", "refines"),
+    ("log(exp(x)) => x", "refines"),
+    ("x / y => x * reciprocal(y)", "fast"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("equation", "grade"), RIGHT)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_a_class_allows_passes(equation: str, grade: str, seed: int) -> None:
+    found = checked(rule_of(equation, grade), seed=seed)
+    assert (found.status, found.says) == (PASSED, "fired on 50 of 50 drawn instances"), found.shown
+
+
+def leaf(*shape: int, dtype: str = "float32") -> Op:
+    return term("core.placeholder", axes=list(shape), dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("grade", ["real", "refines"])
+def test_a_thousandth_is_found_in_every_dtype(dtype: str, grade: str) -> None:
+    x = leaf(4, dtype=dtype)
+    factor = term("core.constant", value=Literal(1.001, dtype), axes=Axes([4]))
+    values = {x: np.array([1, 2, -1, 0.5], dtype)}
+    for name in ("exp", "tanh", "sin"):
+        left = term(f"semi.{name}", x)
+        assert differ(left, term("semi.multiply", left, factor), values, grade) is not None
+
+
+def test_the_order_of_a_sum_is_rounding_even_where_it_overflows() -> None:
+    x = leaf(2, 2)
+    largest = np.finfo("float32").max
+    left = term("semi.sum", x, axes=(0, 1))
+    right = term("semi.sum", term("semi.sum", x, axes=(1,)), axes=(0,))
+    for numbers in ([[largest, largest], [-np.inf, 1]], [[1e8, 1], [-1e8, 1]], [[largest, -largest], [largest, 1]]):
+        assert differ(left, right, {x: np.array(numbers, "float32")}, "real") is None
+    assert differ(left, right, {x: np.array([[1e8, 1], [-1e8, 1]], "float32")}, "exact") is not None
+    assert differ(left, term("semi.max", x, axes=(0, 1)), {x: np.array([[1, 2], [3, 4]], "float32")}, "real")
+
+
+def test_a_comparison_of_rounded_numbers_may_turn_only_where_it_is_close() -> None:
+    x = leaf(3)
+    small = term("core.constant", value=Literal(0.1, "float32"), axes=Axes([3]))
+    third = term("core.constant", value=Literal(0.3, "float32"), axes=Axes([3]))
+    thrice = term("semi.add", term("semi.add", small, small), small)
+    left, right = term("semi.less", term("semi.add", thrice, x), third), term("semi.less", term("semi.add", third, x), third)
+    close = {x: np.array([0, 1, -1], "float32")}
+    assert differ(left, right, close, "real") is None
+    other = term("semi.greater", term("semi.add", third, x), third)
+    found = differ(left, other, close, "real")
+    assert found is not None
+
+
+# -- odd rules: nothing raises ------------------------------------------------------------------------------
+
+
+@op("values_test.unknown")
+def _unknown(x: TensorType) -> TensorType:
+    """An op without a meaning."""
+    return x
+
+
+def _failing(term: Op, x: Any) -> Any:
+    raise RuntimeError("the meaning is broken")
+
+
+@op("values_test.broken", meaning=_failing)
+def _broken(x: TensorType) -> TensorType:
+    """An op whose meaning fails."""
+    return x
+
+
+ODD = [
+    ("derive axes", "exp(x) => d", NONE, "an adjoint"),
+    ("lower semi", "values_test.unknown(x) => absolute(x)", OPEN, "unknown(x) has no value here"),
+    ("simplify semi", "exp(exp(x)) => values_test.broken(x)", FAILED, "makes what cannot be computed of semi.exp(semi"),
+    ("simplify semi", "-(-x) => x\n    if x.shape[5] == 1", FAILED, "fails on semi.negative(semi.negative(x))"),
+    ("simplify semi", "-(-x) => reshape(x, shape=(9, 9))", FAILED, "fails on semi.negative(semi.negative(x))"),
+    ("simplify semi", "-(-x) => x\n    if x.rank == 9", FAILED, "fired on 0 of 20 drawn instances"),
+    ("simplify semi", "transpose(x, perm=p) => x", FAILED, "rewrites "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "equation", "status", "says"), ODD)
+def test_an_odd_rule_gets_a_finding(header: str, equation: str, status: str, says: str) -> None:
+    found = checked(rule_of(equation, header=header), 20)
+    assert found.status == status and says in found.says
+    assert (found.rule, found.place, found.check) == ("my.r", "my.rules:2", "values") and "\n" not in found.says
+
+
+def test_time_ends_a_search() -> None:
+    rule = rule_of("-(-x) => x")
+    found = check_values(rule, Context(RuleSet([rule]), Effort(500, 0.0)))
+    assert found.status == OPEN and found.says == "fired on 1 of 500 drawn instances, and time was up"
+
+
+# -- examples ------------------------------------------------------------------------------------------------
+
+
+def test_other_seeds_draw_other_examples() -> None:
+    rule = rule_of("x * y => y * x", header="lower semi")
+    drawn = [[e.instance.term.type for e in drawn_examples(rule, Effort(20, seed=seed))] for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_most_examples_are_of_floats_where_a_rule_takes_any() -> None:
+    dtypes = [e.instance.term.dtype for e in drawn_examples(rule_of("-(-x) => x"), Effort(60))]
+    assert sum(d.kind == "f" for d in dtypes) >= 18 and len(set(dtypes)) >= 8
+
+
+def test_a_rule_for_integers_has_all_its_examples() -> None:
+    rule = rule_of("-(-x) => x\n    if x.dtype == 'uint8'")
+    assert search_values(rule, Context(RuleSet([rule]), Effort(30, 60.0))).compared >= 25
+
+
+def test_the_same_is_found_in_any_process() -> None:
+    program = (
+        "from ngraph_rewrite.rewriting.rule import RuleSet\n"
+        "from ngraph_rewrite.rewriting.rulefile import parse_rules\n"
+        "import ngraph_rewrite\n"
+        "from ngraph_rewrite.testing.findings import Context, Effort\n"
+        "from ngraph_rewrite.testing.values import check_values\n"
+        "rule, = parse_rules('simplify semi\\nrule r: concat(x, x, axis=k) => concat(x, x + x, axis=k)', 'my.rules', 'my')\n"
+        "print(check_values(rule, Context(RuleSet([rule]), Effort(20, 60.0))))\n"
+    )
+    said = []
+    for seed in ("1", "2"):
+        run = [sys.executable, "-c", program]
+        said.append(subprocess.run(run, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True))
+    assert said[0].stdout == said[1].stdout and "is not @exact" in said[0].stdout, said[0].stderr

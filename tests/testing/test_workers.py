@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions are answered by processes of their own; one that is lost costs no other answer."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+
+from ngraph_rewrite.testing.workers import MEGABYTES, Lost, Workers
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def moody(number: int) -> int:
+    """Sleeps at 1, ends its process at 2, and wants too much memory at 3."""
+    if number == 1:
+        time.sleep(600)
+    if number == 2:
+        os._exit(7)
+    return len(bytearray((MEGABYTES + 1024) << 20)) if number == 3 else -number
+
+
+def test_every_question_is_answered() -> None:
+    with Workers(square, 2) as workers:
+        assert sorted(workers.ask(range(20))) == [(n, n * n) for n in range(20)]
+        assert list(workers.ask([7])) == [(7, 49)]
+        assert list(workers.ask([])) == []
+
+
+def test_a_lost_answer_says_why_and_the_others_come() -> None:
+    with Workers(moody, 2, seconds=1.0) as workers:
+        answers = dict(workers.ask(range(6)))
+    assert {n: answers[n] for n in (0, 4, 5)} == {0: 0, 4: -4, 5: -5}
+    assert answers[1] == Lost("took longer than 1 s")
+    assert answers[2] == Lost("ended the process that checked it (exit status 7)")
+    assert answers[3] == Lost(f"took more than {MEGABYTES} MB")
+
+
+def test_no_process_is_left() -> None:
+    before = set(multiprocessing.active_children())
+    with Workers(square, 3) as workers:
+        next(workers.ask(range(9)))
+        assert set(multiprocessing.active_children()) - before
+    assert set(multiprocessing.active_children()) == before
