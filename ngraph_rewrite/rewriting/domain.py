@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from ngraph_rewrite.types.lengths import Extent, Length
 from ngraph_rewrite.types.tensor import TensorType
 
 Types = list[TensorType]
+# Where a slice starts, before which position it stops, and its step.
+Triple = tuple[Extent, Extent, int]
 # Position, types of the arguments already there, the type the result should have, the domain.
 Proposal = Callable[[int, Mapping[int, TensorType], "TensorType | None", "Domain"], "Types | None"]
 
@@ -74,6 +77,20 @@ class Domain:
             axes.append(next(own, Axis(f"X{i}", n)))
         return Axes(axes)
 
+    def slices(self, length: Extent) -> list[Triple]:
+        """Triples of an axis: part, whole, one end cut, reversed, every second, none, one element."""
+        return slices_of(length)
+
+    def places(self, length: Extent) -> list[int]:
+        """Indices into an axis."""
+        return [0] if length != 0 else []
+
+    def few(self, values: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """A few of a long enumeration, spread over all of it."""
+        everything = list(values)
+        step = max(1, len(everything) // 24) | 1
+        return everything[::step]
+
     def variants(self, like: TensorType) -> Types:
         """Types that combine with a named one: fewer axes, more, in another order, another dtype."""
         axes = like.axes
@@ -89,6 +106,17 @@ class Domain:
         longer = [tuple([self.lengths[1] if n == 1 else n for n in shape])] if 1 in shape else []
         shapes = [shape, *ones, *longer, shape[1:], (), (self.lengths[0], *shape), (1,) * len(shape)]
         return [tensor(d, s) for s in shapes for d in (like.dtype, *self.dtypes)]
+
+
+def slices_of(n: Extent) -> list[Triple]:
+    """Triples of an axis: part, whole, one end cut, reversed, every second, none, one element."""
+    if n == 0:
+        return [(0, 0, 1)]
+    triples: list[Triple] = [(1, n, 1), (0, n, 1), (0, n - 1, 1), (n - 1, -1, -1)]
+    if isinstance(n, int):
+        triples += [(0, n, 2), (0, 0, 1), (n - 1, -1, -2), (0, 1, 1)]
+        return triples[1:] if n == 1 else triples
+    return triples
 
 
 COMMON = tuple(map(np.dtype, ("float32", "int32", "bool", "float64", "uint8", "float16", "int64")))

@@ -74,36 +74,15 @@ def _permutations(types: Sequence[TensorType], wish: TensorType | None, domain: 
     return [*perms[1:], *perms[:1]]
 
 
-def slices_of(n: Extent) -> list[tuple[Extent, Extent, int]]:
-    """Triples of an axis: part, whole, one end cut, reversed, every second, none, one element."""
-    if n == 0:
-        return [(0, 0, 1)]
-    triples: list[tuple[Extent, Extent, int]] = [(1, n, 1), (0, n, 1), (0, n - 1, 1), (n - 1, -1, -1)]
-    if isinstance(n, int):
-        triples += [(0, n, 2), (0, 0, 1), (n - 1, -1, -2), (0, 1, 1)]
-        return triples[1:] if n == 1 else triples
-    return triples
-
-
 def _slice(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    for triples in _few(itertools.product(*map(slices_of, types[0].shape))):
+    for triples in domain.few(itertools.product(*map(domain.slices, types[0].shape))):
         yield tuple(tuple(t[k] for t in triples) for k in range(3))
 
 
 def items(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     """A few indices of the argument: integers and slices."""
-    return ((items,) for items in _few(_index(types[0].shape)))
-
-
-def _index(shape: Sequence[Extent]) -> Iterator[tuple[Any, ...]]:
-    return itertools.product(*([0, *slices_of(n)] if n != 0 else slices_of(n) for n in shape))
-
-
-def _few(values: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """A few of a long enumeration, spread over all of it."""
-    everything = list(values)
-    step = max(1, len(everything) // 24) | 1
-    return (everything[i] for i in range(0, len(everything), step))
+    each = ([*domain.places(n), *domain.slices(n)] for n in types[0].shape)
+    return ((items,) for items in domain.few(itertools.product(*each)))
 
 
 def _pad(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:

@@ -23,7 +23,7 @@ PROPERTIES = frozenset(
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.USub, ast.Not, ast.And, ast.Or)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot)
 _MARKS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
-_PLAIN = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.Subscript, ast.Slice, ast.Load)
+_PLAIN = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.Subscript, ast.Slice)
 
 
 class Span(NamedTuple):
@@ -92,11 +92,41 @@ def _check(node: ast.AST, names: dict[str, None]) -> None:
         _check_property(node, names)
     elif isinstance(node, ast.Call):
         _check_call(node, names)
-    elif isinstance(node, _PLAIN + _OPERATORS + _COMPARISONS):
+    elif isinstance(node, _PLAIN):
+        _check_warned(node)
         for child in ast.iter_child_nodes(node):
-            _check(child, names)
+            if isinstance(child, ast.expr):
+                _check(child, names)
+            elif not isinstance(child, _OPERATORS + _COMPARISONS + (ast.Load,)):
+                raise _no_part(node, child)
     else:
-        raise Refused(node, f"{type(node).__name__} is not part of the expression language")
+        raise _no_part(node, node)
+
+
+def _no_part(place: ast.AST, node: ast.AST) -> Refused:
+    return Refused(place, f"{type(node).__name__} is not part of the expression language")
+
+
+def _check_warned(node: ast.AST) -> None:
+    """What Python warns of, and what has no use: the identity of a literal, and a part of one."""
+    if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+        if any(not _is_single(part) for part in (node.left, *node.comparators)):
+            raise Refused(node, "`is` compares with a literal", "compare with ==")
+    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Constant):
+        raise Refused(node, "this is a part of a literal", "write the part")
+    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Tuple) and not _may_index(node.slice):
+        raise Refused(node, "no index of a tuple")
+
+
+def _is_single(node: ast.expr) -> bool:
+    """Whether there is only one such value, if it is a literal at all."""
+    if isinstance(node, ast.Constant):
+        return node.value is None or isinstance(node.value, bool)
+    return not isinstance(node, ast.Tuple)
+
+
+def _may_index(node: ast.expr) -> bool:
+    return not isinstance(node, ast.Tuple) and (not isinstance(node, ast.Constant) or isinstance(node.value, int))
 
 
 def _check_constant(node: ast.Constant) -> None:

@@ -11,7 +11,6 @@ import ast
 import bisect
 import keyword
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -362,9 +361,7 @@ def parse_piece(piece: Piece) -> ast.expr:
     wrapped = "(" + _SEQUENCE.sub(lambda m: m[0].replace("...", "[:]"), source) + "\n)"
     starts = [0, *(m.end() for m in re.finditer("\n", wrapped))]
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about text that is not run
-            tree = ast.parse(wrapped, mode="eval").body
+        tree = ast.parse(wrapped, mode="eval").body
         check_size(tree)
     except Refused as refused:
         raise text.error(piece.span, refused.message, refused.do) from None

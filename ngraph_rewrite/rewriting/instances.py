@@ -45,6 +45,9 @@ class Everything:
     def __contains__(self, item: object) -> bool:
         return True
 
+    def __repr__(self) -> str:
+        return "everything"
+
 
 class Target(NamedTuple):
     """What guards may ask of a target."""

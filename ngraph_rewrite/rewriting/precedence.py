@@ -4,8 +4,8 @@
 The order of declaration is tried first. Then each rule says in what ways it would go down (`ways_down`), and a place
 for each op is looked for that gives every rule one of its ways: what only one way is left for is settled first, and
 where several are left, the one that is most like the order of declaration is tried first. If that fails, terms are
-weighed before they are compared, so that rules that make them lighter no longer count. See Hirokawa and Middeldorp,
-*Automating the dependency pair method* (2005), on searching precedences, and Junker, *QuickXplain* (2004), on conflicts.
+weighed before they are compared, so that rules that make them lighter no longer count. See Junker, *QuickXplain*
+(2004), on the fewest constraints in conflict.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from ngraph_rewrite.errors import RuleFileError
-from ngraph_rewrite.rewriting.bounds import CLAUSES, FILE, ORDERS, PATTERN, RULES, TESTED, WAIVERS
+from ngraph_rewrite.rewriting.bounds import BITS, CLAUSES, FILE, ORDERS, PATTERN, RULES, TESTED, WAIVERS
 from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check_expression
 from ngraph_rewrite.rewriting.frame import (
     ClauseFrame,
@@ -142,6 +142,12 @@ class _Reader:
             raise self.error(node, f"`{name}` cannot be a name here", "choose a plain one")
         return name
 
+    def number(self, node: ast.expr, number: bool | int | float) -> Num:
+        """A number of a term, if some dtype may have it."""
+        if isinstance(number, int) and number.bit_length() > BITS:
+            raise self.error(node, f"the number is larger than {BITS} bits")
+        return Num(number, _span(node))
+
     # -- the left side --------------------------------------------------------------------------
 
     def pattern(self, node: ast.expr) -> Pattern:
@@ -153,7 +159,7 @@ class _Reader:
             return self.sequence(node)
         number = _number(node)
         if number is not None:
-            return Num(number, _span(node))
+            return self.number(node, number)
         operator = self.operator(node)
         if operator is not None:
             return self.application(node, operator[0], operator[1], [])
@@ -211,7 +217,7 @@ class _Reader:
             return self.pick(node, terms, names)
         number = _number(node)
         if number is not None:
-            return Num(number, _span(node))
+            return self.number(node, number)
         operator = self.operator(node)
         if operator is not None:
             return self.build(node, operator[0], operator[1], [], terms, names)

@@ -21,6 +21,8 @@ from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, sub
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, INT64
 
+# What a pattern says of an attribute: a name, what it must equal, or the number that a constant is filled with.
+Said = str | Expression | Num
 # The place of a subpattern: the numbers of the arguments on the way to it.
 Position = tuple[int, ...]
 # How many variables a sequence variable may stand for, and the longest row of arguments that is made of them.
@@ -33,11 +35,11 @@ class Unifier:
 
     Attributes:
         terms: What variables stand for; the variables in it may stand for something themselves.
-        names: What names of attributes stand for: another name, or an expression.
+        names: What names of attributes stand for: another name, an expression, or a number.
     """
 
     terms: dict[str, Pattern]
-    names: dict[str, str | Expression]
+    names: dict[str, Said]
 
 
 class Overlap(NamedTuple):
@@ -149,14 +151,15 @@ def unifiers(left: Pattern, right: Pattern, given: Unifier | None = None) -> Ite
     elif isinstance(right, Var) or isinstance(right, Num) > isinstance(left, Num):
         yield from unifiers(right, left, known)
     elif isinstance(left, Num):
-        if _constant(left, right):
-            yield known
+        names = _filled(left, right, known.names)
+        if names is not None:
+            yield Unifier(known.terms, names)
     elif isinstance(left, App) and isinstance(right, App) and left.definition is right.definition:
         yield from _applications(left, right, known)
 
 
 def _applications(left: App, right: App, known: Unifier) -> Iterator[Unifier]:
-    names: dict[str, str | Expression] | None = known.names
+    names: dict[str, Said] | None = known.names
     said = _said(right)
     for attribute, value in _said(left).items():
         for other in said.get(attribute, ()):
@@ -177,12 +180,20 @@ def _all(left: Sequence[Pattern], right: Sequence[Pattern], known: Unifier) -> I
         yield from _all(left[1:], right[1:], unifier)
 
 
-def _constant(number: Num, other: Pattern) -> bool:
-    """Whether some constant is filled with the number and is also the other pattern."""
+def _filled(number: Num, other: Pattern, names: dict[str, Said]) -> dict[str, Said] | None:
+    """What names stand for if a constant that is filled with the number is also the other pattern."""
     if isinstance(other, App):
-        return other.definition.name == "core.constant"
+        if other.definition.name != "core.constant":
+            return None
+        own: list[Said] = [name for attribute, name in other.binds if attribute == "value"]
+        return _equated(own[0], number, names) if own else names
     assert isinstance(other, Num)
-    return any(_fills(number, dtype) and _fills(other, dtype, number) for dtype in (BOOL, INT64, FLOAT64))
+    return names if _constant(number, other) else None
+
+
+def _constant(one: Num, other: Num) -> bool:
+    """Whether some constant is filled with both numbers."""
+    return any(_fills(one, dtype) and _fills(other, dtype, one) for dtype in (BOOL, INT64, FLOAT64))
 
 
 def _fills(number: Num, dtype: Any, value: Num | None = None) -> bool:
@@ -193,26 +204,29 @@ def _fills(number: Num, dtype: Any, value: Num | None = None) -> bool:
         return False
 
 
-def _said(pattern: App) -> dict[str, list[str | Expression]]:
+def _said(pattern: App) -> dict[str, list[Said]]:
     """What a pattern says of each attribute: the names it gives it, the expression it must equal."""
-    found: dict[str, list[str | Expression]] = {}
+    found: dict[str, list[Said]] = {}
     for attribute, said in (*pattern.binds, *pattern.compares):
         found.setdefault(attribute, []).append(said)
     return found
 
 
 def _equated(
-    a: str | Expression, b: str | Expression, names: dict[str, str | Expression]
-) -> dict[str, str | Expression] | None:
+    a: Said, b: Said, names: dict[str, Said]
+) -> dict[str, Said] | None:
     a, b = _meant(a, names), _meant(b, names)
     if isinstance(a, str):
         return names if a == b else {**names, a: b}
     if isinstance(b, str):
         return {**names, b: a}
+    if isinstance(a, Num) or isinstance(b, Num):
+        both = isinstance(a, Num) and isinstance(b, Num) and _constant(a, b)
+        return names if both else None
     return names if value_of(a, {}) == value_of(b, {}) else None
 
 
-def _meant(said: str | Expression, names: dict[str, str | Expression]) -> str | Expression:
+def _meant(said: Said, names: dict[str, Said]) -> Said:
     while isinstance(said, str) and said in names:
         said = names[said]
     return said
@@ -239,6 +253,8 @@ def resolved(pattern: Pattern, unifier: Unifier) -> Pattern:
     binds, compares = [], list(pattern.compares)
     for attribute, name in pattern.binds:
         said = _meant(name, unifier.names)
+        if isinstance(said, Num):
+            return said
         binds += [(attribute, said)] if isinstance(said, str) else []
         compares += [(attribute, said)] if not isinstance(said, str) else []
     args = tuple(resolved(a, unifier) for a in pattern.args)

@@ -83,7 +83,7 @@ def difference(left: Op, right: Op, values: Values, grade: str) -> Difference | 
         return Difference(known, found, np.array(True))
     wrong = ~same_bits(known, found)
     if grade != EXACT and wrong.any():
-        wrong &= ~explained(left, right, values, known, found, grade)
+        wrong &= ~explained(left, right, values, (known, found), grade)
     return Difference(known, found, wrong) if wrong.any() else None
 
 
@@ -99,15 +99,23 @@ def _parts(term: Op) -> list[Op]:
     return [Op(lookup("core.item"), (term,), (i,), t) for i, t in enumerate(term.type.elements)]
 
 
-def explained(left: Op, right: Op, values: Values, known: Array, found: Array, grade: str) -> Array:
-    """Where a difference is due to rounding, or to a special value that the class may change."""
+def explained(
+    left: Op, right: Op, values: Values, means: tuple[Array, Array], grade: str, got: tuple[Array, Array] | None = None
+) -> Array:
+    """Where a difference is due to rounding, or to a special value that the class may change.
+
+    Args:
+        means: The values that both terms have by their meanings.
+        got: The values that are compared, if they were computed in another way.
+    """
+    known, found = got or means
     lefts, rights = ([_shaken(side, values, shaken(seed)) for seed in range(SHAKES)] for side in (left, right))
     if known.dtype.kind != "f":
         fills = [_shaken(left, values, refilled(seed, every=grade != REAL)) for seed in range(SHAKES)]
-        moved = [s is None or s != p for side, p in ((lefts + fills, known), (rights, found)) for s in side]
+        moved = [s is None or s != p for side, p in ((lefts + fills, means[0]), (rights, means[1])) for s in side]
         return np.asarray(np.logical_or.reduce([np.broadcast_to(m, known.shape) for m in moved]))
     with np.errstate(all="ignore"):
-        spread = np.maximum(_spread(lefts, known), _spread(rights, found))
+        spread = np.maximum(_spread(lefts, means[0]), _spread(rights, means[1]))
         digits = np.sqrt(np.finfo(known.dtype).eps) * np.abs(known) if grade == FAST else 0.0
         close = _distance(found, known) <= _allowed(spread, known) + digits
     if known.dtype == np.float16 and grade != FAST:
@@ -120,7 +128,7 @@ def explained(left: Op, right: Op, values: Values, known: Array, found: Array, g
         special |= ~np.isfinite(evaluate(right, values, poisoned, strict=False)[right])
     excused = special & ~close & ~edge
     if (excused & np.isfinite(known)).any():
-        special &= ~_wrong_in_truth(left, right, values, known, found, _spread(rights, found))
+        special &= ~_wrong_in_truth(left, right, values, known, found, _spread(rights, means[1]))
     return np.asarray(close | edge | special)
 
 

@@ -48,8 +48,8 @@ def confluence_of(rule: Rule, context: Context) -> Finding:
     >>> import ngraph_rewrite.ops.semi
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
     >>> rules = parse_rules("simplify semi\\nrule a: -(-x) => x\\nrule b: x + -y => x - y\\n", "my.rules", "my")
-    >>> print(confluence_of(rules.find("my.b"), Context(rules)).says)
-    and my.a bring one term to two normal forms
+    >>> print(confluence_of(rules.find("my.a"), Context(rules)).says)
+    and my.b bring one term to two normal forms
     """
     if rule.kind == "derive":
         return finding(rule, CHECK, NONE, "an adjoint is made in one step")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A counterexample is a program: it builds both sides of a rule, and fails where they are not what its class promises."""
+"""A counterexample is a program: it builds both sides of a rule, and fails where its class does not let them differ."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _number(value: np.generic) -> str:
 
 
 def assert_same(left: Op, right: Op, values: Values, grade: str = "exact") -> None:
-    """Demand that two terms have one type and the same draws, and for these leaves the values that a rule's class promises.
+    """Demand that two terms have one type and the same draws, and for these leaves values as a class promises.
 
     Args:
         values: The array of each leaf; of a random draw by its ``uid``.

@@ -13,7 +13,6 @@ import numpy as np
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.passes import Passes, library
-from ngraph_rewrite.rewriting.instances import Target
 from ngraph_rewrite.rewriting.rule import EXACT, REFINES, Rule
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op, topological
@@ -143,14 +142,14 @@ def _disagreement(
     for side, said, known, found in ((term, "left", means[0], left), (made, "right", means[1], right)):
         apart = None if found is None else ~same_bits(known, found)
         if found is not None and apart is not None and apart.any():  # other rules may refine it, in the lowering
-            apart &= ~explained(side, side, values, known, found, REFINES)
+            apart &= ~explained(side, side, values, (known, known), REFINES, (known, found))
             if apart.any():
                 what = f"has a {said} side that the cpu gives another value than its meaning"
                 return what, Difference(known, found, apart)
     first = means[0] if left is None else left
     apart = ~same_bits(first, right) & ~_refined(means, (first, right))
     if apart.any() and (grade != EXACT or left is None):
-        apart &= ~explained(term, made, values, first, right, grade)
+        apart &= ~explained(term, made, values, (means[0], means[1]), grade, (first, right))
     return (f"is not @{grade} on cpu", Difference(first, right, apart)) if apart.any() else None
 
 

@@ -22,8 +22,8 @@ from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.compare import as_rounded, same_bits
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate
 from ngraph_rewrite.testing.rules import quietly
-from ngraph_rewrite.testing.values import ENOUGH
 from ngraph_rewrite.testing.strategies import Example, lengths, seeded_instances
+from ngraph_rewrite.testing.values import ENOUGH
 
 CHUNKS = 3
 

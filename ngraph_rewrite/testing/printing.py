@@ -152,4 +152,3 @@ def _statement(t: Op, names: Mapping[Op, str], source: Source) -> str:
 def _dictionary(values: Mapping[Any, Array], names: Mapping[Op, str], source: Source) -> list[str]:
     lines = [f"    {names[k] if isinstance(k, Op) else source.uids[k]}: {source.array(v)}," for k, v in values.items()]
     return ["values = {", *lines, "}"] if lines else ["values = {}"]
-

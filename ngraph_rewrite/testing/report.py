@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.testing.findings import CHECKS, FAILED, NONE, OPEN, PASSED, WAIVED, Finding
@@ -48,8 +48,16 @@ class Report:
 
     def text(self) -> str:
         """The whole report; the verdict comes last."""
-        parts = [self.orders, self.table(), *map(str, self.failed), self.waivers(), self.unproved(), self.verdict()]
+        parts = [self.orders, self.table(), *self.mistakes(), self.waivers(), self.unproved(), self.verdict()]
         return "\n\n".join(part for part in parts if part)
+
+    def mistakes(self) -> Iterator[str]:
+        """What is wrong: of each rule one counterexample, and a line for each other check that failed."""
+        shown: set[str] = set()
+        for f in self.failed:
+            yield str(replace(f, says=f"{f.says} ({f.check})", shown="" if f.rule in shown else f.shown))
+            if f.shown:
+                shown.add(f.rule)
 
     def verdict(self) -> str:
         """One line: how many rules are right, and how many of them proved."""

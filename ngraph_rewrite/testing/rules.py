@@ -52,7 +52,7 @@ def check_rule(rule: Rule, examples: int = 50, cache: Cache | None = None) -> in
     ...
     """
     context = Context(RuleSet([rule]), Effort(examples, _PATIENCE), cache or Cache())
-    found, compared = (adjoints if rule.kind == "derive" else values).outcome(rule, context)
+    found, compared = adjoints.outcome(rule, context) if rule.kind == "derive" else values.outcome(rule, context)
     if found.status != PASSED:
         raise WrongRule(str(replace(found, status=FAILED)))
     return compared

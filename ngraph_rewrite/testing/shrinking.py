@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A counterexample made small: fewer and shorter axes, simpler attributes, then simpler numbers, while it still fails."""
+"""A counterexample made small: fewer and shorter axes, simpler attributes and numbers, while it still fails."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 import numpy as np
 
@@ -16,15 +14,13 @@ from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.instances import Target, TrialBank, first_match
 from ngraph_rewrite.rewriting.solving import Solver
-from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.counterexample import Counterexample
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
+from ngraph_rewrite.testing.simpler import SIMPLE_DTYPES, narrowed, simpler_numbers, simpler_terms, weight
 from ngraph_rewrite.testing.strategies import PLAIN, WILD, begin, random_values, valued_leaves
-from ngraph_rewrite.types.axes import Axes, Axis
-from ngraph_rewrite.types.dtypes import BOOL, FLOAT32
-from ngraph_rewrite.types.tuples import TupleType, tensors
+from ngraph_rewrite.types.axes import Axis
+from ngraph_rewrite.types.tuples import tensors
 
 # Whether a rule is wrong on a term, for these values and this target, and how.
 Trial = Callable[[Op, Values, Target], Counterexample | None]
@@ -32,9 +28,6 @@ Trial = Callable[[Op, Values, Target], Counterexample | None]
 # How many smaller instances are sought, and how many terms may be made to find each.
 ROUNDS, TRIES = 60, 40
 _MOST_PLACES = 4
-_SIMPLE = (0.0, 1.0, -1.0, 2.0, 0.5, math.nan, math.inf, -math.inf)
-_INTEGERS = (0, 1, -1, 2)
-_SIMPLE_DTYPES = (FLOAT32, np.dtype("int32"), BOOL)
 
 
 def shrunk(found: Counterexample, trial: Trial, seconds: float = 1.0) -> Counterexample:
@@ -103,7 +96,7 @@ class _Shrinker:
     def attributes(self, best: Counterexample) -> Counterexample:
         """Each attribute in turn made simpler."""
         for place in range(len(topological([best.left]))):
-            candidates = list(_simpler_terms(best.left, place))
+            candidates = list(simpler_terms(best.left, place))
             for term in candidates:
                 found = self.again(best, term, best.values) if weight(term) < weight(best.left) else None
                 if found is not None:
@@ -128,7 +121,7 @@ class _Shrinker:
         """Each number in turn made simpler."""
         for leaf in list(best.values):
             for place in range(best.values[leaf].size):
-                for number in _simpler_numbers(best.values[leaf].reshape(-1)[place]):
+                for number in simpler_numbers(best.values[leaf].reshape(-1)[place]):
                     array = best.values[leaf].copy()
                     array.reshape(-1)[place] = number
                     found = self.again(best, best.left, {**best.values, leaf: array})
@@ -138,33 +131,12 @@ class _Shrinker:
         return best
 
 
-def weight(term: Op) -> int:
-    """How much there is to see of a term: ops, axes, elements, attributes."""
-    order = topological([term])
-    types = [t for part in order if not part.args for t in tensors(part.type)]
-    sizes = sum(2 * math.prod(map(int, t.shape)) + 2 * t.rank for t in types)  # type: ignore[arg-type]
-    odd = sum(t.dtype not in _SIMPLE_DTYPES for t in types)
-    return 4 * len(order) + sizes + odd + sum(_heaviness(a) for part in order if part.args for a in part.attrs)
-
-
-def _heaviness(value: Any) -> int:
-    if isinstance(value, tuple | Axes):
-        return len(value) + sum(map(_heaviness, value))
-    if isinstance(value, Axis):
-        return 0 if value.components is None else 1
-    if isinstance(value, Literal):
-        return 0 if value.scalar in (0, 1) else 1
-    if isinstance(value, np.dtype):
-        return int(value not in _SIMPLE_DTYPES)
-    return min(2 * abs(value) + (value < 0), 20) if isinstance(value, int) else 0
-
-
 def _small_instance(best: Counterexample, random: Random, bank: TrialBank, turn: int) -> Op | None:
     """An instance of the rule from a domain with lengths of 1 first, then of 2, then of 0 too."""
     choice = (1,) if turn < ROUNDS // 4 else (1, 2) if turn < ROUNDS // 2 else (2, 1, 3, 0)
     own = [t.dtype for part in topological([best.left]) for t in tensors(part.type)]
     kinds = {d.kind for d in own}
-    dtypes = tuple(dict.fromkeys([*(d for d in _SIMPLE_DTYPES if d.kind in kinds), *own]))
+    dtypes = tuple(dict.fromkeys([*(d for d in SIMPLE_DTYPES if d.kind in kinds), *own]))
     first = dtypes[turn // 2 % len(dtypes)]
     sizes = random.choices(choice, k=7)
     axes = tuple(Axis(name, n) for name, n in zip("HWNC", sizes[3:], strict=True))
@@ -183,100 +155,14 @@ def _values_like(best: Counterexample, term: Op, random: Random) -> Iterator[Val
     old = {k.name: v.reshape(-1) for k, v in best.values.items() if isinstance(k, Op) and v.size}
     drawn = [random_values(random, leaves, kind) for kind in (PLAIN, WILD, WILD, WILD)]
     for values in drawn:
-        own = {k: old.get(t.name) for k, t in leaves.items()}
         with np.errstate(all="ignore"):
-            yield {
-                k: v if o is None else np.asarray(o[random.choices(range(o.size), k=v.size)].astype(v.dtype)).reshape(v.shape)
-                for (k, v), o in zip(values.items(), own.values(), strict=True)
-            }  # fmt: skip
+            yield {k: _some_of(old.get(leaves[k].name), v, random) for k, v in values.items()}
     yield from drawn
 
 
-def narrowed(root: Op, values: Values, axis: Axis, place: int, index: int) -> tuple[Op, Values] | None:
-    """The term without an axis of its leaves, which are looked at in one place of it; None if that is not well-typed.
-
-    Args:
-        axis: By its name; without one, what stands at `place`.
-    """
-    bank = TrialBank()
-    new: dict[Op, Op | None] = {}
-    own = dict(values)
-    for t in topological([root]):
-        args = [new[a] for a in t.args]
-        if None in args:
-            return None
-        at = None if t.args or isinstance(t.type, TupleType) else _position(t.axes, axis, place)
-        if at is None:
-            new[t] = bank.attempt(t.definition, tuple(a for a in args if a is not None), t.attrs) if t.args else t
-            continue
-        if any(isinstance(a, Literal) and a.scalar is None for a in t.attrs):
-            return None
-        less = Axes(a for i, a in enumerate(t.axes) if i != at)
-        made = new[t] = bank.make(t.definition, (), tuple(less if a == t.axes else a for a in t.attrs), t.info)
-        for old, now in ((t, made), *((a, a) for a in t.attrs if isinstance(a, Uid))):
-            if old in own:
-                own[now] = np.asarray(np.take(own.pop(old), index, at))
-    return (found, own) if (found := new[root]) is not None else None
-
-
-def _position(axes: Axes, axis: Axis, place: int) -> int | None:
-    if axis.name is not None:
-        return next((i for i, a in enumerate(axes) if a.name == axis.name), None)
-    return place if place < len(axes) and axes[place].name is None else None
-
-
-def _simpler_terms(root: Op, place: int) -> Iterator[Op]:
-    """The term with one attribute of one op made simpler, where that is well-typed."""
-    order = topological([root])
-    changed = order[place] if place < len(order) else root
-    if not changed.args:
-        return
-    for i, value in enumerate(changed.attrs):
-        for simpler in _simpler_attributes(value):
-            term = _rebuilt(order, changed, (*changed.attrs[:i], simpler, *changed.attrs[i + 1 :]))
-            if term is not None:
-                yield term
-
-
-def _rebuilt(order: list[Op], changed: Op, attrs: tuple[Any, ...]) -> Op | None:
-    bank = TrialBank()
-    new: dict[Op, Op] = {}
-    for t in order:
-        args = tuple(new[a] for a in t.args)
-        own = attrs if t is changed else t.attrs
-        made = bank.attempt(t.definition, args, own) if args or t.args else t
-        if made is None:
-            return None
-        new[t] = made
-    return new[order[-1]]
-
-
-def _simpler_attributes(value: Any) -> Iterator[Any]:
-    if isinstance(value, Uid | str):
-        return
-    if isinstance(value, bool):
-        yield from (False,) if value else ()
-    elif isinstance(value, int):
-        yield from (n for n in dict.fromkeys((0, 1, 2, value // 2, value - 1)) if 0 <= n < abs(value))
-    elif isinstance(value, Literal):
-        yield from (Literal(n, value.dtype) for n in (0, 1))
-    elif isinstance(value, np.dtype):
-        yield from (d for d in _SIMPLE_DTYPES if d != value and value not in _SIMPLE_DTYPES)
-    elif type(value) is tuple:
-        yield from (tuple(sorted(value)),) if all(type(v) is int for v in value) else ()
-        for i, v in enumerate(value):
-            yield from ((*value[:i], s, *value[i + 1 :]) for s in _simpler_attributes(v))
-
-
-def _simpler_numbers(number: Any) -> Iterator[Array]:
-    """Simpler numbers of the same dtype, the simplest first."""
-    dtype = number.dtype
-    if dtype == BOOL:
-        yield from (np.array(False),) if number else ()
-        return
-    wanted = _SIMPLE if dtype.kind == "f" else [n for n in _INTEGERS if n >= 0 or dtype.kind == "i"]
-    for simple in (np.array(n, dtype) for n in wanted):
-        if simple.tobytes() == number.tobytes():
-            return
-        yield simple
-
+def _some_of(numbers: Array | None, like: Array, random: Random) -> Array:
+    """An array of any of the numbers, with the shape and dtype of another; that one, if there are none."""
+    if numbers is None:
+        return like
+    chosen = numbers[random.choices(range(numbers.size), k=like.size)]
+    return np.asarray(chosen.astype(like.dtype)).reshape(like.shape)

@@ -94,7 +94,7 @@ class Subject:
             if path.resolve() in shipped:
                 joined += RuleSet(r for r in library() if r.file == f"rules/{path.name}")
             else:
-                joined += load_rules(path)
+                joined += load_rules(path, _shown(path))
         return joined
 
     @property
@@ -139,6 +139,12 @@ class Subject:
     def _of_all(self, check: str) -> list[Finding]:
         by_name = {rule.name: rule for rule in self.rules}
         return [waived(f, by_name[f.rule]) for f in OF_ALL_RULES[check](self.rules, self.context)]
+
+
+def _shown(path: Path) -> str:
+    """The path as it is seen from here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _called(rule: Rule, name: str) -> bool:

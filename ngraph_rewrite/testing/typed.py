@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.checks import check_types_on
 from ngraph_rewrite.rewriting.domain import SYMBOLIC
-from ngraph_rewrite.rewriting.instances import TRIES, TrialBank, matches
+from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, matches
+from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, finding
+from ngraph_rewrite.testing.printing import program
 
 # Instances of a rule for each ten examples that are drawn of it.
 PER_TEN = 4
@@ -22,15 +27,28 @@ def check_types(rule: Rule, context: Context) -> Finding:
     >>> print(check_types(rules.rules[0], Context(rules)).says)
     rewrites float32[b, a] to float32[a, b]: semi.transpose(x, perm=(1, 0)) with x: float32[a, b]
     """
-    bank, typed = TrialBank(), 0
+    bank, typed, last = TrialBank(), 0, None
     limit = max(2, context.effort.examples * PER_TEN // 10)
     try:
         for found in matches(rule, limit, SYMBOLIC, bank, TRIES // 2):
+            last = found
             check_types_on(rule, found, bank)
             typed += 1
     except RuleFileError as error:
         head, _, _ = error.what.partition("\n")
-        return finding(rule, "types", FAILED, head.removeprefix(f"{rule.place}: rule {rule.name} "))
+        says = head.removeprefix(f"{rule.place}: rule {rule.name} ")
+        return finding(rule, "types", FAILED, says, "" if last is None else _shown(rule, last, bank))
     if not typed:
         return finding(rule, "types", FAILED, "has no instance among the terms that were tried")
     return finding(rule, "types", PASSED, f"{typed} instances")
+
+
+def _shown(rule: Rule, found: Instance, bank: TrialBank) -> str:
+    """The two sides as Python, and that their types should be equal; the left side alone if no right side builds."""
+    sides, last = {"left": found.term}, ""
+    with suppress(Exception):  # whatever a rule does
+        built = Application(rule, found.term, found.bindings, bank.make, found.target).right()[0]
+        if isinstance(built, Op) and rule.kind != "derive":
+            sides["right"], last = built, "assert left.type == right.type, (left.type, right.type)"
+    equation = [f"#   {line}" for line in rule.text.splitlines()]
+    return "\n".join([f"# {rule.place}: rule {rule.name}", *equation, *program(sides), last]).rstrip()

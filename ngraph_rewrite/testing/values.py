@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -77,7 +78,7 @@ def outcome(rule: Rule, context: Context) -> tuple[Finding, int]:
 
 def _judged(rule: Rule, context: Context, search: Search) -> Finding:
     if search.found is not None:
-        small = shrunk(search.found, lambda t, v, target: wrong_step(rule, context, t, v, target), context.effort.seconds)
+        small = shrunk(search.found, partial(wrong_step, rule, context), context.effort.seconds)
         return finding(rule, "values", FAILED, small.what, small.shown)
     examples = context.effort.examples
     said = f"fired on {search.compared} of {examples} drawn instances"
@@ -179,4 +180,3 @@ def _demand_value(term: Op, values: Values) -> None:
 def _said(error: Exception) -> str:
     what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
     return " ".join(what.split())
-

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import ArgumentError, UnknownOpError
 from ngraph_rewrite.lowering.passes import library
+from ngraph_rewrite.ops.simple_marks import N, R
 from ngraph_rewrite.rewriting.instances import instances
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.catalogue import op
@@ -34,7 +35,7 @@ from ngraph_rewrite.types.tensor import TensorType
 def ran(text: str) -> dict[str, Any]:
     """What a program binds."""
     names: dict[str, Any] = {}
-    exec(text, names)
+    exec(text, names)  # noqa: S102
     return names
 
 
@@ -172,8 +173,6 @@ def test_ops_of_other_packages_are_printed_with_their_attributes() -> None:
 
 
 def test_an_object_with_a_name_of_its_own_is_imported() -> None:
-    from ngraph_rewrite.ops.simple_marks import N, R
-
     assert again((N, 0, R)) == (N, 0, R)
 
 

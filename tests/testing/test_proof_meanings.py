@@ -18,13 +18,13 @@ from ngraph_rewrite.ops.checks import tensor
 from ngraph_rewrite.rewriting.instances import TrialBank, first_match
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.terms.op import Op, build, topological
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.op import Op, build, topological
 from ngraph_rewrite.testing import evaluate as numeric
 from ngraph_rewrite.testing.proof.arrays import Symbols, symbolic, symbols
+from ngraph_rewrite.testing.proof.comparing import elements, leaf_values
 from ngraph_rewrite.testing.proof.elementary import Undecided
 from ngraph_rewrite.testing.proof.meanings import evaluate
-from ngraph_rewrite.testing.proof.prove import elements, leaf_values
 from ngraph_rewrite.testing.proof.symbols import NUMBER, SYMBOL, Scalar, apply, number, parts, symbol
 from ngraph_rewrite.testing.strategies import begin, random_domain
 from ngraph_rewrite.types.dtypes import DTYPES
@@ -57,8 +57,8 @@ def test_parts_come_before_what_they_are_in_and_once() -> None:
 # -- values of expressions ------------------------------------------------------------------------------
 
 _UFUNCS = {
-    "round": np.rint, "mod": np.remainder, "floordivide": np.floor_divide, "bitwise_invert": np.invert, "asin": np.arcsin,
-    "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "round": np.rint, "mod": np.remainder, "floordivide": np.floor_divide, "bitwise_invert": np.invert,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "erf": functions.erf, "sigmoid": functions.sigmoid, "reciprocal": functions.reciprocal,
     "power": functions.power, "select": np.where,
 }  # fmt: skip

@@ -61,7 +61,7 @@ def test_a_right_rule_is_proved(header: str, grade: str, equation: str) -> None:
 def test_the_bound_of_a_proof_is_told() -> None:
     found = proved(rule_of("transpose(x, perm=p) => x\n    if is_identity(p)"), 2.0)
     assert found.status == PASSED
-    assert found.says.startswith("element by element: ") and "all of lengths 0-3 up to rank" in found.says
+    assert found.says.startswith("element by element: ") and "of lengths 0-3, all up to rank" in found.says
 
 
 def test_more_effort_covers_more() -> None:

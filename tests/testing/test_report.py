@@ -25,6 +25,7 @@ def sample() -> Report:
         finding(B, "values", PASSED, "50 instances"),
         finding(B, "values", FAILED, "is not @exact", "x = [-0.0]"),
         finding(B, "values", PASSED, "50 other instances"),
+        finding(B, "guard", FAILED, "is not @exact", "x = [-0.0]"),
         finding(A, "values", PASSED, "50 instances"),
         finding(A, "proof", PASSED, "bit by bit"),
         finding(C, "proof", OPEN, "sympy finds no answer"),
@@ -40,9 +41,10 @@ def test_the_text_has_all_there_is_to_say_and_the_verdict_last() -> None:
         "order: a > b\n\n"
         "rule  values  adjoint  cpu   guard   proof\n"
         "my.a  ok      -        -     -       ok\n"
-        "my.b  WRONG   -        -     -       -\n"
+        "my.b  WRONG   -        -     WRONG   -\n"
         "my.c  -       -        open  waived  open\n\n"
-        "my.rules:3: rule my.b is not @exact\nx = [-0.0]\n\n"
+        "my.rules:3: rule my.b is not @exact (values)\nx = [-0.0]\n\n"
+        "my.rules:3: rule my.b is not @exact (guard)\n\n"
         "waived (1):\n  my.c: guard: fires without it; waived: it asks for speed alone\n\n"
         "not decided (1):\n  my.c: cpu: no kernel\n\n"
         "not proved, but drawn (1):\n  my.c: sympy finds no answer\n\n"

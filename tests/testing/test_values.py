@@ -105,7 +105,8 @@ def test_a_comparison_of_rounded_numbers_may_turn_only_where_it_is_close() -> No
     small = term("core.constant", value=Literal(0.1, "float32"), axes=Axes([3]))
     third = term("core.constant", value=Literal(0.3, "float32"), axes=Axes([3]))
     thrice = term("semi.add", term("semi.add", small, small), small)
-    left, right = term("semi.less", term("semi.add", thrice, x), third), term("semi.less", term("semi.add", third, x), third)
+    left = term("semi.less", term("semi.add", thrice, x), third)
+    right = term("semi.less", term("semi.add", third, x), third)
     close = {x: np.array([0, 1, -1], "float32")}
     assert differ(left, right, close, "real") is None
     other = term("semi.greater", term("semi.add", third, x), third)
@@ -182,7 +183,8 @@ def test_the_same_is_found_in_any_process() -> None:
         "import ngraph_rewrite\n"
         "from ngraph_rewrite.testing.findings import Context, Effort\n"
         "from ngraph_rewrite.testing.values import check_values\n"
-        "rule, = parse_rules('simplify semi\\nrule r: concat(x, x, axis=k) => concat(x, x + x, axis=k)', 'my.rules', 'my')\n"
+        "text = 'simplify semi\\nrule r: concat(x, x, axis=k) => concat(x, x + x, axis=k)'\n"
+        "rule, = parse_rules(text, 'my.rules', 'my')\n"
         "print(check_values(rule, Context(RuleSet([rule]), Effort(20, 60.0))))\n"
     )
     said = []

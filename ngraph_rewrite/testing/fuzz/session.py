@@ -13,8 +13,8 @@ from typing import Any
 
 from ngraph_rewrite.testing.fuzz.minimising import minimised
 from ngraph_rewrite.testing.fuzz.saved import drawing_text, failing_text, save
-from ngraph_rewrite.testing.strategies.drafts.growing import FAMILIES, numbered_program
 from ngraph_rewrite.testing.programs.program import Program
+from ngraph_rewrite.testing.strategies.drafts.growing import FAMILIES, numbered_program
 from ngraph_rewrite.testing.whole.checks import Wrong, subsets
 from ngraph_rewrite.testing.whole.lowered import Setup
 from ngraph_rewrite.testing.whole.processes import Elsewhere
@@ -35,7 +35,7 @@ EVERY = {
     "processes": (4, 1),
 }
 # Programs that are lowered with the same sets of disabled rules, of which there are so many.
-BLOCK, SETS = 240, 4
+BLOCK, SETS = 240, 5
 # After so many different failures there is enough to do.
 MOST_FAILURES = 10
 

@@ -15,7 +15,7 @@ from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
 
 # Instances of a rule that are drawn in each domain of all dtypes, and terms that are tried in each of few.
-DRAWN, TRIED = 30, 3000
+DRAWN, TRIED = 20, 2000
 # What stands for the failure of a rule to make anything of a term.
 _FAILS = object()
 _FEW = (COMMON_FIRST[0], INT64, BOOL)
@@ -62,7 +62,7 @@ class Instances:
 
     def _found(self, rule: Rule) -> Iterator[Instance]:
         for domain in SOME:
-            yield from matches(rule, DRAWN, domain, self.bank)
+            yield from matches(rule, DRAWN, domain, self.bank, 100)
         for domain in ALL:
             yield from every_match(rule, domain, _from_the_first, self.bank, TRIED)
 

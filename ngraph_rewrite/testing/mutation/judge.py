@@ -25,9 +25,10 @@ from ngraph_rewrite.testing.values import ENOUGH, drawn_examples, search_values
 
 # Tried first: most broken rules are wrong everywhere.
 LITTLE = 3
-TYPED = 20
+# Instances whose types are compared, and terms that are tried to find each.
+TYPED, TRIES_EACH = 20, 100
 # For the proof that what no check refuses is right.
-PROOF_SECONDS = 0.5
+PROOF_SECONDS = 0.1
 
 Check = Callable[[Rule, Context], Finding]
 
@@ -46,7 +47,7 @@ class Judge:
 
     @cached_property
     def _typed(self) -> list[Instance]:
-        return list(matches(self.rule, TYPED, SYMBOLIC, self._bank))
+        return list(matches(self.rule, TYPED, SYMBOLIC, self._bank, TRIES_EACH))
 
     @cached_property
     def _examples(self) -> list[Example]:
@@ -82,7 +83,7 @@ class Judge:
         """As the check types."""
         count = min(TYPED, max(2, examples))
         try:
-            found = self._typed[:count] if self._alike(rule) else matches(rule, count, SYMBOLIC, self._bank)
+            found = self._typed[:count] if self._alike(rule) else matches(rule, count, SYMBOLIC, self._bank, TRIES_EACH)
             for instance in found:
                 check_types_on(rule, instance, self._bank)
         except RuleFileError as error:

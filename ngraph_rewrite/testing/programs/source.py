@@ -37,12 +37,12 @@ def as_source(
     """
     begins = initials(returns)
     results = {f"result{i}": t for i, t in enumerate(returns)}
-    inputs = {f"input{i}": t for i, t in enumerate(inputs)}
+    taken = {f"input{i}": t for i, t in enumerate(inputs)}
     variables = {f"variable{i}": v for i, v in enumerate(begins)}
     terms = {f"initial{i}": v for i, v in enumerate(begins.values()) if isinstance(v, Op)}
-    lines = printed({**results, **terms, **inputs, **variables}, imports=("program_of", *imports))
+    lines = printed({**results, **terms, **taken, **variables}, imports=("program_of", *imports))
     source = Source({})
-    arguments = [f"{n}: [{', '.join(source.array(c[i]) for c in calls)}]" for i, n in enumerate(inputs)]
+    arguments = [f"{n}: [{', '.join(source.array(c[i]) for c in calls)}]" for i, n in enumerate(taken)]
     values = [f"{n}: {_begun(begins[v], f'initial{n[8:]}', source)}" for n, v in variables.items()]
     made = f"program = program_of([{', '.join(results)}]{_dictionary('', arguments)}{_dictionary('initial=', values)})"
     needed = ["import numpy as np", *source.imports()] if "np." in made else source.imports()

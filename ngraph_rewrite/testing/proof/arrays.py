@@ -21,7 +21,7 @@ class Symbols(NDArrayOperatorsMixin):
     It does what the meanings of ops ask of an array. Where they ask for a value that is not known, `Undecided`
     says so.
 
-    >>> x = symbols("x", "float32", (2))
+    >>> x = symbols("x", "float32", (2,))
     >>> np.add.reduce(np.exp(x) * 2)
     sum(multiply(exp(x[0]), 2.0), multiply(exp(x[1]), 2.0))
     """
@@ -148,7 +148,7 @@ class Symbols(NDArrayOperatorsMixin):
             return accumulate(ufunc, *inputs, **options)
         if method == "outer":
             x, y = map(symbolic, inputs)
-            return applied(ufunc, x.reshape(x.shape + (1) * y.ndim), y)
+            return applied(ufunc, x.reshape(x.shape + (1,) * y.ndim), y)
         if method == "at":
             return add_at(ufunc, *inputs)
         raise Undecided(f"numpy.{ufunc.__name__} ({method}) is not known for symbols")

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.ops.checks import tensor
-from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain, Types
+from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain, Triple, Types
 from ngraph_rewrite.rewriting.instances import Choices, Instance, TrialBank, every_match
 from ngraph_rewrite.rewriting.pattern import variables
 from ngraph_rewrite.rewriting.rule import Rule
@@ -30,6 +30,8 @@ from ngraph_rewrite.types.tuples import TupleType
 LENGTHS = (2, 3, 1, 0)
 MOST_TRIES = 1 << 60
 GREATEST = 4
+# What a slice may be of lengths up to 3; and how many combinations of them are tried.
+_STEPS, _COUNTS, _LONGEST = (-2, -1, 2, 1), (1, 2, 3), 1000
 # Lengths that attributes and further operands are given, where all shapes are tried anyway.
 _SOME = ((2, 3, 1), (3, 0, 2), (1, 2, 2))
 
@@ -62,6 +64,22 @@ class Small(Domain):
     def pool(self, family: str) -> Types:
         """Types of any tensors that a family takes; no dtype twice."""
         return list(dict.fromkeys(super().pool(family)))
+
+    def slices(self, length: Extent) -> list[Triple]:
+        """Every slice, by the positions that it takes, which may be none."""
+        assert isinstance(length, int)
+        runs = {tuple(range(length)[a::step][:n]): step for a in range(length) for step in _STEPS for n in _COUNTS}
+        return [(r[0], max(r[-1] + step, -1), step) for r, step in runs.items()] + [(0, 0, 1)]
+
+    def places(self, length: Extent) -> list[int]:
+        """Every index."""
+        assert isinstance(length, int)
+        return list(range(length))
+
+    def few(self, values: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """All of an enumeration, if it is not too long."""
+        everything = list(values)
+        return everything[:: max(1, len(everything) // _LONGEST)]
 
     def variants(self, like: TensorType) -> Types:
         """Every type with some of the named axes, in every order."""

@@ -109,8 +109,8 @@ def _take(x: Any, indices: Any, axis: int) -> Symbols:
     """What indices inside of the axis read: a choice between its elements where an index is not known."""
     x, at = symbolic(x), symbolic(indices)
     lines = lines_of(x.data, normal_axes(axis, x.ndim))
-    before = lines.reshape((*lines.shape[:axis], *(1) * at.ndim, *lines.shape[axis:]))
-    places = at.data.reshape((1) * axis + at.shape + (1) * (x.ndim - axis - 1))
+    before = lines.reshape((*lines.shape[:axis], *(1,) * at.ndim, *lines.shape[axis:]))
+    places = at.data.reshape((1,) * axis + at.shape + (1,) * (x.ndim - axis - 1))
     return Symbols(mapped(lambda line, i: pick(i, line.items), before, places), x.dtype)
 
 
@@ -148,8 +148,8 @@ def _of_line(op: str) -> Function:
 
 def _argsort(x: Symbols, axis: int = -1, kind: str = "stable") -> Symbols:
     """Where the elements of a line come in order: one function for each place in it."""
-    (axis) = normal_axes(axis, x.ndim)
-    lines = np.expand_dims(lines_of(x.data, (axis)), axis)
+    (axis,) = normal_axes(axis, x.ndim)
+    lines = np.expand_dims(lines_of(x.data, (axis,)), axis)
     shape = [1] * x.ndim
     shape[axis] = x.shape[axis]
     places = np.arange(x.shape[axis]).reshape(shape)

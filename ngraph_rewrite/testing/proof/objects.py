@@ -42,7 +42,7 @@ class Line:
 
 def normal_axes(axis: Any, rank: int) -> tuple[int, ...]:
     """Axes counted from the front; None is all of them."""
-    axes = range(rank) if axis is None else axis if isinstance(axis, Sequence) else (axis)
+    axes = range(rank) if axis is None else axis if isinstance(axis, Sequence) else (axis,)
     return tuple(int(k) % rank if rank else int(k) for k in axes)
 
 

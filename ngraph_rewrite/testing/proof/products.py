@@ -63,7 +63,7 @@ def tensordot(x: Any, y: Any, axes: Any) -> Symbols:
 def inner(x: Any, y: Any) -> Symbols:
     """The sums of products over the last axes."""
     x, y = symbolic(x), symbolic(y)
-    return applied(np.multiply, x, y) if not x.ndim or not y.ndim else tensordot(x, y, ((-1), (-1)))
+    return applied(np.multiply, x, y) if not x.ndim or not y.ndim else tensordot(x, y, ((-1,), (-1,)))
 
 
 def dot(x: Any, y: Any) -> Symbols:
@@ -71,7 +71,7 @@ def dot(x: Any, y: Any) -> Symbols:
     x, y = symbolic(x), symbolic(y)
     if not x.ndim or not y.ndim:
         return applied(np.multiply, x, y)
-    return tensordot(x, y, ((-1), (-1 if y.ndim == 1 else -2)))
+    return tensordot(x, y, ((-1,), (-1 if y.ndim == 1 else -2,)))
 
 
 def einsum(*operands: Any) -> Symbols:

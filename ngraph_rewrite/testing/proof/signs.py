@@ -15,7 +15,7 @@ Maker = Callable[..., Scalar]
 
 
 def without_signs(root: Scalar) -> Scalar:
-    """The same value to the bit, with no sign inside a product or a quotient, and operands in one order.
+    """The same value to the bit: no sign inside a product or a quotient, operands in one order, rounded once.
 
     >>> from ngraph_rewrite.testing.proof.symbols import symbol
     >>> x, y = symbol("x", "float64"), symbol("y", "float64")
@@ -77,7 +77,16 @@ def _absolute(term: Scalar, x: Scalar) -> Scalar:
     return x if x.op == "absolute" else apply("absolute", x.dtype, x)
 
 
+_WHOLE = ("floor", "ceil", "round", "trunc")
+
+
+def _rounded(term: Scalar, x: Scalar) -> Scalar:
+    """What is whole is left as it is."""
+    return x if x.op in _WHOLE else apply(term.op, term.dtype, x)
+
+
 _LAWS: Mapping[str, Maker] = {
+    **dict.fromkeys(_WHOLE, _rounded),
     "negative": lambda t, x: _negative(x),
     "absolute": _absolute,
     "square": _square,

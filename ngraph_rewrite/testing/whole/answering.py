@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The other end of a process that is asked what programs are lowered to: a question a line, and an answer a line.
 
-A question is JSON: the text of a program, or the numbers it is drawn by, and the rules; so is the answer.
+A question is JSON: the file of a program, or the numbers it is drawn by, and the rules; so is the answer.
 """
 
 from __future__ import annotations
 
 import json
+import runpy
 import sys
 from functools import cache
 from typing import Any
 
 from ngraph_rewrite.testing.programs.dump import dump
-from ngraph_rewrite.testing.strategies.drafts.growing import numbered_program
 from ngraph_rewrite.testing.programs.program import Program
+from ngraph_rewrite.testing.strategies.drafts.growing import numbered_program
 from ngraph_rewrite.testing.whole.lowered import LoweredProgram, Setup, setup_of
 
 
@@ -32,12 +33,10 @@ def lowered_text(program: Program, setup: Setup) -> str:
 
 
 def asked_program(question: dict[str, Any]) -> Program:
-    """The program that is asked about: drawn, or run (its text is its source)."""
+    """The program that is asked about: drawn, or what its file makes."""
     if "source" not in question:
         return numbered_program(question["seed"], question["number"], question["families"])
-    names: dict[str, Any] = {}
-    exec(question["source"], names)
-    program: Program = names["program"]
+    program: Program = runpy.run_path(question["source"])["program"]
     return program
 
 

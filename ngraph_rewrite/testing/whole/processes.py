@@ -10,7 +10,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ngraph_rewrite.testing.programs.program import Program
@@ -52,9 +54,12 @@ class Elsewhere:
         Args:
             drawn: The numbers it was drawn by; without them its text is sent.
         """
-        question = {**(drawn or {"source": program.source()}), "rules": setup.own}
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "program.py"
+            file.write_text(program.source(), encoding="utf-8")
+            answers = self.ask({**(drawn or {"source": str(file)}), "rules": setup.own})
         own = lowered_text(program, setup)
-        for seed, other in zip(self._seeds, self.ask(question), strict=True):
+        for seed, other in zip(self._seeds, answers, strict=True):
             if own != other:
                 says = f"a process with the hash seed {seed} lowers it to something else"
                 return Wrong("processes", says, changed(own, other))

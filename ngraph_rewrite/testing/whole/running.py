@@ -173,7 +173,8 @@ def _wrong_value(run: _Run, call: int, state: Mapping[Uid, Array]) -> str | None
     lowered, handles = run.lowered, run.program.handles
     images = [lowered.lowering.sequenced.terms.get(h, h) for h in handles]
     inside = free_parameters(topological([*handles, *images]))
-    asked = [(h, i) for h, i in zip(handles, images, strict=True) if _is_asked(h) and h not in inside and i not in inside]
+    pairs = zip(handles, images, strict=True)
+    asked = [(h, i) for h, i in pairs if _is_asked(h) and h not in inside and i not in inside]
     meant = lowered.call(call, state, [i for _, i in asked])
     for (handle, _), term in zip(asked, meant.terms, strict=True):
         for again in (False, True):
@@ -182,8 +183,8 @@ def _wrong_value(run: _Run, call: int, state: Mapping[Uid, Array]) -> str | None
             except InvalidHandleError:
                 continue
             if handle.definition.name != "core.variable" and not _agrees(term, meant, found):
-                known = meant.everything[term]
-                return f"{describe(handle, 3)} has the value {shown(found)} in call {call}, its meaning is {shown(known)}"
+                known = shown(meant.everything[term])
+                return f"{describe(handle, 3)} has the value {shown(found)} in call {call}, its meaning is {known}"
     return None
 
 

@@ -47,12 +47,13 @@ class WrongStep:
         text = f"\n    {' '.join(self.why.text.split())}" if isinstance(self.why, Rule) else ""
         return (
             f"the first step that differs, in call {self.call}, is one of {self.why}{text}\n"
-            f"    {describe(self.step.before, 4)} = {shown(self.before)}\n => {describe(self.step.after, 5)} = {shown(self.after)}"
+            f"    {describe(self.step.before, 4)} = {shown(self.before)}\n"
+            f" => {describe(self.step.after, 5)} = {shown(self.after)}"
         )
 
 
 def first_wrong_step(program: Program, setup: Setup) -> WrongStep | None:
-    """The first step of a program's lowering that changes a value more than its rule's class lets it; None if none does.
+    """The first step of a lowering that changes a value by more than its rule's class lets it; None if none does.
 
     What stands inside a step of a scan is evaluated for some values of its parameters.
     """

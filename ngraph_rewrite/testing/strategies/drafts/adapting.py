@@ -30,7 +30,7 @@ def shaped(random: Random, x: Op, type_: TensorType) -> Op:
         if spread.dtype.kind == "b":
             return spread
         return make_op("semi.add", spread, counted(type_.shape, x.dtype))
-    have, want = int(x.size), int(np.prod(type_.shape, dtype=int))  # type: ignore[arg-type]
+    have, want = int(x.size), int(np.prod(type_.shape, dtype=np.int64))  # type: ignore[arg-type]
     if have == 0 < want:
         return make_op("semi.broadcast", total(x), shape=type_.shape, dims=())
     return reshaped(cut(random, reshaped(x, (have,)), have, want), type_.shape)

@@ -9,12 +9,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ngraph_rewrite.errors import DerivativeError, FamilyError
-from ngraph_rewrite.frontend import semi
 from ngraph_rewrite.frontend.arrangement import strip
 from ngraph_rewrite.frontend.effects import after, assign, doall, sequential, value_of
 from ngraph_rewrite.frontend.functions import function, parameter
 from ngraph_rewrite.frontend.ordering import ordered
-from ngraph_rewrite.frontend.scan import scan
+from ngraph_rewrite.frontend.scan import positional_scan, scan
 from ngraph_rewrite.frontend.schema import annotated
 from ngraph_rewrite.frontend.storage import variable
 from ngraph_rewrite.frontend.tuples import make_tuple
@@ -127,7 +126,7 @@ def scanned(p: Draft) -> Op:
     if named:
         last, outputs = scan(step, p.argument(state), sequence, axis=axis, reverse=reverse)
     else:
-        last, outputs = semi.scan(step, p.argument(state), sequence, reverse=reverse)
+        last, outputs = positional_scan(step, p.argument(state), sequence, reverse=reverse)
     return make_tuple(last, outputs)
 
 
