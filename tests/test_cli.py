@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,9 +17,29 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.cli import main
 from ngraph_rewrite.data import data_folder
 
-RIGHT = "simplify semi\n\nrule minus_minus:  negative(negative(x))  =>  x\n"
+RIGHT = "simplify semi\n\nrule rounded:  floor(ceil(x))  =>  ceil(x)\n"
 UNBOUND = "simplify semi\n\nrule twice:  x + x  =>  2 * y\n"
 WRONG = "simplify semi\n\nrule squared:  square(x)  =>  absolute(x)\n"
+KERNEL = '''# The square, element by element.
+kernel squared
+    semi.square(x)
+where count = self.size
+if x.dtype == 'float32'
+
+on cpu:
+    """$idea
+
+    Arguments (int64): $signature
+    """
+
+    $imports
+
+
+    def $name(args, chunk, nchunks):
+        $arguments
+        for i in range(chunk_start(count, chunk, nchunks), chunk_start(count, chunk + 1, nchunks)):
+            store_$x_dtype(self, i, load_$x_dtype(x, i, 0) * load_$x_dtype(x, i, 0), 1)
+'''
 
 
 def verdict(capsys: pytest.CaptureFixture[str]) -> str:
@@ -49,7 +71,7 @@ def test_a_reader_who_has_read_enough_is_no_mistake() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["nonsense"], ["check"], ["demo", "--epochs", "0"], ["demo", "--target", "none"]]
+    "words", [[], ["nonsense"], ["check", "--seed", "-1"], ["demo", "--epochs", "0"], ["demo", "--target", "none"]]
 )
 def test_a_wrong_command_line_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -84,9 +106,9 @@ def test_the_rules_of_the_library_pass(capsys: pytest.CaptureFixture[str]) -> No
     assert verdict(capsys) == f"{len(files)} of {len(files)} files are right"
 
 
-def test_a_right_file_passes_with_drawn_values(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", str(rule_file)]) == 0
-    assert verdict(capsys) == "1 of 1 files are right"
+def test_a_right_file_passes_every_check(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--quick", str(rule_file)]) == 0
+    assert re.fullmatch(r"1 of 1 rule is right, 1 of them proved \(100 %\); \d+ s", verdict(capsys))
 
 
 def test_a_mistake_is_shown_with_its_place(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,8 +125,45 @@ def test_a_wrong_rule_passes_reading_but_not_drawing(tmp_path: Path, capsys: pyt
     path = tmp_path / "wrong.rules"
     path.write_text(WRONG, encoding="utf-8")
     assert main(["check", "--static", str(path)]) == 0
-    assert main(["check", str(path)]) == 1
+    assert main(["check", "--check", "values", str(path)]) == 1
     assert "rule wrong.squared is not @exact" in capsys.readouterr().out
+
+
+def test_findings_are_written_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wrong.rules"
+    path.write_text(WRONG + RIGHT.partition("\n")[2], encoding="utf-8")
+    words = ["check", "--check", "values", "--check", "proof", str(path), "--json"]
+    assert main([*words, str(tmp_path / "found.json")]) == 1
+    assert verdict(capsys).startswith("1 of 2 rules are right")
+    assert main([*words, "-"]) == 1
+    read = json.loads(capsys.readouterr().out)
+    written = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    assert read["findings"] == written["findings"] and not read["right"]
+    assert [f["status"] for f in read["findings"] if f["rule"] == "wrong.rounded"] == ["passed", "passed"]
+
+
+def test_one_rule_can_be_checked_and_is_looked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wrong.rules"
+    path.write_text(WRONG + RIGHT.partition("\n")[2], encoding="utf-8")
+    assert main(["check", "--check", "values", "--rule", "rounded", str(path)]) == 0
+    assert main(["check", "--rule", "nobody", str(path)]) == 1
+    assert "no rule is called nobody" in capsys.readouterr().err
+
+
+def test_files_of_all_kinds_are_checked_together(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = rule_file.with_name("squared.kernel")
+    kernel.write_text(KERNEL, encoding="utf-8")
+    bad = rule_file.with_name("bad.rules")
+    bad.write_text(UNBOUND, encoding="utf-8")
+    assert main(["check", "--check", "types", str(rule_file), str(kernel)]) == 0
+    assert verdict(capsys) == "2 of 2 files are right"
+    assert main(["check", "--check", "types", str(rule_file), str(bad), "missing.rules"]) == 1
+    assert verdict(capsys) == "1 of 3 files are right; 2 cannot be used"
+
+
+def test_broken_rules_are_refused(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--mutate", str(rule_file)]) == 0
+    assert verdict(capsys) == "mutation score 100 %"
 
 
 # -- explain ----------------------------------------------------------------------------------------
@@ -161,7 +220,7 @@ def test_cache_counts_and_clears_its_entries(
 
 
 def test_a_check_leaves_no_folder_behind(tmp_path: Path, rule_file: Path) -> None:
-    command = [sys.executable, "-m", "ngraph_rewrite", "check", str(rule_file)]
+    command = [sys.executable, "-m", "ngraph_rewrite", "check", "--quick", str(rule_file)]
     before = {*tmp_path.rglob("*")}
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
     subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.ops.checks import as_int, extent, flag, literal, numeric, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.literal import Literal
@@ -45,13 +47,19 @@ def arange(*, start: Literal, step: Literal, length: Extent, dtype: DType) -> Te
 def _linspace_attributes(*, start: Any, stop: Any, length: Any, endpoint: Any, dtype: Any) -> Attributes:
     dtype = as_dtype(dtype)
     numeric(TensorType(dtype))
-    return {
-        "start": literal(start, FLOAT64),
-        "stop": literal(stop, FLOAT64),
-        "length": extent(as_int(length, "the number of elements")),
-        "endpoint": flag(endpoint, "endpoint"),
-        "dtype": dtype,
-    }
+    first, last = literal(start, FLOAT64), literal(stop, FLOAT64)
+    count = extent(as_int(length, "the number of elements"))
+    if not is_float(dtype):
+        _demand_integers(first.scalar, last.scalar, known(count), endpoint, dtype)
+    return {"start": first, "stop": last, "length": count, "endpoint": flag(endpoint, "endpoint"), "dtype": dtype}
+
+
+def _demand_integers(start: float, stop: float, length: int, endpoint: bool, dtype: DType) -> None:
+    """Refuse what would be cast to integers that it does not fit: NumPy leaves the result open."""
+    limits = np.iinfo(dtype)
+    last = stop if endpoint else start + (stop - start) * (length - 1) / max(length, 1)
+    if not all(math.isfinite(n) and limits.min <= math.floor(n) <= limits.max for n in (start, last)):
+        raise DTypeError(f"the numbers from {start} to {stop} do not fit {dtype}", do="choose a wider dtype")
 
 
 def _linspace(term: Op) -> Any:

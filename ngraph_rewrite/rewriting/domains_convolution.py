@@ -31,7 +31,12 @@ SLIDES = (
     (1, 1, 0, 1, 1),
     (2, -1, 2, 1, 1),
     (1, 2, -1, 0, 1),
+    (2, 0, 0, 0, 1),
+    (1, 0, 0, 0, 2),
+    (1, 0, 0, 1, 1),
 )
+# What windows are padded with before and after.
+PADS = ((0, 0), (1, 0), (1, 2))
 
 
 def numbers(domain: Domain) -> list[DType]:
@@ -90,6 +95,11 @@ def window_turns(x: TensorType) -> Iterator[tuple[tuple[int, ...], ...]]:
             yield (axes, *_columns(chosen, 3))
 
 
+def paddings(turn: int, rank: int) -> tuple[tuple[int, ...], ...]:
+    """What is padded before and after each axis: the same for all in every other turn, else not."""
+    return _columns([PADS[(turn + (k if turn % 2 else 0)) % len(PADS)] for k in range(rank)], 2)
+
+
 def _windows(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
     for axes in _some_axes(types[0]):
         yield from ((axes, *_columns(chosen, 3)) for chosen in _over(types[0], axes, _fitting))
@@ -109,9 +119,8 @@ def _fold(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
 
 
 def _pooling(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
-    pads = [(0, 0), (1, 0), (1, 2)]
     for i, (axes, sizes, strides, dilations) in enumerate(window_turns(types[0])):
-        before, after = ((p,) * len(axes) for p in pads[i % 3])
+        before, after = paddings(i, len(axes))
         kinds = [(k, c) for k in KINDS for c in (False, True)]
         yield axes, sizes, strides, before, after, dilations, *kinds[(i * 3 + len(axes)) % len(kinds)]
         yield axes, sizes, strides, before, after, dilations, "avg", i % 2 == 0

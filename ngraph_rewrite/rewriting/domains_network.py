@@ -49,9 +49,8 @@ def _sliding(inward: int) -> Callable[..., Values]:
 def _pooling(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
     names = types[0].axes.names
     for i, (axes, sizes, strides, dilations) in enumerate(window_turns(types[0])):
-        pads = [(0, 0), (1, 0), (1, 2)][i % 3]
         over = tuple(names[k] for k in axes)
-        before, after = ((p,) * len(axes) for p in pads)
+        before, after = paddings(i, len(axes))
         yield over, sizes, strides, before, after, dilations, KINDS[i % 4], i % 3 == 0
 
 

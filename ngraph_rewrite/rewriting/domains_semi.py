@@ -14,7 +14,6 @@ from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.dtypes import BOOL, DType
-from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
 Values = Iterable[tuple[Any, ...]]

@@ -88,7 +88,7 @@ def _plain(x: TensorType) -> TensorType:
 
 def _pooling(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
     for i, (over, sizes, strides, dilations) in enumerate(window_turns(_plain(types[0]))):
-        before, after = ((p,) * len(over) for p in [(0, 0), (1, 0), (1, 2)][i % 3])
+        before, after = paddings(i, len(over))
         yield over, sizes, strides, before, after, dilations, KINDS[(i + len(over)) % 4], i % 2 == 0
         yield over, sizes, strides, before, after, dilations, KINDS[(i + 3) % 4], i % 3 == 0
 

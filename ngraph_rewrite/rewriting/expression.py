@@ -93,7 +93,7 @@ def _check(node: ast.AST, names: dict[str, None]) -> None:
     elif isinstance(node, ast.Call):
         _check_call(node, names)
     elif isinstance(node, _PLAIN):
-        _check_warned(node)
+        _check_identity(node)
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 _check(child, names)
@@ -107,15 +107,11 @@ def _no_part(place: ast.AST, node: ast.AST) -> Refused:
     return Refused(place, f"{type(node).__name__} is not part of the expression language")
 
 
-def _check_warned(node: ast.AST) -> None:
-    """What Python warns of, and what has no use: the identity of a literal, and a part of one."""
+def _check_identity(node: ast.AST) -> None:
+    """Whether two equal literals are one is up to Python."""
     if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
         if any(not _is_single(part) for part in (node.left, *node.comparators)):
             raise Refused(node, "`is` compares with a literal", "compare with ==")
-    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Constant):
-        raise Refused(node, "this is a part of a literal", "write the part")
-    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Tuple) and not _may_index(node.slice):
-        raise Refused(node, "no index of a tuple")
 
 
 def _is_single(node: ast.expr) -> bool:
@@ -123,10 +119,6 @@ def _is_single(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return node.value is None or isinstance(node.value, bool)
     return not isinstance(node, ast.Tuple)
-
-
-def _may_index(node: ast.expr) -> bool:
-    return not isinstance(node, ast.Tuple) and (not isinstance(node, ast.Constant) or isinstance(node.value, int))
 
 
 def _check_constant(node: ast.Constant) -> None:

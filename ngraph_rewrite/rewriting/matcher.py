@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -85,6 +86,8 @@ def _imported(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # what a rule says may be odd, such as a part of a number
+        spec.loader.exec_module(module)
     sys.modules[name] = module  # once it is whole: another thread may be looking
     return module

@@ -207,8 +207,10 @@ def _fills(number: Num, dtype: Any, value: Num | None = None) -> bool:
 def _said(pattern: App) -> dict[str, list[Said]]:
     """What a pattern says of each attribute: the names it gives it, the expression it must equal."""
     found: dict[str, list[Said]] = {}
-    for attribute, said in (*pattern.binds, *pattern.compares):
-        found.setdefault(attribute, []).append(said)
+    for attribute, name in pattern.binds:
+        found.setdefault(attribute, []).append(name)
+    for attribute, expression in pattern.compares:
+        found.setdefault(attribute, []).append(expression)
     return found
 
 

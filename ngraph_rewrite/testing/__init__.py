@@ -20,6 +20,7 @@ from ngraph_rewrite.testing.printing import as_python, term
 from ngraph_rewrite.testing.programs.program import Program, program_of
 from ngraph_rewrite.testing.rules import WrongRule, check_rule, check_rules
 from ngraph_rewrite.testing.strategies import instances_of
+from ngraph_rewrite.testing.termination import assert_ends
 from ngraph_rewrite.testing.whole.suite import WrongProgram, assert_right
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "as_python",
     "assert_adjoint",
     "assert_right",
+    "assert_ends",
     "assert_same",
     "assert_same_on_cpu",
     "check_adjoint",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from ngraph_rewrite.testing.differences import (
     is_double,
     weights_of,
 )
+from ngraph_rewrite.testing.edges import few_values, wrong_at_edges
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Finding, finding
 from ngraph_rewrite.testing.printing import program
 from ngraph_rewrite.testing.proof.adjoint import prove_adjoint
-from ngraph_rewrite.testing.strategies import DISTINCT, Example, examples_of
+from ngraph_rewrite.testing.strategies import DISTINCT, Example, examples_of, valued_leaves
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT64
 
 CHECK = "adjoint"
@@ -254,7 +256,10 @@ def wrong_adjoint(rule: Rule, context: Context, example: Example, given: Values)
             return wrong(f"gives {describe(adjoint.argument)} what is no adjoint: {_said(error)}")
         if both is not None:
             return wrong(f"gives {describe(adjoint.argument)} a wrong adjoint", adjoint, both)
-    return None
+    random = Random(f"{rule.name} {signature(term)}")
+    few = few_values(random, valued_leaves(term))
+    what = wrong_at_edges(term, found, {**few, incoming: weights_of(term)}, weights_of(term), random)
+    return None if what is None else WrongAdjoint(rule, term, incoming, None, few, None, what)
 
 
 def _said(error: Exception) -> str:

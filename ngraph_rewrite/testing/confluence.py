@@ -74,9 +74,9 @@ def check_confluence(rules: RuleSet, context: Context) -> Iterable[Finding]:
 
 
 def _look(system: System, rule: Rule, context: Context) -> _Looked | Finding:
-    looked, begun = _Looked(), time.monotonic()
+    looked, begun = _Looked(), time.process_time()
     for partners in system.partners(rule):
-        if looked.meetings and time.monotonic() - begun > max(1.0, 10 * context.effort.seconds):
+        if looked.meetings and time.process_time() - begun > max(1.0, 10 * context.effort.seconds):
             looked.unseen += 1
             continue
         found = met(system, partners, _count(context), context.effort.seed)
@@ -122,7 +122,9 @@ def _summary(rule: Rule, looked: _Looked) -> Finding:
     if looked.meetings:
         but = f", {looked.ones} of them but for where a length of 1 stands" if looked.ones else ""
         return finding(rule, CHECK, PASSED, f"{looked.meetings} meetings join{but}")
-    return finding(rule, CHECK, NONE, f"{looked.vacuous} overlaps, and no guard lets it meet another rule in one")
+    if looked.vacuous:
+        return finding(rule, CHECK, NONE, f"{looked.vacuous} overlaps, and no term in which both rules fire was found")
+    return finding(rule, CHECK, NONE, "it overlaps with no rule but those that stand before it")
 
 
 def _unused(system: System, rule: Rule, context: Context) -> Waiver | None:

@@ -40,9 +40,8 @@ class System:
 
     def __init__(self, rules: RuleSet, folder: Path) -> None:
         self.rules, self._places = rules, {id(rule): i for i, rule in enumerate(rules)}
-        self._matchers = {
-            fast: matchers_of(rules if fast else rules.of_class(SAFE_CLASSES), Cache(folder)) for fast in (False, True)
-        }
+        self._folder = folder
+        self._matchers: dict[bool, dict[str, Matcher]] = {}
         self._roots: dict[tuple[str, OpDef], list[Rule]] = {}
         for stage, kinds in PASSES.items():
             for rule in rules.of_kind(*kinds):
@@ -85,7 +84,11 @@ class System:
 
     def matcher(self, partners: Partners) -> Matcher:
         """The rules of the pass; those that may lose accuracy run only where it is one of them that is asked about."""
-        return self._matchers[FAST in (partners.outer.grade, partners.inner.grade)][partners.stage]
+        fast = FAST in (partners.outer.grade, partners.inner.grade)
+        if fast not in self._matchers:
+            rules = self.rules if fast else self.rules.of_class(SAFE_CLASSES)
+            self._matchers[fast] = matchers_of(rules, Cache(self._folder))
+        return self._matchers[fast][partners.stage]
 
 
 def _commutes(pattern: Pattern) -> bool:

@@ -35,8 +35,8 @@ from ngraph_rewrite.testing.strategies import PLAIN, WILD, begin, random_domain,
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.tuples import TupleType
 
-# How many terms are tried to find an instance of an overlap, and how often in vain before it is given up.
-TRIES, FRUITLESS = 60, 6
+# How many terms are tried to find an instance of an overlap.
+TRIES = 60
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,6 @@ def met(system: System, partners: Partners, count: int, seed: int) -> Met:
 def _meetings(matcher: Matcher, partners: Partners, overlap: Overlap, count: int, seed: int) -> Iterator[Meeting]:
     bank, seen = TrialBank(), set()
     for turn in range(count):
-        if turn >= FRUITLESS and not seen:
-            return
         random = Random(f"{seed} {partners.outer.name} {partners.inner.name} {overlap} {turn}")
         domain = _domain(random, turn)
         choices = begin(random)

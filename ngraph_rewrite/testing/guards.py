@@ -25,7 +25,7 @@ from ngraph_rewrite.testing.differences import NoDifferences
 from ngraph_rewrite.testing.evaluate import Undefined, Values
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Finding, finding
 from ngraph_rewrite.testing.limits import too_large
-from ngraph_rewrite.testing.neighbours import Neighbour, neighbours
+from ngraph_rewrite.testing.neighbours import Neighbour, neighbours, squared
 from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.strategies import (
     DISTINCT,
@@ -42,9 +42,9 @@ from ngraph_rewrite.types.dtypes import BOOL, FLOAT64
 from ngraph_rewrite.types.tuples import TupleType
 
 CHECK = "guard"
-# One in so many drawn instances has its neighbours tried. Of those at one place on which the rule fires so many are
-# compared, for one instance and for all.
-SHARE, OF_ONE, OF_ALL = 6, 2, 12
+# One in so many drawn instances has its neighbours tried, every other one with all its lengths made equal. Of those at
+# one place on which the rule fires so many are compared, for one instance and for all.
+SHARE, OF_ONE, OF_ALL = 3, 2, 12
 
 
 def check_guard(rule: Rule, context: Context) -> Finding:
@@ -137,7 +137,8 @@ class _Search:
             self.instances += 1
             term, target = example.instance.term, example.instance.target
             random = Random(f"{self.rule.name} {seed} {self.instances}")
-            found = list(neighbours(term, example.bank, random_domain(random, dtypes)))
+            square = squared(term, example.bank) if self.instances % 2 else None
+            found = list(neighbours(term if square is None else square, example.bank, random_domain(random, dtypes)))
             random.shuffle(found)
             yield from (_Case(near, target, example.bank) for near in found)
             for other in TARGETS:
@@ -182,9 +183,9 @@ class _Search:
         return finding(self.rule, CHECK, FAILED, again.what, again.shown)
 
     def adjoint(self, case: _Case, values: Values) -> Finding | None:
-        example = Example(Instance(case.near.term, {}, case.target), case.bank, [values])
+        example = Example(Instance(case.near.term, {}, case.target), case.bank, [dict(values)])
         wrong = wrong_adjoint(self.rule, self.context, example, values)
-        return wrong and finding(self.rule, CHECK, FAILED, wrong.what, wrong.shown)
+        return None if wrong is None else finding(self.rule, CHECK, FAILED, wrong.what, wrong.shown)
 
 
 def _differentiable(term: Op) -> bool:

@@ -55,6 +55,19 @@ def neighbours(term: Op, bank: TrialBank, domain: Domain) -> Iterator[Neighbour]
             yield Neighbour(found, place, what)
 
 
+def squared(term: Op, bank: TrialBank, length: int = 2) -> Op | None:
+    """The term whose axes are all of one length, where that is well-typed."""
+
+    def change(value: Any) -> Any:
+        known = isinstance(value, Axis) and isinstance(value.length, int) and value.components is None
+        return value.with_length(length) if known else value
+
+    try:
+        return _replaced(term, bank, _everywhere(topological([term]), change, bank))
+    except NGraphRewriteError:  # an axis of another length in a flattened one
+        return None
+
+
 def _changes(term: Op, bank: TrialBank, domain: Domain) -> Iterator[tuple[str, str, Changes]]:
     order = topological([term])
     used = Counter(a for t in order for a in t.args)

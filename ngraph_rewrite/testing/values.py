@@ -30,6 +30,8 @@ ENOUGH = 0.2
 # Every other example is of these, where a rule takes floats: most of what can go wrong goes wrong with them.
 FLOATS: tuple[DType, ...] = tuple(map(np.dtype, ("float32", "float64", "float16", "bool", "int64")))
 _IN_VAIN = 3
+# So many searches are made however long they take; if they find nothing, there is nothing.
+_LEAST = 8
 
 
 @dataclass
@@ -84,7 +86,7 @@ def _judged(rule: Rule, context: Context, search: Search) -> Finding:
     said = f"fired on {search.compared} of {examples} drawn instances"
     if search.compared >= ENOUGH * examples:
         return finding(rule, "values", PASSED, said)
-    status = OPEN if search.late else FAILED
+    status = OPEN if search.late and search.compared else FAILED
     return finding(rule, "values", status, f"{said}{', and time was up' * search.late}", _comment(rule))
 
 
@@ -110,9 +112,9 @@ def search_values(rule: Rule, context: Context, examples: Iterable[Example] | No
             if search.found is not None:
                 return search
         search.compared += defined
-        search.late = time.process_time() > stop
-        if search.late:
+        if search.compared >= _LEAST and time.process_time() > stop:
             break
+    search.late = time.process_time() > stop
     return search
 
 
@@ -122,14 +124,17 @@ def _comment(rule: Rule) -> str:
 
 def drawn_examples(rule: Rule, effort: Effort) -> Iterator[Example]:
     """As many examples as the effort says, or fewer where some searches find none; every other one of floats."""
-    in_vain = 0
+    in_vain, found, stop = 0, 0, time.process_time() + effort.seconds
     for i in range(effort.examples):
+        if i >= _LEAST and (not found or time.process_time() > stop):
+            return
         random = Random(f"{rule.name} {rule.text} {effort.seed} {i}")
         floats = i % 2 == 1 and in_vain < _IN_VAIN
         example = draw_example(rule, random, FLOATS) if floats else None
         in_vain = in_vain + 1 if floats and example is None else 0 if floats else in_vain
         example = example or draw_example(rule, random)
         if example is not None:
+            found += 1
             yield example
 
 

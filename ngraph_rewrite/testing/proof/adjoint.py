@@ -24,24 +24,23 @@ from ngraph_rewrite.testing.proof.derivative import (
     has_general_power,
     on_positive_bases,
     slope,
+    substituted,
 )
 from ngraph_rewrite.testing.proof.elementary import Undecided
 from ngraph_rewrite.testing.proof.exhaustive import PatientBank, Tired, instances, levels
 from ngraph_rewrite.testing.proof.meanings import Value, evaluate, leaf_symbols
-from ngraph_rewrite.testing.proof.pairs import Prover
-from ngraph_rewrite.testing.proof.symbols import Scalar, apply, number, parts
+from ngraph_rewrite.testing.proof.pairs import Prover, TooLarge
+from ngraph_rewrite.testing.proof.symbols import Scalar, number, parts
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, is_float
 
 CHECK = "proof"
 # What one second of effort pays for: terms tried, and elements compared. Adjoints treat all ranks alike.
 TERMS, ELEMENTS = 3_000, 600
 _RANKS, _QUESTION = 2, 0.25
-# Instances with more elements are left out; and so many times the seconds are the end.
-_SIZE, _CLOCK = 18, 1.5
+# Instances with more elements are left out, unless there are no others; and so many times the seconds are the end.
+_SIZES, _CLOCK = (18, 48), 1.5
 # What integers are tried: inside of axes and outside, some twice.
 _PLACES, _TURNS = (0, 1, -1, 2, 5, 1, -2), 2
-_CHANGES = frozenset("equal not_equal less less_equal greater greater_equal".split())
-_MOST_CHOICES = 5
 
 
 class _Open(Exception):
@@ -54,6 +53,7 @@ class _Proof:
 
     Attributes:
         elements: How many more elements may be compared.
+        size: How many elements an instance may have.
         limits: What it was proved for only.
     """
 
@@ -61,6 +61,7 @@ class _Proof:
     context: Context
     elements: int
     until: float
+    size: int = _SIZES[0]
     compared: int = 0
     limits: dict[str, None] = field(default_factory=dict)
 
@@ -86,9 +87,12 @@ def prove_adjoint(rule: Rule, context: Context, ranks: int = _RANKS) -> Finding:
     if rule.kind != "derive":
         return finding(rule, CHECK, NONE)
     effort = context.effort
-    proof = _Proof(rule, context, round(ELEMENTS * effort.seconds) + 20, time.monotonic() + _CLOCK * effort.seconds)
+    proof = _Proof(rule, context, round(ELEMENTS * effort.seconds) + 20, time.process_time() + _CLOCK * effort.seconds)
     try:
-        bound = _all_levels(proof, round(TERMS * effort.seconds) + 200, ranks)
+        for proof.size in _SIZES:
+            bound = _all_levels(proof, round(TERMS * effort.seconds) + 200, ranks)
+            if proof.compared:
+                break
     except (_Open, Undecided, NoDerivative) as reason:
         return finding(rule, CHECK, OPEN, " ".join(str(reason).split()))
     except NGraphRewriteError as error:
@@ -129,13 +133,13 @@ def _all_levels(proof: _Proof, patience: int, ranks: int) -> str:
         if not whole or not proof.compared:
             raise
     many = f"{proof.compared:,} instance{'s' if proof.compared != 1 else ''} of lengths 0-3"
-    return f"{many}, all of at most {_SIZE} elements up to rank {whole}" if whole else many
+    return f"{many}, all of at most {proof.size} elements up to rank {whole}" if whole else many
 
 
 def _instance(proof: _Proof, instance: Instance, bank: PatientBank) -> None:
     term = instance.term
     leaves = [t for t in topological([term]) if t.definition.meaning is None and not t.args]
-    if not is_double(term) or sum(int(t.size) for t in leaves) > _SIZE:  # type: ignore[arg-type]
+    if not is_double(term) or sum(int(t.size) for t in leaves) > proof.size:  # type: ignore[arg-type, misc]
         return
     incoming = bank.leaf("d", term.type)
     found = adjoints(proof.context.matcher(proof.rule), term, bank.make, incoming)
@@ -146,15 +150,17 @@ def _instance(proof: _Proof, instance: Instance, bank: PatientBank) -> None:
         proof.limits["for some indices"] = None
     for turn in range(_TURNS if indices else 1):
         values = {_key(t): _leaf_value(i, t, turn) for i, t in enumerate(leaves)}
-        compared = [_compare_all(proof, term, one, incoming, values) for one in found]
-        proof.compared += any(compared)
+        elements = [_compare_all(proof, term, one, incoming, values) for one in found]
+        proof.compared += any(elements)
+        if proof.elements < 0 or time.process_time() > proof.until:
+            raise Tired
 
 
-def _compare_all(proof: _Proof, term: Op, one: Adjoint, incoming: Op, leaves: Mapping[Op | Uid, Value]) -> bool:
-    """Compare all elements of an adjoint, if its argument can have one."""
+def _compare_all(proof: _Proof, term: Op, one: Adjoint, incoming: Op, leaves: Mapping[Op | Uid, Value]) -> int:
+    """Compare all elements of an adjoint, if its argument can have one; how many there are."""
     argument, adjoint = one
     if argument not in leaves or not is_float(argument.dtype):
-        return False
+        return 0
     outputs, weights = evaluate(term, leaves), leaf_symbols("d", incoming)
     assert isinstance(outputs, Symbols)
     wanted = _derivatives(term, outputs.items(), weights.items(), leaves[argument])
@@ -164,7 +170,7 @@ def _compare_all(proof: _Proof, term: Op, one: Adjoint, incoming: Op, leaves: Ma
         assert isinstance(given, Symbols)
         found = given.items()
     _compare(proof, wanted, found, outputs.items())
-    return True
+    return len(wanted)
 
 
 def _key(leaf: Op) -> Op | Uid:
@@ -192,27 +198,32 @@ def _compare(proof: _Proof, wanted: list[Scalar], found: list[Scalar], outputs: 
 
     Raises:
         _Open: if one was not proved.
-        Tired: if there were too many.
     """
     if has_general_power([*wanted, *found]):
         proof.limits["where bases are positive"] = None
         wanted, found = (list(map(on_positive_bases, side)) for side in (wanted, found))
     for pair in dict.fromkeys(zip(wanted, found, strict=True)):
-        answer = proof.prover.equal(*pair)
-        if not answer.proved and not _equal_beside(proof, pair, outputs):
-            raise _Open(answer.how)
+        try:
+            answer = proof.prover.equal(*pair)
+            if not answer.proved and not _equal_beside(proof, pair, outputs):
+                raise _Open(answer.how)
+        except TooLarge as reason:
+            raise _Open(str(reason)) from reason
     proof.elements -= len(wanted) + 1
-    if proof.elements < 0 or time.monotonic() > proof.until:
-        raise Tired
 
 
 def _equal_beside(proof: _Proof, pair: tuple[Scalar, Scalar], outputs: list[Scalar]) -> bool:
-    """Whether two expressions are equal where no choice is about to change: only there is there a derivative."""
-    where = [t for t in parts(outputs) if t.op in _CHANGES and is_float(t.args[0].dtype)]
-    if not 0 < len(where) <= _MOST_CHOICES:
+    """Whether two expressions are equal where what is differentiated compares nothing with what is equal to it.
+
+    Elsewhere a choice may be about to change, and there is no derivative.
+    """
+    inside = set(parts(outputs))
+    apart = {t: number(t.op == "not_equal", BOOL) for t in parts(pair) if t in inside and _is_equality(t)}
+    if not apart or not proof.prover.equal(*(substituted(side, apart) for side in pair)).proved:
         return False
-    apart = apply("all", BOOL, *(apply("not_equal", BOOL, *t.args) for t in where))
-    zero = number(0, FLOAT64)
-    guarded = [apply("select", FLOAT64, apart, side, zero) for side in pair]
     proof.limits["except where a choice changes"] = None
-    return bool(proof.prover.equal(*guarded).proved)
+    return True
+
+
+def _is_equality(term: Scalar) -> bool:
+    return term.op in ("equal", "not_equal") and is_float(term.args[0].dtype)

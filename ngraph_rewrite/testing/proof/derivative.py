@@ -194,6 +194,16 @@ def on_positive_bases(root: Scalar) -> Scalar:
     return known[root]
 
 
+def substituted(root: Scalar, values: Mapping[Scalar, Scalar]) -> Scalar:
+    """The expression with some of its parts replaced."""
+    known = dict(values)
+    for term in parts([root]):
+        if term not in known:
+            args = tuple([known[a] for a in term.args])
+            known[term] = term if args == term.args else Scalar(term.op, term.dtype, args)
+    return known[root]
+
+
 def has_general_power(roots: Sequence[Scalar]) -> bool:
     """Whether there is a power whose exponent is no number."""
     return any(t.op == "power" and t.args[1].op != NUMBER and is_float(t.dtype) for t in parts(roots))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ngraph_rewrite.rewriting.rule import EXACT
 from ngraph_rewrite.testing.proof.symbols import NUMBER, Scalar, apply, number, parts
-from ngraph_rewrite.types.dtypes import BOOL
+from ngraph_rewrite.types.dtypes import BOOL, DType
 
 _COMMUTATIVE = frozenset(
     "add multiply maximum minimum logical_and logical_or logical_xor equal not_equal bitwise_and bitwise_or"
@@ -25,6 +25,8 @@ _SETS = {
 }  # fmt: skip
 # What depends only on which elements are less than others.
 _ORDERS = frozenset({"argmax", "argmin", "argsort", "searchsorted"})
+# What makes a whole number, or is what it is applied to.
+_WHOLE = frozenset({"floor", "ceil", "round", "trunc"})
 _SUMS = {"sum": "sum", "add": "sum", "dot": "sum", "prod": "prod", "multiply": "prod"}
 
 
@@ -53,6 +55,12 @@ class Normal:
             return _sum(_SUMS[term.op], term, args)
         if term.op.partition(".")[0] in _ORDERS:
             args = _without_casts(args)
+        if term.op in _WHOLE and args[0].op in _WHOLE:
+            return args[0]
+        if term.op == args[0].op == "cast" and _holds(args[0].dtype, args[0].args[0].dtype):
+            args = args[0].args
+            if args[0].dtype == term.dtype:
+                return args[0]
         if term.op == "cast" and term.dtype.kind == args[0].dtype.kind == "f" and not self._exact:
             return args[0]
         if term.op in _COMMUTATIVE:
@@ -68,9 +76,14 @@ def _without_casts(args: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     """What is cast, where all args are casts from one dtype that keep every value."""
     if any(a.op != "cast" for a in args) or len({a.args[0].dtype for a in args}) != 1:
         return args
-    have, wanted = args[0].args[0].dtype, args[0].dtype
-    keeps = np.can_cast(have, wanted) and (have.kind == "f") == (wanted.kind == "f")
-    return tuple([a.args[0] for a in args]) if keeps else args
+    return tuple([a.args[0] for a in args]) if _holds(args[0].dtype, args[0].args[0].dtype) else args
+
+
+def _holds(wanted: DType, have: DType) -> bool:
+    """Whether every value of a dtype is one of another, too."""
+    if have.kind in "iu" and wanted.kind == "f":
+        return int(np.iinfo(have).bits) <= np.finfo(wanted).nmant
+    return bool(np.can_cast(have, wanted))
 
 
 def _set(op: str, term: Scalar, args: tuple[Scalar, ...]) -> Scalar:

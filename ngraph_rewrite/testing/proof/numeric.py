@@ -155,11 +155,11 @@ def edges(dtype: DType) -> Array:
         drawn = random.integers(limits.min, limits.max, 16, dtype, endpoint=True)
         return np.concatenate([np.array(first + others, dtype), drawn])
     info = np.finfo(dtype)
-    first = [0.0, -0.0, np.nan, 1.0, np.inf, -np.inf, -1.5]
-    others = [2.5, 0.5, -1, 3, info.max, info.min, info.tiny, -info.smallest_subnormal, info.smallest_subnormal]
-    others += [1 + info.eps, 1 - info.epsneg, float(info.max) ** 0.5, float(info.tiny) ** 0.5, 0.1, -10.0, 4.0]
+    floats: list[Any] = [0.0, -0.0, np.nan, 1.0, np.inf, -np.inf, -1.5]
+    floats += [2.5, 0.5, -1, 3, info.max, info.min, info.tiny, -info.smallest_subnormal, info.smallest_subnormal]
+    floats += [1 + info.eps, 1 - info.epsneg, float(info.max) ** 0.5, float(info.tiny) ** 0.5, 0.1, -10.0, 4.0]
     with np.errstate(over="ignore"):
-        return np.concatenate([np.array(first + others, dtype), random.normal(0, 3, 16).astype(dtype)])
+        return np.concatenate([np.array(floats, dtype), random.normal(0, 3, 16).astype(dtype)])
 
 
 def moderate(symbols: Sequence[Scalar], count: int = 64) -> Point:

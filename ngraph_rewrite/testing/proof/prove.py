@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
@@ -26,12 +27,14 @@ from ngraph_rewrite.testing.proof.exhaustive import (
     some_instances,
 )
 from ngraph_rewrite.testing.proof.pairs import SAME, Prover
-from ngraph_rewrite.types.dtypes import FLOAT32, DType
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT32, INT64, DType
 
 CHECK = "proof"
 # What one second of effort pays for: terms tried, and elements compared. They are counted, not timed, so that the
 # same is found on every machine.
 TERMS, ELEMENTS = 3_000, 2_500
+# The dtypes for a rule that fires on none of the first few shapes.
+_USUAL = (FLOAT32, BOOL, INT64)
 
 
 def check_proof(rule: Rule, context: Context) -> Finding:
@@ -64,8 +67,13 @@ def check_proof(rule: Rule, context: Context) -> Finding:
         return finding(rule, CHECK, OPEN, f"an instance cannot be made: {' '.join(error.what.split())}")
     if not proof.compared:
         return finding(rule, CHECK, OPEN, proof.large)
-    how = ", ".join(sorted(proof.how - {SAME})) or SAME
-    return finding(rule, CHECK, PASSED, f"{how}: {covered}")
+    return finding(rule, CHECK, PASSED, f"{_how(proof)}: {covered}")
+
+
+def _how(proof: Proof) -> str:
+    """What showed it, each way once, however many cases or values it took."""
+    ways = {re.sub(r"(in|of) \d+ ", r"\1 all ", how) for how in proof.how}
+    return ", ".join(sorted(ways - {SAME})) or SAME
 
 
 def _all_levels(proof: Proof) -> str:
@@ -101,7 +109,7 @@ def _over_dtypes(proof: Proof) -> tuple[DType, ...]:
             found.append(dtypes_of(instance.term))
     proof.bank.patience += spare
     plain = [d for d in found if FLOAT32 in d]
-    return (plain or found or [(FLOAT32,)])[0]
+    return (plain or found or [_USUAL])[0]
 
 
 def _covered(proof: Proof, whole: int) -> str:

@@ -58,10 +58,10 @@ def log(field: Field, a: Ratio) -> Ratio:
         else:
             below.append((factor, power))
     content = tuple((n, p) for n, p in left.content() if field.keys[n][0] == EXP)
-    for atom, power in content:
+    for atom, exponent in content:
         inside = field.keys[atom][1]
         assert isinstance(inside, Ratio)
-        found = field.add(found, field.multiply(Ratio.number(power), inside))
+        found = field.add(found, field.multiply(Ratio.number(exponent), inside))
     left = left.shifted(inverse(content))
     size = abs(left.terms[left.leading()])
     rest = Ratio(left.scaled(1 / size), tuple(below))

@@ -42,7 +42,7 @@ def refuted(
     Without either it is asked whether there are such numbers at all.
     """
     solver = z3.Solver()
-    solver.set("timeout", max(1, int(1000 * min(_SECONDS, until - time.monotonic()))))
+    solver.set("timeout", max(1, int(1000 * min(_SECONDS, until - time.process_time()))))
     numbers = Numbers(field)
     for p, sign in signs.items():
         value = numbers.of(p)

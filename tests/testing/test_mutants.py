@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules are broken in one place each, in the language of rule files; the checks refuse what is made, or it is right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.lowering.passes import library
+from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.testing import term
+from ngraph_rewrite.testing.draws import other_draw
+from ngraph_rewrite.testing.findings import Context, Effort
+from ngraph_rewrite.testing.mutation import Mutant, Report, mutants, mutation_findings, score
+from ngraph_rewrite.testing.mutation.equivalence import Instances
+from ngraph_rewrite.testing.mutation.expressions import broken, read, weakened
+from ngraph_rewrite.testing.mutation.notation import header, written
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Cache:
+    return Cache(tmp_path_factory.mktemp("rules"))
+
+
+def rule_of(text: str, head: str = "simplify semi") -> Rule:
+    (rule,) = parse_rules(f"{head}\n\nrule r:\n    {text}\n", "my.rules", "my")
+    return rule
+
+
+def context_of(rule: Rule, cache: Cache) -> Context:
+    return Context(RuleSet([rule]), Effort(30, 1.0), cache)
+
+
+def made(rule: Rule, what: str) -> Mutant:
+    return next(m for m in mutants(rule) if m.what == what)
+
+
+def parts(rule: Rule) -> tuple[object, ...]:
+    return rule.kind, rule.left, rule.right, rule.clauses, rule.guard, rule.grade
+
+
+# -- notation -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", range(8))
+def test_what_is_written_reads_back_as_the_same_rule(start: int) -> None:
+    """Of every eighth shipped rule, and of all that is made of it: no mutant says what no file could say."""
+    for rule in library().rules[start::96]:
+        for one in (rule, *(m.rule for m in mutants(rule))):
+            (back,) = parse_rules(f"{header(one)}\n{written(one)}\n", "my.rules", "my")
+            assert parts(back) == parts(one)
+
+
+# -- what mutants there are -----------------------------------------------------------------------------
+
+
+def test_mutants_are_all_different_and_the_same_every_time() -> None:
+    for rule in library().rules[::16]:
+        found = [m.rule for m in mutants(rule)]
+        assert len({parts(m) for m in [rule, *found]}) == len(found) + 1
+        assert [m.text for m in found] == [m.rule.text for m in mutants(rule)]
+
+
+def test_every_shipped_rule_has_mutants_but_those_that_call_a_function_of_terms() -> None:
+    without = [rule.name for rule in library() if next(mutants(rule), None) is None]
+    assert without == ["functions.call", "inlining.call"]
+
+
+@pytest.mark.parametrize(
+    ("head", "text", "what", "becomes"),
+    [
+        ("simplify semi", "x - 0 => x", "any term for 0", "subtract(x, other) => x"),
+        ("simplify semi", "x - x => 0", "x need not be the same again", "subtract(x, other) => 0"),
+        ("simplify semi", "x * 1 => x", "2 for 1 on the left", "multiply(x, 2) => x"),
+        ("simplify semi", "concat(concat(x..., axis=k), axis=k) => concat(x..., axis=k)",
+         "axis of concat need not be k", "concat(concat(x..., axis=k), axis=other) => concat(x..., axis=k)"),
+        ("simplify semi", "sum(x, axes=(0,)) => sum(x, axes=(0,))", "axes of sum need not be (0,)",
+         "sum(x) => sum(x, axes=(0,))"),
+        ("simplify semi", "-(x - y) => y - x", "arguments of subtract exchanged", "negative(subtract(x, y)) => subtract(x, y)"),
+        ("simplify semi", "-(x - y) => y - x", "add for subtract", "negative(subtract(x, y)) => add(y, x)"),
+        ("simplify semi", "x * 2 => x + x", "argument 1 of add for all of it", "multiply(x, 2) => x"),
+        ("simplify semi", "square(x) => x * x * 0.5", "0.5005 for 0.5", "square(x) => multiply(multiply(x, x), 0.5005)"),
+        ("simplify semi", "transpose(x, perm=p) => transpose(x, perm=p)", "inverse in perm of transpose",
+         "transpose(x, perm=p) => transpose(x, perm=inverse(p))"),
+        ("simplify semi", "pad(x, before=b, after=a, interior=i, value=v) => pad(x, before=b, after=a, interior=i, value=v)",
+         "before and after of pad exchanged",
+         "pad(x, before=b, after=a, interior=i, value=v) => pad(x, before=a, after=b, interior=i, value=v)"),
+        ("simplify semi", "cast(x, dtype=t) => cast(x, dtype=t)", "float16 in dtype of cast",
+         "cast(x, dtype=t) => cast(x, dtype='float16')"),
+        ("lower numpy", "max(x, axis=k, keepdims=d) => max(x, axis=k, keepdims=True)", "False for True in keepdims of max",
+         "max(x, axis=k, keepdims=d) => max(x, axis=k, keepdims=False)"),
+        ("derive semi", "x * y => d * y, d * x", "adjoints 1 and 2 exchanged",
+         "multiply(x, y) => multiply(d, x), multiply(d, y)"),
+        ("derive semi", "x * y => d * y, d * x", "argument 2 of multiply for all of it", "multiply(x, y) => y, multiply(d, x)"),
+        ("derive semi", "x * y => d * y, d * x", "adjoint 1 forgotten", "multiply(x, y) => none, multiply(d, x)"),
+        ("derive semi", "exp(x) => d * self", "negated", "exp(x) => negative(multiply(d, self))"),
+        ("derive semi", "floor(x) => none", "d for no adjoint 1", "floor(x) => d"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_made_in_one_place(head: str, text: str, what: str, becomes: str) -> None:
+    _, _, equation = written(made(rule_of(text, head), what).rule).partition("\n")
+    assert " ".join(equation.split()) == becomes
+
+
+def test_conditions_are_dropped_one_by_one_and_those_about_the_target_stay() -> None:
+    guard = read("x.rank == 2 and p < q and target.sample == 'last'")
+    found = {what: None if e is None else str(e) for what, e in weakened(guard, [])}
+    assert found["condition 1 dropped"] == "p < q and target.sample == 'last'"
+    assert found["condition 2 dropped"] == "x.rank == 2 and target.sample == 'last'"
+    assert found["<= for <"] == "x.rank == 2 and p <= q and (target.sample == 'last')"
+    assert "condition 3 dropped" not in found and "guard dropped" not in found
+
+
+def test_no_guard_is_made_that_only_lets_fewer_terms_pass() -> None:
+    assert not [what for what, _ in weakened(read("not p < q"), []) if what == "<= for <"]
+    assert not [what for what, _ in weakened(read("p <= q"), []) if what == "< for <="]
+
+
+@pytest.mark.parametrize(
+    ("text", "variants"),
+    [
+        ("a + 1", {"a + 2", "a + 0", "a - 1", "a", "b + 1"}),
+        ("compose(a, b)", {"compose(b, b)", "compose(a, a)", "compose(b, a)", "a"}),
+        ("(a, b)", {"(b, b)", "(a, a)", "(b, a)"}),
+        ("-a", {"a", "-b"}),
+        ("a if x else b", {"b if x else b", "a if x else a", "b if x else a"}),
+        ("a[1:]", {"a[2:]", "a[0:]", "a", "b[1:]"}),
+        ("x.dtype == 'float32'", {"x.dtype == 'float64'"}),
+    ],
+)
+def test_an_expression_is_broken_in_every_place(text: str, variants: set[str]) -> None:
+    assert {str(e) for _, e in broken(read(text), [["a", "b"]])} == variants
+
+
+# -- judgement ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("head", "text"),
+    [
+        ("simplify semi", "-(-x)  =>  x"),
+        ("simplify semi", "x - 0  =>  x"),
+        ("simplify semi", "transpose(transpose(x, perm=p), perm=q)  =>  transpose(x, perm=compose(p, q))"),
+        ("simplify semi", "transpose(x, perm=p)  =>  x\n    if is_identity(p)"),
+        ("derive semi", "maximum(x, y)  =>  d * share,  d * (1 - share)\n"
+         "    let share = select(x > y, 1.0, select(x == y, select(x > y, 1.0, 0.5), x * 0))"),
+    ],
+)  # fmt: skip
+def test_every_mistake_in_a_right_rule_is_refused_or_is_none(head: str, text: str, cache: Cache) -> None:
+    rule = rule_of(text, head)
+    report = score([rule], context_of(rule, cache))
+    assert report.refused.total() >= 2
+    assert [f"{v.what}: {v.text}" for v in report.survivors if "> for" not in v.what] == []
+
+
+def test_of_nothing_all_is_refused() -> None:
+    found = Report(mutation_findings(rule_of("-(-x)  =>  x"), Context(RuleSet()), []))
+    assert found.verdicts == [] and found.score == 1.0
+
+
+def test_a_mutant_that_makes_the_same_terms_is_as_right(cache: Cache) -> None:
+    rule = rule_of("-(-x)  =>  x\n    if x.rank == 2 and x.shape == self.shape")
+    verdicts = {v.what: v for v in mutation_findings(rule, context_of(rule, cache))}
+    assert verdicts["condition 2 dropped in the guard"].equivalent
+
+
+def test_instances_tell_permutations_from_their_inverses(cache: Cache) -> None:
+    """Three axes are needed: two permutations of two axes are their own inverses."""
+    rule = rule_of("transpose(transpose(x, perm=p), perm=q)  =>  transpose(x, perm=compose(p, q))")
+    other = rule_of("transpose(transpose(x, perm=p), perm=q)  =>  transpose(x, perm=compose(q, p))")
+    instances = Instances(rule, context_of(rule, cache))
+    assert instances.same(rule) is not None
+    assert instances.same(other) is None
+
+
+def test_the_score_is_never_rounded_up_to_a_hundred() -> None:
+    rule = rule_of("-(-x)  =>  x")
+    one = mutation_findings(rule, Context(RuleSet([rule])))[0]
+    refused = type(one)("my.r", "my.rules:3", "w", "t", refused="values")
+    survivor = type(one)("my.r", "my.rules:3", "w", "t")
+    assert str(Report([refused] * 9999 + [survivor])).endswith("mutation score 99.9 %")
+    assert str(Report([refused] * 9999)).endswith("mutation score 100 %")
+
+
+# -- draws ----------------------------------------------------------------------------------------------
+
+
+def test_a_draw_keeps_its_distribution_but_not_its_shape() -> None:
+    one = term("semi.uniform", shape=(2,), dtype="float32", low=0, high=1)
+    bank = TermBank()
+    same = bank.make(one.definition, (), ((3,), *one.attrs[1:]))
+    other = bank.make(one.definition, (), (*one.attrs[:3], one.attrs[2], one.attrs[4]))
+    assert other_draw(one, same) is None
+    assert other_draw(one, other) == "semi.uniform draws from another distribution"
+    assert np.shape(one.shape) == (1,)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All checks of a file: every rule has a finding of each check that applies, whatever one rule does to a check."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.testing import suite
+from ngraph_rewrite.testing.findings import CHECKS, FAILED, NONE, PASSED, WAIVED, Effort, Finding, finding
+from ngraph_rewrite.testing.suite import OF_A_RULE, OF_ALL_RULES, Subject, findings
+
+FILE = """simplify semi
+
+rule turned:
+    sign(transpose(x, perm=p))  =>  transpose(sign(x), perm=p)
+
+rule cancels:
+    x / y * y  =>  x
+waive guard of cancels: this file is an example
+"""
+DERIVE = "derive semi\nrule mine: square(x) => 2 * d * x\n"
+EFFORT = Effort(10, 0.2)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "my.rules"
+    path.write_text(FILE, encoding="utf-8")
+    return path
+
+
+def by_check(found: list[Finding], rule: str) -> dict[str, Finding]:
+    return {f.check: f for f in found if f.rule == rule}
+
+
+def test_each_check_is_made_of_each_rule(path: Path) -> None:
+    found = list(findings(Subject((path,), effort=EFFORT), count=1))
+    right, wrong = by_check(found, "my.turned"), by_check(found, "my.cancels")
+    assert set(right) == set(wrong) == set(CHECKS) == {*OF_A_RULE, *OF_ALL_RULES}
+    assert {c for c, f in right.items() if f.status == FAILED} == set()
+    assert right["values"].status == right["proof"].status == right["cpu"].status == PASSED
+    assert right["adjoint"].status == NONE
+    assert wrong["values"].status == wrong["proof"].status == FAILED
+    assert wrong["guard"].status == WAIVED and "waived: this file is an example" in wrong["guard"].says
+
+
+def test_an_adjoint_is_no_equation(tmp_path: Path) -> None:
+    path = tmp_path / "my.rules"
+    path.write_text(DERIVE, encoding="utf-8")
+    found = by_check(list(findings(Subject((path,), effort=EFFORT), count=1)), "my.mine")
+    assert found["adjoint"].status == PASSED
+    assert {c for c in CHECKS if found[c].status == NONE} >= {"values", "cpu", "confluence"}
+
+
+def test_the_same_is_found_by_any_number_of_processes(path: Path) -> None:
+    first, second = (sorted(map(str, findings(Subject((path,), effort=EFFORT), count=n))) for n in (1, 2))
+    assert first == second
+
+
+def test_one_rule_can_be_chosen_and_one_check(path: Path) -> None:
+    for name in ("my.cancels", "cancels"):
+        found = list(findings(Subject((path,), name, EFFORT, ("values",)), count=1))
+        assert [(f.rule, f.check) for f in found] == [("my.cancels", "values")]
+
+
+def test_more_time_draws_other_examples() -> None:
+    rules = parse_rules("simplify semi\nrule a: -(-x) => x\n", "my.rules", "my")
+    subject = Subject((), None, Effort(5, 0.1), ("types", "values"), rules)
+    found = list(findings(subject, seconds=1.0, count=1))
+    assert [f.check for f in found][:2] == ["types", "values"] and len(found) > 2
+    assert {f.check for f in found[2:]} == {"values"}  # the types are the same for every seed
+
+
+def broken(rule: object, context: object) -> Finding:
+    raise ZeroDivisionError("of all things")
+
+
+def endless(rule: object, context: object) -> Finding:
+    time.sleep(600)
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("check", "says"),
+    [
+        (broken, "makes the check values fail: ZeroDivisionError: of all things"),
+        (endless, "took longer than 2 s: the check values was given up"),
+    ],
+)
+def test_a_check_that_fails_or_finds_no_end_is_told_and_the_others_are_made(
+    check: suite.RuleCheck, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = {"values": check, "proof": lambda rule, context: finding(rule, "proof", PASSED)}
+    monkeypatch.setattr(suite, "OF_A_RULE", quick)
+    monkeypatch.setattr(suite, "PATIENCE", 2.0)
+    rules = parse_rules("simplify semi\nrule a: -(-x) => x\n", "my.rules", "my")
+    found = by_check(list(findings(Subject((), None, EFFORT, ("values", "proof"), rules), count=1)), "my.a")
+    assert (found["values"].status, found["values"].says) == (FAILED, says)
+    assert found["proof"].status == PASSED
