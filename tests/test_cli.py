@@ -20,28 +20,6 @@ from ngraph_rewrite.data import data_folder
 RIGHT = "simplify semi\n\nrule rounded:  floor(ceil(x))  =>  ceil(x)\n"
 UNBOUND = "simplify semi\n\nrule twice:  x + x  =>  2 * y\n"
 WRONG = "simplify semi\n\nrule squared:  square(x)  =>  absolute(x)\n"
-KERNEL = '''# The square, element by element.
-kernel squared
-    semi.square(x)
-where count = self.size
-if x.dtype == 'float32'
-
-on cpu:
-    """$idea
-
-    Arguments (int64): $signature
-    """
-
-    $imports
-
-
-    def $name(args, chunk, nchunks):
-        $arguments
-        for i in range(chunk_start(count, chunk, nchunks), chunk_start(count, chunk + 1, nchunks)):
-            store_$x_dtype(self, i, load_$x_dtype(x, i, 0) * load_$x_dtype(x, i, 0), 1)
-'''
-
-
 def verdict(capsys: pytest.CaptureFixture[str]) -> str:
     """The last line printed."""
     return capsys.readouterr().out.rstrip().splitlines()[-1]
@@ -151,14 +129,13 @@ def test_one_rule_can_be_checked_and_is_looked_for(tmp_path: Path, capsys: pytes
 
 
 def test_files_of_all_kinds_are_checked_together(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    kernel = rule_file.with_name("squared.kernel")
-    kernel.write_text(KERNEL, encoding="utf-8")
+    kernel = data_folder("kernels") / "map.kernel"  # a template of the library stands for no op
     bad = rule_file.with_name("bad.rules")
     bad.write_text(UNBOUND, encoding="utf-8")
-    assert main(["check", "--check", "types", str(rule_file), str(kernel)]) == 0
-    assert verdict(capsys) == "2 of 2 files are right"
-    assert main(["check", "--check", "types", str(rule_file), str(bad), "missing.rules"]) == 1
-    assert verdict(capsys) == "1 of 3 files are right; 2 cannot be used"
+    assert main(["check", "--check", "types", str(rule_file), str(kernel), str(bad), "missing.rules"]) == 1
+    assert verdict(capsys) == "1 of 4 files are right; 3 cannot be used"
+    assert main(["check", "--check", "types", str(kernel)]) == 1
+    assert verdict(capsys) == "0 of 1 files are right; 1 cannot be used"
 
 
 def test_broken_rules_are_refused(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ngraph_rewrite.ops.axes_lookup import found_axes
 from ngraph_rewrite.ops.sliding import KINDS
 from ngraph_rewrite.rewriting.domain import Domain
-from ngraph_rewrite.rewriting.domains_convolution import SLIDES, Types, Values, Wish, numbers, window_turns
+from ngraph_rewrite.rewriting.domains_convolution import SLIDES, Types, Values, Wish, numbers, paddings, window_turns
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import INT64
 from ngraph_rewrite.types.tensor import TensorType

@@ -9,7 +9,7 @@ from typing import Any
 from ngraph_rewrite.ops.simple_marks import MARKERS, Key, N, R, features, keys, marked
 from ngraph_rewrite.ops.sliding import KINDS, places, reach, slid, slides
 from ngraph_rewrite.rewriting.domain import Domain
-from ngraph_rewrite.rewriting.domains_convolution import SLIDES, Types, Values, Wish, numbers, window_turns
+from ngraph_rewrite.rewriting.domains_convolution import SLIDES, Types, Values, Wish, numbers, paddings, window_turns
 from ngraph_rewrite.types.axes import Axes, anonymous
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
