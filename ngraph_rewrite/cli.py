@@ -93,7 +93,7 @@ def _add_check(commands: Any) -> None:
 
 
 def _add_fuzz(commands: Any) -> None:
-    fuzz = _command(commands, "fuzz", run_fuzz, "draw whole programs and check them; what is wrong is made small and saved")
+    fuzz = _command(commands, "fuzz", run_fuzz, "draw whole programs and check them; save what is wrong, made small")
     fuzz.add_argument("--seconds", type=_positive, default=60, help="for about so long (default: %(default)s)")
     fuzz.add_argument("--programs", type=_positive, help="so many programs, however long that takes")
     fuzz.add_argument("--seed", type=_count, default=0, help="of the programs (default: %(default)s)")

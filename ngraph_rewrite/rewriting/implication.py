@@ -6,10 +6,11 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable
+from functools import lru_cache
 
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.interpret import value_of
-from ngraph_rewrite.rewriting.rule import Rule, Where
+from ngraph_rewrite.rewriting.rule import Clause, Rule, Where
 
 # What a name of the left side stands for elsewhere; None if nothing can be said there.
 Meaning = Callable[[str], "ast.expr | None"]
@@ -29,8 +30,25 @@ def implied(guard_of: Rule, by: Rule, meaning: Meaning) -> bool:
     >>> implied(a, b, lambda name: ast.Name("y", ast.Load())), implied(b, a, lambda name: ast.Name("x", ast.Load()))
     (True, False)
     """
-    said = {ast.dump(one) for one in _conditions(by, lambda name: ast.Name(name, ast.Load()))}
+    if guard_of.guard is None:
+        return True
+    if not all(literal in _written(by.text, by.guard, by.clauses) for literal in _literals(guard_of.guard)):
+        return False  # as nearly all pairs of rules are told apart
+    own = _conditions(by, lambda name: ast.Name(name, ast.Load()))
+    said = {ast.dump(one) for one in own if one is not None}
     return all(one is not None and (ast.dump(one) in said or _true(one)) for one in _conditions(guard_of, meaning))
+
+
+@lru_cache(maxsize=4096)
+def _literals(guard: Expression) -> tuple[str, ...]:
+    """The literals of a guard."""
+    return tuple({ast.unparse(n): None for n in ast.walk(guard.tree) if isinstance(n, ast.Constant)})
+
+
+@lru_cache(maxsize=4096)
+def _written(text: str, guard: Expression | None, clauses: tuple[Clause, ...]) -> str:
+    """Everything a rule says of attributes."""
+    return " ".join([text, str(guard), *(str(c.expression) for c in clauses if isinstance(c, Where))])
 
 
 def _conditions(rule: Rule, meaning: Meaning) -> list[ast.expr | None]:

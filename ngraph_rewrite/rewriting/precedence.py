@@ -182,7 +182,7 @@ def _settled(ways: Sequence[Sequence[Way]]) -> _Partial | None:
     """What settles a way for each rule; None if there is no such thing, or after too many trials."""
     start = _Partial()
     left = _propagated(start, ways)
-    pending = [] if left is None else [(start, left, iter(min(left, key=len, default=())))]
+    pending = [] if left is None else [(start, left, iter(_narrowest(left)))]
     for _ in range(TRIALS):
         if not pending:
             return None
@@ -195,8 +195,13 @@ def _settled(ways: Sequence[Sequence[Way]]) -> _Partial | None:
         elif tried.settle(way):
             still = _propagated(tried, left)
             if still is not None:
-                pending.append((tried, still, iter(min(still, key=len, default=()))))
+                pending.append((tried, still, iter(_narrowest(still))))
     return None
+
+
+def _narrowest(ways: Sequence[Sequence[Way]]) -> Sequence[Way]:
+    """The ways of the rule that has the fewest."""
+    return min(ways, key=len) if ways else ()
 
 
 def _propagated(partial: _Partial, ways: Sequence[Sequence[Way]]) -> Sequence[Sequence[Way]] | None:

@@ -100,12 +100,19 @@ def _equation(side: ast.expr, value: Expression, reads: _Reads) -> Iterator[Equa
     if isinstance(side, ast.Name) and side.id in reads.attributes:
         yield Equation(side.id, "", value, needs)
         return
-    what: str | int | None = None
-    if isinstance(side, ast.Subscript) and isinstance(side.slice, ast.Constant) and isinstance(side.slice.value, int):
-        side, what = side.value, side.slice.value
-    if isinstance(side, ast.Attribute) and isinstance(side.value, ast.Name) and side.attr in _PROPERTIES:
-        if what is None or side.attr == "shape":
-            yield Equation(side.value.id, side.attr if what is None else what, value, needs)
+    place = _place(side)
+    of = side.value if place is not None and isinstance(side, ast.Subscript) else side
+    if isinstance(of, ast.Attribute) and isinstance(of.value, ast.Name) and of.attr in _PROPERTIES:
+        if place is None or of.attr == "shape":
+            yield Equation(of.value.id, of.attr if place is None else place, value, needs)
+
+
+def _place(side: ast.expr) -> int | None:
+    """Which element is taken, if it is a number."""
+    index = side.slice if isinstance(side, ast.Subscript) else None
+    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) and isinstance(index.operand, ast.Constant):
+        return -index.operand.value if isinstance(index.operand.value, int) else None
+    return index.value if isinstance(index, ast.Constant) and isinstance(index.value, int) else None
 
 
 class _Reads:

@@ -1,32 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two left sides overlap where one term may match both: unification finds the most general such terms.
+"""Unification: what variables must stand for to make two patterns equal, in the most general way.
 
-Operands of a commutative op unify in either order, so there may be several; a sequence variable stands for 0, 1 or 2
-variables. Attributes are compared as far as patterns say what they are, guards are not asked, and a number unifies
-with any ``constant(...)``: what is found has all terms that match both sides, and may have a few more. See Baader
-and Nipkow, *Term Rewriting and All That* (1998), chapter 6.
+Operands of a commutative op unify in either order, so there may be several ways. Attributes are compared as far as
+patterns say what they are, and a number unifies with a ``constant(...)``; types and guards are not asked. See Baader
+and Nipkow, *Term Rewriting and All That* (1998), chapters 4 and 10.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
-from typing import Any, NamedTuple
+from itertools import permutations
+from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.interpret import value_of
-from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, subpatterns, variables
+from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, Var
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, INT64
 
 # What a pattern says of an attribute: a name, what it must equal, or the number that a constant is filled with.
 Said = str | Expression | Num
-# The place of a subpattern: the numbers of the arguments on the way to it.
-Position = tuple[int, ...]
-# How many variables a sequence variable may stand for, and the longest row of arguments that is made of them.
-RUNS, LONGEST = (0, 1, 2), 4
 
 
 @dataclass(frozen=True)
@@ -42,105 +37,17 @@ class Unifier:
     names: dict[str, Said]
 
 
-class Overlap(NamedTuple):
-    """A pattern that a left side matches at the root and another one at `position`."""
-
-    pattern: App
-    position: Position
-
-
-def overlaps(outer: App, inner: App, position: Position = ()) -> list[Overlap]:
-    """The most general terms that `outer` matches at the root and `inner` at a position inside.
-
-    Names of `inner` get an ``_``, so that those of `outer` are never meant.
+def unifiers(left: Pattern, right: Pattern, given: Unifier | None = None) -> Iterator[Unifier]:
+    """What makes two patterns without sequence variables equal; one for each order of commutative operands.
 
     >>> from ngraph_rewrite.ops import semi
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
-    >>> a, b = parse_rules("simplify semi\\nrule a: x - negative(y) => x + y\\nrule b: -(-x) => x\\n", "r.rules", "r")
-    >>> for overlap in overlaps(a.left, b.left, (1,)):
-    ...     print(overlap.pattern)
-    subtract(x, negative(negative(x_)))
+    >>> a, b = parse_rules("simplify semi\\nrule a: exp(x) + y => y\\nrule b: u + exp(v) => u\\n", "r.rules", "r")
+    >>> for unifier in unifiers(a.left, b.left):
+    ...     print({name: str(pattern) for name, pattern in unifier.terms.items()})
+    {'u': 'exp(x)', 'y': 'exp(v)'}
+    {'x': 'v', 'y': 'u'}
     """
-    found: dict[tuple[str, Position], Overlap] = {}
-    own = renamed(inner)
-    for whole, place in _expanded_at(outer, position):
-        part = subpattern(whole, place)
-        for other in _expanded(own):
-            for unifier in unifiers(part, other):
-                pattern = resolved(whole, unifier)
-                assert isinstance(pattern, App)
-                found.setdefault((str(pattern), place), Overlap(pattern, place))
-    return list(found.values())
-
-
-def positions(pattern: App) -> Iterator[tuple[Position, App]]:
-    """The place of each op in a pattern, the root first."""
-    yield (), pattern
-    for i, arg in enumerate(pattern.args):
-        if isinstance(arg, App):
-            yield from (((i, *place), part) for place, part in positions(arg))
-
-
-def subpattern(pattern: Pattern, position: Position) -> Pattern:
-    """What stands at a position."""
-    for i in position:
-        assert isinstance(pattern, App)
-        pattern = pattern.args[i]
-    return pattern
-
-
-def renamed(pattern: Pattern, suffix: str = "_") -> Any:
-    """The pattern with a suffix to all its names."""
-    if isinstance(pattern, Var | SeqVar):
-        return type(pattern)(pattern.name + suffix, pattern.span)
-    if isinstance(pattern, Num):
-        return pattern
-    binds = tuple((attribute, name + suffix) for attribute, name in pattern.binds)
-    args = tuple(renamed(a, suffix) for a in pattern.args)
-    return App(pattern.definition, args, binds, pattern.compares, pattern.span)
-
-
-# -- sequence variables -----------------------------------------------------------------------------------
-
-
-def _expanded(pattern: App) -> Iterator[App]:
-    return (whole for whole, _ in _expanded_at(pattern, ()))
-
-
-def _expanded_at(pattern: App, position: Position) -> Iterator[tuple[App, Position]]:
-    """The pattern with variables in the place of each sequence variable, and the new place of what is at `position`."""
-    names = [name for name, sequence in variables(pattern).items() if sequence]
-    for counts in product(RUNS, repeat=len(names)):
-        runs = dict(zip(names, counts, strict=True))
-        whole = _with_runs(pattern, runs)
-        rows = [p for p in subpatterns(whole) if isinstance(p, App)]
-        if all(p.definition.least <= len(p.args) <= max(LONGEST, p.definition.arity or 0) for p in rows):
-            yield whole, _moved(pattern, position, runs)
-
-
-def _with_runs(pattern: Pattern, runs: dict[str, int]) -> Any:
-    if not isinstance(pattern, App):
-        return pattern
-    args: list[Pattern] = []
-    for arg in pattern.args:
-        run = isinstance(arg, SeqVar)
-        args += [Var(f"{arg}[{i}]") for i in range(runs[arg.name])] if run else [_with_runs(arg, runs)]  # type: ignore[union-attr]
-    return App(pattern.definition, tuple(args), pattern.binds, pattern.compares, pattern.span)
-
-
-def _moved(pattern: Pattern, position: Position, runs: dict[str, int]) -> Position:
-    if not position:
-        return ()
-    assert isinstance(pattern, App)
-    before = [runs[a.name] if isinstance(a, SeqVar) else 1 for a in pattern.args[: position[0]]]
-    return (sum(before), *_moved(pattern.args[position[0]], position[1:], runs))
-
-
-# -- unification ------------------------------------------------------------------------------------------
-
-
-def unifiers(left: Pattern, right: Pattern, given: Unifier | None = None) -> Iterator[Unifier]:
-    """What makes two patterns without sequence variables equal; one for each order of commutative operands."""
     known = given or Unifier({}, {})
     left, right = _walked(left, known), _walked(right, known)
     if isinstance(left, Var) and isinstance(right, Var) and left.name == right.name:
@@ -214,9 +121,7 @@ def _said(pattern: App) -> dict[str, list[Said]]:
     return found
 
 
-def _equated(
-    a: Said, b: Said, names: dict[str, Said]
-) -> dict[str, Said] | None:
+def _equated(a: Said, b: Said, names: dict[str, Said]) -> dict[str, Said] | None:
     a, b = _meant(a, names), _meant(b, names)
     if isinstance(a, str):
         return names if a == b else {**names, a: b}

@@ -12,7 +12,7 @@ For rule files of your own::
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.testing.adjoints import assert_adjoint
-from ngraph_rewrite.testing.counterexample import assert_same
+from ngraph_rewrite.testing.counterexample import assert_same, rewritten
 from ngraph_rewrite.testing.cpu import assert_same_on_cpu
 from ngraph_rewrite.testing.derivatives import WrongAdjoint, check_adjoint
 from ngraph_rewrite.testing.kernels import WrongKernel, check_kernel
@@ -43,5 +43,6 @@ __all__ = [
     "check_rules",
     "instances_of",
     "program_of",
+    "rewritten",
     "term",
 ]

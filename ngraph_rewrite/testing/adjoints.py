@@ -36,6 +36,8 @@ CHECK = "adjoint"
 ENOUGH = 0.2
 # Even if time was up.
 _LEAST = 3
+# So many times the examples are drawn: those with floats that are not float64 do not count.
+_SPARE = 3
 # How many more wrong examples are looked at for a smaller one.
 _MORE = 12
 
@@ -111,7 +113,7 @@ def assert_adjoint(of: Op, by: Op, adjoint: Op | None, incoming: Op, values: Val
     """
     both = disagreement(of, by, adjoint, values, values[incoming])
     if both is not None:
-        said = f"is {_in_line(both[0])}, by differences {_in_line(both[1].round(9))}"
+        said = f"is {_in_line(both[0])}, by differences {_in_line(np.asarray(both[1].round(9)))}"
         raise AssertionError(f"the adjoint of {describe(by)} in {describe(of)} {said}")
 
 
@@ -198,19 +200,21 @@ def search_adjoints(rule: Rule, context: Context, examples: Iterable[Example] | 
     effort, search, more = context.effort, Search(), _MORE
     context.matcher(rule)  # that takes its own time
     stop = time.monotonic() + effort.seconds
-    drawn = examples_of(rule, effort.examples, effort.seed, (FLOAT64, BOOL), (DISTINCT,))
+    drawn = examples_of(rule, _SPARE * effort.examples, effort.seed, (FLOAT64, BOOL), (DISTINCT,))
     for example in drawn if examples is None else examples:
+        if not is_double(example.instance.term):
+            continue
         search.drawn += 1
         try:
             wrong = _wrong_somewhere(rule, context, example)
+            search.compared += 1
         except (Undefined, NoDifferences):
-            continue
-        search.compared += 1
+            wrong = None
         if wrong is not None:
             search.found.append(wrong)
         more -= bool(search.found)
         search.late = time.monotonic() > stop
-        if search.late or not more:
+        if search.late or not more or search.drawn >= effort.examples:
             break
     return search
 
@@ -221,7 +225,7 @@ def _wrong_somewhere(rule: Rule, context: Context, example: Example) -> WrongAdj
     try:
         return wrong_adjoint(rule, context, example, values)
     except NoDifferences:
-        above = {k: 1 + np.abs(v) if v.dtype.kind == "f" else v for k, v in values.items()}
+        above = {k: np.asarray(1 + np.abs(v)) if v.dtype.kind == "f" else v for k, v in values.items()}
         return wrong_adjoint(rule, context, example, above)
 
 

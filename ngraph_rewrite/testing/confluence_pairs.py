@@ -11,9 +11,9 @@ from typing import NamedTuple
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.passes import PASSES, SAFE_CLASSES, matchers_of
 from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.rewriting.overlaps import Overlap, Position, overlaps, positions
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, subpatterns
 from ngraph_rewrite.rewriting.rule import FAST, Rule, RuleSet
-from ngraph_rewrite.rewriting.unification import Overlap, Position, overlaps, positions
 from ngraph_rewrite.terms.catalogue import OpDef
 
 

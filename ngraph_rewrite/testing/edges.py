@@ -20,14 +20,14 @@ from ngraph_rewrite.testing.differences import Adjoint
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate
 from ngraph_rewrite.testing.strategies import distinct, lengths
 
-STEP = 1e-5
-# The error of a one-sided difference is about STEP times a moderate curvature.
-_TOLERANCE = 1e-3
+STEP = 1e-7
+# The error of a one-sided difference is about STEP times a moderate curvature, and eps / STEP.
+_TOLERANCE = 2e-5
 _FEW = (0.0, 0.0, 0.5, 0.5, 1.0, 2.0)
 
 
 def few_values(random: Random, leaves: Mapping[Op | Uid, Op]) -> dict[Op | Uid, Array]:
-    """Floats of few sizes for leaves, so that there are ties and zeros, all positive or of either sign; other values."""
+    """Values for leaves; the floats are of few sizes, so that there are ties and zeros."""
     signs = random.choice(((1,), (1, -1)))
     values = distinct(random, leaves)
     for key, term in leaves.items():
@@ -56,9 +56,9 @@ def wrong_at_edges(term: Op, pairs: Sequence[Adjoint], values: Values, weights: 
             direction = np.zeros(adjoint.shape)
             direction[place] = 1.0
             bounds = _slopes(term, {leaf: direction}, values, weights, at)
-            if bounds is not None and not _between(adjoint[place], bounds):
+            if bounds is not None and not _between(float(adjoint[place]), bounds):
                 where = f"{list(map(int, place))} of {leaf!r}" if place else repr(leaf)
-                return f"at {where} the adjoint is {adjoint[place]:.6g}, {_said(bounds)}"
+                return f"at {where} the adjoint is {float(adjoint[place]):.6g}, {_said(bounds)}"
     return _wrong_at_ties(term, found, values, weights, at, random)
 
 
@@ -69,8 +69,9 @@ def _wrong_at_ties(
     speeds: dict[float, float] = {0.0: random.choice((0.0, 0.0, 1.0))}
     directions = {}
     for leaf in found:
-        flat = [speeds.setdefault(abs(float(v)), random.uniform(0.5, 1.5)) * (1 if v >= 0 else -1) for v in values[leaf].flat]
-        directions[leaf] = np.array(flat).reshape(values[leaf].shape)
+        at_leaf = values[leaf]
+        flat = [speeds.setdefault(abs(float(v)), random.uniform(0.5, 1.5)) for v in at_leaf.flat]
+        directions[leaf] = np.array(flat).reshape(at_leaf.shape) * np.where(at_leaf >= 0, 1, -1)
     bounds = _slopes(term, directions, values, weights, at)
     if bounds is None or not np.isclose(*bounds, rtol=_TOLERANCE, atol=_TOLERANCE):
         return None
@@ -109,7 +110,8 @@ def _slopes(
 def _one_sided(
     term: Op, directions: Mapping[Op, Array], values: Values, weights: Array, at: float, step: float
 ) -> float:
-    moved = {**values, **{k: values[k] + step * d for k, d in directions.items()}}
+    moved = dict(values)
+    moved.update((k, values[k] + step * d) for k, d in directions.items())
     try:
         return (_total(term, moved, weights) - at) / step
     except Undefined:

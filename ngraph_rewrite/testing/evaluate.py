@@ -37,6 +37,9 @@ _EXACT = frozenset(
 # Ops whose terms may cancel: their error is relative to what the sizes of the operands give.
 _SUMS = frozenset("dot batch_dot tensordot matmul gemm einsum inner vecdot sum mean cumulative_sum convolution".split())
 
+# Ops whose parts may overflow or vanish, depending on their order.
+_PRODUCTS = frozenset("prod cumulative_prod".split())
+
 # Functions that are nowhere zero, though their results may be.
 _UNDERFLOWING = frozenset("exp exp2 sigmoid softplus power reciprocal softmax prod cumulative_prod".split())
 
@@ -167,13 +170,13 @@ def shaken(seed: int) -> Change:
             return value
         random = np.random.default_rng([seed, zlib.crc32(f"{describe(term, 8)}{term.shape}".encode())])
         steps = random.integers(1, ulps + 2, value.shape) * random.choice((-1, 1), value.shape)
-        size, sums = _magnitude(term, value, args), term.definition.short in _SUMS
+        size, parts = _magnitude(term, value, args), term.definition.short in _SUMS | _PRODUCTS
         with np.errstate(all="ignore"):
             moved = value + np.spacing(size) * steps.astype(value.dtype)
         exact = (value == 0) & (size == 0) & (not _underflows(term, args)) | is_exact(term, value, args)
         moved = np.where(np.isfinite(value) & ~exact, moved, value)
-        if sums and not np.isfinite(value).all():  # whether a part overflows depends on the order of the sum
-            over = ~np.isfinite(_magnitude(term, value, [_finite(a) for a in args]))
+        over = _overflows(term, value, args) if parts else np.zeros(value.shape, bool)
+        if over.any():
             moved = np.where(over, random.choice((np.nan, np.inf, 0), value.shape), moved).astype(value.dtype)
         return np.asarray(moved)
 
@@ -185,9 +188,10 @@ def coarse(seed: int) -> Change:
     digits = float(np.finfo(np.float16).eps)
 
     def change(term: Op, value: Array, args: list[Array]) -> Array:
-        few = value * 64 == np.round(value * 64)  # a number such as 2 or 0.5 is what it is
-        if term.definition.short != "constant" or value.dtype.kind != "f" or few.all():
+        if term.definition.short != "constant" or value.dtype.kind != "f":
             return value
+        with np.errstate(all="ignore"):
+            few = value * 64 == np.round(value * 64)  # a number such as 2 or 0.5 is what it is
         random = np.random.default_rng([seed, zlib.crc32(repr(term.attrs[0]).encode())])
         return np.asarray(np.where(few, value, value * (1 + random.uniform(-0.5, 0.5) * digits)))
 
@@ -204,6 +208,22 @@ def _magnitude(term: Op, value: Array, args: list[Array]) -> Array:
         inside = [np.abs(a[np.isfinite(a)]).max(initial=1) for a in args]
         return np.asarray(np.maximum(np.abs(value), np.asarray(max(inside)).astype(value.dtype)))
     return np.abs(value)
+
+
+def _overflows(term: Op, value: Array, args: list[Array]) -> Array:
+    """Where a part of a sum may overflow or not: that depends on its order, and on that of products of several."""
+    if term.definition.short in _PRODUCTS and term.definition.meaning is not None:
+        sizes_of = np.where(np.isfinite(args[0]) & (args[0] != 0), np.abs(args[0]), 1).astype(args[0].dtype)
+        with np.errstate(all="ignore"):
+            most, least = (np.asarray(term.definition.meaning(term, f(sizes_of, 1))) for f in (np.maximum, np.minimum))
+        return np.asarray(~np.isfinite(most) | (least < np.finfo(value.dtype).tiny)).reshape(value.shape)
+    parts = [_finite(a) for a in args]
+    sizes = [float(np.abs(p).max(initial=1)) for p in parts] if len(parts) > 2 else []
+    if sizes and np.log2(sizes).sum() >= np.finfo(term.dtype).maxexp:
+        return np.ones(value.shape, bool)
+    if np.isfinite(value).all():
+        return np.zeros(value.shape, bool)
+    return ~np.isfinite(_magnitude(term, value, parts))
 
 
 def _finite(array: Array) -> Array:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,7 +185,7 @@ def _same_dtypes(order: list[Op], bank: TrialBank, domain: Domain) -> Iterator[t
     for own in dict.fromkeys(leaf.dtype for leaf in leaves):
         for dtype in domain.dtypes:
             if dtype != own:
-                changes = _everywhere(order, lambda value, old=own, new=dtype: _recast(value, old, new), bank)
+                changes = _everywhere(order, partial(_recast, own=own, dtype=dtype), bank)
                 yield f"dtype {own}", f"{dtype} for {own} everywhere", changes
 
 
@@ -207,7 +208,7 @@ def _lengths(order: list[Op], bank: TrialBank) -> Iterator[tuple[str, str, Chang
             place, what = f"length of {_name(leaf)}", f"length {m} for {n} in {_name(leaf)}"
             axes = [*leaf.axes[:i], axis.with_length(m), *leaf.axes[i + 1 :]]
             yield place, what, {leaf: _resized(leaf, axes, bank)}
-            changes = _everywhere(order, lambda value, old=axis, new=m: _relong(value, old, new), bank)
+            changes = _everywhere(order, partial(_relong, axis=axis, length=m), bank)
             yield f"length {n}", f"length {m} for {n} everywhere", changes
 
 

@@ -104,8 +104,8 @@ def test_an_adjoint_per_term_of_a_sequence() -> None:
         ),
         (
             "rule a: (x + y) * z => x * z + y * z\nrule b: x * z + y * z => (x + y) * z",
-            "it uses semi.multiply, which is declared after semi.add, and there is no other order in which it goes down "
-            "together with bad.a (rules/bad.rules:2)",
+            "it uses semi.multiply, which is declared after semi.add, and there is no other order in which it goes "
+            "down together with bad.a (rules/bad.rules:2)",
         ),
     ],
 )

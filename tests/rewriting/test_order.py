@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngraph_rewrite.lowering.passes import library
-from ngraph_rewrite.rewriting.order import FAMILIES, precedence, why_not_down
+from ngraph_rewrite.rewriting.order import DECLARED, FAMILIES, Order, precedence, why_not_down
+from ngraph_rewrite.rewriting.paths import MULTISET, RIGHT
 from ngraph_rewrite.rewriting.pattern import App, Build, Pattern, Template, Var
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules
@@ -36,11 +37,23 @@ TERMS = st.recursive(VARIABLES, _grown, max_leaves=6)
 APPLICATIONS = _grown(TERMS)
 
 
-def above(left: Pattern, right: Pattern) -> bool:
+# The order of declaration, others in which arguments are compared and terms weighed differently, and one turned round.
+ORDERS = (
+    DECLARED,
+    Order(statuses={ORDERED[0].rank: RIGHT, ORDERED[1].rank: MULTISET}),
+    Order(weights={}),
+    Order(weights={UNARY[0].rank: 0, ORDERED[0].rank: 3}, statuses={ORDERED[0].rank: RIGHT}),
+    Order(places={d.rank: -d.rank for d in (*UNARY, *ORDERED, *COMMUTATIVE, *VARIADIC)}),
+)
+orders = st.sampled_from(ORDERS)
+
+
+def above(left: Pattern, right: Pattern, order: Order) -> bool:
     """Whether a rule from `left` to `right` goes down."""
     if not isinstance(left, App):
         return False
-    return why_not_down(Rule("r", "simplify", left, (_template(right),), (), None, "exact", "", "f", 1)) is None
+    rule = Rule("r", "simplify", left, (_template(right),), (), None, "exact", "", "f", 1)
+    return why_not_down(rule, order) is None
 
 
 def _template(pattern: Pattern) -> Template:
@@ -67,48 +80,50 @@ def turned(pattern: Pattern, choice: st.DataObject) -> Pattern:
 
 
 @drawn
-@given(APPLICATIONS, TERMS)
-def test_no_term_is_above_itself_and_no_two_are_above_each_other(a: App, b: Pattern) -> None:
-    assert not above(a, a)
-    assert not (above(a, b) and above(b, a))
+@given(orders, APPLICATIONS, TERMS)
+def test_no_term_is_above_itself_and_no_two_are_above_each_other(order: Order, a: App, b: Pattern) -> None:
+    assert not above(a, a, order)
+    assert not (above(a, b, order) and above(b, a, order))
 
 
 @drawn
-@given(APPLICATIONS, APPLICATIONS, TERMS)
-def test_the_order_is_transitive(a: App, b: App, c: Pattern) -> None:
+@given(orders, APPLICATIONS, APPLICATIONS, TERMS)
+def test_the_order_is_transitive(order: Order, a: App, b: App, c: Pattern) -> None:
     for x, y, z in ((a, b, c), (b, a, c)):
-        assert not (above(x, y) and above(y, z)) or above(x, z)
+        assert not (above(x, y, order) and above(y, z, order)) or above(x, z, order)
 
 
 @drawn
-@given(APPLICATIONS, TERMS, st.fixed_dictionaries(dict.fromkeys(NAMES, TERMS)))
-def test_the_order_is_stable_under_substitution(a: App, b: Pattern, by: dict[str, Pattern]) -> None:
+@given(orders, APPLICATIONS, TERMS, st.fixed_dictionaries(dict.fromkeys(NAMES, TERMS)))
+def test_the_order_is_stable_under_substitution(order: Order, a: App, b: Pattern, by: dict[str, Pattern]) -> None:
     for x, y in ((a, b), (b, a)):
-        assert not above(x, y) or above(substituted(x, by), substituted(y, by))
+        assert not above(x, y, order) or above(substituted(x, by), substituted(y, by), order)
 
 
 @drawn
-@given(APPLICATIONS, TERMS, TERMS, st.sampled_from(ORDERED + COMMUTATIVE + VARIADIC))
-def test_the_order_is_stable_in_context(a: App, b: Pattern, beside: Pattern, op: object) -> None:
-    if above(a, b):
-        assert above(App(op, (a, beside)), App(op, (b, beside)))  # type: ignore[arg-type]
-        assert above(App(op, (beside, a)), App(op, (beside, b)))  # type: ignore[arg-type]
+@given(orders, APPLICATIONS, TERMS, TERMS, st.sampled_from(ORDERED + COMMUTATIVE + VARIADIC))
+def test_the_order_is_stable_in_context(order: Order, a: App, b: Pattern, beside: Pattern, op: object) -> None:
+    if above(a, b, order):
+        assert above(App(op, (a, beside)), App(op, (b, beside)), order)  # type: ignore[arg-type]
+        assert above(App(op, (beside, a)), App(op, (beside, b)), order)  # type: ignore[arg-type]
 
 
 @drawn
-@given(APPLICATIONS, TERMS, st.data())
-def test_arguments_that_match_in_any_order_are_compared_in_none(a: App, b: Pattern, choice: st.DataObject) -> None:
-    assert above(a, b) == above(turned(a, choice), turned(b, choice))
-    assert not above(a, turned(a, choice))
+@given(orders, APPLICATIONS, TERMS, st.data())
+def test_arguments_that_match_in_any_order_are_compared_in_none(
+    order: Order, a: App, b: Pattern, choice: st.DataObject
+) -> None:
+    assert above(a, b, order) == above(turned(a, choice), turned(b, choice), order)
+    assert not above(a, turned(a, choice), order)
 
 
 @drawn
-@given(APPLICATIONS)
-def test_a_term_is_above_what_is_inside_it(a: App) -> None:
+@given(orders, APPLICATIONS)
+def test_a_term_is_above_what_is_inside_it(order: Order, a: App) -> None:
     pending = list(a.args)
     while pending:
         inner = pending.pop()
-        assert above(a, inner)
+        assert above(a, inner, order)
         pending.extend(inner.args if isinstance(inner, App) else ())
 
 

@@ -57,6 +57,7 @@ def test_an_equation_may_be_written_either_way_round() -> None:
         "x.rank == 5",
         "x.shape == (7, 8)",
         "x.shape[1] == 6",
+        "x.shape[-2] == 9",
         "p == (2, 0, 1) and x.dtype == 'uint64'",
         "is_float(x.dtype) and x.rank == 4 and p[3] == 0",
     ],

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ngraph_rewrite.rewriting.rule import RuleSet
-from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.rewriting.rulefile import load_rules, parse_rules
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.testing import Literal, assert_same, term
+from ngraph_rewrite.testing import Literal, assert_same, rewritten, term
+from ngraph_rewrite.testing.compare import differ
 from ngraph_rewrite.testing.counterexample import first_step
 from ngraph_rewrite.testing.findings import FAILED, Context, Effort, Finding
 from ngraph_rewrite.testing.simpler import weight
@@ -76,6 +78,22 @@ def test_numbers_are_made_simple() -> None:
 def test_the_same_counterexample_is_found_every_time() -> None:
     text = "simplify semi\nrule r: absolute(-x) => x"
     assert found_in(text) == found_in(text)
+
+
+def test_the_rule_of_a_file_can_be_tried_again_once_it_is_mended(tmp_path: Path) -> None:
+    path = tmp_path / "mine.rules"
+    path.write_text("simplify semi\nrule r: x - y => y - x\n")
+    (rule,) = load_rules(path)
+    shown = check_values(rule, Context(RuleSet([rule]), Effort(50, 60.0))).shown
+    names: dict[str, Any] = {}
+    with pytest.raises(AssertionError):
+        exec(shown, names)  # noqa: S102
+    (again,) = re.findall("^# once the rule is mended.*: right = (.*)$", shown, re.MULTILINE)
+    assert str(path) in again
+    for equation, same in (("x - y => -(y - x)", True), ("x - y => y - x", False), ("x - x => 0", True)):
+        path.write_text(f"simplify semi\nrule r @real: {equation}\n")
+        right = eval(again, {**names, "rewritten": rewritten})  # noqa: S307
+        assert (differ(names["left"], right, names["values"], "real") is None) == same
 
 
 # -- the first step that differs -----------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from ngraph_rewrite.types.tensor import TensorType
 SAME = settings(
     database=None, derandomize=True, deadline=None, max_examples=300, suppress_health_check=list(HealthCheck)
 )
-FEW = settings(SAME, max_examples=40)
+FEW = settings(SAME, max_examples=25)
 
 
 def rule_of(equation: str, header: str = "simplify semi") -> Rule:
@@ -92,7 +92,7 @@ def test_axes_reach(what: tuple[str, Callable[[Axes], Any]]) -> None:
 
 def test_types_shrink_to_scalars_of_the_first_dtype() -> None:
     for family in STANDARD:
-        assert find(tensor_types(family), lambda t: True, settings=SAME) == TensorType(FLOAT32, ())
+        assert find(tensor_types(family), lambda t: True, settings=FEW) == TensorType(FLOAT32, ())
 
 
 def test_a_family_that_nobody_knows_has_no_types() -> None:
@@ -106,7 +106,7 @@ def test_a_family_that_nobody_knows_has_no_types() -> None:
 @pytest.mark.parametrize("kind", [PLAIN, WILD, DISTINCT])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_an_array_has_its_type(dtype: np.dtype[Any], kind: str) -> None:
-    @settings(FEW, max_examples=10)
+    @settings(FEW, max_examples=6)
     @given(tensor_types("numpy", [dtype], unknown=False).flatmap(lambda t: st.tuples(st.just(t), arrays(t, kind))))
     def check(drawn: tuple[TensorType, np.ndarray[Any, Any]]) -> None:
         type_, array = drawn
@@ -174,7 +174,7 @@ def test_a_term_has_a_value_of_its_type(family: str) -> None:
 
 @pytest.mark.parametrize("family", STANDARD)
 def test_terms_stand_in_one_another(family: str) -> None:
-    found = find(terms(family, 3), lambda t: depth(t) >= 2, settings=SAME)
+    found = find(terms(family, 3), lambda t: depth(t) >= 2, settings=settings(SAME, max_examples=80))
     assert len(topological([found])) <= 5  # two ops, of as few leaves as they have
 
 
@@ -293,14 +293,14 @@ PROGRAM = """
 from hypothesis import find, settings
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.testing.strategies import *
-same = settings(database=None, derandomize=True, max_examples=100)
-for rule in list(library())[::120]:
+same = settings(database=None, derandomize=True, max_examples=30)
+for rule in list(library())[::150]:
     for example in examples_of(rule, 2, seed=3):
         print(example, example.choices[1:], example.instance.target)
 for family in ("axes", "simple", "numpy", "semi"):
     print(find(tensor_types(family), lambda t: t.rank == 2, settings=same))
-    print(find(terms(family, 2), lambda t: len(t.args) == 2, settings=same))
-    print(find(axes(), lambda a: len(a) == 2 and any(x.components for x in a), settings=same))
+    print(find(terms(family, 2), lambda t: len(t.args) > 0, settings=same))
+    print(find(axes(), lambda a: len(a) == 2, settings=same))
 """
 
 

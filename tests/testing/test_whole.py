@@ -26,7 +26,7 @@ from ngraph_rewrite.testing.whole.suite import CHECKS, wrong_in
 from ngraph_rewrite.transformer import Transformer
 
 QUICKLY = settings(
-    max_examples=15, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=10, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 WITHOUT_COMPILING = [kind for kind in CHECKS if kind not in ("cpu", "processes")]
 SELF = "simplify semi\nrule self: x - x => x"
@@ -77,7 +77,7 @@ def test_drawn_programs_are_right_on_cpu(setup: Setup) -> None:
 
 def test_drawn_programs_are_the_same_in_other_processes(setup: Setup) -> None:
     with Elsewhere() as others:
-        for number in range(12):
+        for number in range(8):
             drawn = {"seed": 9, "number": number, "families": list(FAMILIES)}
             program = numbered_program(9, number)
             assert others.differs(program, setup, drawn) is None

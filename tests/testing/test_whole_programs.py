@@ -22,7 +22,7 @@ from ngraph_rewrite.testing.strategies.drafts.growing import drawn_ops, numbered
 from ngraph_rewrite.types.lengths import Length
 
 QUICKLY = settings(
-    max_examples=20, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=12, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -42,7 +42,7 @@ def used(program: Program) -> set[str]:
 
 @pytest.fixture(scope="module")
 def many() -> list[Program]:
-    return [numbered_program(0, number) for number in range(90)]
+    return [numbered_program(0, number) for number in range(60)]
 
 
 @pytest.mark.parametrize("kind", ["core", "axes", "simple", "numpy", "semi"])

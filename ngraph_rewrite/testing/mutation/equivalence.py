@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A broken rule may be as right as the one it was made from: it makes the same terms, or it is proved."""
+"""A broken rule may be as right as the one it was made from: it makes the same terms, or errs at no number there is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, SYMBOLIC, Domain
 from ngraph_rewrite.rewriting.instances import Instance, TrialBank, every_match, matches
+from ngraph_rewrite.rewriting.pattern import App, Num, Var, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.testing.evaluate import Undefined
 from ngraph_rewrite.testing.findings import Context
+from ngraph_rewrite.testing.strategies import valued_leaves
+from ngraph_rewrite.testing.values import wrong_step
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
 
@@ -75,6 +81,27 @@ class Instances:
             return None if step is None else step(found.term, self.bank.make, given)
         except Exception:  # of whatever kind: a rule that fails makes nothing
             return _FAILS
+
+
+def right_at_every_half(rule: Rule, context: Context) -> bool:
+    """Whether a rule about functions of one variable is right at each of the 65,536 numbers of float16."""
+    parts = list(subpatterns(rule.left))
+    if any(isinstance(p, App) and "elementwise" not in p.definition.traits for p in parts) or rule.kind == "derive":
+        return False
+    count = 2**16
+    domain = Domain((count,) * 3, tuple(Axis(n, count) for n in "HWNC"), (np.dtype("float16"),))
+    if [type(p) for p in parts if not isinstance(p, App | Num)] != [Var]:
+        return False
+    found = every_match(rule, domain, _from_the_first, TrialBank(), 100)
+    one = next((f for f in found if f.term.rank == 1 and f.term.size == count), None)
+    if one is None:
+        return False
+    halves = np.arange(count, dtype=np.uint16).view(np.float16)
+    values = {key: halves.astype(leaf.dtype) for key, leaf in valued_leaves(one.term).items()}
+    try:
+        return wrong_step(rule, context, one.term, values, one.target) is None
+    except Undefined:
+        return False
 
 
 def _from_the_first(site: str, count: int) -> int:

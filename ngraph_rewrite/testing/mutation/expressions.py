@@ -45,7 +45,7 @@ def broken(expression: Expression, groups: Groups) -> Iterator[Broken]:
         groups: The names that stand for terms, and those that stand for attributes: each is taken for the next.
 
     >>> [f"{what}: {e}" for what, e in broken(read("inverse(p)[1]"), [["p", "q"]])]
-    ['2 for 1: inverse(p)[2]', '0 for 1: inverse(p)[0]', 'inverse(...) dropped: p[1]', 'q for p: inverse(q)[1]']
+    ['2 for 1: inverse(p)[2]', '0 for 1: inverse(p)[0]', 'q for p: inverse(q)[1]', 'inverse(...) dropped: p[1]']
     """
     for what, tree in _everywhere(expression.tree, groups):
         yield what, read(ast.unparse(tree))
@@ -154,7 +154,7 @@ def _here(node: ast.expr, groups: Groups) -> Iterator[_Variant]:
         yield "a slice dropped", node.value
 
 
-def _constants(value: object) -> list[object]:
+def _constants(value: object) -> list[bool | int | float | str]:
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):

@@ -13,7 +13,7 @@ from functools import cached_property
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.checks import check_types_on
 from ngraph_rewrite.rewriting.domain import SYMBOLIC
-from ngraph_rewrite.rewriting.instances import Instance, TrialBank, matches
+from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, matches
 from ngraph_rewrite.rewriting.order import why_not_down
 from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.testing.adjoints import check_adjoint
@@ -26,9 +26,9 @@ from ngraph_rewrite.testing.values import ENOUGH, drawn_examples, search_values
 # Tried first: most broken rules are wrong everywhere.
 LITTLE = 3
 # Instances whose types are compared, and terms that are tried to find each.
-TYPED, TRIES_EACH = 20, 100
+TYPED, TRIES_EACH = 20, TRIES // 2
 # For the proof that what no check refuses is right.
-PROOF_SECONDS = 0.1
+PROOF_SECONDS = 0.3
 
 Check = Callable[[Rule, Context], Finding]
 
@@ -83,11 +83,14 @@ class Judge:
         """As the check types."""
         count = min(TYPED, max(2, examples))
         try:
-            found = self._typed[:count] if self._alike(rule) else matches(rule, count, SYMBOLIC, self._bank, TRIES_EACH)
+            own = self._alike(rule)
+            found = self._typed[:count] if own else list(matches(rule, count, SYMBOLIC, self._bank, TRIES_EACH))
             for instance in found:
                 check_types_on(rule, instance, self._bank)
         except RuleFileError as error:
             return finding(rule, "types", FAILED, error.what.partition("\n")[0])
+        if examples > LITTLE and not found:
+            return finding(rule, "types", FAILED, "has no instance among the terms that were tried")
         return finding(rule, "types", PASSED)
 
     def meaning(self, rule: Rule, examples: int) -> Finding:
@@ -108,7 +111,7 @@ class Judge:
 
     def _believed(self, found: Finding, examples: int) -> Finding:
         """The finding, unless it only says that too few of few examples were of use."""
-        few = examples <= LITTLE and found.says.startswith("fired on")
+        few = examples <= LITTLE and found.says.startswith(("fired on", "could be compared"))
         return replace(found, status=NONE) if few else found
 
     def _alike(self, rule: Rule) -> bool:

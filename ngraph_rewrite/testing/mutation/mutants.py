@@ -127,4 +127,5 @@ def _adjoints(rule: Rule) -> Iterator[tuple[str, Rule]]:
         elif not kinds[i]:
             yield f"d for no adjoint {i + 1}", _with_right(rule, i, Var("d"))
         if i and rule.right[i - 1] != template and kinds[i - 1] == kinds[i]:
-            yield f"adjoints {i} and {i + 1} exchanged", _with_right(_with_right(rule, i, rule.right[i - 1]), i - 1, template)
+            exchanged = _with_right(_with_right(rule, i, rule.right[i - 1]), i - 1, template)
+            yield f"adjoints {i} and {i + 1} exchanged", exchanged

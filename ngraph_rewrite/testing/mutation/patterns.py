@@ -28,7 +28,9 @@ def variants(rule: Rule) -> Iterator[Broken]:
             yield what, new
 
 
-def _everywhere(pattern: Pattern, fresh: str, before: list[Pattern], root: bool = False) -> Iterator[tuple[str, Pattern]]:
+def _everywhere(
+    pattern: Pattern, fresh: str, before: list[Pattern], root: bool = False
+) -> Iterator[tuple[str, Pattern]]:
     """Variants of the pattern; `before` are the patterns that stand left of it, to which it is added."""
     if isinstance(pattern, Var | SeqVar):
         if any(isinstance(p, Var | SeqVar) and p.name == pattern.name for p in before):

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ngraph_rewrite.testing.mutation.mutants import mutants
 from ngraph_rewrite.testing.mutation.score import Report
-from ngraph_rewrite.testing.mutation.verdicts import MutantVerdict, mutation_findings
+from ngraph_rewrite.testing.mutation.verdicts import MutantVerdict, mutation_findings, share
 from ngraph_rewrite.testing.suite import Subject
 from ngraph_rewrite.testing.workers import Lost, Workers
 
@@ -27,7 +26,7 @@ class Mutation:
 
     def questions(self) -> list[Some]:
         """A few mutants of a rule at a time; of rules with many of them first."""
-        counts = [sum(1 for _ in mutants(rule)) for rule in self.subject.rules]
+        counts = [len(share(rule, self.subject.rules)) for rule in self.subject.rules]
         order = sorted(range(len(counts)), key=lambda i: -counts[i])
         return [(i, k, min(k + SEVERAL, counts[i])) for i in order for k in range(0, counts[i], SEVERAL)]
 
@@ -35,7 +34,7 @@ class Mutation:
         """The verdicts on some mutants of a rule."""
         index, first, last = question
         rule = self.subject.rules.rules[index]
-        return mutation_findings(rule, self.subject.context, list(mutants(rule))[first:last])
+        return mutation_findings(rule, self.subject.context, share(rule, self.subject.rules)[first:last])
 
 
 def mutation_score(
@@ -66,5 +65,5 @@ def _lost(subject: Subject, question: Some, answer: Lost) -> list[MutantVerdict]
     rule = subject.rules.rules[index]
     return [
         MutantVerdict(rule.name, m.rule.place, m.what, m.rule.text, says=answer.why)
-        for m in list(mutants(rule))[first:last]
+        for m in share(rule, subject.rules)[first:last]
     ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ngraph_rewrite.rewriting.expression import Expression
-from ngraph_rewrite.rewriting.pattern import Build, Number, Num, Pick, Spread, Template, Var, subtemplates
+from ngraph_rewrite.rewriting.pattern import Build, Num, Number, Pick, Spread, Template, Var, subtemplates
 from ngraph_rewrite.rewriting.registry import attribute_functions
 from ngraph_rewrite.terms.catalogue import OpDef, find
 from ngraph_rewrite.testing.mutation.expressions import Groups, broken, next_to, read
@@ -30,10 +30,12 @@ _OTHER = {a: b for pair in _SIBLINGS for a, b in (pair.split(), pair.split()[::-
     "nextafter": "copysign",
 }  # fmt: skip
 # Attributes that are taken for one another.
-_PAIRS = (("before", "after"), ("starts", "stops"), ("stops", "steps"), ("strides", "dilations"), ("left", "right"))
-_PAIRS += (("low", "high"), ("loc", "scale"), ("lengths", "strides"), ("axis1", "axis2"), ("parameters", "states"))
+_PAIRS = (
+    ("before", "after"), ("starts", "stops"), ("stops", "steps"), ("strides", "dilations"), ("left", "right"),
+    ("low", "high"), ("loc", "scale"), ("lengths", "strides"), ("axis1", "axis2"), ("parameters", "states"),
+)  # fmt: skip
 _PLACES = frozenset({"axis", "pos", "offset", "k", "shift", "correction", "index", "low", "high", "loc", "groups"})
-_FLAGS = frozenset("keepdims descending reverse endpoint include_initial usebits normalized counted right ta tb".split())
+_FLAGS = frozenset("keepdims descending reverse endpoint include_initial usebits counted right ta tb".split())
 _RUNS = frozenset(
     "shape dims starts stops steps before after interior sizes strides dilations reps order places new".split()
 )
@@ -67,7 +69,8 @@ def variants(template: Template, scope: Scope) -> Iterator[Broken]:
     elif isinstance(template, Var):
         yield from ((f"{new} for {template.name}", Var(new)) for new in next_to(template.name, scope.groups))
     elif isinstance(template, Pick):
-        yield from ((f"{what} in ...[]", replace(template, index=e)) for what, e in broken(template.index, scope.groups))
+        for what, index in broken(template.index, scope.groups):
+            yield f"{what} in ...[]", replace(template, index=index)
         yield "the next of the sequence", replace(template, index=read(f"({template.index}) + 1"))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.testing.findings import FAILED, PASSED, Context
-from ngraph_rewrite.testing.mutation.equivalence import Instances
+from ngraph_rewrite.testing.mutation.equivalence import Instances, right_at_every_half
 from ngraph_rewrite.testing.mutation.judge import Judge
 from ngraph_rewrite.testing.mutation.mutants import Mutant, mutants
 
@@ -41,9 +41,7 @@ class MutantVerdict:
         return self.refused is None and not self.equivalent
 
 
-def mutation_findings(
-    rule: Rule, context: Context, chosen: Iterable[Mutant] | None = None
-) -> list[MutantVerdict]:
+def mutation_findings(rule: Rule, context: Context, chosen: Iterable[Mutant] | None = None) -> list[MutantVerdict]:
     """A verdict for each mutant of a rule; the same in any process.
 
     Args:
@@ -51,6 +49,13 @@ def mutation_findings(
     """
     judge, instances = Judge(rule, context), Instances(rule, replace(context, _matchers={}))
     return [_verdict(mutant, judge, instances) for mutant in (mutants(rule) if chosen is None else chosen)]
+
+
+def share(rule: Rule, rules: Iterable[Rule]) -> list[Mutant]:
+    """The mutants of a rule that are judged: the alternatives of one equation, broken in the same ways, share them."""
+    alternatives = [r.name for r in rules if r.place == rule.place] or [rule.name]
+    first = alternatives.index(rule.name) if rule.name in alternatives else 0
+    return list(mutants(rule))[first :: len(alternatives)]
 
 
 def _verdict(mutant: Mutant, judge: Judge, instances: Instances) -> MutantVerdict:
@@ -66,4 +71,6 @@ def _verdict(mutant: Mutant, judge: Judge, instances: Instances) -> MutantVerdic
         found = judge.proof(rule)
         if found.status == PASSED:
             return replace(said, equivalent=True, says=f"proved: {found.says}")
+        if right_at_every_half(rule, replace(judge.context, _matchers={})):
+            return replace(said, equivalent=True, says="is right at each of the 65,536 numbers of float16")
     return replace(said, refused=found.check if found.status == FAILED else None, says=found.says)

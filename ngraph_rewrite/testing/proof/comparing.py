@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.rewriting.instances import Instance
+from ngraph_rewrite.rewriting.instances import Instance, signature
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
@@ -86,16 +86,16 @@ class Proof:
                 yield instance
 
     def _instance(self, instance: Instance) -> None:
-        step = self.context.matcher(self.rule).step(instance.term, self.bank.make, instance.target)
-        if step is None:
+        right = self._right(instance)
+        if right is None:
             return
         leaves = leaf_values(instance.term)
         try:
             try:
-                self._compare(instance.term, step[1], leaves)
+                self._compare(instance, right, leaves)
             except Undecided as reason:
                 for case in self._cases(leaves, reason):
-                    self._compare(instance.term, step[1], case)
+                    self._compare(instance, right, case)
             self.compared += 1
         except TooLarge as reason:
             self.left_out += 1
@@ -103,17 +103,32 @@ class Proof:
         if self.elements < 0:
             raise Tired
 
-    def _compare(self, left: Op, right: Op, leaves: Leaves) -> None:
+    def _right(self, instance: Instance) -> Op | None:
+        """What the rule makes of an instance, by the code that is run in a lowering."""
+        matcher = self.context.matcher(self.rule)
+        try:
+            step = matcher.step(instance.term, self.bank.make, instance.target)
+        except Exception as error:  # whatever it is, it is the rule's
+            raise NotProved(f"fails on {signature(instance.term)}: {error}") from error
+        if step is None:
+            return None
+        if step[1].type != instance.term.type:
+            raise NotProved(f"rewrites {instance.term.type!r} to {step[1].type!r}: {signature(instance.term)}")
+        return step[1]
+
+    def _compare(self, instance: Instance, right: Op, leaves: Leaves) -> None:
+        left = instance.term
         values = elements(evaluate(left, leaves)), elements(evaluate(right, leaves))
         if len(values[0]) != len(values[1]):
             raise NotProved(f"{left!r} and {right!r} are not of one shape")
-        self.elements -= len(values[0]) + 1
+        before = self.prover.asked
         for pair in dict.fromkeys(zip(*values, strict=True)):
             answer = self.prover.equal(*pair)
             if not answer.proved:
-                self._confirm(left, right, leaves, answer.model)
+                self._confirm(instance, right, leaves, answer.model)
                 raise NotProved(answer.how)
             self.how.add(answer.how)
+        self.elements -= len(values[0]) + 1 + self.prover.asked - before
 
     def _cases(self, leaves: Leaves, reason: Undecided) -> Iterator[Leaves]:
         """The leaves with numbers for the indices and truths that a meaning asks for: all there are, or some.
@@ -133,15 +148,17 @@ class Proof:
             own = {k: np.array(list(itertools.islice(left, v.size)), v.dtype) for k, v in chosen.items()}
             yield {**leaves, **{k: symbolic(a.reshape(chosen[k].shape)) for k, a in own.items()}}
 
-    def _confirm(self, left: Op, right: Op, leaves: Leaves, model: Mapping[str, Any]) -> None:
+    def _confirm(self, instance: Instance, right: Op, leaves: Leaves, model: Mapping[str, Any]) -> None:
         """Look whether both sides differ for the model, or for drawn numbers, as the rule's class forbids."""
+        left, _, target = instance
         for values in self._choices(leaves, model):
             try:
                 found = difference(left, right, values, self.rule.grade)
             except Undefined:
                 continue
             if found is not None:
-                raise Refuted(Counterexample(self.rule, left, right, values, f"is not @{self.rule.grade}", found))
+                what = f"is not @{self.rule.grade}"
+                raise Refuted(Counterexample(self.rule, left, right, values, what, difference=found, target=target))
 
     def _choices(self, leaves: Leaves, model: Mapping[str, Any]) -> Iterator[dict[Any, Any]]:
         random = Random(self.context.effort.seed)

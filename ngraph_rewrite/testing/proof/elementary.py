@@ -54,7 +54,7 @@ def name_of(ufunc: np.ufunc) -> str:
 @lru_cache(maxsize=4096)
 def loop(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> tuple[DType, ...]:
     """The dtypes a ufunc computes in, the result's last; `int` and `float` stand for Python's weak numbers."""
-    return ufunc.resolve_dtypes((*inputs, None))  # type: ignore[arg-type]
+    return ufunc.resolve_dtypes((*inputs, None))
 
 
 def elementwise(op: str, function: Function, dtype: DType, *args: Scalar) -> Scalar:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.terms.binders import Body, evaluated
 from ngraph_rewrite.terms.catalogue import Meaning, OpDef
 from ngraph_rewrite.terms.info import Uid
@@ -69,18 +70,29 @@ def _value(term: Op, args: list[Any], leaves: Mapping[Op | Uid, Value], body: Bo
     if term in leaves:
         return leaves[term]
     if "draw" in term.definition.traits:
-        return leaves[term.attribute("uid")]
+        return _drawn(term, leaves)
     if term.definition.name == "core.assign":
         return args[1]
     meaning = symbolic_meaning(term.definition)
     if body is None and all(isinstance(a, Symbols) and a.known for a in args):
         assert term.definition.meaning is not None
         meaning, args = term.definition.meaning, [a.numbers() for a in args]
-    with np.errstate(all="ignore"):
-        found = meaning(term, *args, **({} if body is None else {"body": body}))
+    try:
+        with np.errstate(all="ignore"):
+            found = meaning(term, *args, **({} if body is None else {"body": body}))
+    except (Undecided, NGraphRewriteError):
+        raise
+    except Exception as error:  # a meaning may be of any kind, and do with arrays what symbols cannot
+        raise Undecided(f"{term.definition.name} cannot be run on symbols: {error}") from error
     if isinstance(term.type, TupleType):
         return tuple(map(_expressions, found, term.type.elements))
     return _expressions(found, term.type)
+
+
+def _drawn(term: Op, leaves: Mapping[Op | Uid, Value]) -> Value:
+    if term.attribute("uid") not in leaves:
+        raise Undecided(f"{term.definition.name} draws what the left side does not")
+    return leaves[term.attribute("uid")]
 
 
 def _expressions(value: Any, type_: TensorType) -> Symbols:

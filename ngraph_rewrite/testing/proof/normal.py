@@ -57,7 +57,7 @@ class Normal:
             args = _without_casts(args)
         if term.op in _WHOLE and args[0].op in _WHOLE:
             return args[0]
-        if term.op == args[0].op == "cast" and _holds(args[0].dtype, args[0].args[0].dtype):
+        if term.op == args[0].op == "cast" and _passes(args[0].args[0].dtype, args[0].dtype, term.dtype):
             args = args[0].args
             if args[0].dtype == term.dtype:
                 return args[0]
@@ -77,6 +77,12 @@ def _without_casts(args: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     if any(a.op != "cast" for a in args) or len({a.args[0].dtype for a in args}) != 1:
         return args
     return tuple([a.args[0] for a in args]) if _holds(args[0].dtype, args[0].args[0].dtype) else args
+
+
+def _passes(first: DType, middle: DType, last: DType) -> bool:
+    """Whether a cast through a dtype in the middle is the direct one: integers wrap, and floats do not fit."""
+    alike = (first.kind == "f") == (middle.kind == "f") or last.kind in "fb"
+    return alike and _holds(middle, first)
 
 
 def _holds(wanted: DType, have: DType) -> bool:

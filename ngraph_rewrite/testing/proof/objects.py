@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.testing.proof.symbols import Scalar
 
-Objects = NDArray[np.object_]
+Objects = NDArray[Any]
 
 
 def as_objects(data: Any) -> Objects:

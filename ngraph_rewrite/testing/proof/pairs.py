@@ -44,10 +44,14 @@ class Prover:
 
     Args:
         seconds: For each question.
+
+    Attributes:
+        asked: How large all questions were together that were asked of the prover of scalars.
     """
 
     def __init__(self, grade: str, seconds: float) -> None:
         self._grade, self._seconds = grade, seconds
+        self.asked = 0
         self._normal = Normal(grade)
         self._pairs: dict[tuple[Scalar, Scalar], Answer] = {}
         self._answers: dict[tuple[Scalar, Scalar], Answer] = {}
@@ -99,7 +103,9 @@ class Prover:
     def _ask(self, left: Scalar, right: Scalar) -> Answer:
         if left is right or self._normal(left) is self._normal(right):
             return Answer(True, SAME)
-        if sum(1 for _ in parts([left, right])) > LARGEST:
+        size = sum(1 for _ in parts([left, right]))
+        self.asked += size
+        if size > LARGEST:
             raise TooLarge(f"{shortened(left)} = {shortened(right)} is too large to be decided")
         verdict = decide(left, right, self._grade, self._seconds)
         how = verdict.how if verdict.proved else f"{shortened(left)} = {shortened(right)}: {verdict.how}"

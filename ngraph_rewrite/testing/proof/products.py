@@ -90,7 +90,7 @@ def einsum(*operands: Any) -> Symbols:
         return applied(np.multiply, *spread)
     shape = (*(lengths[c] for c in result), math.prod(lengths[c] for c in summed))
     flat = [s.reshape(shape) for s in spread]
-    return reduce(np.add, flat[0], -1, dtype) if len(flat) == 1 else contracted(*flat, dtype, -1)
+    return reduce(np.add, flat[0], -1, dtype) if len(flat) == 1 else contracted(flat[0], flat[1], dtype, -1)
 
 
 def _subscripts(operands: tuple[Any, ...]) -> tuple[list[Any], list[list[Any]], list[Any]]:

@@ -16,6 +16,7 @@ from ngraph_rewrite.testing.proof.comparing import NotProved, Proof, Refuted
 from ngraph_rewrite.testing.proof.elementary import Undecided
 from ngraph_rewrite.testing.proof.exhaustive import (
     GREATEST,
+    Level,
     PatientBank,
     Tired,
     dtypes_of,
@@ -72,7 +73,7 @@ def check_proof(rule: Rule, context: Context) -> Finding:
 
 def _how(proof: Proof) -> str:
     """What showed it, each way once, however many cases or values it took."""
-    ways = {re.sub(r"(in|of) \d+ ", r"\1 all ", how) for how in proof.how}
+    ways = {re.sub(r"(in|for each of) \d+ (case|value)s", r"for each \2", how) for how in proof.how}
     return ", ".join(sorted(ways - {SAME})) or SAME
 
 
@@ -81,18 +82,32 @@ def _all_levels(proof: Proof) -> str:
     dtypes = _over_dtypes(proof)
     spare, whole = proof.bank.patience // 4, 0
     proof.bank.patience -= spare
-    with suppress(Tired):
-        for level in levels(proof.rule.left.definition.kin, dtypes):
-            for domain in level.domains:
-                _all(proof.search(instances(proof.rule, domain, proof.bank)))
-            if not proof.left_out:
-                whole = level.rank
+    for level in levels(proof.rule.left.definition.kin, dtypes):
+        if not _level(proof, level):
+            break
+        whole = level.rank
     if whole < GREATEST:
         proof.bank.patience += spare
         with suppress(Tired):
             largest = small((2, 3, 1, 2), dtypes, GREATEST)
             _all(proof.search(some_instances(proof.rule, largest, proof.bank, 12)))
     return _covered(proof, whole)
+
+
+def _level(proof: Proof, level: Level) -> bool:
+    """Go through the searches of a level, each with its share of what patience is left; whether that was enough."""
+    before, whole = proof.left_out, True
+    for left, domain in zip(range(len(level.domains), 0, -1), level.domains, strict=True):
+        kept = proof.bank.patience - proof.bank.patience // left
+        proof.bank.patience -= kept
+        try:
+            _all(proof.search(instances(proof.rule, domain, proof.bank)))
+        except Tired:
+            whole = False
+        proof.bank.patience = max(proof.bank.patience, 0) + kept
+        if proof.elements < 0:
+            return False
+    return whole and proof.left_out == before
 
 
 def _all(found: Iterable[object]) -> None:

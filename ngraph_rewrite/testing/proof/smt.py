@@ -24,7 +24,7 @@ class Translation:
 
     >>> from ngraph_rewrite.testing.proof.symbols import apply, symbol
     >>> Translation().of(apply("maximum", "int8", symbol("x", "int8"), symbol("y", "int8")))
-    If(y <= x, x, y)
+    If(x >= y, x, y)
     """
 
     def __init__(self) -> None:
