@@ -138,5 +138,5 @@ def marked_axes(domain: Domain) -> list[Axes]:
     """Axes of simple tensors, of up to two features, N and R before, behind and between them."""
     (n, r), (a, b, _) = marks(domain), domain.lengths
     sets: list[tuple[Axis | Extent, ...]] = [(a, n), (n, a), (a,), (), (a, b, n), (r, a, n), (n, r, a), (a, r, n)]
-    sets += [(n,), (a, n, b), (a, b), (n, b, r), (r, n), (r, a, n, b), (0, n), (n, b, a, r), (a, 1, n)]
+    sets += [(n,), (a, n, b), (a, b), (n, b, r), (r, n), (r, a, n, b), (0, n), (n, b, a, r), (a, 1, n), (a, a, n)]
     return [marked(s) for s in sets]

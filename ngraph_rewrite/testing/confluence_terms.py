@@ -112,7 +112,8 @@ def met(system: System, partners: Partners, count: int, seed: int) -> Met:
 def _meetings(matcher: Matcher, partners: Partners, overlap: Overlap, count: int, seed: int) -> Iterator[Meeting]:
     bank, seen = TrialBank(), set()
     for turn in range(count):
-        random = Random(f"{seed} {partners.outer.name} {partners.inner.name} {overlap} {turn}")
+        where = f"{partners.outer.name} {partners.inner.name} {overlap.pattern} {overlap.position}"
+        random = Random(f"{seed} {where} {turn}")
         domain = _domain(random, turn)
         choices = begin(random)
         wanted = list(dict.fromkeys([*targets(partners.outer, choices), *targets(partners.inner, choices)]))

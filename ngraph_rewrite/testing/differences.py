@@ -51,12 +51,13 @@ def adjoints(matcher: Matcher, term: Op, make: Any, incoming: Op) -> list[Adjoin
     if step is None:
         return None
     pairs: Any = step[1]  # of a derive rule: each variable's value, and its adjoint
-    return [Adjoint(*one) for value, found in pairs for one in _listed(value, found)]
+    return [one for value, found in pairs for one in listed(value, found)]
 
 
-def _listed(value: Any, found: Any) -> Iterator[tuple[Op, Op | None]]:
+def listed(value: Any, found: Any) -> Iterator[Adjoint]:
+    """The adjoint of an argument; of the terms of a sequence, one by one."""
     arguments = value if isinstance(value, tuple) else (value,)
-    yield from zip(arguments, found if isinstance(found, list) else [found] * len(arguments), strict=True)
+    yield from map(Adjoint, arguments, found if isinstance(found, list) else [found] * len(arguments))
 
 
 def weights_of(term: Op) -> Array:

@@ -4,15 +4,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.lowering.driver import adopt, normalise
+from ngraph_rewrite.lowering.fitting import fitted
+from ngraph_rewrite.lowering.passes import SAFE_CLASSES, matchers_of
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, SYMBOLIC, Domain
 from ngraph_rewrite.rewriting.instances import Instance, TrialBank, every_match, matches
 from ngraph_rewrite.rewriting.pattern import App, Num, Var, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.testing.differences import listed
 from ngraph_rewrite.testing.evaluate import Undefined
 from ngraph_rewrite.testing.findings import Context
 from ngraph_rewrite.testing.strategies import valued_leaves
@@ -22,6 +29,8 @@ from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
 
 # Instances of a rule that are drawn in each domain of all dtypes, and terms that are tried in each of few.
 DRAWN, TRIED = 20, 2000
+# Instances on which what is made is lowered.
+LOWERED = 100
 # What stands for the failure of a rule to make anything of a term.
 _FAILS = object()
 _FEW = (COMMON_FIRST[0], INT64, BOOL)
@@ -53,6 +62,22 @@ class Instances:
             count += 1
         return count or None
 
+    def same_lowered(self, other: Rule) -> int | None:
+        """As `same`, where what they make need be the same only when the library's rules have lowered it."""
+        matcher = matchers_of(self.context.rules.of_class(SAFE_CLASSES), self.context.cache)["lower"]
+        count = 0
+        for found, made in islice(self._with(other), LOWERED):
+            table = ReplacementTable()
+            try:
+                terms = [adopt(_terms(m), table, self.bank) for m in (made, self._made(other, found))]
+                forms = normalise([*terms[0], *terms[1]], matcher, table, self.bank, found.target, "lower")
+            except NGraphRewriteError:
+                return None
+            if len(terms[0]) != len(terms[1]) or not _same(forms[: len(terms[0])], forms[len(terms[0]) :]):
+                return None
+            count += bool(terms[0])
+        return count or None
+
     def _with(self, other: Rule) -> Iterator[tuple[Instance, Any]]:
         yield from self._known()
         if (other.left, other.guard, other.clauses) != (self.rule.left, self.rule.guard, self.rule.clauses):
@@ -81,6 +106,16 @@ class Instances:
             return None if step is None else step(found.term, self.bank.make, given)
         except Exception:  # of whatever kind: a rule that fails makes nothing
             return _FAILS
+
+
+def _terms(made: Any) -> list[Op]:
+    """The term that a rule makes; or the adjoints, each of the shape of its argument."""
+    if made is None or made is _FAILS:
+        return []
+    if isinstance(made[1], Op):
+        return [made[1]]
+    pairs = [pair for argument, adjoint in made[1] for pair in listed(argument, adjoint)]
+    return [p.argument if p.found is None else fitted(p.found, p.argument.type) for p in pairs]
 
 
 def right_at_every_half(rule: Rule, context: Context) -> bool:

@@ -59,18 +59,24 @@ def share(rule: Rule, rules: Iterable[Rule]) -> list[Mutant]:
 
 
 def _verdict(mutant: Mutant, judge: Judge, instances: Instances) -> MutantVerdict:
-    rule = mutant.rule
+    rule, alike = mutant.rule, mutant.rule.grade == mutant.original.grade
     said = MutantVerdict(mutant.original.name, rule.place, mutant.what, rule.text)
     found = judge.hasty(rule)
-    if found is None:
-        count = instances.same(rule) if rule.grade == mutant.original.grade else None
-        if count is not None:
-            return replace(said, equivalent=True, says=f"makes the same terms as the rule of {count} instances")
-        found = judge.thorough(rule)
-    if found is None:
-        found = judge.proof(rule)
-        if found.status == PASSED:
-            return replace(said, equivalent=True, says=f"proved: {found.says}")
-        if right_at_every_half(rule, replace(judge.context, _matchers={})):
-            return replace(said, equivalent=True, says="is right at each of the 65,536 numbers of float16")
-    return replace(said, refused=found.check if found.status == FAILED else None, says=found.says)
+    count = instances.same(rule) if alike and found is None else None
+    if count is not None:
+        return replace(said, equivalent=True, says=f"makes the same terms as the rule of {count} instances")
+    found = found or judge.thorough(rule) or judge.proof(rule)
+    if found.status == FAILED:
+        return replace(said, refused=found.check, says=found.says)
+    right = f"proved: {found.says}" if found.status == PASSED else _right(rule, judge, instances, alike)
+    return replace(said, equivalent=bool(right), says=right or found.says)
+
+
+def _right(rule: Rule, judge: Judge, instances: Instances, alike: bool) -> str:
+    """How a rule that is not proved is shown to be as right; nothing if it is not."""
+    count = instances.same_lowered(rule) if alike else None
+    if count is not None:
+        return f"makes what is lowered to the same terms, of {count} instances"
+    if right_at_every_half(rule, replace(judge.context, _matchers={})):
+        return "is right at each of the 65,536 numbers of float16"
+    return ""
