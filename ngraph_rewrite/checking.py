@@ -21,7 +21,7 @@ from ngraph_rewrite.testing.findings import CHECKS
 from ngraph_rewrite.testing.kernels import check_kernel
 from ngraph_rewrite.testing.mutation.spread import mutation_score
 from ngraph_rewrite.testing.report import Report, report_of
-from ngraph_rewrite.testing.suite import FULL, QUICK, Subject, findings
+from ngraph_rewrite.testing.suite import FULL, QUICK, UNCOMPILED, Subject, findings
 from ngraph_rewrite.testing.termination import print_order
 
 # Seconds for each rule under which drawing is quick.
@@ -83,7 +83,7 @@ def _wrong_kernel(path: Path) -> str | None:
 
 
 def _report(options: Namespace, paths: tuple[Path, ...]) -> Report:
-    subject = Subject(paths, options.rule, checks=tuple(options.checks or CHECKS))
+    subject = Subject(paths, options.rule, checks=tuple(options.checks or (UNCOMPILED if options.quick else CHECKS)))
     if not len(subject.rules):
         raise ArgumentError(f"no rule is called {options.rule}", do="`ngraph-rewrite rules` lists those that ship")
     effort = QUICK if options.quick or _hurried(options.seconds, len(subject.rules)) else FULL

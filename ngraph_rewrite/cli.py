@@ -80,10 +80,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_check(commands: Any) -> None:
     check = _command(commands, "check", run_check, "check rules: draw instances, prove them, and show what is wrong")
-    check.add_argument("files", nargs="*", type=Path, metavar="FILE", help="rule and kernel files (default: the library)")
+    check.add_argument("files", nargs="*", type=Path, metavar="FILE", help="(default: the library)")
     check.add_argument("--rule", metavar="NAME", help="only this rule, or all its alternatives")
-    check.add_argument("--check", action="append", dest="checks", metavar="CHECK", help="only this check, or these")
-    check.add_argument("--quick", action="store_true", help="draw less, and prove what is quickly proved")
+    check.add_argument("--check", action="append", dest="checks", metavar="CHECK", help="only this one, or these")
+    check.add_argument("--quick", action="store_true", help="draw less, and compile nothing")
     check.add_argument("--seconds", type=_positive, help="go on drawing other instances for about so long")
     check.add_argument("--seed", type=_count, default=0, help="of what is drawn (default: %(default)s)")
     check.add_argument("--jobs", type=_positive, help="number of processes (default: one for each core)")

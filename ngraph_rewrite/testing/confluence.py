@@ -92,7 +92,7 @@ def _look(system: System, rule: Rule, context: Context) -> _Looked | Finding:
 
 
 def _count(context: Context) -> int:
-    return max(2, context.effort.examples // PER_MEETING)
+    return max(4, context.effort.examples // PER_MEETING)
 
 
 def reason(partners: Partners) -> str | None:

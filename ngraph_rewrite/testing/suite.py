@@ -51,6 +51,8 @@ OF_A_RULE: Mapping[str, RuleCheck] = {
 OF_ALL_RULES: Mapping[str, SetCheck] = {"termination": check_termination, "subsumption": check_subsumption}
 
 QUICK, FULL = Effort(8, 0.15), Effort(50, 1.0)
+# What can be checked without compiling anything.
+UNCOMPILED = tuple(check for check in CHECKS if check != "cpu")
 # How long a process may take for the checks of one rule before it is ended: far more than any right rule needs.
 PATIENCE = 90.0
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import islice
 
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.checks import check_types_on
@@ -17,6 +18,8 @@ from ngraph_rewrite.testing.printing import program
 
 # Instances of a rule for each ten examples that are drawn of it.
 PER_TEN = 4
+# So many are looked for, however few are wanted: the first may be hard to find.
+MANY = 20
 
 
 def check_types(rule: Rule, context: Context) -> Finding:
@@ -30,7 +33,7 @@ def check_types(rule: Rule, context: Context) -> Finding:
     bank, typed, last = TrialBank(), 0, None
     limit = max(2, context.effort.examples * PER_TEN // 10)
     try:
-        for found in matches(rule, limit, SYMBOLIC, bank, TRIES // 2):
+        for found in islice(matches(rule, max(limit, MANY), SYMBOLIC, bank, TRIES // 2), limit):
             last = found
             check_types_on(rule, found, bank)
             typed += 1

@@ -18,6 +18,7 @@ from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.compare import difference
 from ngraph_rewrite.testing.counterexample import Counterexample
+from ngraph_rewrite.testing.draws import other_draw
 from ngraph_rewrite.testing.evaluate import Undefined
 from ngraph_rewrite.testing.findings import Context
 from ngraph_rewrite.testing.proof.arrays import Symbols, symbolic
@@ -112,9 +113,12 @@ class Proof:
             raise NotProved(f"fails on {signature(instance.term)}: {error}") from error
         if step is None:
             return None
-        if step[1].type != instance.term.type:
-            raise NotProved(f"rewrites {instance.term.type!r} to {step[1].type!r}: {signature(instance.term)}")
-        return step[1]
+        term, right = instance.term, step[1]
+        what = f"rewrites {term.type!r} to {right.type!r}: {signature(term)}" if right.type != term.type else None
+        what = what or other_draw(term, right)
+        if what is not None:
+            raise Refuted(Counterexample(self.rule, term, right, {}, what, instance.target))
+        return right
 
     def _compare(self, instance: Instance, right: Op, leaves: Leaves) -> None:
         left = instance.term
