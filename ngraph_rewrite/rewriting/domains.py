@@ -129,7 +129,7 @@ def _gemm(position: int, known: Mapping[int, TensorType], wish: TensorType | Non
 def _gather(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
     if position == 1:
         whole = [INT64, *(d for d in domain.dtypes if d.kind in "iu")]
-        return [tensor(d, s) for s in domain.shapes()[1:4] for d in whole]
+        return [tensor(d, s) for s in [*domain.shapes()[1:4], (1,)] for d in whole]
     if 1 in known and known[1].rank == 1 and wish is None:
         (n,), m = known[1].shape, domain.lengths[1]
         return [t for s in ((n,), (n, m), (m, n)) for t in domain.retyped(tensor(domain.dtypes[0], s))]

@@ -33,7 +33,7 @@ def check_types(rule: Rule, context: Context) -> Finding:
     bank, typed, last = TrialBank(), 0, None
     limit = max(2, context.effort.examples * PER_TEN // 10)
     try:
-        for found in islice(matches(rule, max(limit, MANY), SYMBOLIC, bank, TRIES // 2), limit):
+        for found in islice(matches(rule, max(limit, MANY), SYMBOLIC, bank, TRIES), limit):
             last = found
             check_types_on(rule, found, bank)
             typed += 1

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ngraph_rewrite.testing.limits import bounded
 
@@ -44,7 +44,7 @@ class Workers(Generic[Question, Answer]):
         self, answers: Callable[[Question], Answer], count: int | None = None, seconds: float = 60.0
     ) -> None:
         self._answers, self._seconds = answers, seconds
-        self._context = multiprocessing.get_context(_method())
+        self._process = _process()
         self._idle = [self._started() for _ in range(count or len(_cores()))]
 
     def __enter__(self) -> Workers[Question, Answer]:
@@ -78,10 +78,10 @@ class Workers(Generic[Question, Answer]):
     def _collected(self, busy: dict[Connection, tuple[_Worker, Question, float]]) -> Iterator[Any]:
         """The answers that are there, or time out."""
         soonest = min(deadline for _, _, deadline in busy.values())
-        ready = wait(list(busy), max(0.0, soonest - time.monotonic()))
-        late = [pipe for pipe, (_, _, deadline) in busy.items() if time.monotonic() > deadline]
-        for pipe in dict.fromkeys([*ready, *late]):
-            worker, question, _ = busy.pop(pipe)  # type: ignore[index]
+        ready = set(wait(list(busy), max(0.0, soonest - time.monotonic())))
+        now = time.monotonic()
+        for pipe in [pipe for pipe, (_, _, deadline) in busy.items() if pipe in ready or now > deadline]:
+            worker, question, _ = busy.pop(pipe)
             answer = worker.answer() if pipe in ready else Lost(f"took longer than {self._seconds:.0f} s")
             if isinstance(answer, Lost):
                 worker.end()
@@ -90,8 +90,8 @@ class Workers(Generic[Question, Answer]):
             yield question, answer
 
     def _started(self) -> _Worker:
-        own, other = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(other, self._answers), daemon=True)
+        own, other = multiprocessing.Pipe()
+        process = self._process(target=_serve, args=(other, self._answers), daemon=True)
         process.start()
         other.close()
         return _Worker(process, own)
@@ -131,9 +131,10 @@ def _serve(pipe: Connection, answers: Callable[[Any], Any]) -> None:
         pipe.send(answer)
 
 
-def _method() -> Literal["fork", "spawn"]:
+def _process() -> Callable[..., BaseProcess]:
     """Forked processes know the ops that were declared in this one, and need not read the library again."""
-    return "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    forks = "fork" in multiprocessing.get_all_start_methods()
+    return multiprocessing.get_context("fork").Process if forks else multiprocessing.get_context("spawn").Process
 
 
 def _cores() -> range:
