@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ngraph_rewrite.codegen.opkernels import add_kernel
 from ngraph_rewrite.computation import Computation
 from ngraph_rewrite.errors import (
@@ -176,6 +179,17 @@ from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from ngraph_rewrite import testing as testing
+else:
+
+    def __getattr__(name: str) -> Any:
+        """`ng.testing`, imported when it is first asked for: it needs Hypothesis and z3, which nothing else does."""
+        if name == "testing":
+            return importlib.import_module("ngraph_rewrite.testing")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "ArgumentError",

@@ -34,9 +34,11 @@ SLIDES = (
     (2, 0, 0, 0, 1),
     (1, 0, 0, 0, 2),
     (1, 0, 0, 1, 1),
+    (1, 1, -1, 0, 1),
+    (1, -1, 1, 0, 1),
 )
 # What windows are padded with before and after.
-PADS = ((0, 0), (1, 0), (1, 2))
+PADS = ((0, 0), (1, 0), (1, 2), (0, 1))
 
 
 def numbers(domain: Domain) -> list[DType]:
@@ -51,10 +53,10 @@ def convolved(position: int, known: Mapping[int, TensorType], wish: Wish, domain
     spatial: list[tuple[int, ...]] = [(4,), (4, 3), (3, 2, 3), (1,)]
     windows: list[tuple[int, ...]] = [(2,), (2, 3), (2, 1, 2), (1,), (3,), (1, 1)]
     if position == 0:
-        count = [2, 4, 3] if other is None else [c * g for c in other.shape[1:2] for g in (1, 2)]
+        count = [2, 4, 3, 0] if other is None else [c * g for c in other.shape[1:2] for g in (1, 2)]
         shapes = [(b, c, *s) for c in count for s in spatial for b in (n, 1)]
     else:
-        count = [2] if other is None else [c // g for c in other.shape[1:2] for g in (1, 2)]
+        count = [2, 0] if other is None else [c // g for c in other.shape[1:2] for g in (1, 2)]
         shapes = [(k, c, *w) for c in count for w in windows for k in (2, 4)]
     shapes = [s for s in shapes if other is None or len(s) == other.rank]
     return [tensor(d, s) for s in shapes for d in ([other.dtype] if other is not None else numbers(domain))]

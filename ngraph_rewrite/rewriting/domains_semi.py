@@ -88,10 +88,11 @@ def _pad(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -
     x = types[0]
     zeros, ones = (0,) * x.rank, (1,) * x.rank
     first = (2, *zeros[1:]) if x.rank else ()
+    end = (1, *zeros[1:]) if x.rank else ()  # each axis grows by one, not all at the same end
     for value in numbers(x.dtype)[:3]:
         yield from (
             (before, after, inside, Literal(value, x.dtype))
-            for before, after, inside in ((ones, first, zeros), (zeros, zeros, zeros), (zeros, ones, first))
+            for before, after, inside in ((ones, first, zeros), (zeros, zeros, zeros), (zeros, ones, first), (end, (0, *ones[1:]) if x.rank else (), zeros))
         )
 
 

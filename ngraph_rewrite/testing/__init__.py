@@ -15,10 +15,11 @@ from ngraph_rewrite.testing.adjoints import assert_adjoint
 from ngraph_rewrite.testing.counterexample import assert_same, rewritten
 from ngraph_rewrite.testing.cpu import assert_same_on_cpu
 from ngraph_rewrite.testing.derivatives import WrongAdjoint, check_adjoint
+from ngraph_rewrite.testing.files import check_rules
 from ngraph_rewrite.testing.kernels import WrongKernel, check_kernel
 from ngraph_rewrite.testing.printing import as_python, term
 from ngraph_rewrite.testing.programs.program import Program, program_of
-from ngraph_rewrite.testing.rules import WrongRule, check_rule, check_rules
+from ngraph_rewrite.testing.rules import WrongRule, check_rule
 from ngraph_rewrite.testing.strategies import instances_of
 from ngraph_rewrite.testing.termination import assert_ends
 from ngraph_rewrite.testing.whole.suite import WrongProgram, assert_right

@@ -5,16 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.plugins import load_plugin_ops
-from ngraph_rewrite.rewriting.checks import THOROUGH, check_rules_static
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
-from ngraph_rewrite.rewriting.rulefile import load_rules
 from ngraph_rewrite.testing import adjoints, values
 from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Effort
 
@@ -56,30 +52,6 @@ def check_rule(rule: Rule, examples: int = 50, cache: Cache | None = None) -> in
     if found.status != PASSED:
         raise WrongRule(str(replace(found, status=FAILED)))
     return compared
-
-
-def check_rules(path: str | Path, examples: int = 50) -> int:
-    """Check every rule of a file: names, order and types first, then drawn values.
-
-    Returns:
-        The number of rules.
-
-    Raises:
-        RuleFileError: if the file itself is not right.
-        WrongRule: with a counterexample for each wrong rule.
-    """
-    load_plugin_ops()
-    rules = load_rules(path)
-    check_rules_static(rules, THOROUGH)
-    wrong = []
-    for rule in rules:
-        try:
-            check_rule(rule, examples)
-        except WrongRule as error:
-            wrong.append(str(error))
-    if wrong:
-        raise WrongRule("\n\n".join(wrong))
-    return len(rules)
 
 
 def quietly(examples: int) -> Callable[[Any], Any]:

@@ -151,11 +151,11 @@ def values_of(dtype: DType, kind: str) -> Array:
 
 
 def _special_integers(dtype: DType) -> Array:
-    """The limits, a number whose square wraps, and numbers that a float cannot hold."""
+    """The limits, a number whose square wraps, and numbers that a float cannot hold; the last may be rounded twice."""
     limits = np.iinfo(dtype)
     often = [limits.max, limits.min, limits.max - 1, limits.min + 1, limits.max // 2 + 1, 0, 1]
     wrapping = int(1.125 * math.isqrt(limits.max)) + 1
-    odd = [n for n in (2**24 + 1, 2**53 + 1) if n < limits.max]
+    odd = [n for n in (2**24 + 1, 2**53 + 1, 2**54 + 2**30 + 1) if n < limits.max]
     return np.array([*often, *often, wrapping, *odd], dtype)
 
 
@@ -168,6 +168,7 @@ def _special_floats(dtype: DType) -> Array:
     edges += [limits.smallest_subnormal, -limits.smallest_subnormal, limits.eps, 1 + limits.eps, 1 - limits.epsneg]
     middle = [large, -large, small, -small, large * 1.5, small / 1.5, 10.0, -10.0, 100.0, 1e4]
     middle += [2.0**n for n in (24, 31, 53, 63) if n < limits.maxexp]
+    middle += [1 + 2.0**-11 + 2.0**-30, 1 + 2.0**-24 + 2.0**-50]  # rounded twice, they are rounded the wrong way
     far = float(np.log(limits.max))  # where exp ends
     middle += [0.98 * far, -0.98 * far, 1.02 * far, -1.02 * far]
     return np.array([*often, *edges, *often, *middle], dtype)
