@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ngraph_rewrite.codegen.opkernels import read_kernel
 from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
+from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.rulefile import load_rules
 from ngraph_rewrite.testing.findings import CHECKS
 from ngraph_rewrite.testing.kernels import check_kernel
@@ -37,6 +38,7 @@ def main(options: Namespace) -> int:
     Returns:
         0 if every check of every rule holds, or is waived in the file, or is listed as open.
     """
+    load_plugin_ops()
     readable, mistakes = _read(options.files)
     for mistake in mistakes:
         print(mistake, end="\n\n")
@@ -91,8 +93,14 @@ def _report(options: Namespace, paths: tuple[Path, ...]) -> Report:
     begun = time.monotonic()
     with progress("rules") as advance:
         found = list(findings(subject, options.seconds, options.jobs, advance))
-    orders = print_order(subject.context.rules) if "termination" in subject.checks else ""
-    return report_of(subject.rules, found, orders, time.monotonic() - begun)
+    return report_of(subject.rules, found, _orders(subject), time.monotonic() - begun)
+
+
+def _orders(subject: Subject) -> str:
+    """The orders in which rules go down: of all ops, or of those in the rules of the files."""
+    if "termination" not in subject.checks:
+        return ""
+    return print_order(subject.context.rules, subject.rules if subject.paths else None)
 
 
 def _mutate(options: Namespace, paths: tuple[Path, ...]) -> int:

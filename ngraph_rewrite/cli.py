@@ -23,6 +23,8 @@ from ngraph_rewrite.rewriting.checks import checked_rules
 from ngraph_rewrite.terms.op import Op
 
 EPOCHS = 30
+# Seconds for reading a file and checking its types; more than a thousand rules take.
+PATIENCE = 60.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -161,8 +163,7 @@ def run_check(options: argparse.Namespace) -> int:
     if not options.static:
         return int(importlib.import_module("ngraph_rewrite.checking").main(options))
     rows, mistakes = [], []
-    for path in options.files or sorted(data_folder("rules").glob("*.rules")):
-        count, mistake = _read(path)
+    for path, (count, mistake) in _all_read(options.files or sorted(data_folder("rules").glob("*.rules"))):
         rows.append((str(path), count, "wrong" if mistake else "ok"))
         mistakes += [mistake] if mistake else []
     for mistake in mistakes:
@@ -170,6 +171,15 @@ def run_check(options: argparse.Namespace) -> int:
     print(_table(("file", "rules", "verdict"), rows))
     print(f"{len(rows) - len(mistakes)} of {len(rows)} files are right")
     return 1 if mistakes else 0
+
+
+def _all_read(paths: list[Path]) -> Iterable[tuple[Path, tuple[str, str | None]]]:
+    """What each file has, and what is wrong with it, found by a process of its own: reading a file may take long."""
+    workers = importlib.import_module("ngraph_rewrite.testing.workers")
+    with workers.Workers(_read, 1, PATIENCE) as reading:
+        for path, answer in reading.ask(paths):
+            lost = isinstance(answer, workers.Lost)
+            yield path, ("-", f"{path} {answer.why}: its types were not checked") if lost else answer
 
 
 def _read(path: Path) -> tuple[str, str | None]:

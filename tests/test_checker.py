@@ -209,6 +209,53 @@ WRONG_VALUES = [
         uniform(axes=k, dtype=t, low=a, high=b, uid=u)
             =>  label(uniform(shape=lengths(k), dtype=t, low=b, high=a, uid=u), axes=k)""",
         "values", lambda s: s.left.attribute("low") != s.left.attribute("high")),
+    Unsound("the other way to fire is wrong: no channels give zeros, not ones", "lower semi", """
+        convolution(x, w, strides=s, before=b, after=a, interior=i, dilations=e, groups=g)  =>  1
+        if 0 in self.shape or 0 in w.shape""",
+        "values", lambda s: s.leaf("w").size == 0 and s.left.size != 0),
+    Unsound("a convolution is taken for one without padding, as its shape is that", "lower semi", """
+        convolution(x, w, strides=s, before=b, after=a, interior=i, dilations=e, groups=1)
+            =>  transpose(reshape(dot(reshape(w, shape=w.shape[:2]), reshape(transpose(x, perm=(1, 0, 2)), shape=t)),
+                                  shape=(w.shape[0], x.shape[0], x.shape[2])), perm=(1, 0, 2))
+        where t = (x.shape[1], x.shape[0] * x.shape[2])
+        if x.rank == 3 and self.shape[2] == x.shape[2] and w.shape[2] == 1 and i == (0,) and s == (1,)""",
+        "values", lambda s: s.left.attribute("before") != (0,)),
+    Unsound("an average is a sum that overflows", "lower semi", """
+        pooling(x, axes=k, sizes=n, strides=s, before=b, after=a, dilations=e, kind='avg', counted=True)
+            =>  pooling(x, axes=k, sizes=n, strides=s, before=b, after=a, dilations=e, kind='sum', counted=True)
+                / constant(value=literal(product_of(n), x.dtype), axes=self.axes)
+        if x.dtype == 'float16'""",
+        "values", lambda s: bool(np.isfinite(s.values[0]).any() and np.isinf(s.values[1]).any())),
+    Unsound("what lies far below the diagonal is forgotten", "lower numpy -> semi", """
+        tril(x, k=k)  =>  constant(value=literal(0, x.dtype), axes=self.axes)
+        if k <= -2""",
+        "values", lambda s: s.left.attribute("k") == -2 and s.leaf("x").shape[-2] == 3),
+    Unsound("an integer is rounded once instead of twice", "simplify semi", """
+        cast(cast(x, dtype=t), dtype=u)  =>  cast(x, dtype=u)
+        if x.dtype == 'int64' and t == 'float64' and u == 'float32'""",
+        "values", lambda s: bool((np.abs(s.leaf("x").astype(float)) > 2**53).any())),
+    Unsound("a float is rounded once instead of twice", "simplify semi", """
+        cast(cast(x, dtype=t), dtype=u)  =>  cast(x, dtype=u)
+        if x.dtype == 'float64' and t == 'float32' and u == 'float16'""",
+        "values", lambda s: bool((s.leaf("x") != s.leaf("x").astype("float32")).any())),
+    Unsound("a maximum goes through a broadcast, how often is not known and may be never", "simplify semi", """
+        max(broadcast(x, shape=s, dims=d), axes=k)
+            =>  broadcast(max(x, axes=old), shape=self.shape, dims=among(left, pick(d, others(old, x.rank))))
+        where n = product_of(pick(s, outside(k, d)))
+        where old = among(d, k)
+        where left = others(k, rank(s))
+        if not is_known(n) or n > 0""",
+        "values", lambda s: 0 in s.op("broadcast").shape and s.left.size != 0),
+    Unsound("an unknown length is not zero now, but may be", "simplify semi", """
+        min(broadcast(x, shape=s, dims=d), axes=k)
+            =>  broadcast(min(x, axes=old), shape=self.shape, dims=among(left, pick(d, others(old, x.rank))))
+        where old = among(d, k)
+        where left = others(k, rank(s))
+        if product_of(pick(s, outside(k, d))) != 0""",
+        "values", lambda s: 0 in s.op("broadcast").shape and s.left.size != 0),
+    Unsound("what is run for its effect is not run", "simplify core", """
+        after(x, y)  =>  x""",
+        "values", lambda s: s.right is s.left.args[0]),
 ]  # fmt: skip
 
 

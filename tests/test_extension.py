@@ -60,6 +60,14 @@ def test_a_package_can_be_left_out(stencil: Path, name: str) -> None:
     assert found.stdout == "('cpu', 'reference')\n", found.stderr
 
 
+def test_every_check_of_its_rule_files_holds(stencil: Path) -> None:
+    """They are checked as the files they are, and run together with the library that has them already."""
+    files = sorted(map(str, (PACKAGE / "ngraph_stencil").glob("*.rules")))
+    done = run(stencil, "-m", "ngraph_rewrite", "check", "--quick", "--jobs", "2", *files)
+    assert done.stdout.splitlines()[-1].startswith("7 of 7 rules are right, 7 of them proved"), done.stdout
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 # -- packages that are wrong --------------------------------------------------------------------------
 
 OPS = """

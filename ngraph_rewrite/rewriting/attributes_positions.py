@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import accumulate, pairwise
 from typing import Any
 
 from ngraph_rewrite.ops.indexing import Index, Triple, count
-from ngraph_rewrite.rewriting.bounds import counted
+from ngraph_rewrite.rewriting.bounds import counted, times
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
-from ngraph_rewrite.types.lengths import Extent, known, product
+from ngraph_rewrite.types.lengths import Extent, known
 
 Triples = tuple[tuple[Extent, ...], tuple[Extent, ...], tuple[int, ...]]
 
@@ -91,7 +92,7 @@ def product_of(numbers: Iterable[Extent]) -> Extent:
     >>> product_of((2, 3))
     6
     """
-    return product(numbers)
+    return reduce(times, numbers, 1)
 
 
 @attribute_function
@@ -310,6 +311,7 @@ def layers(shape: Sequence[Extent], place: int) -> tuple[Index, ...]:
     ((0, (0, 3, 1)), (1, (0, 3, 1)))
     """
     whole: list[Any] = [(0, n, 1) for n in shape]
+    counted(len(whole) * known(shape[place]))
     return tuple((*whole[:place], i, *whole[place + 1 :]) for i in range(known(shape[place])))
 
 

@@ -27,6 +27,8 @@ def fact(schema: Any, field: str) -> Any:
     1.5
     """
     try:
+        if field.startswith("_"):  # what Python keeps there is no fact of the schema
+            raise AttributeError
         return getattr(schema, field)
     except AttributeError:
         raise AttributeValueError(f"the schema {schema!r} has no field {field}", do="guard with has_schema") from None

@@ -85,15 +85,16 @@ def _table(position: int, known: Mapping[int, TensorType], wish: Wish, domain: D
 
 def _lookup(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
     found = found_axes(types[0].axes, "V", types[1].axes)
-    return (("V", axes) for axes in (None, found[::-1]))
+    return (("V", axes) for axes in (None, found[::-1], Axes([*found[1:], *found[:1]])))
 
 
 def _delta(position: int, known: Mapping[int, TensorType], wish: Wish, domain: Domain) -> Types:
     """What a lookup gives, in some order."""
     if position == 1:
         return _table(1, known, wish, domain)
-    index = known[1].axes if 1 in known else Axes(domain.axes[2])
-    orders = [[*index, domain.axes[1]], [domain.axes[1], *index], [*index]]
+    w, n = domain.axes[1:3]
+    indices = [known[1].axes] if 1 in known else [Axes([n]), Axes([n, Axis("REC", 2)]), Axes()]
+    orders = [order for i in indices for order in ([*i, w], [w, *i], [*i])]
     return [TensorType(d, Axes(o)) for o in orders for d in numbers(domain)]
 
 

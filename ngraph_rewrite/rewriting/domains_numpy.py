@@ -60,7 +60,7 @@ def _shifts(types: Sequence[TensorType], wish: TensorType | None, domain: Domain
 
 
 def _diagonal(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return ((k,) for k in (0, 1, -1, 9, -9))
+    return ((k,) for k in (0, 1, -1, 2, -2, 9, -9))
 
 
 def _reps(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:

@@ -87,12 +87,16 @@ def items(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) 
 def _pad(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     x = types[0]
     zeros, ones = (0,) * x.rank, (1,) * x.rank
-    first = (2, *zeros[1:]) if x.rank else ()
-    end = (1, *zeros[1:]) if x.rank else ()  # each axis grows by one, not all at the same end
+    first, begin, end = ((2, *zeros[1:]), (1, *zeros[1:]), (0, *ones[1:])) if x.rank else ((), (), ())
     for value in numbers(x.dtype)[:3]:
         yield from (
             (before, after, inside, Literal(value, x.dtype))
-            for before, after, inside in ((ones, first, zeros), (zeros, zeros, zeros), (zeros, ones, first), (end, (0, *ones[1:]) if x.rank else (), zeros))
+            for before, after, inside in (
+                (ones, first, zeros),
+                (zeros, zeros, zeros),
+                (zeros, ones, first),
+                (begin, end, zeros),  # every axis grows by one, not at the same end
+            )
         )
 
 

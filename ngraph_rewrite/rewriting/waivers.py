@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ngraph_rewrite.rewriting.expression import Span
 
 # The checks that a file may waive: a wrong type, a loop or a rule that cannot be read is never right.
-WAIVABLE = ("values", "cpu", "proof", "guard", "subsumption", "confluence", "adjoint")
+WAIVABLE = ("values", "cpu", "proof", "guard", "subsumption", "confluence", "adjoint", "mutation")
 WAIVE = re.compile(r"waive\s+(\w+)\s+of\s+([\w.]+)(?:\s+and\s+([\w.]+))?\s*:")
 
 

@@ -12,7 +12,7 @@ import pytest
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.testing.findings import CHECKS, FAILED, NONE, OPEN, WAIVED, Finding
-from ngraph_rewrite.testing.suite import FULL, OF_ALL_RULES, PATIENCE, QUICK, Question, Subject, answer_of
+from ngraph_rewrite.testing.suite import FULL, OF_ALL_RULES, QUICK, Question, Subject, answer_of
 from ngraph_rewrite.testing.workers import Workers
 
 # The checks that apply to adjoints alone, and those that do not apply to them.
@@ -56,7 +56,7 @@ class RuleFile(pytest.File):
     def finding(self, index: int, check: str) -> Finding | None:
         """What a check says of a rule, from a process of its own, which is started when first needed."""
         if self._workers is None:
-            self._workers = Workers(self.subject, 1, PATIENCE)
+            self._workers = Workers(self.subject, 1, self.subject.patience)
         if check not in OF_ALL_RULES:
             return next(iter(self._asked((index, check))), None)
         if check not in self._known:

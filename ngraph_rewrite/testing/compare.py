@@ -10,7 +10,7 @@ import numpy as np
 from ngraph_rewrite.rewriting.rule import EXACT, FAST, REAL
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.testing.draws import other_draw
+from ngraph_rewrite.testing.draws import lost_effect, other_draw
 from ngraph_rewrite.testing.evaluate import (
     Array,
     Change,
@@ -79,7 +79,8 @@ def difference(left: Op, right: Op, values: Values, grade: str) -> Difference | 
         found = evaluate(right, values, strict=False)[right]
     except Undefined:
         return Difference(known, np.array("undefined"), np.array(True))
-    if other_draw(left, right) is not None or found.dtype != known.dtype or found.shape != known.shape:
+    unseen = other_draw(left, right) or lost_effect(left, right)
+    if unseen is not None or found.dtype != known.dtype or found.shape != known.shape:
         return Difference(known, found, np.array(True))
     wrong = ~same_bits(known, found)
     if grade != EXACT and wrong.any():

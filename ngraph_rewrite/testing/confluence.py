@@ -116,7 +116,8 @@ def _summary(rule: Rule, looked: _Looked) -> Finding:
         return finding(rule, CHECK, OPEN, f"{looked.unseen} of its partners were not looked at: the time was over")
     if looked.apart:
         meeting, why = looked.apart[0]
-        more = f", nor with {len(looked.apart) - 1} others" if len(looked.apart) > 1 else ""
+        rest = len(looked.apart) - 1
+        more = f", nor with {rest} other{'s' if rest > 1 else ''}" if rest else ""
         other = meeting.partners.other(rule).name
         return finding(rule, CHECK, WAIVED, f"does not join with {other}{more}; waived: {why}", other=other)
     if looked.meetings:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A random draw keeps its distribution: what a rule makes of a term may only draw as the term does."""
+"""What no value shows: a random draw keeps its distribution, and an effect is kept."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op, describe, topological
 
 # Where a draw stands, and how its axes are written: the type of the whole term speaks of these.
 _PLACES = frozenset({"uid", "axes", "shape"})
@@ -38,3 +38,24 @@ def distribution(term: Op) -> tuple[Any, ...]:
     """The name of a draw's distribution, and its parameters: all but its identity and the axes it is along."""
     given = zip(term.definition.attributes, term.attrs, strict=True)
     return term.definition.short, *((a, v) for a, v in given if a not in _PLACES and not isinstance(v, Uid))
+
+
+def lost_effect(left: Op, right: Op) -> str | None:
+    """None if all that the left side runs for its effect is run by the right side too; else what is lost.
+
+    >>> from ngraph_rewrite.testing import term
+    >>> x, write = (term("core.placeholder", axes=[2], dtype="float32").named(n) for n in ("x", "write"))
+    >>> lost_effect(term("core.after", x, write), x)
+    'loses the effect write'
+    """
+    kept = set(topological([right]))
+    for t in topological([left]):
+        first = _EFFECTS.get(t.definition.name)
+        for effect in () if first is None else t.args[first:]:
+            if effect not in kept and not (effect.args or effect.definition.name == "core.constant"):
+                return f"loses the effect {describe(effect)}"
+    return None
+
+
+# From which argument on ops take what is run for its effect.
+_EFFECTS = {"core.after": 1, "core.sequential": 0, "core.doall": 0}

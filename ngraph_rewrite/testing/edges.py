@@ -3,7 +3,9 @@
 
 At a kink an adjoint is between the slopes of both sides; where one side has no value, it is the slope of the other.
 Along a direction that keeps ties ties, a maximum has no kink, and what the adjoints of all tied elements share out
-must add up to its slope. See Griewank and Walther, *Evaluating Derivatives*, 14 (2008).
+must add up to its slope. Of the ops of this library more is demanded: a maximum or minimum of two that are tied has
+the mean of both slopes, and elements that are tied for the greatest or the least have equal parts.
+See Griewank and Walther, *Evaluating Derivatives*, 14 (2008).
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from ngraph_rewrite.testing.strategies import distinct, lengths
 STEP = 1e-7
 # The error of a one-sided difference is about STEP times a moderate curvature, and eps / STEP.
 _TOLERANCE = 2e-5
+# Ops of which an adjoint at a kink is halfway between both slopes, and those of which tied elements share alike.
+_HALFWAY, _SHARED = frozenset({"maximum", "minimum", "relu"}), frozenset({"max", "min"})
 _FEW = (0.0, 0.0, 0.5, 0.5, 1.0, 2.0)
 
 
@@ -51,25 +55,49 @@ def wrong_at_edges(term: Op, pairs: Sequence[Adjoint], values: Values, weights: 
         return None
     floats = [p for p in pairs if p.argument.dtype.kind == "f" and p.argument in values]
     found = {p.argument: _adjoint(p, values) for p in floats}
+    shares: dict[tuple[float, ...], float] = {}
     for leaf, adjoint in found.items():
         for place in np.ndindex(*adjoint.shape):
             direction = np.zeros(adjoint.shape)
             direction[place] = 1.0
             bounds = _slopes(term, {leaf: direction}, values, weights, at)
-            if bounds is not None and not _between(float(adjoint[place]), bounds):
-                where = f"{list(map(int, place))} of {leaf!r}" if place else repr(leaf)
-                return f"at {where} the adjoint is {float(adjoint[place]):.6g}, {_said(bounds)}"
+            if bounds is None:
+                continue
+            slope, where = float(adjoint[place]), f"{list(map(int, place))} of {leaf!r}" if place else repr(leaf)
+            if not _between(slope, bounds):
+                return f"at {where} the adjoint is {slope:.6g}, {_said(bounds)}"
+            wanted = _wanted(term, float(values[leaf][place]), slope, bounds, shares)
+            if not _between(slope, (wanted, wanted)):
+                return f"at {where}, where there is a tie, the adjoint is {slope:.6g} instead of {wanted:.6g}"
     return _wrong_at_ties(term, found, values, weights, at, random)
+
+
+def _wanted(
+    term: Op, value: float, slope: float, bounds: tuple[float, float], shares: dict[tuple[float, ...], float]
+) -> float:
+    """The adjoint that the library's ops have between two slopes; of tied elements that of the first one."""
+    if np.isclose(*bounds, rtol=_TOLERANCE, atol=_TOLERANCE):
+        return slope
+    if term.definition.short in _HALFWAY:
+        return sum(bounds) / 2
+    if term.definition.short in _SHARED:
+        return shares.setdefault((value, round(bounds[0], 3), round(bounds[1], 3)), slope)
+    return slope
 
 
 def _wrong_at_ties(
     term: Op, found: Mapping[Op, Array], values: Values, weights: Array, at: float, random: Random
 ) -> str | None:
-    """As `wrong_at_edges`, where all elements of one size are moved together; those that are zero mostly are not."""
-    speeds: dict[float, float] = {0.0: random.choice((0.0, 0.0, 1.0))}
+    """As `wrong_at_edges`, where all elements of one size are moved together; those that are zero in one leaf at most.
+
+    The zeros of two leaves need not tie: where one is a size and the other a sign, both are kinks of their own.
+    """
+    speeds: dict[float, float] = {}
     directions = {}
+    from_zero = random.choice([None, *found])
     for leaf in found:
         at_leaf = values[leaf]
+        speeds[0.0] = float(leaf is from_zero)
         flat = [speeds.setdefault(abs(float(v)), random.uniform(0.5, 1.5)) for v in at_leaf.flat]
         directions[leaf] = np.array(flat).reshape(at_leaf.shape) * np.where(at_leaf >= 0, 1, -1)
     bounds = _slopes(term, directions, values, weights, at)

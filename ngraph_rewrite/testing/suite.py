@@ -53,7 +53,8 @@ OF_ALL_RULES: Mapping[str, SetCheck] = {"termination": check_termination, "subsu
 QUICK, FULL = Effort(8, 0.15), Effort(50, 1.0)
 # What can be checked without compiling anything.
 UNCOMPILED = tuple(check for check in CHECKS if check != "cpu")
-# How long a process may take for the checks of one rule before it is ended: far more than any right rule needs.
+# How long a process may take for the checks of one rule, or for one check of all rules, before it is ended: far more
+# than any right rule needs. One check of one rule has a third of it.
 PATIENCE = 90.0
 
 # What a process is asked: all checks of a rule, one check of it, or one of all rules together.
@@ -82,8 +83,10 @@ class Subject:
         """The rules that are checked, and what they run together with."""
         load_plugin_ops()
         own = self.given if self.given is not None else self._read()
-        known = {rule.name for rule in library()}
-        every = library() if all(r.name in known for r in own) and self.given is None else own + library()
+        shipped, names = library(), {rule.name for rule in own}
+        known = {id(rule) for rule in shipped}
+        others = RuleSet(rule for rule in shipped if rule.name not in names)  # it may be an installed file
+        every = shipped if all(id(rule) in known for rule in own) else own + others
         chosen = own if self.only is None else RuleSet(r for r in own if _called(r, self.only))
         return chosen, Context(every, self.effort)
 
@@ -132,6 +135,13 @@ class Subject:
                     return found
         return found
 
+    def patience(self, question: Question) -> float:
+        """How many seconds the answer may take."""
+        index, check = question
+        if index is None:
+            return PATIENCE
+        return min(PATIENCE, 30 + 60 * self.effort.seconds) / (1 if check is None else 3)
+
     def _of_one(self, check: str, rule: Rule) -> Finding:
         try:
             found = OF_A_RULE[check](rule, self.context)
@@ -141,7 +151,11 @@ class Subject:
 
     def _of_all(self, check: str) -> list[Finding]:
         by_name = {rule.name: rule for rule in self.rules}
-        return [waived(f, by_name[f.rule]) for f in OF_ALL_RULES[check](self.rules, self.context)]
+        try:
+            return [waived(f, by_name[f.rule]) for f in OF_ALL_RULES[check](self.rules, self.context)]
+        except Exception as error:
+            says = f"makes the check {check} fail: {type(error).__name__}: {error}"
+            return [finding(rule, check, FAILED, says) for rule in self.rules]
 
 
 def _shown(path: Path) -> str:
@@ -183,7 +197,7 @@ def _asked(
     subject: Subject, count: int | None, progress: Callable[[int, int], None] | None
 ) -> Iterator[Finding]:
     questions, answered = subject.questions(), 0
-    with Workers(subject, count, PATIENCE) as workers:
+    with Workers(subject, count, subject.patience) as workers:
         lost: list[Question] = []
         for question, answer in workers.ask(questions):
             if isinstance(answer, Lost) and question[1] is None and question[0] is not None:

@@ -137,7 +137,7 @@ def check_subsumption(rules: Iterable[Rule], context: Context) -> Iterator[Findi
     passes = [_Pass(some, kinds) for kinds in (*PASSES.values(), ("derive",)) for some in firing]
     for rule in rules:
         found = [one.never(rule) for one in passes if one.has(rule)]
-        why = found[0] if all(found) else None
+        why = found[0] if found and all(found) else None
         if why is None:
             yield finding(rule, "subsumption", PASSED)
         else:
@@ -173,8 +173,12 @@ class _Pass:
 # -- the order as text ---------------------------------------------------------------------------------
 
 
-def print_order(rules: RuleSet) -> str:
+def print_order(rules: RuleSet, about: RuleSet | None = None) -> str:
     """The orders in which the rules of each pass go down, as text: ops from the highest to the lowest, by family.
+
+    Args:
+        rules: All that run together.
+        about: Those whose passes and ops are shown; by default all.
 
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
     >>> print(print_order(parse_rules("simplify semi\\nrule a: exp(x) => tanh(tanh(x))\\n", "r.rules", "r")))
@@ -184,17 +188,19 @@ def print_order(rules: RuleSet) -> str:
     select: 1 rule in an order that was found
         semi: exp > tanh
     """
-    return "\n".join(_order_of_pass(name, list(rules.of_kind(*kinds))) for name, kinds in PASSES.items())
+    shown = {name: list((about or rules).of_kind(*kinds)) for name, kinds in PASSES.items()}
+    orders = (_order_of_pass(name, list(rules.of_kind(*PASSES[name])), some) for name, some in shown.items())
+    return "\n".join(text for text, some in zip(orders, shown.values(), strict=True) if some or about is None)
 
 
-def _order_of_pass(name: str, rules: list[Rule]) -> str:
+def _order_of_pass(name: str, rules: list[Rule], shown: list[Rule]) -> str:
     order, conflicts = _ordered(rules)
     count = f"{len(rules)} rule{'' if len(rules) == 1 else 's'}" if rules else "no rules"
     if not rules or order is SHRINKING:
         return f"{name}: {count}" + (", each makes terms smaller" if rules else "")
     how = "the order of declaration" if order is DECLARED else "an order that was found"
     wrong = f", and {len(conflicts)} conflicts" if conflicts else ""
-    return "\n".join([f"{name}: {count} in {how}{wrong}", *_lines(order, rules)])
+    return "\n".join([f"{name}: {count} in {how}{wrong}", *_lines(order, shown)])
 
 
 def _lines(order: Order, rules: Iterable[Rule]) -> Iterator[str]:

@@ -20,6 +20,10 @@ from ngraph_rewrite.testing.printing import program
 PER_TEN = 4
 # So many are looked for, however few are wanted: the first may be hard to find.
 MANY = 20
+NOWHERE = (
+    "matches none of the terms that were tried: does its guard ever hold? an op with attributes of its own needs an "
+    "ng.attribute_domain"
+)
 
 
 def check_types(rule: Rule, context: Context) -> Finding:
@@ -42,7 +46,7 @@ def check_types(rule: Rule, context: Context) -> Finding:
         says = head.removeprefix(f"{rule.place}: rule {rule.name} ")
         return finding(rule, "types", FAILED, says, "" if last is None else _shown(rule, last, bank))
     if not typed:
-        return finding(rule, "types", FAILED, "has no instance among the terms that were tried")
+        return finding(rule, "types", FAILED, NOWHERE)
     return finding(rule, "types", PASSED, f"{typed} instances")
 
 

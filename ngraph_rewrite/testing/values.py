@@ -5,31 +5,39 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
 import numpy as np
 
-from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
+from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError, RuleFileError
+from ngraph_rewrite.rewriting.alternatives import alternatives, wants_nothing
 from ngraph_rewrite.rewriting.instances import Target, signature
+from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.compare import difference
 from ngraph_rewrite.testing.counterexample import Counterexample
-from ngraph_rewrite.testing.draws import other_draw
+from ngraph_rewrite.testing.draws import lost_effect, other_draw
 from ngraph_rewrite.testing.evaluate import Undefined, Values, evaluate
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding, finding
 from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.strategies import Example, draw_example
+from ngraph_rewrite.testing.unknown import Unbound
 from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.tuples import tensors
 
 # The part of the examples on which a rule must fire for its check to count.
 ENOUGH = 0.2
 # Every other example is of these, where a rule takes floats: most of what can go wrong goes wrong with them.
 FLOATS: tuple[DType, ...] = tuple(map(np.dtype, ("float32", "float64", "float16", "bool", "int64")))
 _IN_VAIN = 3
+# One in so many is drawn to go one of the ways to fire, and so often again for a value with elements.
+AIMED, _DRAWS = 3, 3
+# If so many were drawn to go each way and none did, it is not known whether the rule is right there.
+_PER_WAY = 2
 # So many searches are made however long they take; if they find nothing, there is nothing.
 _LEAST = 8
 
@@ -40,13 +48,25 @@ class Search:
 
     Attributes:
         compared: On how many instances the rule fired and both values were compared.
+        filled: On how many of them the values had elements.
         found: The first on which it is wrong, as it was drawn.
         late: Whether time was up before all were drawn.
+        untaken: The ways to fire that none of these went, with the rule narrowed to it, by its guard.
     """
 
     compared: int = 0
+    filled: int = 0
     found: Counterexample | None = None
     late: bool = False
+    untaken: dict[str, Rule] = field(default_factory=dict)
+
+    def count(self, example: Example) -> None:
+        """Count an instance on which both values were compared."""
+        self.compared += 1
+        if _is_empty(example.instance.term):
+            return
+        self.filled += 1
+        self.untaken = {k: way for k, way in self.untaken.items() if not _goes(way, example)}
 
 
 def check_values(rule: Rule, context: Context) -> Finding:
@@ -71,10 +91,16 @@ def outcome(rule: Rule, context: Context) -> tuple[Finding, int]:
     """What `check_values` finds out about a rule, and on how many instances it was compared."""
     try:
         search = search_values(rule, context)
+        unbound = Unbound(rule, context, search.untaken)
+        if search.found is None:
+            unbound.run()
     except _Unknown as reason:
         return finding(rule, "values", OPEN, f"{reason}"), 0
     except Exception as error:  # whatever it is, it is the rule's: it cannot be asked whether it applies
         return finding(rule, "values", FAILED, _said(error), _comment(rule)), 0
+    if unbound.wrong is not None:
+        return finding(rule, "values", FAILED, unbound.wrong.what, unbound.wrong.shown), search.compared
+    search.untaken = {k: way for k, way in search.untaken.items() if k not in unbound.taken}
     return _judged(rule, context, search), search.compared
 
 
@@ -85,6 +111,11 @@ def _judged(rule: Rule, context: Context, search: Search) -> Finding:
     examples = context.effort.examples
     said = f"fired on {search.compared} of {examples} drawn instances"
     if search.compared >= ENOUGH * examples:
+        if not search.filled and not wants_nothing(rule):
+            return finding(rule, "values", OPEN, f"{said}, and none of their values has an element", _comment(rule))
+        never = [f"`{guard}`" for guard, way in search.untaken.items() if not wants_nothing(way)]
+        if never and examples >= _PER_WAY * AIMED * len(alternatives(rule)):
+            return finding(rule, "values", OPEN, f"{said}, with elements on none where {' or '.join(never)}")
         return finding(rule, "values", PASSED, said)
     status = OPEN if search.late and search.compared else FAILED
     return finding(rule, "values", status, f"{said}{', and time was up' * search.late}", _comment(rule))
@@ -99,7 +130,7 @@ def search_values(rule: Rule, context: Context, examples: Iterable[Example] | No
     Raises:
         NGraphRewriteError: if the rule cannot be asked whether it applies.
     """
-    effort, search = context.effort, Search()
+    effort, search = context.effort, Search(untaken={str(way.guard): way for way in alternatives(rule)})
     stop = time.process_time() + effort.seconds
     for example in examples if examples is not None else drawn_examples(rule, effort):
         defined = False
@@ -111,11 +142,26 @@ def search_values(rule: Rule, context: Context, examples: Iterable[Example] | No
             defined = True
             if search.found is not None:
                 return search
-        search.compared += defined
+        if defined:
+            search.count(example)
         if search.compared >= _LEAST and time.process_time() > stop:
             break
     search.late = time.process_time() > stop
     return search
+
+
+def _is_empty(term: Op) -> bool:
+    """Whether a value has no element."""
+    return not any(type_.size for type_ in tensors(term.type))
+
+
+def _goes(way: Rule, example: Example) -> bool:
+    """Whether the guard of a narrower rule holds for an instance; not if it fails."""
+    term, bindings, target = example.instance
+    try:
+        return Application(way, term, bindings, example.bank.make, target).guard_holds()
+    except Exception:  # what the rule's own guard does not ask here
+        return False
 
 
 def _comment(rule: Rule) -> str:
@@ -123,12 +169,21 @@ def _comment(rule: Rule) -> str:
 
 
 def drawn_examples(rule: Rule, effort: Effort) -> Iterator[Example]:
-    """As many examples as the effort says, or fewer where some searches find none; every other one of floats."""
+    """As many examples as the effort says, or fewer where some searches find none; every other one of floats.
+
+    Where a rule has several ways to fire, one in three goes one of them, with a value that has elements if it can.
+    """
     in_vain, found, stop = 0, 0, time.process_time() + effort.seconds
+    ways = alternatives(rule)
     for i in range(effort.examples):
         if i >= _LEAST and (not found or time.process_time() > stop):
             return
         random = Random(f"{rule.name} {rule.text} {effort.seed} {i}")
+        aimed = _aimed(ways[i // AIMED % len(ways)], random) if ways and i % AIMED == AIMED - 1 else None
+        if aimed is not None:
+            found += 1
+            yield aimed
+            continue
         floats = i % 2 == 1 and in_vain < _IN_VAIN
         example = draw_example(rule, random, FLOATS) if floats else None
         in_vain = in_vain + 1 if floats and example is None else 0 if floats else in_vain
@@ -136,6 +191,19 @@ def drawn_examples(rule: Rule, effort: Effort) -> Iterator[Example]:
         if example is not None:
             found += 1
             yield example
+
+
+def _aimed(way: Rule, random: Random) -> Example | None:
+    """An example that goes one way, with elements if a few draws find one."""
+    found = None
+    for _ in range(_DRAWS):
+        try:
+            found = draw_example(way, random) or found
+        except RuleFileError:  # its guard asks what the rule's own does not
+            return None
+        if found is None or not _is_empty(found.instance.term):
+            break
+    return found
 
 
 class _Unknown(Exception):
@@ -159,9 +227,9 @@ def wrong_step(rule: Rule, context: Context, term: Op, values: Values, target: T
     if right.type != term.type:
         what = f"rewrites {term.type!r} to {right.type!r}: {signature(term)}"
         return Counterexample(rule, term, right, values, what, target)
-    drawn = other_draw(term, right)
-    if drawn is not None:
-        return Counterexample(rule, term, right, values, f"{drawn}: {signature(term)}", target)
+    other = other_draw(term, right) or lost_effect(term, right)
+    if other is not None:
+        return Counterexample(rule, term, right, values, f"{other}: {signature(term)}", target)
     try:
         found = difference(term, right, values, rule.grade)
     except Undefined:

@@ -37,13 +37,17 @@ class Workers(Generic[Question, Answer]):
         answers: Gives the answer to a question. It is inherited by the processes where they are forked, and
             pickled where they cannot be.
         count: How many processes; by default one for each core.
-        seconds: How long one answer may take.
+        seconds: How long one answer may take, or what says so of a question.
     """
 
     def __init__(
-        self, answers: Callable[[Question], Answer], count: int | None = None, seconds: float = 60.0
+        self,
+        answers: Callable[[Question], Answer],
+        count: int | None = None,
+        seconds: float | Callable[[Question], float] = 60.0,
     ) -> None:
-        self._answers, self._seconds = answers, seconds
+        self._answers = answers
+        self._seconds = seconds if callable(seconds) else lambda _: seconds
         self._process = _process()
         self._idle = [self._started() for _ in range(count or len(_cores()))]
 
@@ -68,7 +72,7 @@ class Workers(Generic[Question, Answer]):
                 while waiting and self._idle:
                     worker, question = self._idle.pop(), waiting.pop()
                     worker.pipe.send(question)
-                    busy[worker.pipe] = (worker, question, time.monotonic() + self._seconds)
+                    busy[worker.pipe] = (worker, question, time.monotonic() + self._seconds(question))
                 yield from self._collected(busy)
         finally:
             for worker, _, _ in busy.values():
@@ -82,7 +86,7 @@ class Workers(Generic[Question, Answer]):
         now = time.monotonic()
         for pipe in [pipe for pipe, (_, _, deadline) in busy.items() if pipe in ready or now > deadline]:
             worker, question, _ = busy.pop(pipe)
-            answer = worker.answer() if pipe in ready else Lost(f"took longer than {self._seconds:.0f} s")
+            answer = worker.answer() if pipe in ready else Lost(f"took longer than {self._seconds(question):.0f} s")
             if isinstance(answer, Lost):
                 worker.end()
                 worker = self._started()

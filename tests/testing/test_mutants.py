@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from ngraph_rewrite.testing.findings import Context, Effort
 from ngraph_rewrite.testing.mutation import Mutant, MutantVerdict, Report, mutants, mutation_findings, score
 from ngraph_rewrite.testing.mutation.equivalence import Instances, right_at_every_half
 from ngraph_rewrite.testing.mutation.expressions import broken, read, weakened
+from ngraph_rewrite.testing.mutation.judge import Judge
 from ngraph_rewrite.testing.mutation.notation import header, written
 from ngraph_rewrite.testing.mutation.verdicts import share
 
@@ -185,6 +188,70 @@ def test_a_mutant_that_makes_the_same_terms_is_as_right(cache: Cache) -> None:
 def test_a_function_is_tried_at_every_number_of_float16(text: str, right: bool, cache: Cache) -> None:
     rule = rule_of(text)
     assert right_at_every_half(rule, context_of(rule, cache)) is right
+
+
+@pytest.mark.parametrize(
+    ("head", "text", "mistake"),
+    [
+        ("derive semi", "maximum(x, y)  =>  select(x > y, d, select(x == y, d * 0.5, 0)), "
+         "select(y > x, d, select(x == y, d * 0.5, 0))", "0.5005 for 0.5"),
+        ("derive axes", "relu(x)  =>  select(x > 0, d, select(x == 0, d * 0.5, 0))", "greater_equal for greater"),
+        ("derive axes", "relu(x)  =>  select(x > 0, d, select(x == 0, d * 0.5, 0))",
+         "argument 1 of multiply for all of it"),
+    ],
+)  # fmt: skip
+def test_where_slopes_are_a_convention_another_one_is_refused(head: str, text: str, mistake: str, cache: Cache) -> None:
+    rule = rule_of(text, head)
+    verdicts = [v for v in mutation_findings(rule, context_of(rule, cache)) if v.what == mistake]
+    assert verdicts and {v.refused for v in verdicts} == {"adjoint"}
+
+
+def test_what_is_about_to_be_called_right_is_tried_at_length(cache: Cache) -> None:
+    """Floats added up in another order differ in few of their values: fifty examples may have none of them."""
+    prod = library().find("semi.add_up_transposed.prod")
+    judge = Judge(prod, context_of(prod, cache))
+    wrong = judge.at_length(replace(prod, grade="exact"))
+    assert wrong is not None and wrong.check == "values"
+    assert judge.at_length(prod) is None
+
+
+def test_a_guard_that_lets_fewer_terms_pass_is_no_mistake(cache: Cache) -> None:
+    rule = rule_of("transpose(x, perm=p)  =>  x\n    if is_identity(p)")
+    narrower = rule_of("transpose(x, perm=p)  =>  x\n    if is_identity(p) and x.rank == 2")
+    wider = rule_of("transpose(x, perm=p)  =>  x\n    if is_identity(p) or x.rank == 2")
+    instances = Instances(rule, context_of(rule, cache))
+    assert instances.same(narrower) is not None
+    assert instances.same(wider) is None
+
+
+def test_a_file_may_say_why_mistakes_in_a_rule_need_not_be_found() -> None:
+    text = """simplify semi
+
+rule r: -(-x)  =>  x
+
+waive mutation of r: nobody makes any here
+"""
+    (rule,) = parse_rules(text, "my.rules", "my")
+    (waiver,) = rule.waivers
+    survivor = MutantVerdict("my.r", "my.rules:3", "w", "t", waived=waiver.reason)
+    report = Report([survivor, MutantVerdict("my.r", "my.rules:3", "w", "t", refused="values")])
+    assert not report.survivors and report.score == 1.0
+    assert "waived in its file: nobody makes any here" in str(report)
+    assert "1 waived in their files, 0 left" in str(report)
+
+
+def test_a_waiver_hides_nothing_that_is_refused_or_right() -> None:
+    refused = MutantVerdict("my.r", "my.rules:3", "w", "t", refused="values", waived="because")
+    right = MutantVerdict("my.r", "my.rules:3", "w", "t", says="proved: x", equivalent=True, waived="because")
+    assert Report([refused, right]).waived == []
+
+
+def test_the_report_says_how_rules_were_shown_to_be_right() -> None:
+    said = ("proved: element by element: 3 instances", "proved: over the reals, by normal form: 2 instances",
+            "makes the same terms as the rule of 7 instances")  # fmt: skip
+    report = Report([MutantVerdict("my.r", "my.rules:3", "w", "t", says=s, equivalent=True) for s in said])
+    assert "3 as right as the rule (makes the same terms as the rule 1, proved bit by bit 1" in str(report)
+    assert "proved over the reals, and by values 1)" in str(report)
 
 
 def test_instances_tell_permutations_from_their_inverses(cache: Cache) -> None:

@@ -276,3 +276,28 @@ def _outer(x: float, *, twice: bool = True) -> float:
 def test_a_rebound_function_calls_the_others_and_the_plain_one_does_not() -> None:
     rebound = Rebinding({_inner: lambda x: 100.0})(_outer)
     assert (rebound(-3.0), rebound(-3.0, twice=False), _outer(-3.0)) == (200.0, 100.0, 6.0)
+
+
+# -- what a proof covers --------------------------------------------------------------------------------
+
+
+def test_values_without_elements_prove_nothing() -> None:
+    found = proved(rule_of("dot(x, y) => dot(x, negative(y))\n    if x.shape[0] == 0"))
+    assert found.status == OPEN and found.says.startswith("only values without elements")
+
+
+def test_a_rule_about_values_without_elements_is_proved_by_them() -> None:
+    found = proved(rule_of("dot(x, y) => dot(x, negative(y))\n    if 0 in self.shape"))
+    assert found.status == PASSED and "up to rank" not in found.says
+
+
+def test_ranks_at_which_a_rule_never_fires_are_not_counted() -> None:
+    found = proved(rule_of("transpose(x, perm=p) => x\n    if x.rank == 3 and is_identity(p)"), 0.1)
+    assert "up to rank 1" not in found.says and "up to rank 2" not in found.says
+
+
+def test_dtypes_that_a_guard_asks_for_are_found() -> None:
+    """The guard cuts the search over dtypes short."""
+    guard = "x.dtype == 'uint64' and t == 'int8' and u == 'int16'"
+    equation = f"cast(cast(cast(x, dtype=t), dtype=u), dtype=v) => cast(cast(x, dtype=t), dtype=v)\n    if {guard}"
+    assert proved(rule_of(equation)).status == PASSED

@@ -228,3 +228,50 @@ def test_the_same_is_found_in_any_process() -> None:
         run = [sys.executable, "-c", program]
         said.append(subprocess.run(run, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True))
     assert said[0].stdout == said[1].stdout and "is not @exact" in said[0].stdout, said[0].stderr
+
+
+# -- what was not compared ----------------------------------------------------------------------------------
+
+
+def test_values_without_elements_say_nothing() -> None:
+    found = checked(rule_of("dot(x, y) => dot(x, negative(y))\n    if x.shape[0] == 0"))
+    assert found.status == OPEN and "none of their values has an element" in found.says
+
+
+def test_a_rule_about_values_without_elements_is_compared_on_them() -> None:
+    assert checked(rule_of("dot(x, y) => dot(x, negative(y))\n    if 0 in self.shape")).status == PASSED
+
+
+def test_a_way_to_fire_that_no_instance_goes_is_told() -> None:
+    found = checked(rule_of("negative(negative(x)) => x\n    if x.rank < 2 or x.shape == (17, 19, 23, 29, 31, 37, 41)"))
+    assert found.status == OPEN and "x.shape == (17, 19" in found.says
+
+
+def test_each_way_to_fire_is_gone() -> None:
+    """Of many ways, one is rare and wrong."""
+    guard = "x.shape[k] == 1 or (x.rank == 3 and x.shape[k] == 3 and k == 1)"
+    rule = rule_of(f"cumsum(x, axis=k, reverse=r) => x\n    if {guard}")
+    assert checked(rule).status == FAILED
+
+
+def test_lengths_that_are_unknown_may_be_none() -> None:
+    equation = "any(broadcast(x, shape=s, dims=d), axes=k) => broadcast(x, shape=self.shape, dims=among(left, d))"
+    clauses = "\n    where left = others(k, rank(s))\n    if among(d, k) == () and "
+    length = "product_of(pick(s, k))"
+    guards = {
+        f"is_known({length}) and {length} > 0": PASSED,
+        f"{length} != 0": FAILED,
+        f"(not is_known({length}) or {length} > 0)": FAILED,
+    }
+    for guard, status in guards.items():
+        found = checked(rule_of(equation + clauses + guard))
+        assert found.status == status, (guard, found.says)
+        assert status == PASSED or "= 0" in found.says
+
+
+def test_what_is_wrong_for_unknown_lengths_fails_when_it_is_run() -> None:
+    guard = "d == others(k, rank(s)) and product_of(pick(s, k)) != 0"
+    found = checked(rule_of(f"max(broadcast(x, shape=s, dims=d), axes=k) => x\n    if {guard}"))
+    assert "while lengths are unknown" in found.says
+    with pytest.raises(AssertionError):
+        exec(found.shown, {})  # noqa: S102  (a counterexample is a program)

@@ -22,15 +22,19 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.differences import listed
 from ngraph_rewrite.testing.evaluate import Undefined
 from ngraph_rewrite.testing.findings import Context
-from ngraph_rewrite.testing.strategies import valued_leaves
-from ngraph_rewrite.testing.values import wrong_step
+from ngraph_rewrite.testing.strategies import examples_of, valued_leaves
+from ngraph_rewrite.testing.values import FLOATS, wrong_step
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
 
-# Instances of a rule that are drawn in each domain of all dtypes, and terms that are tried in each of few.
-DRAWN, TRIED = 20, 2000
-# Instances on which what is made is lowered.
-LOWERED = 100
+# Instances of a rule that are sought in each domain of all dtypes, and terms that are tried in each of few.
+SOUGHT, TRIED = 20, 1000
+# Instances that are drawn at random beside: of all dtypes, and of those that derivatives have.
+DRAWN = 60
+# Of so many instances one has what is made of it lowered.
+LOWERED = 7
+# An instance, the bank it lives in, and what a rule makes of it.
+_Made = tuple[Instance, TrialBank, Any]
 # What stands for the failure of a rule to make anything of a term.
 _FAILS = object()
 _FEW = (COMMON_FIRST[0], INT64, BOOL)
@@ -50,27 +54,31 @@ class Instances:
 
     def __init__(self, rule: Rule, context: Context) -> None:
         self.rule, self.context, self.bank = rule, context, TrialBank()
-        self._own: list[tuple[Instance, Any]] = []
-        self._more = ((found, self._made(rule, found)) for found in self._found(rule))
+        self._own: list[_Made] = []
+        self._more = ((found, bank, self._made(rule, found, bank)) for found, bank in self._found(rule))
 
     def same(self, other: Rule) -> int | None:
-        """On how many terms, all there are of both rules, they make the same; None if they differ on one."""
+        """On how many terms the other rule makes the same; None if on one, of all there are of both, it does not.
+
+        Where it makes nothing it does no harm.
+        """
         count = 0
-        for found, made in self._with(other):
-            if not _same(made, self._made(other, found)):
+        for found, bank, made in self._with(other):
+            others = self._made(other, found, bank)
+            if others is not None and not _same(made, others):
                 return None
-            count += 1
+            count += others is not None
         return count or None
 
     def same_lowered(self, other: Rule) -> int | None:
         """As `same`, where what they make need be the same only when the library's rules have lowered it."""
         matcher = matchers_of(self.context.rules.of_class(SAFE_CLASSES), self.context.cache)["lower"]
         count = 0
-        for found, made in islice(self._with(other), LOWERED):
+        for found, bank, made in islice(self._with(other), 0, None, LOWERED):
             table = ReplacementTable()
             try:
-                terms = [adopt(_terms(m), table, self.bank) for m in (made, self._made(other, found))]
-                forms = normalise([*terms[0], *terms[1]], matcher, table, self.bank, found.target, "lower")
+                terms = [adopt(_terms(m), table, bank) for m in (made, self._made(other, found, bank))]
+                forms = normalise([*terms[0], *terms[1]], matcher, table, bank, found.target, "lower")
             except NGraphRewriteError:
                 return None
             if len(terms[0]) != len(terms[1]) or not _same(forms[: len(terms[0])], forms[len(terms[0]) :]):
@@ -78,32 +86,35 @@ class Instances:
             count += bool(terms[0])
         return count or None
 
-    def _with(self, other: Rule) -> Iterator[tuple[Instance, Any]]:
+    def _with(self, other: Rule) -> Iterator[_Made]:
         yield from self._known()
         if (other.left, other.guard, other.clauses) != (self.rule.left, self.rule.guard, self.rule.clauses):
-            for found in self._found(other):
-                yield found, self._made(self.rule, found)
+            for found, bank in self._found(other):
+                yield found, bank, self._made(self.rule, found, bank)
 
-    def _known(self) -> Iterator[tuple[Instance, Any]]:
+    def _known(self) -> Iterator[_Made]:
         """Those of the rule, each made when it is first asked for."""
         yield from self._own
-        for pair in self._more:
-            self._own.append(pair)
-            yield pair
+        for one in self._more:
+            self._own.append(one)
+            yield one
 
-    def _found(self, rule: Rule) -> Iterator[Instance]:
+    def _found(self, rule: Rule) -> Iterator[tuple[Instance, TrialBank]]:
         for domain in SOME:
-            yield from matches(rule, DRAWN, domain, self.bank, 100)
+            yield from ((found, self.bank) for found in matches(rule, SOUGHT, domain, self.bank, 100))
         for domain in ALL:
-            yield from every_match(rule, domain, _from_the_first, self.bank, TRIED)
+            yield from ((found, self.bank) for found in every_match(rule, domain, _from_the_first, self.bank, TRIED))
+        for dtypes in (COMMON_FIRST, FLOATS):
+            for example in examples_of(rule, DRAWN, self.context.effort.seed, dtypes, ()):
+                yield example.instance, example.bank
 
-    def _made(self, rule: Rule, found: Instance) -> Any:
+    def _made(self, rule: Rule, found: Instance, bank: TrialBank) -> Any:
         """What a rule makes of a term: terms, None if it declines."""
         step = self.context.matcher(rule).steps.get(found.term.definition)
         derives = rule.kind == "derive"
         try:
-            given = self.bank.leaf("d", found.term.type) if derives else found.target
-            return None if step is None else step(found.term, self.bank.make, given)
+            given = bank.leaf("d", found.term.type) if derives else found.target
+            return None if step is None else step(found.term, bank.make, given)
         except Exception:  # of whatever kind: a rule that fails makes nothing
             return _FAILS
 

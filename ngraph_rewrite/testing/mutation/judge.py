@@ -6,29 +6,36 @@ Instances of the right rule serve all that is made of it: a rule that was broken
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from random import Random
 
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.checks import check_types_on
 from ngraph_rewrite.rewriting.domain import SYMBOLIC
-from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, matches
+from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, first_match, matches
 from ngraph_rewrite.rewriting.order import why_not_down
 from ngraph_rewrite.rewriting.rule import Rule, Where
+from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.testing.adjoints import check_adjoint
-from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Finding, finding
+from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Effort, Finding, finding
 from ngraph_rewrite.testing.guards import check_guard
+from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.proof.prove import check_proof
-from ngraph_rewrite.testing.strategies import Example
+from ngraph_rewrite.testing.strategies import PLAIN, Example, begin, random_domain, random_values, valued_leaves
 from ngraph_rewrite.testing.values import ENOUGH, drawn_examples, search_values
 
 # Tried first: most broken rules are wrong everywhere.
 LITTLE = 3
 # Instances whose types are compared, and terms that are tried to find each.
 TYPED, TRIES_EACH = 20, TRIES // 2
+# Positions in an axis of this length fit no integer of eight bits; so many instances with such an axis are drawn.
+LONG, LONG_ONES = 300, 30
 # For the proof that what no check refuses is right.
 PROOF_SECONDS = 0.3
+# What is about to be called right is tried on more examples than a check takes, and on others.
+AT_LENGTH = Effort(200, 1.5)
 
 Check = Callable[[Rule, Context], Finding]
 
@@ -53,6 +60,14 @@ class Judge:
     def _examples(self) -> list[Example]:
         return list(drawn_examples(self.rule, self.context.effort))
 
+    @cached_property
+    def _many(self) -> list[Example]:
+        return list(drawn_examples(self.rule, self._at_length))
+
+    @property
+    def _at_length(self) -> Effort:
+        return replace(AT_LENGTH, seed=self.context.effort.seed + 1)
+
     def hasty(self, rule: Rule) -> Finding | None:
         """The finding of the first check that refuses the rule after a look at few instances."""
         return self._first(rule, LITTLE, (self.termination, self.types, self.meaning))
@@ -67,6 +82,15 @@ class Judge:
 
     def _last(self, rule: Rule) -> Finding | None:
         found = check_guard(rule, replace(self.context, _matchers={}))
+        return found if found.status == FAILED else None
+
+    def at_length(self, rule: Rule) -> Finding | None:
+        """The finding of the first check that refuses the rule on many more examples."""
+        found = self._compared(rule, self._at_length, self._many if self._alike(rule) else None)
+        if found.status != FAILED and rule.kind != "derive":
+            found = self._compared(rule, replace(self._at_length, examples=LITTLE), list(long_examples(rule)))
+        if found.status != FAILED and not self._alike(rule):
+            found = check_guard(rule, replace(self.context, effort=replace(self._at_length, seconds=1.0), _matchers={}))
         return found if found.status == FAILED else None
 
     def proof(self, rule: Rule) -> Finding:
@@ -96,11 +120,14 @@ class Judge:
     def meaning(self, rule: Rule, examples: int) -> Finding:
         """As the check values, or the check adjoint, but for the shrinking of the counterexample."""
         effort = replace(self.context.effort, examples=examples)
-        context = replace(self.context, effort=effort, _matchers={})
+        return self._compared(rule, effort, self._examples[:examples] if self._alike(rule) else None)
+
+    def _compared(self, rule: Rule, effort: Effort, given: list[Example] | None) -> Finding:
+        examples, context = effort.examples, replace(self.context, effort=effort, _matchers={})
         if rule.kind == "derive":
             return self._believed(check_adjoint(rule, context), examples)
         try:
-            search = search_values(rule, context, self._examples[:examples] if self._alike(rule) else None)
+            search = search_values(rule, context, given)
         except NGraphRewriteError as error:
             return finding(rule, "values", FAILED, " ".join(error.what.split()))
         if search.found is not None:
@@ -117,6 +144,19 @@ class Judge:
     def _alike(self, rule: Rule) -> bool:
         """Whether it fires on the same terms as the right rule."""
         return _reach(rule) == _reach(self.rule)
+
+
+def long_examples(rule: Rule) -> Iterator[Example]:
+    """Instances with an axis so long that its positions fit no narrow integer."""
+    for i in range(LONG_ONES):
+        random, bank = Random(f"{rule.name} long {i}"), TrialBank()
+        domain = random_domain(random)
+        axes = tuple(a.with_length(LONG) if k == i % 4 else a for k, a in enumerate(domain.axes))
+        long = replace(domain, lengths=(LONG, *domain.lengths[1:]), axes=axes)
+        solver = Solver(rule, bank.make) if rule.guard is not None else None
+        found = first_match(rule, long, begin(random), bank, TRIES_EACH, solver)
+        if found is not None and not too_large(found.term, LONG**2, 10 * LONG**2):
+            yield Example(found, bank, [random_values(random, valued_leaves(found.term), PLAIN)])
 
 
 def _reach(rule: Rule) -> tuple[object, ...]:

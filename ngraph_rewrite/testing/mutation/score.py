@@ -24,6 +24,11 @@ class Report:
         return [v for v in self.verdicts if v.survives]
 
     @property
+    def waived(self) -> list[MutantVerdict]:
+        """Those that no check refuses, of which the rule's file says why they need not be found."""
+        return [v for v in self.verdicts if v.refused is None and not v.equivalent and v.waived is not None]
+
+    @property
     def refused(self) -> Counter[str]:
         """How many each check refuses."""
         return Counter(v.refused for v in self.verdicts if v.refused is not None)
@@ -35,8 +40,8 @@ class Report:
 
     @property
     def score(self) -> float:
-        """The share refused of those that are not shown to be right: 1.0 if there is none."""
-        wrong = len(self.verdicts) - self.equivalent
+        """The share refused of those that are neither shown to be right nor waived: 1.0 if there is none."""
+        wrong = len(self.verdicts) - self.equivalent - len(self.waived)
         return 1.0 if not wrong else self.refused.total() / wrong
 
     def __str__(self) -> str:
@@ -46,10 +51,20 @@ class Report:
         for v in self.survivors:
             yield f"{v.place}: rule {v.rule}, {v.what}: no check refuses it"
             yield from (f"    {line}" for line in v.text.splitlines())
+        for v in self.waived:
+            yield f"{v.place}: rule {v.rule}, {v.what}: waived in its file: {v.waived}"
         by = ", ".join(f"{check} {self.refused[check]}" for check in CHECKS if self.refused[check])
-        yield f"{len(self.verdicts)} broken rules: {self.refused.total()} refused ({by}),"
-        yield f"{self.equivalent} as right as the rule, {len(self.survivors)} left"
+        late = sum(v.at_length for v in self.verdicts)
+        yield f"{len(self.verdicts)} broken rules: {self.refused.total()} refused ({by};"
+        yield f"{late} of them only on more examples than a check draws),"
+        yield f"{self.equivalent} as right as the rule ({', '.join(self._reasons())}),"
+        yield f"{len(self.waived)} waived in their files, {len(self.survivors)} left"
         yield f"mutation score {_percent(self.score)}"
+
+    def _reasons(self) -> list[str]:
+        """How many were shown to be right in each way."""
+        ways = Counter(v.way for v in self.verdicts if v.equivalent)
+        return [f"{way} {count}" for way, count in sorted(ways.items())] or ["none"]
 
 
 def _percent(share: float) -> str:
@@ -63,8 +78,10 @@ def score(rules: Iterable[Rule], context: Context) -> Report:
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
     >>> rules = parse_rules("simplify semi\\nrule r: -(-x) => x", "my.rules", "my")
     >>> print(score(rules, Context(rules)))
-    2 broken rules: 2 refused (values 2),
-    0 as right as the rule, 0 left
+    2 broken rules: 2 refused (values 2;
+    0 of them only on more examples than a check draws),
+    0 as right as the rule (none),
+    0 waived in their files, 0 left
     mutation score 100 %
     """
     report = Report()

@@ -24,7 +24,9 @@ class MutantVerdict:
         text: The broken rule, as it could stand in a rule file.
         refused: The check that refused it, if one did.
         says: What that check said, or why the mutant is as right as the rule.
+        at_length: Whether it took more examples than the check has to refuse it.
         equivalent: Whether it was shown to be as right as the rule.
+        waived: Why the rule's file says that such mistakes need not be found, if it says so.
     """
 
     rule: str
@@ -33,12 +35,20 @@ class MutantVerdict:
     text: str
     refused: str | None = None
     says: str = ""
+    at_length: bool = False
     equivalent: bool = False
+    waived: str | None = None
+
+    @property
+    def way(self) -> str:
+        """How it was shown to be as right as the rule, without the numbers; by values too, where that alone is said."""
+        head = self.says.partition(" of ")[0] if not self.says.startswith("proved") else "proved bit by bit"
+        return "proved over the reals, and by values" if "over the reals" in self.says else head
 
     @property
     def survives(self) -> bool:
-        """Whether it is not known to be right, and no check refuses it."""
-        return self.refused is None and not self.equivalent
+        """Whether it is not known to be right, no check refuses it, and nothing was said about it."""
+        return self.refused is None and not self.equivalent and self.waived is None
 
 
 def mutation_findings(rule: Rule, context: Context, chosen: Iterable[Mutant] | None = None) -> list[MutantVerdict]:
@@ -68,8 +78,17 @@ def _verdict(mutant: Mutant, judge: Judge, instances: Instances) -> MutantVerdic
     found = found or judge.thorough(rule) or judge.proof(rule)
     if found.status == FAILED:
         return replace(said, refused=found.check, says=found.says)
+    wrong = judge.at_length(rule)
+    if wrong is not None:
+        return replace(said, refused=wrong.check, says=wrong.says, at_length=True)
     right = f"proved: {found.says}" if found.status == PASSED else _right(rule, judge, instances, alike)
-    return replace(said, equivalent=bool(right), says=right or found.says)
+    return replace(said, equivalent=bool(right), says=right or found.says, waived=_waived(mutant))
+
+
+def _waived(mutant: Mutant) -> str | None:
+    """Why the file of a rule says that such mistakes in it need not be found."""
+    original = mutant.original
+    return next((w.reason for w in original.waivers if w.covers("mutation", original.name)), None)
 
 
 def _right(rule: Rule, judge: Judge, instances: Instances, alike: bool) -> str:

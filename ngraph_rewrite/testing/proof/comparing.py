@@ -28,6 +28,7 @@ from ngraph_rewrite.testing.proof.meanings import Value, evaluate, leaf_symbols
 from ngraph_rewrite.testing.proof.pairs import Prover, TooLarge
 from ngraph_rewrite.testing.proof.symbols import Scalar, parts
 from ngraph_rewrite.testing.strategies import random_array, valued_leaves
+from ngraph_rewrite.types.tuples import tensors
 
 # The indices tried where one must be known: inside, outside, and from the end; and how many combinations of them.
 _INDICES = {"b": (False, True), "u": tuple(range(5)), "i": tuple(range(-4, 5))}
@@ -55,6 +56,7 @@ class Proof:
         bank: Where the terms are made, which says when there are enough.
         elements: How many more elements may be compared.
         compared: On how many instances both sides are equal.
+        filled: On how many of them there was an element to compare.
         how: What showed it.
         left_out: How many were too large.
         large: Why none was compared.
@@ -67,6 +69,7 @@ class Proof:
     bank: PatientBank
     elements: int
     compared: int = 0
+    filled: int = 0
     how: set[str] = field(default_factory=set)
     left_out: int = 0
     large: str = "no instance was found"
@@ -98,6 +101,7 @@ class Proof:
                 for case in self._cases(leaves, reason):
                     self._compare(instance, right, case)
             self.compared += 1
+            self.filled += any(type_.size for type_ in tensors(instance.term.type))
         except TooLarge as reason:
             self.left_out += 1
             self.large = str(reason)

@@ -19,6 +19,7 @@ from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain, Triple, Types
 from ngraph_rewrite.rewriting.instances import Choices, Instance, TrialBank, every_match
 from ngraph_rewrite.rewriting.pattern import variables
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.types.axes import Axes, Axis
@@ -157,7 +158,7 @@ def every_dtype(first: DType = FLOAT32) -> Small:
 
 def instances(rule: Rule, domain: Domain, bank: TrialBank) -> Iterator[Instance]:
     """Every instance of the left side in a domain; where it has sequences, which have no end, some."""
-    yield from every_match(rule, domain, lambda site, count: 0, bank, MOST_TRIES)
+    yield from every_match(rule, domain, lambda site, count: 0, bank, MOST_TRIES, _solver(rule, bank))
     if has_sequences(rule):
         yield from some_instances(rule, domain, bank, 24)
 
@@ -165,8 +166,13 @@ def instances(rule: Rule, domain: Domain, bank: TrialBank) -> Iterator[Instance]
 def some_instances(rule: Rule, domain: Domain, bank: TrialBank, count: int) -> Iterator[Instance]:
     """A few instances of the left side from all over a domain; always the same ones."""
     for turn in range(1, count + 1):
-        found = every_match(rule, domain, _turned(turn), bank, MOST_TRIES)
+        found = every_match(rule, domain, _turned(turn), bank, MOST_TRIES, _solver(rule, bank))
         yield from itertools.islice(found, 2)
+
+
+def _solver(rule: Rule, bank: TrialBank) -> Solver | None:
+    """What cuts off that for which the guard cannot hold."""
+    return Solver(rule, bank.make) if rule.guard is not None else None
 
 
 def _turned(turn: int) -> Choices:

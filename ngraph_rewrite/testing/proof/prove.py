@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.rewriting.alternatives import wants_nothing
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.testing.findings import FAILED, OPEN, PASSED, Context, Finding, finding
 from ngraph_rewrite.testing.proof.adjoint import prove_adjoint
@@ -68,6 +69,8 @@ def check_proof(rule: Rule, context: Context) -> Finding:
         return finding(rule, CHECK, OPEN, f"an instance cannot be made: {' '.join(error.what.split())}")
     if not proof.compared:
         return finding(rule, CHECK, OPEN, proof.large)
+    if not proof.filled and not wants_nothing(rule):
+        return finding(rule, CHECK, OPEN, f"only values without elements were compared: {covered}")
     return finding(rule, CHECK, PASSED, f"{_how(proof)}: {covered}")
 
 
@@ -80,18 +83,20 @@ def _how(proof: Proof) -> str:
 def _all_levels(proof: Proof) -> str:
     """Go through the searches while patience lasts; what has been covered, in words."""
     dtypes = _over_dtypes(proof)
-    spare, whole = proof.bank.patience // 4, 0
+    spare, whole, told = proof.bank.patience // 4, 0, 0
     proof.bank.patience -= spare
+    filled = proof.filled
     for level in levels(proof.rule.left.definition.kin, dtypes):
         if not _level(proof, level):
             break
         whole = level.rank
+        told = whole if proof.filled > filled else 0
     if whole < GREATEST:
         proof.bank.patience += spare
         with suppress(Tired):
             largest = small((2, 3, 1, 2), dtypes, GREATEST)
             _all(proof.search(some_instances(proof.rule, largest, proof.bank, 12)))
-    return _covered(proof, whole)
+    return _covered(proof, told)
 
 
 def _level(proof: Proof, level: Level) -> bool:
@@ -128,5 +133,6 @@ def _over_dtypes(proof: Proof) -> tuple[DType, ...]:
 
 
 def _covered(proof: Proof, whole: int) -> str:
+    """How many instances, and up to which rank all, if there were any with elements among them."""
     many = f"{proof.compared:,} instance{'s' if proof.compared != 1 else ''} of lengths 0-3"
     return many if has_sequences(proof.rule) or not whole else f"{many}, all up to rank {whole}"

@@ -15,6 +15,8 @@ from ngraph_rewrite.testing.proof.symbols import NUMBER, SYMBOL, Scalar
 from ngraph_rewrite.types.dtypes import is_float
 
 Value = Ratio | bool
+# The greatest number of the narrowest dtype.
+_FEW = 127
 
 
 class Undecided(Exception):
@@ -90,6 +92,8 @@ class Reader:
             return self._cast(term)
         if term.op == "select":
             return self._select(term)
+        if term.op == "sum" and _counts(term):
+            return total(self.field, *map(self.real, term.args))
         if not is_float(term.dtype):  # integers wrap: only that equal terms are equal is known
             return self.field.atom("integer", term)
         if term.op in _CHOICES:
@@ -147,7 +151,7 @@ class Reader:
     def _truth(self, term: Scalar) -> bool:
         if term.op == NUMBER:
             return bool(term.value)
-        if term.op in _COMPARISONS and is_float(term.args[0].dtype) and is_float(term.args[1].dtype):
+        if term.op in _COMPARISONS and all(is_float(a.dtype) or _counts(a) for a in term.args):
             infinite = [_infinite(a) for a in term.args]
             if any(infinite):
                 return _COMPARISONS[term.op](infinite[0] - infinite[1])
@@ -203,6 +207,13 @@ class Reader:
             if self.splits:
                 raise
             return odd(self.field, "sign", a)
+
+
+def _counts(term: Scalar) -> bool:
+    """Whether it says how many of a few truths hold, or if one does, which wraps in no dtype."""
+    summed = term.args if term.op == "sum" else (term,)
+    few = term.dtype.kind in "iu" and len(summed) < _FEW
+    return few and all(a.dtype.kind == "b" or (a.op == "cast" and a.args[0].dtype.kind == "b") for a in summed)
 
 
 def _infinite(term: Scalar) -> int:

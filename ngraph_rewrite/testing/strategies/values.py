@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -22,6 +22,8 @@ from ngraph_rewrite.types.tensor import TensorType
 
 # How values are drawn: moderate ones, ones at the edges of the dtype, and ones far from one another.
 PLAIN, WILD, DISTINCT = "plain", "wild", "distinct"
+# The part of arrays that have one or two values only: there are ties, and what is large is not alone.
+_FEW = 0.25
 
 
 def lengths(term: Op) -> tuple[int, ...]:
@@ -49,10 +51,26 @@ def random_values(random: Random, leaves: Mapping[Op | Uid, Op], kind: str) -> d
 
 
 def random_array(random: Random, dtype: DType, shape: tuple[int, ...], kind: str) -> Array:
-    """An array whose elements come from the table of a dtype and a kind."""
+    """An array whose elements come from the table of a dtype and a kind; now and then from two edges in it."""
     table = values_of(dtype, kind)
-    places = [random.randrange(len(table)) for _ in range(int(np.prod(shape)))]
+    count = int(np.prod(shape))
+    places = [random.randrange(len(table)) for _ in range(count)]
+    if random.random() < _FEW:
+        some = random.choice((_large_places(dtype, kind), range(0, len(table), 2)))
+        few = [random.choice(some) for _ in range(random.choice((1, 2)))]
+        places = [random.choice(few) for _ in range(count)]
     return np.asarray(table[places]).reshape(shape)
+
+
+@cache
+def _large_places(dtype: DType, kind: str) -> Sequence[int]:
+    """Where the largest numbers stand in a table, of which two overflow."""
+    table = values_of(dtype, kind)
+    if dtype.kind == "b":
+        return range(len(table))
+    size = np.abs(table.astype(np.float64))
+    largest = float(size[np.isfinite(size)].max())
+    return [int(i) for i in np.flatnonzero(np.isfinite(size) & (size > 0.6 * largest))]
 
 
 def distinct(random: Random, leaves: Mapping[Op | Uid, Op]) -> dict[Op | Uid, Array]:
@@ -169,6 +187,7 @@ def _special_floats(dtype: DType) -> Array:
     middle = [large, -large, small, -small, large * 1.5, small / 1.5, 10.0, -10.0, 100.0, 1e4]
     middle += [2.0**n for n in (24, 31, 53, 63) if n < limits.maxexp]
     middle += [1 + 2.0**-11 + 2.0**-30, 1 + 2.0**-24 + 2.0**-50]  # rounded twice, they are rounded the wrong way
+    middle += [0.75 * float(limits.max), -0.75 * float(limits.max)]  # two of them overflow, one does not
     far = float(np.log(limits.max))  # where exp ends
     middle += [0.98 * far, -0.98 * far, 1.02 * far, -1.02 * far]
     return np.array([*often, *edges, *often, *middle], dtype)

@@ -35,7 +35,7 @@ def _normalised(x: ng.TensorType, *, axes: Any, side: Any) -> dict[str, Any]:
 def smooth(x: ng.TensorType, *, axes: ng.Axes, side: float) -> ng.TensorType:
     """Each element of `x` plus `side` times its neighbours along the one axis in `axes`."""
     checks.float_only(x)
-    if len(axes) != 1 or axes[0] not in x.axes:
+    if len(axes) != 1 or axes[0] not in tuple(x.axes):  # `Axes` finds an axis by its name alone
         raise ng.UnmatchedAxesError(f"smooth: {axes!r} is not one of the axes of {x!r}", do="name one of its axes")
     return x
 
