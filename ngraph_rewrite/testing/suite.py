@@ -57,6 +57,9 @@ UNCOMPILED = tuple(check for check in CHECKS if check != "cpu")
 # than any right rule needs. One check of one rule has a third of it.
 PATIENCE = 90.0
 
+# Seconds for a whole file, at least, and for each of its rules: ten times what right ones need.
+LEAST, SHARE = 600.0, 5.0
+
 # What a process is asked: all checks of a rule, one check of it, or one of all rules together.
 Question = tuple[int, str | None] | tuple[None, str]
 
@@ -193,22 +196,25 @@ def findings(
 DRAWN = ("values", "adjoint", "guard", "cpu")
 
 
-def _asked(
-    subject: Subject, count: int | None, progress: Callable[[int, int], None] | None
-) -> Iterator[Finding]:
-    questions, answered = subject.questions(), 0
+def _asked(subject: Subject, count: int | None, progress: Callable[[int, int], None] | None) -> Iterator[Finding]:
+    questions = subject.questions()
+    waiting, lost = dict.fromkeys(questions), list[Question]()
+    deadline = time.monotonic() + max(LEAST, SHARE * len(questions))
     with Workers(subject, count, subject.patience) as workers:
-        lost: list[Question] = []
         for question, answer in workers.ask(questions):
+            del waiting[question]
             if isinstance(answer, Lost) and question[1] is None and question[0] is not None:
                 lost += [(question[0], check) for check in OF_A_RULE if check in subject.checks]
             else:
                 yield from answer_of(subject, question, answer)
-            answered += 1
             if progress is not None:
-                progress(answered, len(questions))
-        for question, answer in workers.ask(lost):
+                progress(len(questions) - len(waiting), len(questions))
+            if time.monotonic() > deadline:
+                break
+        for question, answer in workers.ask([] if waiting else lost):
             yield from answer_of(subject, question, answer)
+    for question in [*waiting, *(lost if waiting else ())]:
+        yield from answer_of(subject, question, Lost("had to wait for rules that took too long"))
 
 
 def answer_of(subject: Subject, question: Question, answer: Sequence[Finding] | Lost) -> Sequence[Finding]:
@@ -217,4 +223,8 @@ def answer_of(subject: Subject, question: Question, answer: Sequence[Finding] | 
         return answer
     index, check = question
     about = subject.rules if index is None else [subject.rules.rules[index]]
-    return [finding(rule, str(check), FAILED, f"{answer.why}: the check {check} was given up") for rule in about]
+    return [finding(rule, check or "types", FAILED, f"{answer.why}: {_given_up(check)}") for rule in about]
+
+
+def _given_up(check: str | None) -> str:
+    return "it was not checked" if check is None else f"the check {check} was given up"

@@ -215,6 +215,28 @@ def test_what_is_about_to_be_called_right_is_tried_at_length(cache: Cache) -> No
     assert judge.at_length(prod) is None
 
 
+def test_positions_beyond_narrow_integers_are_tried(cache: Cache) -> None:
+    """Positions as int8 are right up to an axis of 128."""
+    rule = library().find("semi.gather_all")
+    mutant = made(rule, "condition 2 dropped in the guard").rule
+    wrong = Judge(rule, context_of(rule, cache)).at_length(mutant)
+    assert wrong is not None and wrong.check == "values"
+
+
+def test_where_there_is_no_element_nothing_can_be_wrong(cache: Cache) -> None:
+    rule = rule_of("x - 0  =>  x\n    if 0 in x.shape")
+    instances = Instances(rule, context_of(rule, cache))
+    assert instances.empty(rule_of("x - 0  =>  x\n    if 0 in x.shape and x.rank == 2")) is not None
+    assert instances.empty(rule_of("x - 0  =>  x\n    if x.rank == 2")) is None
+
+
+def test_a_table_is_updated_by_what_has_three_axes_in_a_cycle(cache: Cache) -> None:
+    """Permutations of two axes are their own inverses."""
+    rule = library().find("axes_windows.lookuptable_update")
+    mutant = made(rule, "inverse in perm of transpose in rows").rule
+    assert Judge(rule, context_of(rule, cache)).thorough(mutant) is not None
+
+
 def test_a_guard_that_lets_fewer_terms_pass_is_no_mistake(cache: Cache) -> None:
     rule = rule_of("transpose(x, perm=p)  =>  x\n    if is_identity(p)")
     narrower = rule_of("transpose(x, perm=p)  =>  x\n    if is_identity(p) and x.rank == 2")

@@ -133,3 +133,15 @@ def test_a_check_of_all_rules_that_fails_is_told_of_each(monkeypatch: pytest.Mon
     rules = parse_rules("simplify semi\nrule a: -(-x) => x\n", "my.rules", "my")
     (found,) = findings(Subject((), None, EFFORT, ("termination",), rules), count=1)
     assert (found.status, found.says) == (FAILED, "makes the check termination fail: ZeroDivisionError: of all things")
+
+
+def test_a_file_is_not_checked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "OF_A_RULE", {"values": endless})
+    monkeypatch.setattr(suite, "PATIENCE", 1.0)
+    monkeypatch.setattr(suite, "LEAST", 0.0)
+    monkeypatch.setattr(suite, "SHARE", 0.1)
+    text = "simplify semi\n" + "\n".join(f"rule r{i}: -(-x) => x" for i in range(9))
+    rules = parse_rules(text, "my.rules", "my")
+    found = list(findings(Subject((), None, EFFORT, ("values",), rules), count=1))
+    assert {f.rule for f in found} == {rule.name for rule in rules} and all(f.status == FAILED for f in found)
+    assert "had to wait for rules that took too long: it was not checked" in {f.says for f in found}

@@ -26,6 +26,7 @@ from ngraph_rewrite.testing.strategies import examples_of, valued_leaves
 from ngraph_rewrite.testing.values import FLOATS, wrong_step
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
+from ngraph_rewrite.types.tuples import TupleType
 
 # Instances of a rule that are sought in each domain of all dtypes, and terms that are tried in each of few.
 SOUGHT, TRIED = 20, 1000
@@ -84,6 +85,16 @@ class Instances:
             if len(terms[0]) != len(terms[1]) or not _same(forms[: len(terms[0])], forms[len(terms[0]) :]):
                 return None
             count += bool(terms[0])
+        return count or None
+
+    def empty(self, other: Rule) -> int | None:
+        """On how many terms, all that are found, what the other rule makes has no element; None if it has on one."""
+        count = 0
+        for found, bank in self._found(other):
+            if self._made(other, found, bank) is not None:
+                if isinstance(found.term.type, TupleType) or 0 not in found.term.shape:
+                    return None
+                count += 1
         return count or None
 
     def _with(self, other: Rule) -> Iterator[_Made]:

@@ -96,6 +96,9 @@ def _right(rule: Rule, judge: Judge, instances: Instances, alike: bool) -> str:
     count = instances.same_lowered(rule) if alike else None
     if count is not None:
         return f"makes what is lowered to the same terms, of {count} instances"
+    nothing = instances.empty(rule) if rule.kind != "derive" else None
+    if nothing is not None:
+        return f"makes what has no element, of {nothing} instances"
     if right_at_every_half(rule, replace(judge.context, _matchers={})):
         return "is right at each of the 65,536 numbers of float16"
     return ""

@@ -19,7 +19,7 @@ from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain, Triple, Types
 from ngraph_rewrite.rewriting.instances import Choices, Instance, TrialBank, every_match
 from ngraph_rewrite.rewriting.pattern import variables
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.rewriting.solving import Solver
+from ngraph_rewrite.rewriting.solving import Bindings, Solver
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.types.axes import Axes, Axis
@@ -170,9 +170,15 @@ def some_instances(rule: Rule, domain: Domain, bank: TrialBank, count: int) -> I
         yield from itertools.islice(found, 2)
 
 
+class _Cut(Solver):
+    """Cuts off that for which the guard cannot hold, and adds nothing: all there is is tried anyway."""
+
+    def types(self, name: str, pool: Types, bound: Bindings, domain: Domain) -> Types:
+        return pool
+
+
 def _solver(rule: Rule, bank: TrialBank) -> Solver | None:
-    """What cuts off that for which the guard cannot hold."""
-    return Solver(rule, bank.make) if rule.guard is not None else None
+    return _Cut(rule, bank.make) if rule.guard is not None else None
 
 
 def _turned(turn: int) -> Choices:
