@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import cached_property
 from random import Random
 
+import numpy as np
+
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.checks import check_types_on
 from ngraph_rewrite.rewriting.domain import SYMBOLIC
@@ -23,8 +25,18 @@ from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Effor
 from ngraph_rewrite.testing.guards import check_guard
 from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.proof.prove import check_proof
-from ngraph_rewrite.testing.strategies import PLAIN, Example, begin, random_domain, random_values, valued_leaves
+from ngraph_rewrite.testing.strategies import (
+    PLAIN,
+    WILD,
+    Example,
+    begin,
+    draw_example,
+    random_domain,
+    random_values,
+    valued_leaves,
+)
 from ngraph_rewrite.testing.values import ENOUGH, drawn_examples, search_values
+from ngraph_rewrite.types.dtypes import INT64
 
 # Tried first: most broken rules are wrong everywhere.
 LITTLE = 3
@@ -32,6 +44,8 @@ LITTLE = 3
 TYPED, TRIES_EACH = 20, TRIES // 2
 # Positions in an axis of this length fit no integer of eight bits; so many instances with such an axis are drawn.
 LONG, LONG_ONES = 300, 30
+# Integers of 64 bits meet in float64, which does not hold them all.
+WIDE, WIDE_ONES = (INT64, np.dtype("uint64")), 150
 # For the proof that what no check refuses is right.
 PROOF_SECONDS = 0.3
 # What is about to be called right is tried on more examples than a check takes, and on others.
@@ -88,7 +102,9 @@ class Judge:
         """The finding of the first check that refuses the rule on many more examples."""
         found = self._compared(rule, self._at_length, self._many if self._alike(rule) else None)
         if found.status != FAILED and rule.kind != "derive":
-            found = self._compared(rule, replace(self._at_length, examples=LITTLE), list(long_examples(rule)))
+            asks = self.rule.guard is not None and "dtype" in str(self.rule.guard)
+            more = [*long_examples(rule), *(wide_examples(rule) if asks else ())]
+            found = self._compared(rule, replace(self._at_length, examples=LITTLE), more)
         if found.status != FAILED and not self._alike(rule):
             found = check_guard(rule, replace(self.context, effort=replace(self._at_length, seconds=1.0), _matchers={}))
         return found if found.status == FAILED else None
@@ -157,6 +173,14 @@ def long_examples(rule: Rule) -> Iterator[Example]:
         found = first_match(rule, long, begin(random), bank, TRIES_EACH, solver)
         if found is not None and not too_large(found.term, LONG**2, 10 * LONG**2):
             yield Example(found, bank, [random_values(random, valued_leaves(found.term), PLAIN)])
+
+
+def wide_examples(rule: Rule) -> Iterator[Example]:
+    """Instances with integers that differ where no other numbers do: beyond 2**53, and 2**63."""
+    for i in range(WIDE_ONES):
+        example = draw_example(rule, Random(f"{rule.name} wide {i}"), WIDE, (WILD,) * 4)
+        if example is not None:
+            yield example
 
 
 def _reach(rule: Rule) -> tuple[object, ...]:
