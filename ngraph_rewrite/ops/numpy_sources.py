@@ -48,10 +48,10 @@ def _linspace_attributes(*, start: Any, stop: Any, length: Any, endpoint: Any, d
     dtype = as_dtype(dtype)
     numeric(TensorType(dtype))
     first, last = literal(start, FLOAT64), literal(stop, FLOAT64)
-    count = extent(as_int(length, "the number of elements"))
+    count, whole = extent(as_int(length, "the number of elements")), flag(endpoint, "endpoint")
     if not is_float(dtype):
-        _demand_integers(first.scalar, last.scalar, known(count), endpoint, dtype)
-    return {"start": first, "stop": last, "length": count, "endpoint": flag(endpoint, "endpoint"), "dtype": dtype}
+        _demand_integers(first.scalar, last.scalar, known(count), whole, dtype)
+    return {"start": first, "stop": last, "length": count, "endpoint": whole, "dtype": dtype}
 
 
 def _demand_integers(start: float, stop: float, length: int, endpoint: bool, dtype: DType) -> None:

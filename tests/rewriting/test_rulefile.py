@@ -77,7 +77,8 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         SEMI + "define f(x) = x\ndefine f(y) = y\n", 3, 1, "the shorthand f is defined twice", None,
     ),
     "shorthand without end": (
-        SEMI + "define f(x) = f(x)\nrule a: -x => f(x)\n", 2, 15, "the shorthand f expands without end", None,
+        SEMI + "define f(x) = f(x)\nrule a: -x => f(x)\n", 2, 15, "the shorthand f expands without end",
+        "write out some of it",
     ),
     "shorthand with too few": (SEMI + "define f(x, y) = x\nrule a: -x => f(x)\n", 3, 15, "f takes x, y", None),
     "shorthand with another name": (SEMI + "define f(x) = x\nrule a: -x => f(z=x)\n", 3, 15, "f takes x", None),

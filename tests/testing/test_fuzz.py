@@ -35,7 +35,7 @@ def test_a_planted_wrong_rule_is_found_and_named_and_made_small(name: str, tmp_p
     file.write_text(f"simplify semi\n\n{PLANTED[name]}\n")
     session = Session(setup_of(file), tmp_path, kinds=["values"], seconds=10)
     others = Elsewhere()  # no process is started where none is asked
-    for number in range(200):
+    for number in range(600):
         session.check(number, others)
         if session.failures:
             break

@@ -42,7 +42,7 @@ def used(program: Program) -> set[str]:
 
 @pytest.fixture(scope="module")
 def many() -> list[Program]:
-    return [numbered_program(0, number) for number in range(60)]
+    return [numbered_program(0, number) for number in range(120)]
 
 
 @pytest.mark.parametrize("kind", ["core", "axes", "simple", "numpy", "semi"])

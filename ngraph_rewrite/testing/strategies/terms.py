@@ -63,8 +63,9 @@ def terms(
         ops: What the terms are made of: by default all ops of the family that have a value of their own.
 
     >>> from hypothesis import find, settings
-    >>> same = settings(database=None, derandomize=True, max_examples=1000)
-    >>> find(terms("semi", 2), lambda t: t.attributes == {"perm": (1, 0)}, settings=same)
+    >>> same = settings(database=None, derandomize=True)
+    >>> ops = ["semi.transpose", "semi.exp"]
+    >>> find(terms("semi", 2, ops=ops), lambda t: t.attributes == {"perm": (1, 0)}, settings=same)
     semi.transpose(x0, perm=(1, 0))
     """
     own = ops_of(family) if ops is None else [lookup(d) if isinstance(d, str) else d for d in ops]
