@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
@@ -164,14 +165,16 @@ class _Search:
     def wrong(self, case: _Case) -> Finding | None:
         term, derives = case.near.term, self.rule.kind == "derive"
         random = Random(f"{self.rule.name} {self.context.effort.seed} {self.fired}")
-        kind = DISTINCT if derives else random.choice((WILD, WILD, PLAIN))
-        values = random_values(random, valued_leaves(term), kind)
-        try:
-            found = self.adjoint(case, values) if derives else self.step(case, values)
-        except (Undefined, NoDifferences):
-            return None
-        self.compared += 1
-        return found
+        compared = False
+        for kind in (DISTINCT,) if derives else (PLAIN, *[WILD] * 4):
+            values = random_values(random, valued_leaves(term), kind)
+            with suppress(Undefined, NoDifferences):
+                found = self.adjoint(case, values) if derives else self.step(case, values)
+                compared = True
+                if found is not None:
+                    return found
+        self.compared += compared
+        return None
 
     def step(self, case: _Case, values: Values) -> Finding | None:
         found = wrong_step(self.rule, self.context, case.near.term, values, case.target)
