@@ -22,7 +22,7 @@ from ngraph_rewrite.testing.compare import differ
 from ngraph_rewrite.testing.exactness import is_exact
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding
 from ngraph_rewrite.testing.values import check_values, drawn_examples, search_values
-from ngraph_rewrite.types.axes import Axes
+from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.tensor import TensorType
 
 
@@ -112,6 +112,17 @@ def test_the_order_of_a_sum_is_rounding_even_where_it_overflows() -> None:
         assert differ(left, right, {x: np.array(numbers, "float32")}, "real") is None
     assert differ(left, right, {x: np.array([[1e8, 1], [-1e8, 1]], "float32")}, "exact") is not None
     assert differ(left, term("semi.max", x, axes=(0, 1)), {x: np.array([[1, 2], [3, 4]], "float32")}, "real")
+
+
+def test_a_difference_inside_a_softmax_is_rounded_before_it_is_an_exponent() -> None:
+    n = Axes([Axis("N", 2)])
+    x = term("core.placeholder", axes=n, dtype=np.dtype("float64"))
+    e = term("axes.exp", x)
+    left, right = term("axes.divide", e, term("axes.sum", e, axes=n)), term("axes.softmax", x, axes=n)
+    for numbers in ([695.5870586355163, 1.242035707080197], [1.5, -1.25]):
+        assert differ(left, right, {x: np.array(numbers)}, "refines") is None
+    off = term("axes.multiply", right, term("core.constant", value=Literal(1 + 1e-12, "float64"), axes=Axes()))
+    assert differ(left, off, {x: np.array([1.5, -1.25])}, "refines") is not None
 
 
 def test_a_comparison_of_rounded_numbers_may_turn_only_where_it_is_close() -> None:
