@@ -56,7 +56,8 @@ def _constant(types: Sequence[TensorType], wish: TensorType | None, domain: Doma
     yield from ((Literal(v, wish.dtype), wish.axes) for v in numbers(wish.dtype))
     shape = [n for n in wish.shape if isinstance(n, int)]
     if shape and len(shape) == wish.rank:
-        yield Literal(np.arange(math.prod(shape)).reshape(shape).astype(wish.dtype)), wish.axes
+        with np.errstate(over="ignore"):  # what does not fit a narrow float is infinite
+            yield Literal(np.arange(math.prod(shape)).reshape(shape).astype(wish.dtype)), wish.axes
 
 
 def _label(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:

@@ -42,6 +42,10 @@ class CpuCounterexample(Counterexample):
         return "assert_same_on_cpu", f'assert_same_on_cpu(left, right, values, "{self.rule.grade}", "{self.rule.name}")'
 
 
+class _Unbound(Exception):
+    """The instance has a parameter, and nothing that gives it a value."""
+
+
 class _Cannot(Exception):
     """The cpu target cannot run what is to be compared."""
 
@@ -67,6 +71,8 @@ def check_cpu(rule: Rule, context: Context) -> Finding:
             wrong = next((w for values in example.choices if (w := run.wrong(values)) is not None), None)
         except Undefined:
             continue
+        except _Unbound:
+            return finding(rule, "cpu", NONE, "a parameter has a value only inside what binds it")
         except (_Cannot, NGraphRewriteError) as error:
             reason = " ".join(str(error).split("\n")[0].split())
             continue
@@ -107,7 +113,7 @@ class _Sides:
             raise _Cannot("the instance is no tensor that the rule rewrites")
         self.made = step[1]
         if any("parameter" in t.definition.traits for t in topological([self.term])):
-            raise _Cannot("a parameter has a value only inside what binds it")
+            raise _Unbound
         self.right = OnCpu(self.made, cpu_passes(context.rules, context.cache), context.cache)
         self.left = _compiled(self.term, cpu_passes(context.rules, context.cache, rule), context.cache)
 

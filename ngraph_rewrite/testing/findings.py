@@ -51,7 +51,7 @@ def finding(rule: Rule, check: str, status: str, says: str = "", shown: str = ""
 
 def waived(found: Finding, rule: Rule) -> Finding:
     """The finding, or that the rule's file waives it."""
-    if found.status != FAILED:
+    if found.status not in (FAILED, OPEN):
         return found
     reason = next((w.reason for w in rule.waivers if w.covers(found.check, found.rule, found.other)), None)
     return found if reason is None else replace(found, status=WAIVED, says=f"{found.says}; waived: {reason}")

@@ -7,6 +7,7 @@ are the ones that a guard, or an attribute that the left side does not compare, 
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -46,6 +47,8 @@ CHECK = "guard"
 # One in so many drawn instances has its neighbours tried, every other one with all its lengths made equal. Of those at
 # one place on which the rule fires so many are compared, for one instance and for all.
 SHARE, OF_ONE, OF_ALL = 3, 2, 12
+# So many searches are made for the first instances, however few are wanted: one may find none.
+SEARCHES = 12
 
 
 def check_guard(rule: Rule, context: Context) -> Finding:
@@ -134,7 +137,7 @@ class _Search:
         derives = self.rule.kind == "derive"
         dtypes = (FLOAT64, BOOL) if derives else COMMON_FIRST
         count, seed = max(2, self.context.effort.examples // SHARE), self.context.effort.seed
-        for example in examples_of(self.rule, count, seed, dtypes, ()):
+        for example in itertools.islice(examples_of(self.rule, max(count, SEARCHES), seed, dtypes, ()), count):
             self.instances += 1
             term, target = example.instance.term, example.instance.target
             random = Random(f"{self.rule.name} {seed} {self.instances}")

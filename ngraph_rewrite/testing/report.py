@@ -39,8 +39,13 @@ class Report:
 
     @property
     def right(self) -> bool:
-        """Whether every check of every rule holds, or is waived, or is listed as open."""
-        return not self.failed
+        """Whether every check of every rule holds or is waived, but for proofs that were not found."""
+        return not self.failed and not self.undecided
+
+    @property
+    def undecided(self) -> list[Finding]:
+        """The checks that came to no end; without a proof a rule is still drawn."""
+        return [f for f in self.found if f.status == OPEN and f.check != "proof"]
 
     def wrong_rules(self) -> set[str]:
         """The names of the rules of which some check failed."""
@@ -61,11 +66,13 @@ class Report:
 
     def verdict(self) -> str:
         """One line: how many rules are right, and how many of them proved."""
-        wrong, count = len(self.wrong_rules()), len(self.rules)
+        wrong, count = len(self.wrong_rules() | {f.rule for f in self.undecided}), len(self.rules)
         proofs = Counter(f.status for f in self.found if f.check == "proof")
         proved = f", {proofs[PASSED]} of them proved ({_percent(proofs[PASSED], count)})" if proofs else ""
         said = f"{count - wrong} of {_count(count, 'rule')} {'is' if count == 1 else 'are'} right{proved}"
-        return f"{said}; {self.seconds:.0f} s"
+        undecided = len({f.rule for f in self.undecided} - self.wrong_rules())
+        open_ = f", {undecided} not decided" if undecided else ""
+        return f"{said}{open_}; {self.seconds:.0f} s"
 
     def table(self) -> str:
         """A line per rule, or per file if there are many rules; a column per check."""
@@ -88,7 +95,7 @@ class Report:
     def unproved(self) -> str:
         """Each rule that is not proved, and each check that could not be made, with the reason."""
         lines = [f"  {f.rule}: {f.says}" for f in self.found if f.status == OPEN and f.check == "proof"]
-        others = [f"  {f.rule}: {f.check}: {f.says}" for f in self.found if f.status == OPEN and f.check != "proof"]
+        others = [f"  {f.rule}: {f.check}: {f.says}" for f in self.undecided]
         proved = f"not proved, but drawn ({len(lines)}):\n" + "\n".join(lines) if lines else ""
         undecided = f"not decided ({len(others)}):\n" + "\n".join(others) if others else ""
         return "\n\n".join(part for part in (undecided, proved) if part)

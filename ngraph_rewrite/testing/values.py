@@ -23,6 +23,7 @@ from ngraph_rewrite.testing.counterexample import Counterexample
 from ngraph_rewrite.testing.draws import lost_effect, other_draw
 from ngraph_rewrite.testing.evaluate import Undefined, Values, evaluate
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding, finding
+from ngraph_rewrite.testing.seldom import long_examples, wide_examples
 from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.strategies import Example, draw_example
 from ngraph_rewrite.testing.unknown import Unbound
@@ -38,6 +39,8 @@ _IN_VAIN = 3
 AIMED, _DRAWS = 3, 3
 # If so many were drawn to go each way and none did, it is not known whether the rule is right there.
 _PER_WAY = 2
+# With so much effort, so many searches are made for long axes, and so many for wide integers.
+AT_LENGTH, _LONG_ONES, _WIDE_ONES = 50, 6, 24
 # So many searches are made however long they take; if they find nothing, there is nothing.
 _LEAST = 8
 
@@ -91,6 +94,8 @@ def outcome(rule: Rule, context: Context) -> tuple[Finding, int]:
     """What `check_values` finds out about a rule, and on how many instances it was compared."""
     try:
         search = search_values(rule, context)
+        if search.found is None and context.effort.examples >= AT_LENGTH:
+            search.found = search_values(rule, context, _seldom(rule)).found
         unbound = Unbound(rule, context, search.untaken)
         if search.found is None:
             unbound.run()
@@ -110,13 +115,14 @@ def _judged(rule: Rule, context: Context, search: Search) -> Finding:
         return finding(rule, "values", FAILED, small.what, small.shown)
     examples = context.effort.examples
     said = f"fired on {search.compared} of {examples} drawn instances"
-    if search.compared >= ENOUGH * examples:
+    short = search.compared < ENOUGH * examples
+    if not short or (search.late and search.compared >= _LEAST):
         if not search.filled and not wants_nothing(rule):
             return finding(rule, "values", OPEN, f"{said}, and none of their values has an element", _comment(rule))
         never = [f"`{guard}`" for guard, way in search.untaken.items() if not wants_nothing(way)]
         if never and examples >= _PER_WAY * AIMED * len(alternatives(rule)):
             return finding(rule, "values", OPEN, f"{said}, with elements on none where {' or '.join(never)}")
-        return finding(rule, "values", PASSED, said)
+        return finding(rule, "values", PASSED, f"{said}{', and time was up' * short}")
     status = OPEN if search.late and search.compared else FAILED
     return finding(rule, "values", status, f"{said}{', and time was up' * search.late}", _comment(rule))
 
@@ -148,6 +154,11 @@ def search_values(rule: Rule, context: Context, examples: Iterable[Example] | No
             break
     search.late = time.process_time() > stop
     return search
+
+
+def _seldom(rule: Rule) -> Iterator[Example]:
+    yield from long_examples(rule, _LONG_ONES)
+    yield from wide_examples(rule, _WIDE_ONES)
 
 
 def _is_empty(term: Op) -> bool:

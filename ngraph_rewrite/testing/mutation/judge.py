@@ -6,46 +6,32 @@ Instances of the right rule serve all that is made of it: a rule that was broken
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from random import Random
-
-import numpy as np
 
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.checks import check_types_on
 from ngraph_rewrite.rewriting.domain import SYMBOLIC
-from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, first_match, matches
+from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, matches
 from ngraph_rewrite.rewriting.order import why_not_down
 from ngraph_rewrite.rewriting.rule import Rule, Where
-from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.testing.adjoints import check_adjoint
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Effort, Finding, finding
 from ngraph_rewrite.testing.guards import check_guard
-from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.proof.prove import check_proof
+from ngraph_rewrite.testing.seldom import long_examples, wide_examples
 from ngraph_rewrite.testing.strategies import (
-    PLAIN,
-    WILD,
     Example,
-    begin,
-    draw_example,
-    random_domain,
-    random_values,
-    valued_leaves,
 )
 from ngraph_rewrite.testing.values import ENOUGH, drawn_examples, search_values
-from ngraph_rewrite.types.dtypes import INT64
 
 # Tried first: most broken rules are wrong everywhere.
 LITTLE = 3
 # Instances whose types are compared, and terms that are tried to find each.
 TYPED, TRIES_EACH = 20, TRIES // 2
-# Positions in an axis of this length fit no integer of eight bits; so many instances with such an axis are drawn.
-LONG, LONG_ONES = 300, 30
-# Integers of 64 bits meet in float64, which does not hold them all.
-WIDE, WIDE_ONES = (INT64, np.dtype("uint64")), 150
+# So many instances with a long axis, and so many of wide integers.
+LONG_ONES, WIDE_ONES = 30, 150
 # For the proof that what no check refuses is right.
 PROOF_SECONDS = 0.3
 # What is about to be called right is tried on more examples than a check takes, and on others.
@@ -102,8 +88,7 @@ class Judge:
         """The finding of the first check that refuses the rule on many more examples."""
         found = self._compared(rule, self._at_length, self._many if self._alike(rule) else None)
         if found.status != FAILED and rule.kind != "derive":
-            asks = self.rule.guard is not None and "dtype" in str(self.rule.guard)
-            more = [*long_examples(rule), *(wide_examples(rule) if asks else ())]
+            more = [*long_examples(rule, LONG_ONES), *wide_examples(rule, WIDE_ONES)]
             found = self._compared(rule, replace(self._at_length, examples=LITTLE), more)
         if found.status != FAILED and not self._alike(rule):
             found = check_guard(rule, replace(self.context, effort=replace(self._at_length, seconds=1.0), _matchers={}))
@@ -162,29 +147,6 @@ class Judge:
         return _reach(rule) == _reach(self.rule)
 
 
-def long_examples(rule: Rule) -> Iterator[Example]:
-    """Instances with an axis so long that its positions fit no narrow integer."""
-    for i in range(LONG_ONES):
-        random, bank = Random(f"{rule.name} long {i}"), TrialBank()
-        domain = random_domain(random)
-        axes = tuple(a.with_length(LONG) if k == i % 4 else a for k, a in enumerate(domain.axes))
-        long = replace(domain, lengths=(LONG, *domain.lengths[1:]), axes=axes)
-        solver = Solver(rule, bank.make) if rule.guard is not None else None
-        found = first_match(rule, long, begin(random), bank, TRIES_EACH, solver)
-        if found is not None and not too_large(found.term, LONG**2, 10 * LONG**2):
-            yield Example(found, bank, [random_values(random, valued_leaves(found.term), PLAIN)])
-
-
-def wide_examples(rule: Rule) -> Iterator[Example]:
-    """Instances with integers that differ where no other numbers do: beyond 2**53, and 2**63."""
-    for i in range(WIDE_ONES):
-        example = draw_example(rule, Random(f"{rule.name} wide {i}"), WIDE, (WILD,) * 4)
-        if example is not None:
-            yield example
-
-
 def _reach(rule: Rule) -> tuple[object, ...]:
     wheres = tuple(c for c in rule.clauses if isinstance(c, Where)) if rule.guard is not None else ()
     return rule.left, rule.guard, wheres
-
-

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instances that are seldom drawn, and show what no others do: long axes, and integers of many digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+
+from ngraph_rewrite.rewriting.instances import TRIES, TrialBank, first_match
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.solving import Solver
+from ngraph_rewrite.testing.limits import too_large
+from ngraph_rewrite.testing.strategies import (
+    PLAIN,
+    WILD,
+    Example,
+    begin,
+    draw_example,
+    random_domain,
+    random_values,
+    valued_leaves,
+)
+from ngraph_rewrite.types.dtypes import INT64
+
+# Positions in an axis of this length fit no integer of eight bits.
+LONG = 300
+# Integers of 64 bits meet in float64, which does not hold them all.
+WIDE = (INT64, np.dtype("uint64"))
+
+
+def long_examples(rule: Rule, count: int) -> Iterator[Example]:
+    """Instances with an axis so long that its positions fit no narrow integer, from so many searches."""
+    for i in range(count):
+        random, bank = Random(f"{rule.name} long {i}"), TrialBank()
+        domain = random_domain(random)
+        axes = tuple(a.with_length(LONG) if k == i % 4 else a for k, a in enumerate(domain.axes))
+        long = replace(domain, lengths=(LONG, *domain.lengths[1:]), axes=axes)
+        solver = Solver(rule, bank.make) if rule.guard is not None else None
+        found = first_match(rule, long, begin(random), bank, TRIES // 2, solver)
+        if found is not None and not too_large(found.term, LONG**2, 10 * LONG**2):
+            yield Example(found, bank, [random_values(random, valued_leaves(found.term), PLAIN)])
+
+
+def wide_examples(rule: Rule, count: int) -> Iterator[Example]:
+    """Of a rule that asks for dtypes, instances with integers beyond 2**53 and 2**63, from so many searches."""
+    if rule.guard is None or "dtype" not in str(rule.guard):
+        return
+    for i in range(count):
+        example = draw_example(rule, Random(f"{rule.name} wide {i}"), WIDE, (WILD,) * 4)
+        if example is not None:
+            yield example
