@@ -114,13 +114,18 @@ def instances(rule: Rule, limit: int = 20, domain: Domain = SYMBOLIC) -> Iterato
 
 
 def matches(
-    rule: Rule, limit: int = 20, domain: Domain = SYMBOLIC, bank: TrialBank | None = None, tries: int = TRIES
+    rule: Rule,
+    limit: int = 20,
+    domain: Domain = SYMBOLIC,
+    bank: TrialBank | None = None,
+    tries: int = TRIES,
+    solver: Solver | None = None,
 ) -> Iterator[Instance]:
     """As `instances`, with the match and the target; `tries` bounds the terms tried to find each."""
     bank = bank or TrialBank()
     seen: set[Op] = set()
     for turn in range(4 * limit):
-        found = first_match(rule, domain, _turns(turn), bank, tries)
+        found = first_match(rule, domain, _turns(turn), bank, tries, solver)
         if found is not None and found.term not in seen:
             seen.add(found.term)
             yield found

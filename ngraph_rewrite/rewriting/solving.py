@@ -9,6 +9,8 @@ last, by the whole guard.
 from __future__ import annotations
 
 import ast
+import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,6 +28,8 @@ from ngraph_rewrite.types.tuples import TupleType
 
 Bindings = Mapping[str, Any]
 MAX_RANK = 5
+# Of the axes of a shape, so many orders are tried.
+ORDERS = 6
 # Where nothing more is decided, so that no search is needed to see it.
 _LATE = frozenset({"self", "target", "d"})
 _PROPERTIES = frozenset({"dtype", "rank", "shape", "axes", "type"})
@@ -166,6 +170,7 @@ class Solver:
         self.conjuncts = [c for c in conjuncts(self.rule) if not c.needs & _LATE]
         self.equations = equations(self.rule)
         self._wished = self._wished_dtype() if self.near else None
+        self._shapes = tuple(dict.fromkeys(s for e in self.equations if not e.needs for s in self._fitting(e)))
 
     def admits(self, before: Bindings, now: Bindings) -> bool:
         """Whether no conjunct is false that `now` decides and `before` did not."""
@@ -206,6 +211,7 @@ class Solver:
         """What may be tried for a variable: those of a pool, as equations want them, and those at edges of lengths."""
         if self._wished is not None:
             pool = [t for t in pool if not isinstance(t, TupleType) and t.dtype == self._wished] or pool
+        pool = [*self._shaped(pool, domain), *pool]
         if not any(name in c.needs for c in self.conjuncts):
             return pool
         tensors = [t for t in pool if not isinstance(t, TupleType)]
@@ -215,6 +221,20 @@ class Solver:
                     made = (_with(t, equation.what, value, domain) for t in tensors)
                     tensors = list(dict.fromkeys(t for t in made if t is not None)) or tensors
         return [*tensors, *_edges(tensors)] if tensors else pool
+
+    def _fitting(self, equation: Equation) -> Iterator[tuple[int, ...]]:
+        """Shapes of what may become a shape that is written out: that, its axes in another order or some of them."""
+        for shape in self._values(equation, {}) if equation.what in ("", "shape") else ():
+            if isinstance(shape, tuple) and shape and all(type(n) is int and n >= 0 for n in shape):
+                yield from itertools.islice(itertools.permutations(shape), ORDERS)
+                yield (math.prod(shape),)
+                yield from (shape[i:j] for i in range(len(shape)) for j in range(i + 1, len(shape) + 1))
+
+    def _shaped(self, pool: Types, domain: Domain) -> Types:
+        """One of the types of each dtype with each of these shapes."""
+        first = {t.dtype: t for t in reversed(pool) if not isinstance(t, TupleType)} if self._shapes else {}
+        made = (_with(t, "shape", shape, domain) for shape in self._shapes for t in first.values())
+        return [t for t in made if t is not None]
 
     def _wished_dtype(self) -> Any:
         """The dtype that the guard wants of the matched term, or None."""

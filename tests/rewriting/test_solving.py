@@ -9,7 +9,7 @@ import pytest
 
 import ngraph_rewrite  # noqa: F401  (declares the ops)
 from ngraph_rewrite.lowering.passes import library
-from ngraph_rewrite.rewriting.instances import SYMBOLIC, TrialBank, every_match, first_match
+from ngraph_rewrite.rewriting.instances import SYMBOLIC, TrialBank, every_match, first_match, matches
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.rewriting.solving import Solver, conjuncts, equations
@@ -67,6 +67,21 @@ def test_what_no_domain_offers_is_made_where_an_equation_says_it(guard: str) -> 
     searches = [(random_domain(Random(i)), begin(Random(i))) for i in range(10)]
     found = [first_match(rule, domain, choices, bank, 60, Solver(rule, bank.make)) for domain, choices in searches]
     assert any(found)
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        "reshape(x, shape=s)  =>  x\n    if s == (2, 3)",
+        "broadcast(x, shape=s, dims=d)  =>  x\n    if s == (2, 3, 5)",
+        "transpose(x, perm=p)  =>  x\n    if self.shape == (2, 3, 4)",
+        "sum(reshape(x, shape=s), axes=k)  =>  x\n    if s == (7, 5)",
+    ],
+)
+def test_of_a_shape_that_is_written_out_something_is_drawn_that_becomes_it(equation: str) -> None:
+    rule, bank = rule_of(equation), TrialBank()
+    assert next(matches(rule, 20, SYMBOLIC, bank, 400), None) is None
+    assert next(matches(rule, 20, SYMBOLIC, bank, 400, Solver(rule, bank.make)), None) is not None
 
 
 def test_a_conjunct_that_fails_is_left_to_the_whole_guard() -> None:
