@@ -2,7 +2,7 @@
 """One way to compare: check that all engines give the same, then time them in turns and print the rows.
 
 A row is ``workload, engine, median_s, spread, ratio``: `spread` is the distance of the quartiles over the
-median, `ratio` the engine's median over ours.
+median, `ratio` the engine's median over ours. Where graphs are measured there follow ``us_per_node`` and ``peak_mb``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,27 @@ OURS = "ngraph_rewrite"
 
 @dataclass(frozen=True)
 class Row:
-    """One engine on one workload."""
+    """One engine on one workload; `note` says why there is no time, or what is to be known about it.
+
+    Attributes:
+        us_per_node: Microseconds for each node of the graph it was given.
+        peak_mb: By how many megabytes its process grew.
+    """
 
     workload: str
     engine: str
-    median_s: float
-    spread: float
-    ratio: float
+    median_s: float | None
+    spread: float | None
+    ratio: float | None
+    us_per_node: float | None = None
+    peak_mb: float | None = None
+    note: str = ""
+
+    def __str__(self) -> str:
+        shown = [_shown(self.median_s, ".3e"), _shown(self.spread, ".2f"), _shown(self.ratio, ".2f")]
+        if self.us_per_node is not None or self.peak_mb is not None or self.note:
+            shown += [_shown(self.us_per_node, ".2f"), _shown(self.peak_mb, ".1f"), *([self.note] if self.note else [])]
+        return ", ".join([self.workload, self.engine, *shown])
 
 
 @dataclass(frozen=True)
@@ -70,11 +84,16 @@ def measure(workloads: Iterable[Workload], chosen: argparse.Namespace) -> list[R
     rows = []
     for workload in wanted:
         for row in _compare(workload, peers):
-            print(f"{row.workload}, {row.engine}, {row.median_s:.3e}, {row.spread:.2f}, {row.ratio:.2f}", flush=True)
+            print(row, flush=True)
             rows.append(row)
-    if chosen.json:
-        chosen.json.write_text(json.dumps([asdict(r) for r in rows], indent=1) + "\n", encoding="utf-8")
+    write(rows, chosen.json)
     return rows
+
+
+def write(rows: Iterable[Row], file: Path | None) -> None:
+    """Write rows to a file, if there is one to write to."""
+    if file is not None:
+        file.write_text(json.dumps([asdict(r) for r in rows], indent=1) + "\n", encoding="utf-8")
 
 
 def _compare(workload: Workload, peers: list[str] | None) -> list[Row]:
@@ -92,7 +111,7 @@ def _compare(workload: Workload, peers: list[str] | None) -> list[Row]:
     times = _interleaved(runs)
     medians = {engine: statistics.median(t) for engine, t in times.items()}
     return [
-        Row(workload.name, engine, medians[engine], _spread(t), medians[engine] / medians[OURS])
+        Row(workload.name, engine, medians[engine], spread(t), medians[engine] / medians[OURS])
         for engine, t in times.items()
     ]
 
@@ -118,6 +137,13 @@ def _repeats(run: Run) -> int:
     return max(1, int(5e-3 / max(time.perf_counter() - start, 1e-9)))
 
 
-def _spread(times: list[float]) -> float:
+def spread(times: list[float]) -> float:
+    """The distance of the quartiles over the median; 0 for a single time."""
+    if len(times) < 2:
+        return 0.0
     low, middle, high = statistics.quantiles(times, n=4)
     return (high - low) / middle
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

@@ -1,55 +1,232 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rewriting: lowering of typed graphs with the library's rules, by the compiled trees and by matchpy.
+"""Rewriting: the same graphs and equations for this package and for the engines that are installed beside it.
 
-matchpy is the reference matcher, driven by the same driver; it is measured on small graphs only. The
-answer compared is the size of the normal form.
+Each engine and workload has a process of its own. ``dag_N`` and ``tree_N`` are graphs of N nodes and 70 rules, all of
+which fire; ``rules_R`` is a graph of 10,000 nodes where the same 10 rules fire among R, ``more_rules_R`` one where the
+same 70 do; ``build_N`` is the construction of ``dag_N``. ``lstm_40`` and ``resnet_50`` are real graphs with gradients,
+lowered and planned; ``conversion_N`` is what arrays instead of terms would cost. An engine with ``-nogc`` behind its
+name runs without Python's garbage collector.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import argparse
+import importlib.metadata
+import json
+import resource
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-import ngraph_rewrite as ng
-from benchmarks.harness import OURS, Run, Workload, measure, options
-from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, lower, matchers_of
-from ngraph_rewrite.targets.cpu import CPU
-from ngraph_rewrite.terms.op import topological
+from rich.console import Console
+from rich.status import Status
 
+from benchmarks.harness import OURS, Row, options, spread, write
+from benchmarks.peers import ENGINES, installed
 
-def chain(length: int) -> ng.Op:
-    """tanh and additions, one after the other."""
-    x = ng.placeholder([ng.Axis("H", 10)])
-    for i in range(length):
-        x = ng.tanh(x) if i % 2 else x + 1.5
-    return x
-
-
-def layers(length: int) -> ng.Op:
-    """A deep network, about eight terms to a layer."""
-    h, n = ng.Axis("H", 8), ng.Axis("N")
-    x = ng.placeholder([h, n])
-    for i in range(max(length // 8, 1)):
-        before = ng.Axis(f"H{i}", 8)
-        w, b = ng.variable([h, before]), ng.variable([h])
-        x = ng.relu(ng.dot(w, ng.cast_axes(x, [before, n])) + b) * 0.5
-    return x
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+RULES, FEW, MANY = (10, 70, 300, 1_000), 10, 70
+GRAPH = 10_000
+OURS_ALONE = ("lstm_40", "lstm_65", "resnet_50", "conversion_10000", "conversion_100000")
 
 
-def _lowering(graph: ng.Op) -> Callable[[], Run]:
-    def make() -> Run:
-        matchers = matchers_of(library().of_class(SAFE_CLASSES), Cache())
-        return lambda: len(topological(lower([graph], CPU, matchers).roots))
+@dataclass(frozen=True)
+class Task:
+    """A workload: what a worker is asked, and the names of the rows that come of it."""
 
-    return make
+    name: str
+    kind: str
+    size: int
+    rules: int = MANY
+    firing: int = MANY
+
+    @property
+    def builds(self) -> str | None:
+        """The row for the construction of the graph, if there is one."""
+        return f"build_{self.size}" if self.name.startswith("dag") else None
+
+    def question(self, engine: str) -> str:
+        """What the worker reads."""
+        asked = {"engine": engine, "kind": self.kind, "size": self.size, "rules": self.rules, "firing": self.firing}
+        return json.dumps(asked)
+
+
+def tasks(chosen: argparse.Namespace) -> list[Task]:
+    """The workloads that the command line asks for.
+
+    Raises:
+        SystemExit: if there is none of that name.
+    """
+    sizes = (chosen.size,) if chosen.size else SIZES
+    counts = (chosen.rules,) if chosen.rules else RULES
+    every = [Task(f"{k}_{n}", k, n, chosen.rules or MANY) for k in ("dag", "tree") for n in sizes]
+    graph = chosen.size or GRAPH
+    every += [Task(f"rules_{r}", "dag", graph, r, FEW) for r in counts]
+    every += [Task(f"more_rules_{r}", "dag", graph, r, MANY) for r in counts if r >= MANY]
+    every += [Task(name, name.split("_")[0], int(name.split("_")[1]), 0, 0) for name in OURS_ALONE]
+    wanted = [t for t in every if chosen.only in (None, t.name, t.builds)]
+    if not wanted:
+        raise SystemExit(f"no workload is called {chosen.only}: there are {', '.join(t.name for t in every)}")
+    return wanted
+
+
+def engines(chosen: argparse.Namespace) -> list[str]:
+    """Ours, and the peers asked for or installed.
+
+    Raises:
+        SystemExit: for a peer that is unknown or not installed.
+    """
+    have = installed()
+    if chosen.peers is None:
+        return [*have, *(f"{name}-nogc" for name in have if name == "tinygrad")]
+    asked = [name for name in chosen.peers.split(",") if name not in ("", OURS)]
+    for name in asked:
+        if name.partition("-")[0] not in have:
+            known = (
+                "not installed: pip install ngraph_rewrite[bench]" if name in ENGINES else f"none of {list(ENGINES)}"
+            )
+            raise SystemExit(f"the engine {name} is {known}")
+    return [OURS, *asked]
+
+
+def rows_of(task: Task, chosen: argparse.Namespace, slow: set[tuple[str, str]]) -> Iterator[Row]:
+    """A row for each engine, ours first; `slow` gathers which engines ran out of time on a kind of graph.
+
+    Raises:
+        SystemExit: if an engine that finished has another normal form.
+    """
+    alone = task.name in OURS_ALONE
+    ours: dict[str, Any] = {}
+    for engine in [OURS] if alone else engines(chosen):
+        if engine != OURS and (engine, task.kind) in slow and task.size > GRAPH:
+            yield _without(task, engine, "not started: a smaller one ran out of time")
+            continue
+        answer = _asked(task, engine, chosen.timeout)
+        if isinstance(answer, str):
+            slow.add((engine, task.kind))
+            yield _without(task, engine, answer)
+        elif alone:
+            yield from _own(task, answer)
+        else:
+            if engine == OURS:
+                ours = answer
+            if ours:
+                _compare(task, engine, ours, answer)
+            yield from _timed(task, engine, ours, answer, chosen.only)
+
+
+def _asked(task: Task, engine: str, timeout: float) -> dict[str, Any] | str:
+    """The answer of a worker, or why there is none."""
+    command = [sys.executable, "-m", "benchmarks.worker", task.question(engine)]
+    root = Path(__file__).parent.parent
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=timeout, cwd=root, text=True)
+    except subprocess.TimeoutExpired:
+        return f"timed out at {timeout:g} s"
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+        return f"failed: {last[0]}"
+    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return answer
+
+
+def _deep() -> None:
+    """A large stack for workers: an engine written in C++ that recurses should not fail for want of one."""
+    _, most = resource.getrlimit(resource.RLIMIT_STACK)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_STACK, (most, most))
+
+
+def _compare(task: Task, engine: str, ours: dict[str, Any], other: dict[str, Any]) -> None:
+    if other["checksum"] is None:
+        return
+    same = other["checksum"] == ours["checksum"]
+    near = abs(other["count"] - ours["count"]) <= 0.01 * ours["count"]
+    if not same and (other["exact"] or not near):
+        raise SystemExit(
+            f"{task.name}: {engine} has a normal form of {other['count']} terms, {OURS} one of {ours['count']}"
+        )
+
+
+def _timed(task: Task, engine: str, ours: dict[str, Any], answer: dict[str, Any], only: str | None) -> Iterator[Row]:
+    note = f"set-up {answer['setup']:.2f} s"
+    if ours and answer["checksum"] not in (None, ours["checksum"]):
+        note += f"; {answer['count']} terms, ours {ours['count']}"
+    for name, what in ((task.name, "run"), (task.builds, "build")):
+        if name is not None and only in (None, name):
+            seconds = statistics.median(answer[what])
+            ratio = seconds / statistics.median(ours[what]) if ours else None
+            each = seconds / answer["nodes"] * 1e6
+            # of a small graph, or after many rules were read, what the process has left over says nothing
+            counts = what == "run" and "rules" not in task.name and task.size >= GRAPH
+            memory = answer["memory"] / 1e6 if counts else None
+            yield Row(name, engine, seconds, spread(answer[what]), ratio, each, memory, note if what == "run" else "")
+
+
+def _own(task: Task, answer: dict[str, Any]) -> Iterator[Row]:
+    """Rows of what only we do: times by the ends of their names, relative to the first."""
+    first = statistics.median(next(iter(answer["times"].values())))
+    for end, times in answer["times"].items():
+        seconds = statistics.median(times)
+        yield Row(
+            task.name + end,
+            OURS,
+            seconds,
+            spread(times),
+            seconds / first,
+            seconds / answer["nodes"] * 1e6,
+            None,
+            answer["note"],
+        )
+
+
+def _without(task: Task, engine: str, why: str) -> Row:
+    return Row(task.name, engine, None, None, None, note=why)
+
+
+def growth(rows: list[Row]) -> Iterator[str]:
+    """How time grows: for ten times the nodes, and from few rules to many."""
+    times = {(r.workload, r.engine): r.median_s for r in rows if r.median_s is not None}
+    pairs = [(f"{k}_{a}", f"{k}_{b}") for k in ("dag", "tree") for a, b in zip(SIZES, SIZES[1:], strict=False)]
+    pairs += [("rules_10", "rules_1000"), ("more_rules_70", "more_rules_1000")]
+    for engine in dict.fromkeys(r.engine for r in rows):
+        for small, large in pairs:
+            if (small, engine) in times and (large, engine) in times:
+                yield f"{engine}: {large} takes {times[large, engine] / times[small, engine]:.2f} times {small}"
+
+
+def versions() -> str:
+    """Which version of each engine was measured, by which Python."""
+    packages = [p for p in dict.fromkeys(p for _, p in ENGINES.values()) if p in {ENGINES[n][1] for n in installed()}]
+    return ", ".join([f"Python {sys.version.split()[0]}", *(f"{p} {importlib.metadata.version(p)}" for p in packages)])
 
 
 def main() -> None:
-    """Measure what the command line asks for; times are of whole graphs, sizes in their names."""
-    chosen = options(__doc__ or "").parse_args()
-    size = chosen.size or 2000
-    workloads = [Workload(f"{f.__name__}_{size}", {OURS: _lowering(f(size))}) for f in (chain, layers)]
-    measure(workloads, chosen)
+    """Measure what the command line asks for."""
+    parser = options(__doc__ or "")
+    parser.add_argument("--timeout", type=float, default=300, metavar="S", help="seconds for an engine on a workload")
+    chosen = parser.parse_args()
+    wanted, rows, slow = tasks(chosen), list[Row](), set[tuple[str, str]]()
+    engines(chosen)
+    _deep()
+    progress = Console(stderr=True)
+    print(f"# {versions()}")
+    print("workload, engine, median_s, spread, ratio, us_per_node, peak_mb, note", flush=True)
+    with Status("", console=progress) if progress.is_terminal else nullcontext() as status:
+        for task in wanted:
+            if status is not None:
+                status.update(task.name)
+            for row in rows_of(task, chosen, slow):
+                print(row, flush=True)
+                rows.append(row)
+    for line in growth(rows):
+        print(f"# {line}")
+    write(rows, chosen.json)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
-from ngraph_rewrite.codegen.opkernels import add_kernel
 from ngraph_rewrite.computation import Computation
 from ngraph_rewrite.errors import (
     ArgumentError,
@@ -151,15 +149,13 @@ from ngraph_rewrite.frontend.scan import scan
 from ngraph_rewrite.frontend.schema import annotated, with_deriv
 from ngraph_rewrite.frontend.tuples import make_tuple
 from ngraph_rewrite.initialization import initializers
+from ngraph_rewrite.lazy import late_name
+from ngraph_rewrite.lowering import strategies
 from ngraph_rewrite.lowering.deriv import deriv
+from ngraph_rewrite.lowering.disabling import disable
 from ngraph_rewrite.lowering.graph_passes import GraphPass, PeepholePass
 from ngraph_rewrite.lowering.passes import library as rules
 from ngraph_rewrite.ops import checks
-from ngraph_rewrite.rewriting.checks import checked_rules
-from ngraph_rewrite.rewriting.domain import Domain
-from ngraph_rewrite.rewriting.domains import argument_domain
-from ngraph_rewrite.rewriting.domains_attributes import attribute_domain
-from ngraph_rewrite.rewriting.inline import rule
 from ngraph_rewrite.rewriting.registry import attribute_function, term_function
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.targets.choices import find_target, transformer_choices
@@ -180,15 +176,56 @@ from ngraph_rewrite.types.tuples import TupleType
 
 __version__ = "0.1.0"
 
+# Where names are that most processes do without; `testing` needs Hypothesis and z3, which nothing else does.
+__late__ = {
+    "Domain": "rewriting.domain",
+    "Operation": "terms.signatures",
+    "Saturated": "saturation.saturate",
+    "SaturationPass": "saturation.saturation_pass",
+    "Signature": "rewriting.signatures",
+    "SortType": "types.sorts",
+    "StrategyPass": "lowering.strategy_pass",
+    "add_kernel": "codegen.opkernels",
+    "argument_domain": "rewriting.domains",
+    "attribute_domain": "rewriting.domains_attributes",
+    "bisect": "explaining.bisecting",
+    "checked_rules": "rewriting.checks",
+    "explain": "explaining.questions",
+    "normal_form": "lowering.normal_form",
+    "rewrite": "rewritten",
+    "rule": "rewriting.inline",
+    "saturate": "saturation.saturate",
+    "signature": "rewriting.declarations",
+    "testing": "testing",
+    "why_not": "explaining.questions",
+    "written": "terms.written",
+}
+
 if TYPE_CHECKING:
     from ngraph_rewrite import testing as testing
+    from ngraph_rewrite.codegen.opkernels import add_kernel
+    from ngraph_rewrite.explaining.bisecting import bisect
+    from ngraph_rewrite.explaining.questions import explain, why_not
+    from ngraph_rewrite.lowering.normal_form import normal_form
+    from ngraph_rewrite.lowering.strategy_pass import StrategyPass
+    from ngraph_rewrite.rewriting.checks import checked_rules
+    from ngraph_rewrite.rewriting.declarations import signature
+    from ngraph_rewrite.rewriting.domain import Domain
+    from ngraph_rewrite.rewriting.domains import argument_domain
+    from ngraph_rewrite.rewriting.domains_attributes import attribute_domain
+    from ngraph_rewrite.rewriting.inline import rule
+    from ngraph_rewrite.rewriting.signatures import Signature
+    from ngraph_rewrite.rewritten import rewrite
+    from ngraph_rewrite.saturation.saturate import Saturated, saturate
+    from ngraph_rewrite.saturation.saturation_pass import SaturationPass
+    from ngraph_rewrite.terms.signatures import Operation
+    from ngraph_rewrite.terms.written import written
+    from ngraph_rewrite.types.sorts import SortType
 else:
 
     def __getattr__(name: str) -> Any:
-        """`ng.testing`, imported when it is first asked for: it needs Hypothesis and z3, which nothing else does."""
-        if name == "testing":
-            return importlib.import_module("ngraph_rewrite.testing")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        """What is imported when it is first asked for."""
+        return late_name(__name__, __late__, name)
 
 
 __all__ = [
@@ -221,6 +258,7 @@ __all__ = [
     "NGraphRewriteError",
     "Op",
     "OpDef",
+    "Operation",
     "OutOfRangeError",
     "PeepholePass",
     "Program",
@@ -228,8 +266,13 @@ __all__ = [
     "Rule",
     "RuleFileError",
     "RuleSet",
+    "Saturated",
+    "SaturationPass",
     "SaveFileError",
     "SequencingError",
+    "Signature",
+    "SortType",
+    "StrategyPass",
     "Target",
     "TensorType",
     "TupleType",
@@ -270,6 +313,7 @@ __all__ = [
     "deconvolution",
     "convolution",
     "batch_size",
+    "bisect",
     "broadcast",
     "call_descriptions",
     "call_line",
@@ -287,6 +331,7 @@ __all__ = [
     "cross_entropy_multi",
     "ctc",
     "deriv",
+    "disable",
     "divide",
     "doall",
     "dot",
@@ -294,6 +339,7 @@ __all__ = [
     "erf",
     "exp",
     "expand_dims",
+    "explain",
     "expm1",
     "fill",
     "find_target",
@@ -337,6 +383,7 @@ __all__ = [
     "multiply",
     "negative",
     "normal",
+    "normal_form",
     "not_equal",
     "numpy",
     "one_hot",
@@ -350,10 +397,12 @@ __all__ = [
     "prod",
     "reciprocal",
     "relu",
+    "rewrite",
     "round",
     "rule",
     "rules",
     "safelog",
+    "saturate",
     "scan",
     "select",
     "semi",
@@ -361,6 +410,7 @@ __all__ = [
     "set_item",
     "sigmoid",
     "sign",
+    "signature",
     "simple",
     "sin",
     "slice_along_axis",
@@ -370,6 +420,7 @@ __all__ = [
     "squared_L2",
     "stack",
     "stop_gradient",
+    "strategies",
     "strip",
     "subtract",
     "sum",
@@ -388,5 +439,7 @@ __all__ = [
     "variable",
     "variance",
     "where",
+    "why_not",
     "with_deriv",
+    "written",
 ]

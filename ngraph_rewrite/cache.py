@@ -7,13 +7,19 @@ either a whole entry or none; a truncated, corrupted or foreign file reads as mi
 
 import hashlib
 import os
-import tempfile
 import warnings
 from pathlib import Path
-
-import platformdirs
+from typing import TYPE_CHECKING
 
 from ngraph_rewrite.errors import CacheWarning
+from ngraph_rewrite.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import tempfile
+
+    import platformdirs
+else:
+    tempfile, platformdirs = lazy_module("tempfile"), lazy_module("platformdirs")
 
 _VARIABLE = "NGRAPH_REWRITE_CACHE"
 _fallback: list[Path] = []  # the temporary folder, once this process has needed one
@@ -63,21 +69,32 @@ def _digest(data: bytes) -> bytes:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    written = _new_file(path.parent, data)
+    try:
+        os.replace(written, path)
+    except OSError:
+        written.unlink(missing_ok=True)
+        raise
+
+
+def _new_file(folder: Path, data: bytes) -> Path:
+    """A file of this process's own."""
+    path = folder / f".writing-{os.urandom(8).hex()}"
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.replace(name, path)
     except OSError:
-        Path(name).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         raise
+    return path
 
 
 def _writable(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
+        _new_file(folder, b"").unlink()
+        return folder
     except OSError:
         return _temporary(folder)
 

@@ -4,23 +4,36 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.opkernels import read_kernel
 from ngraph_rewrite.data import data_folder
-from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
+from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.checks import checked_rules
-from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.rewriting.inline import as_rules
+
+if TYPE_CHECKING:
+    from rich import console, table, text
+
+    from ngraph_rewrite import catalogue_listing as listing
+    from ngraph_rewrite import checking, demo, fuzzing
+    from ngraph_rewrite.explaining import files
+    from ngraph_rewrite.testing import workers
+else:  # what one command needs and others do without
+    console, table, text = lazy_module("rich.console"), lazy_module("rich.table"), lazy_module("rich.text")
+    listing = lazy_module("ngraph_rewrite.catalogue_listing")
+    checking, demo = lazy_module("ngraph_rewrite.checking"), lazy_module("ngraph_rewrite.demo")
+    files, fuzzing = lazy_module("ngraph_rewrite.explaining.files"), lazy_module("ngraph_rewrite.fuzzing")
+    workers = lazy_module("ngraph_rewrite.testing.workers")
 
 EPOCHS = 30
 # Seconds for reading a file and checking its types; more than a thousand rules take.
@@ -71,9 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_check(commands)
     _add_fuzz(commands)
 
-    explain = _command(commands, "explain", run_explain, "show how an op of a Python file is lowered, rule by rule")
-    explain.add_argument("op", metavar="FILE.py:NAME", help="a file, and the name of an op in it; the file is run")
-    explain.add_argument("--target", choices=ng.transformer_choices(), default="cpu", help="default: %(default)s")
+    _add_explain(commands)
 
     cache = _command(commands, "cache", run_cache, "tell where compiled kernels are kept, and how much there is")
     cache.add_argument("--clear", action="store_true", help="remove them; they are made again when needed")
@@ -104,6 +115,21 @@ def _add_fuzz(commands: Any) -> None:
     fuzz.add_argument("--rules", type=Path, metavar="FILE", help="let rules of your own fire, before the library's")
 
 
+def _add_explain(commands: Any) -> None:
+    explain = _command(commands, "explain", run_explain, "show how an op of a Python file is lowered, rule by rule")
+    explain.add_argument("--why-not", metavar="RULE", help="instead: why this rule does not fire on it")
+    explain.add_argument("--stats", action="store_true", help="instead: how often each rule was tried and fired")
+    bisect = _command(commands, "bisect", run_bisect, "find the rule that makes the value of an op wrong")
+    bisect.add_argument("--expect", type=Path, metavar="FILE.npy", help="what it should be (default: what it means)")
+    bisect.add_argument("--inputs", type=Path, metavar="FILE.npz", help="arrays for placeholders, by their names")
+    for command in (explain, bisect):
+        what = "a file, and an op in it: x, layers[0], or a function that returns one; the file is run"
+        command.add_argument("op", metavar="FILE.py:NAME", help=what)
+        command.add_argument("--target", choices=ng.transformer_choices(), default="cpu", help="default: %(default)s")
+        command.add_argument("--disable", action="append", default=[], metavar="RULE", help="do without this rule")
+        command.add_argument("--rules", type=Path, metavar="FILE", help="with rules of your own, after the library's")
+
+
 def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=says, description=says)
     parser.set_defaults(run=run)
@@ -127,7 +153,6 @@ def _positive(text: str) -> int:
 
 def run_demo(options: argparse.Namespace) -> int:
     """The demonstration; matplotlib and rich are imported for it alone."""
-    demo = importlib.import_module("ngraph_rewrite.demo")
     return int(demo.main(options.epochs, options.output, options.target, options.seed))
 
 
@@ -141,7 +166,6 @@ def run_rules(options: argparse.Namespace) -> int:
 
 def run_ops(options: argparse.Namespace) -> int:
     """A line per op; with ``--check`` what each lacks that is needed to execute and to differentiate it."""
-    listing = importlib.import_module("ngraph_rewrite.catalogue_listing")
     entries = [listing.entry(definition) for definition in listing.chosen(options.names, options.family)]
     lacks = listing.incomplete(entries) if options.check else []
     if not options.check:
@@ -155,13 +179,13 @@ def run_ops(options: argparse.Namespace) -> int:
 
 def run_fuzz(options: argparse.Namespace) -> int:
     """Programs drawn and checked at length."""
-    return int(importlib.import_module("ngraph_rewrite.fuzzing").main(options))
+    return int(fuzzing.main(options))
 
 
 def run_check(options: argparse.Namespace) -> int:
     """All checks of each rule; with ``--static`` what can be said without drawing, a line for each file."""
     if not options.static:
-        return int(importlib.import_module("ngraph_rewrite.checking").main(options))
+        return int(checking.main(options))
     rows, mistakes = [], []
     for path, (count, mistake) in _all_read(options.files or sorted(data_folder("rules").glob("*.rules"))):
         rows.append((str(path), count, "wrong" if mistake else "ok"))
@@ -175,11 +199,12 @@ def run_check(options: argparse.Namespace) -> int:
 
 def _all_read(paths: list[Path]) -> Iterable[tuple[Path, tuple[str, str | None]]]:
     """What each file has, and what is wrong with it, found by a process of its own: reading a file may take long."""
-    workers = importlib.import_module("ngraph_rewrite.testing.workers")
     with workers.Workers(_read, 1, PATIENCE) as reading:
         for path, answer in reading.ask(paths):
-            lost = isinstance(answer, workers.Lost)
-            yield path, ("-", f"{path} {answer.why}: its types were not checked") if lost else answer
+            if isinstance(answer, workers.Lost):
+                yield path, ("-", f"{path} {answer.why}: its types were not checked")
+            else:
+                yield path, answer
 
 
 def _read(path: Path) -> tuple[str, str | None]:
@@ -197,44 +222,46 @@ def _read(path: Path) -> tuple[str, str | None]:
 
 
 def run_explain(options: argparse.Namespace) -> int:
-    """The derivation of one op, and what is left of it."""
-    op = _op_in_file(options.op)
-    with ng.make_transformer(options.target) as transformer:
-        computation = transformer.computation(op, "all")
+    """The derivation of one op, why a rule is not in it, or the figures of all rules."""
+    op = files.op_in_file(options.op)
+    own = as_rules(options.rules)
+    with ng.disable(*options.disable, rules=own), ng.make_transformer(options.target, rules=own) as transformer:
+        computation = transformer.lowered(op)
+        if options.why_not is not None:
+            answer = computation.why_not(options.why_not, op)
+            print(answer)
+            print(f"{answer.rule} {answer.verdict}")
+            return 0 if answer.fired else 1
+        if options.stats:
+            print(computation.rule_stats())
+            return 0
         print(computation.explain(op))
         fired = Counter(step.why.name for step in computation.lowering.table.redexes() if isinstance(step.why, ng.Rule))
-    print(f"{sum(fired.values())} steps by {len(fired)} rules")
+        print(f"{sum(fired.values())} steps by {len(fired)} rules")
+        transformer.computation(op, "all")  # refuses what is not lowered
     return 0
 
 
-def _op_in_file(place: str) -> Op:
-    file, colon, name = place.rpartition(":")
-    if not colon or not name.isidentifier():
-        raise ArgumentError(f"{place!r} names no op", do="write FILE.py:NAME")
-    spec = importlib.util.spec_from_file_location(Path(file).stem, file)
-    if spec is None or spec.loader is None or not Path(file).is_file():
-        raise ArgumentError(f"{file!r} is no Python file", do="write FILE.py:NAME")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = getattr(module, name, None)
-    if not isinstance(found, Op):
-        raise ArgumentError(f"{file} has no op called {name}", do=f"it has {', '.join(_ops(vars(module))) or 'none'}")
-    return found
-
-
-def _ops(names: dict[str, Any]) -> list[str]:
-    return [name for name, value in names.items() if isinstance(value, Op)]
+def run_bisect(options: argparse.Namespace) -> int:
+    """The rule whose switching off mends a value; 0 if there is nothing to mend."""
+    op = files.op_in_file(options.op)
+    own, expected = as_rules(options.rules), None if options.expect is None else files.array(options.expect)
+    with ng.disable(*options.disable, rules=own):
+        found = ng.bisect(op, expected, inputs=files.inputs(options.inputs, op), target=options.target, rules=own)
+    print(found)
+    print(f"{found.verdict}: {', '.join(rule.name for rule in found.rules) or 'no rule'}")
+    return 0 if found.verdict == "right" else 1
 
 
 def run_cache(options: argparse.Namespace) -> int:
     """The folder, its entries and bytes. Files that are no entries are left alone."""
     cache = Cache()
-    files = [f for f in sorted(cache.folder.iterdir()) if cache.read(f.stem, f.suffix[1:]) is not None]
-    size = sum(f.stat().st_size for f in files)
+    entries = [f for f in sorted(cache.folder.iterdir()) if cache.read(f.stem, f.suffix[1:]) is not None]
+    size = sum(f.stat().st_size for f in entries)
     if options.clear:
-        for file in files:
+        for file in entries:
             file.unlink(missing_ok=True)
-    print(f"{cache.folder}: {len(files)} entries, {size / 1e6:.1f} MB {'removed' if options.clear else 'kept'}")
+    print(f"{cache.folder}: {len(entries)} entries, {size / 1e6:.1f} MB {'removed' if options.clear else 'kept'}")
     return 0
 
 
@@ -249,7 +276,7 @@ def _print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     if not sys.stdout.isatty():
         print(_table(head, rows))
         return
-    table = importlib.import_module("rich.table").Table(*head, box=None, pad_edge=False)
+    shown = table.Table(*head, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(importlib.import_module("rich.text").Text(cell) for cell in row))
-    importlib.import_module("rich.console").Console().print(table)
+        shown.add_row(*(text.Text(cell) for cell in row))
+    console.Console().print(shown)

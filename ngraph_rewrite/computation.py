@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +12,31 @@ from numpy.typing import NDArray
 from ngraph_rewrite.arguments import as_argument, check_output, checked_inputs, in_order, refuse_overlaps
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import InvalidHandleError
-from ngraph_rewrite.lowering.derivation import derivation, reason_removed
+from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.lowering.disabling import Choice
+from ngraph_rewrite.lowering.driver import no_garbage_collection
 from ngraph_rewrite.lowering.passes import Lowering, Passes, lower
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
 from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, replaced, unboxed
+from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed
 from ngraph_rewrite.targets.target import Executable, Program, Target
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.tuples import TupleType
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.lowering import derivation, replaying, rule_stats, why_not
+    from ngraph_rewrite.lowering.replaying import Replay, Seen
+    from ngraph_rewrite.lowering.rule_stats import RuleStats
+    from ngraph_rewrite.lowering.table import Step
+    from ngraph_rewrite.lowering.verdicts import WhyNot
+else:  # for those who ask
+    derivation = lazy_module("ngraph_rewrite.lowering.derivation")
+    replaying = lazy_module("ngraph_rewrite.lowering.replaying")
+    rule_stats = lazy_module("ngraph_rewrite.lowering.rule_stats")
+    why_not = lazy_module("ngraph_rewrite.lowering.why_not")
 
 Array = NDArray[Any]
 # Sets of lengths a computation stays ready for: each keeps an arena. Kernels are kept by the cache anyway.
@@ -49,15 +64,18 @@ class Computation:
         returns: Any,
         inputs: Sequence[Op | str],
         keep: Sequence[Op],
+        choice: Choice | None = None,
+        complete: bool = True,
     ) -> None:
-        self._target, self._state, self._cache = target, state, cache
+        self._target, self._state, self._cache, self._passes = target, state, cache, matchers
+        self._choice = choice or Choice(RuleSet(), (), ())
         check_handles([*leaves(returns), *keep])
         self._parts = {h: unboxed(h) for h in (*leaves(returns), *keep)}
         self.returns = replaced(returns, self._parts.__getitem__)
         self._handles = [*leaves(self.returns), *leaves([self._parts[h] for h in keep])]
         self.inputs = checked_inputs(self._handles, inputs)
         self._valued = [h for h in self._handles if has_value(h)]
-        self.lowering: Lowering = lower(self._handles, target, matchers)
+        self.lowering: Lowering = lower(self._handles, target, matchers, complete)
         self._terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         before = [*self.lowering.sequenced.roots, *self.lowering.sequenced.writes]
         order = topological(before)
@@ -122,6 +140,10 @@ class Computation:
         return ready
 
     def _prepare(self, shapes: Shapes) -> _Ready:
+        with no_garbage_collection():
+            return self._planned(shapes)
+
+    def _planned(self, shapes: Shapes) -> _Ready:
         binding = bind_lengths(self.inputs, shapes)
         roots = [self._terms[h] for h in self._valued]
         bound = bind_graph([*roots, *self.lowering.writes], binding)
@@ -134,6 +156,7 @@ class Computation:
             streams=self._state.streams,
             seed=self._state.seed,
             cache=self._cache,
+            order=None if binding else list(bound),
         )
         return _Ready(self._target.prepare(program), bound, program.results)
 
@@ -195,7 +218,7 @@ class Computation:
         where = ready.executable.where(bound) if bound is not None else None
         if where is not None:
             return f"it is computed {where}, and not kept"
-        return reason_removed(self.lowering.table, op)
+        return derivation.reason_removed(self.lowering.table, op)
 
     def _recomputed(self, op: Op, known: Mapping[Op, Array]) -> Array:
         assert self._last is not None
@@ -229,7 +252,7 @@ class Computation:
         """How a handle was rewritten, step by step, and what computes it: the rule, its place, before and after."""
         check_handles([op])
         with self._state.lock:
-            text = derivation(self.lowering.table, op)
+            text = derivation.derivation(self.lowering.table, op, self._replay())
             if self._last is None:
                 return text
             ready = self._last[0]
@@ -237,6 +260,50 @@ class Computation:
             if bound is None:
                 return text
             return f"{text}\ncomputed {ready.executable.where(viewed(bound)) or 'as a view'}"
+
+    def why_not(self, rule: str, op: Op) -> WhyNot:
+        """Why a rule did not fire on a handle: how far it matches, what its guard says, or what came before it.
+
+        Args:
+            rule: Its name; one written with ``for`` stands for all its alternatives.
+
+        Raises:
+            ArgumentError: for a name that no rule has; the message tells the nearest.
+        """
+        check_handles([op])
+        with self._state.lock:
+            return why_not.why_not(rule, op, self.lowering, self._passes, self._target, self._choice)
+
+    def rule_stats(self) -> RuleStats:
+        """How often each rule was tried and fired in this lowering, and the time it took: it is done once more."""
+        with self._state.lock:
+            return rule_stats.rule_stats(self._handles, self._target, self._passes)
+
+    def steps(self) -> Iterator[Seen]:
+        """Every step of the lowering and what its rule says; what builds a term comes before what rewrites it."""
+        replay = self._replay()
+        handles = topological(self._handles)
+        replay.shown.update(step.before for handle in handles for step in self.lowering.table.history(handle))
+        for handle in handles:
+            yield from replay.steps(handle)
+
+    def right_side(self, step: Step) -> Op | None:
+        """What the rule of a step says the term before it is; None if that cannot be told."""
+        return self._replay().right(step)
+
+    def meaning(self, term: Op) -> Array:
+        """The value of a term of the lowering for the last arguments, by the meanings of ops.
+
+        Raises:
+            InvalidHandleError: if it has none: before a call, inside a step of a scan, or after a write.
+        """
+        with self._state.lock:
+            self._ran()
+            return self._recomputed(term, {})
+
+    def _replay(self) -> Replay:
+        """What can take the steps of this lowering again."""
+        return replaying.Replay(self.lowering.table, self.lowering.bank, self._passes, self._target)
 
     def source(self) -> str:
         """The text of the kernels that the last call ran.

@@ -15,16 +15,25 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib import metadata, resources
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngraph_rewrite.errors import ExtensionError
+from ngraph_rewrite.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from importlib import metadata, resources
+else:
+    metadata, resources = lazy_module("importlib.metadata"), lazy_module("importlib.resources")
 
 _WITHOUT = "NGRAPH_REWRITE_WITHOUT"
+_GROUPS = "ngraph_rewrite."
+_FOLDERS = (".dist-info", ".egg-info")
 
 
 class Plugin(NamedTuple):
@@ -88,8 +97,43 @@ def broken(plugin: Plugin, kind: str, what: str) -> ExtensionError:
 
 def _entry_points(kind: str) -> list[metadata.EntryPoint]:
     left_out = {_normal(name) for name in os.environ.get(_WITHOUT, "").split(",")}
-    found = (e for e in metadata.entry_points(group=f"ngraph_rewrite.{kind}") if _normal(_package(e)) not in left_out)
+    found = (e for e in _every_entry_point() if e.group == f"{_GROUPS}{kind}" and _normal(_package(e)) not in left_out)
     return sorted(found, key=lambda e: (_package(e), e.name))
+
+
+@cache
+def _every_entry_point() -> tuple[metadata.EntryPoint, ...]:
+    """Those of all groups, looked for once; where no file mentions a group, `importlib.metadata` need not be asked."""
+    if not _may_have_some():
+        return ()
+    groups = [g for g in metadata.entry_points().groups if g.startswith(_GROUPS)]
+    return tuple(e for g in groups for e in metadata.entry_points(group=g))
+
+
+def _may_have_some() -> bool:
+    """Whether a file of entry points mentions a group, or packages are found in other ways than in folders."""
+    if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
+        return True
+    return any(_mentioned_in(Path(folder)) for folder in dict.fromkeys(sys.path))
+
+
+def _mentioned_in(folder: Path) -> bool:
+    try:
+        inside = os.listdir(folder)
+    except FileNotFoundError:
+        return False
+    except OSError:  # an archive, say
+        return True
+    names = [n for n in inside if n.endswith(_FOLDERS) or n == "EGG-INFO"]
+    return any(_mentions(os.path.join(folder, name, "entry_points.txt")) for name in names)
+
+
+def _mentions(file: str) -> bool:
+    try:
+        with open(file, "rb") as entries:
+            return f"[{_GROUPS}".encode() in entries.read()
+    except OSError:
+        return False
 
 
 def _package(entry: metadata.EntryPoint) -> str:

@@ -10,16 +10,21 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import SaveFileError
+from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.terms.op import Op
+
+if TYPE_CHECKING:
+    import tempfile
+else:
+    tempfile = lazy_module("tempfile")
 
 Array = NDArray[Any]
 FORMAT = 1

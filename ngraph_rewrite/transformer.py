@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -14,16 +14,23 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.computation import Computation
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.initialization import run_initializers
+from ngraph_rewrite.lowering.disabling import Choice, disabled_now, known_names
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.pass_order import in_place
 from ngraph_rewrite.lowering.passes import PASSES, SAFE_CLASSES, Passes, check_together, library, passes_of
 from ngraph_rewrite.rewriting.inline import as_rules
+from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet
+from ngraph_rewrite.rewriting.watched import without
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.choices import find_target
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.protocols import answers
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.lowering.rule_stats import RuleStats
 
 
 def make_transformer(
@@ -67,16 +74,12 @@ def make_transformer(
         raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
     own = as_rules(rules)
     every = library() + own
-    missing = [n for n in off if len(every.without([n])) == len(every)]
-    if missing:
-        near = [r.name for r in every if any(r.name.endswith("." + n) for n in missing)]
-        do = f"did you mean {', '.join(near)}?" if near else "ng.rules() lists them"
-        raise ArgumentError(f"no rule is called {', '.join(missing)}", where=user_line(), do=do)
+    known_names(every, off)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise ArgumentError(f"the seed is {seed!r}", where=user_line(), do="give an integer from 0 to 2**63 - 1")
     firing = every.of_class(chosen).without(off)
     check_together(own.of_class(chosen).without(off), firing)
-    return Transformer(target, firing, seed, cache or Cache(), tuple(passes))
+    return Transformer(target, firing, seed, cache or Cache(), tuple(passes), Choice(every, chosen, off))
 
 
 class Transformer:
@@ -88,14 +91,21 @@ class Transformer:
     """
 
     def __init__(
-        self, target: Target, rules: RuleSet, seed: int, cache: Cache, passes: tuple[GraphPass, ...] = ()
+        self,
+        target: Target,
+        rules: RuleSet,
+        seed: int,
+        cache: Cache,
+        passes: tuple[GraphPass, ...] = (),
+        choice: Choice | None = None,
     ) -> None:
         self.target, self.rules, self.cache = target, rules, cache
+        self.choice = choice or Choice(rules, CLASSES, ())
         in_place(tuple(PASSES), passes)  # refuses what has no place
         self._own_passes = passes
         self.computations: list[Computation] = []
         self._state = State(seed, self._initial_values)
-        self._matchers: Passes | None = None
+        self._matchers: dict[tuple[str, ...], Passes] = {}
 
     @property
     def name(self) -> str:
@@ -134,19 +144,43 @@ class Transformer:
         ...     float(transformer.computation(tanh(x), x)(0.0))
         0.0
         """
-        state = self._state
+        made = self._computation(returns, inputs, (keep,) if isinstance(keep, Op) else tuple(keep))
+        with self._state.lock:
+            self.computations.append(made)
+        return made
+
+    def lowered(self, returns: Any) -> Computation:
+        """A computation that is there to be asked: it may have ops that no rule lowers, and is not kept.
+
+        Raises:
+            ComputationError, RewriteError: as `computation` does.
+
+        >>> from ngraph_rewrite.frontend.axes import erf
+        >>> from ngraph_rewrite.frontend.storage import placeholder
+        >>> with make_transformer("cpu", disabled="axes.unary.erf") as transformer:
+        ...     transformer.lowered(erf(placeholder([], name="x"))).lowering.roots
+        [axes.erf(x)]
+        """
+        return self._computation(returns, ("all",), (), complete=False)
+
+    def _computation(
+        self, returns: Any, inputs: Sequence[Op | str], keep: Sequence[Op], complete: bool = True
+    ) -> Computation:
+        state, off = self._state, disabled_now()
         with state.lock:
             state.check_open()
-            kept = (keep,) if isinstance(keep, Op) else tuple(keep)
-            made = Computation(self.target, self._passes(), state, self.cache, returns, inputs, kept)
-            self.computations.append(made)
-            return made
+            choice = self.choice._replace(disabled=(*self.choice.disabled, *off))
+            passes = self._passes(off)
+            return Computation(self.target, passes, state, self.cache, returns, inputs, keep, choice, complete)
 
-    def _passes(self) -> Passes:
-        """The compiled rules of each pass, and passes of one's own."""
-        if self._matchers is None:
-            self._matchers = passes_of(self.rules, self.target, self.cache, self._own_passes)
-        return self._matchers
+    def _passes(self, off: tuple[str, ...] = ()) -> Passes:
+        """The compiled rules of each pass but those that are off, and passes of one's own."""
+        if () not in self._matchers:
+            self._matchers[()] = passes_of(self.rules, self.target, self.cache, self._own_passes)
+        if off not in self._matchers:
+            every = self._matchers[()].items()
+            self._matchers[off] = {n: without(one, off) if isinstance(one, Matcher) else one for n, one in every}
+        return self._matchers[off]
 
     def _initial_values(self, terms: Sequence[Op]) -> list[NDArray[Any]]:
         state = self._state
@@ -219,3 +253,11 @@ class Transformer:
                 computation.forget_executables()
             self.computations.clear()
             self._state.storage.clear()
+
+
+@answers("stats")
+def _stats(rules: RuleSet, roots: Any, target: str | Target) -> RuleStats:
+    """How often each rule of a set is tried and fires in the lowering of a graph: `RuleSet.stats`."""
+    asked = find_target(target) if isinstance(target, str) else target
+    with Transformer(asked, rules.of_class(SAFE_CLASSES), 0, Cache()) as transformer:
+        return transformer.lowered(roots).rule_stats()

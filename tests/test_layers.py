@@ -19,7 +19,7 @@ PACKAGE = ROOT.name
 
 # Bottom to top; parts on one line know nothing of each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors",),
+    ("errors", "lazy"),
     ("data", "cache", "plugins"),
     ("types",),
     ("terms",),
@@ -34,7 +34,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("state",),
     ("computation",),
     ("transformer",),
-    ("frontend", "explain"),
+    ("saturation",),
+    ("frontend", "explaining", "rewritten"),
     ("testing",),
     ("digits", "catalogue_trials"),
     ("catalogue_listing",),
@@ -158,6 +159,16 @@ def test_no_import_hides_in_a_function(module: str) -> None:
     assert not [complaint(module, i, "inside a function") for i in imports_of(module) if i.inside_function]
 
 
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_lazy_import_stands_where_checkers_see_it(module: str) -> None:
+    """What `lazy_module` names is imported under TYPE_CHECKING too, and so held to the same layers."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) == "lazy_module"]
+    named = [ast.literal_eval(call.args[0]) for call in calls if isinstance(call.args[0], ast.Constant)]
+    ours = {name for name in map(below_package, named) if name is not None}
+    assert len(named) == len(calls) and ours <= {i.module for i in imports_of(module) if i.only_for_types}
+
+
 def test_imports_form_no_cycle() -> None:
     graph = {
         module: {i.module for i in imports_of(module) if not i.only_for_types} & set(MODULES) for module in MODULES
@@ -231,7 +242,7 @@ def test_where_an_import_stands_is_seen() -> None:
         ("terms.op", "terms.bank", None),
         ("terms.op", "ops.semi", "ops is not below terms"),
         ("transformer", "frontend.api", "frontend is not below transformer"),
-        ("explain", "frontend.api", "frontend is not below explain"),
+        ("explaining", "frontend.api", "frontend is not below explaining"),
         ("frontend.api", "ops.axes", None),
         ("frontend.api", "rewriting.rule", "frontend knows only errors, ops, terms, types"),
         ("demo", "", None),

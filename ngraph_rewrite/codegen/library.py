@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders the kernels that are not loop nests over scalar expressions: products of matrices, gather, random draws."""
 
+from functools import cache
+
 from ngraph_rewrite.codegen.nest import argument_lines
 from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, literal
 from ngraph_rewrite.codegen.source import Source, imports, named
@@ -33,6 +35,7 @@ def index_holes(dtype: str, index_dtype: str) -> dict[str, str]:
     return {"dtype": dtype, "index_dtype": index_dtype, "zero": literal(0, dtype), "wrap": wrap}
 
 
+@cache
 def render_gemm(dtype: str, ta: bool, tb: bool) -> Source:
     """Return the kernel C[m, n] = op(A) op(B) for float32 or float64, where op transposes if its flag says so.
 
@@ -49,6 +52,7 @@ def render_gemm(dtype: str, ta: bool, tb: bool) -> Source:
     return rendered("gemm", names, one=literal(1, dtype), zero=literal(0, dtype), **holes)
 
 
+@cache
 def render_dot(dtype: str) -> Source:
     """Return the kernel C[m, n] = A[m, k] B[k, n] for any dtype, with run-time strides in elements.
 
@@ -66,6 +70,7 @@ def render_dot(dtype: str) -> Source:
     return rendered("dot", names, lanes=LANES, **holes)
 
 
+@cache
 def render_gather(dtype: str, index_dtype: str) -> Source:
     """Return the kernel y[o, j, :] = x[o, index[j], :]; x has strides ``x_so`` and ``x_sk`` and unit stride inside.
 
@@ -79,6 +84,7 @@ def render_gather(dtype: str, index_dtype: str) -> Source:
     return rendered("gather", names, **index_holes(dtype, index_dtype))
 
 
+@cache
 def render_random(kind: str, dtype: str) -> Source:
     """Return the kernel that fills ``count`` elements at ``y`` with uniform or normal draws.
 

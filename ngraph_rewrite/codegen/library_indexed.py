@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders the kernels that read and add at indices."""
 
+from functools import cache
+
 from ngraph_rewrite.codegen.library import has_dtype, index_holes, rendered
 from ngraph_rewrite.codegen.scalar import DTYPES, expression
 from ngraph_rewrite.codegen.source import Source
@@ -8,6 +10,7 @@ from ngraph_rewrite.codegen.source import Source
 _NUMBERS = tuple(name for name in DTYPES if name != "bool")
 
 
+@cache
 def render_scatter_add(dtype: str, index_dtype: str) -> Source:
     """Return the kernel y[o, index[j], :] += x[o, j, :], where y holds already what is added to.
 
@@ -19,6 +22,7 @@ def render_scatter_add(dtype: str, index_dtype: str) -> Source:
     return _adding("scatter_add", dtype, index_dtype)
 
 
+@cache
 def render_add_along(dtype: str, index_dtype: str) -> Source:
     """Return the kernel y[o, index[o, j, i], i] += x[o, j, i], where y holds already what is added to.
 
@@ -37,6 +41,7 @@ def _adding(kernel: str, dtype: str, index_dtype: str) -> Source:
     return rendered(kernel, names, sum=total, **index_holes(dtype, index_dtype))
 
 
+@cache
 def render_take_along(dtype: str, index_dtype: str) -> Source:
     """Return the kernel y[o, j, i] = x[o, index[o, j, i], i]; all operands are contiguous.
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders the kernels that depend on the order of elements: stable sorts and binary search."""
 
+from functools import cache
+
 import numpy as np
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
@@ -11,6 +13,7 @@ from ngraph_rewrite.codegen.source import Source
 _RUN = "8"
 
 
+@cache
 def render_sort(dtype: str, descending: bool) -> Source:
     """Return the kernel that sorts x[o, :, i] into y, both contiguous; ``rows`` counts the pairs (o, i).
 
@@ -23,6 +26,7 @@ def render_sort(dtype: str, descending: bool) -> Source:
     return _sorting(dtype, dtype, descending, item=load, item_key="item", left_key="left")
 
 
+@cache
 def render_argsort(dtype: str, descending: bool) -> Source:
     """As `render_sort`, for the positions of the elements: y and the workspaces are int64.
 
@@ -47,6 +51,7 @@ def _precedes(first: str, second: str, dtype: str, descending: bool = False) -> 
     return f"{text} or ({first} == {first} and {second} != {second})" if dtype.startswith("float") else text
 
 
+@cache
 def render_searchsorted(dtype: str, right: bool) -> Source:
     """Return the kernel that finds where v[j] belongs in the ascending x; after what equals it if ``right``.
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders the kernels of many matrix products at once: by a BLAS, and in plain loops for what a BLAS does not have."""
 
+from functools import cache
+
 from ngraph_rewrite.codegen.library import LANES, has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import DTYPES, expression, literal
 from ngraph_rewrite.codegen.source import Source
 
 
+@cache
 def render_batch_gemm(dtype: str, ta: bool, tb: bool) -> Source:
     """Return the kernel C[b] = op(A[b]) op(B[b]) for float32 or float64, where op transposes if its flag says so.
 
@@ -22,6 +25,7 @@ def render_batch_gemm(dtype: str, ta: bool, tb: bool) -> Source:
     return rendered("batch_gemm", names, one=literal(1, dtype), zero=literal(0, dtype), **holes)
 
 
+@cache
 def render_batch_dot(dtype: str) -> Source:
     """Return the kernel C[b, m, n] = A[b, m, k] B[b, k, n] for any dtype, with run-time strides; C is contiguous.
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders the kernels that run along an axis and keep what they have: recurrences, running sums and extrema."""
 
+from functools import cache
+
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import DTYPES, expression
 from ngraph_rewrite.codegen.source import Source
@@ -10,6 +12,7 @@ _NUMBERS = tuple(name for name in DTYPES if name != "bool")
 OPERATIONS = {"cumsum": "add", "cumprod": "multiply", "cummax": "maximum", "cummin": "minimum"}
 
 
+@cache
 def render_recurrence(dtype: str, reverse: bool) -> Source:
     """Return the kernel y[o, t, i] = a[o, t, i] y[o, t - 1, i] + b[o, t, i], from the end if ``reverse``.
 
@@ -25,6 +28,7 @@ def render_recurrence(dtype: str, reverse: bool) -> Source:
     return rendered("recurrence", names, dtype=dtype, product=product, value=value, **_direction(reverse))
 
 
+@cache
 def render_running(kind: str, dtype: str, reverse: bool) -> Source:
     """Return the kernel of a cumsum, cumprod, cummax or cummin of x[o, :, i], from the end if ``reverse``.
 

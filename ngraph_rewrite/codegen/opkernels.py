@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -25,15 +25,20 @@ from ngraph_rewrite.codegen.scalar import literal
 from ngraph_rewrite.codegen.source import Source, imports, named
 from ngraph_rewrite.codegen.template import KernelTemplate, read_template
 from ngraph_rewrite.errors import KernelError, RuleFileError
+from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.plugins import load_plugin_ops, plugin_files
 from ngraph_rewrite.rewriting.interpret import Application, value_of
 from ngraph_rewrite.rewriting.pattern import Var
 from ngraph_rewrite.rewriting.rule import Let, Rule
-from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import OpDef, find
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import known
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.rewriting import rulefile
+else:
+    rulefile = lazy_module("ngraph_rewrite.rewriting.rulefile")
 
 _RESERVED = frozenset({"name", "idea", "arguments", "signature", "imports", "args", "chunk", "nchunks"})
 _ADDED: dict[str, OpKernel] = {}
@@ -133,7 +138,7 @@ def read_kernel(text: str, file: str = "<kernel>") -> OpKernel:
                           do="write family.op(x, attribute=name), and declare the op before")  # fmt: skip
     content = _as_rule(text, template, op.partition(".")[0])
     try:
-        (rule,) = parse_rules(content, file, Path(file).stem)
+        (rule,) = rulefile.parse_rules(content, file, Path(file).stem)
     except RuleFileError as error:
         raise RuleFileError(_at_the_margin(error.what, file, content), do=error.do) from None
     kernel = OpKernel(template, rule)
@@ -180,7 +185,7 @@ def _outside_bodies(lines: list[str]) -> list[str]:
 def _check(kernel: OpKernel) -> None:
     template, rule = kernel.template, kernel.rule
     definition, args = kernel.definition, rule.left.args
-    if definition.type_rule.__module__.startswith("ngraph_rewrite."):
+    if definition.shipped:
         raise KernelError(f"kernel {template.name}: {definition} has its kernels in the library",
                           where=template.place, do="declare an op of your own, and select it by a rule")  # fmt: skip
     if definition.arity is None or not all(isinstance(a, Var) for a in args) or len({*kernel.operands}) < len(args):

@@ -1,64 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A derivation as text: each step with its rule, the rule's place, and the term before and after."""
+"""A derivation as text: each step with its rule, the rule's place, and the term before and after.
+
+What a rule's right side says and what it came to are two things: as a right side is built, its parts are rewritten.
+Both are shown, and the steps of the parts after them. The right side is had by applying the rule once more.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
-from ngraph_rewrite.lowering.table import ARGUMENTS, SEQUENCED, Replaced, ReplacementTable, Stage
+from ngraph_rewrite.lowering.replaying import Replay, Seen
+from ngraph_rewrite.lowering.table import Replaced, ReplacementTable, Step
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op, describe, topological
 
 LONGEST = 1000  # handles of one derivation; of deeper graphs only what is next to the root is shown
+WIDTH = 100
+# How many levels of a term are shown at most.
+LEVELS = 6
 
 
-def derivation(table: ReplacementTable, op: Op) -> str:
-    """How the handles under `op`, and `op` last, were rewritten to their normal forms."""
+def derivation(table: ReplacementTable, op: Op, replay: Replay | None = None) -> str:
+    """How the handles under `op`, and `op` last, were rewritten to their normal forms.
+
+    Args:
+        replay: What can apply the rules again; without one, right sides are shown as they ended.
+    """
     handles = [t for t in topological([op]) if t.args and table.knows(t)]
     if not handles:
         return f"{describe(op)} is not part of this computation"
     deeper = handles[:-LONGEST]
     handles = handles[len(deeper) :]
-    shown = {step.before for handle in handles for step in table.history(handle)}
+    replay = replay or Replay(table)
+    replay.shown.update(step.before for handle in handles for step in table.history(handle))
     lines = [f"({len(deeper)} ops further down are not shown)"] if deeper else []
-    return "\n".join([*lines, *(line for handle in handles for line in _derived(table, handle, shown))])
+    return "\n".join([*lines, *(line for handle in handles for line in _derived(table, handle, replay))])
 
 
-def _derived(table: ReplacementTable, handle: Op, shown: set[Op]) -> Iterator[str]:
+def _derived(table: ReplacementTable, handle: Op, replay: Replay) -> Iterator[str]:
     place = f"  built at {handle.info.place}" if handle.info.lineno else ""
     yield f"{describe(handle, 2)} : {handle.type}{place}"
-    term = handle
-    for stage in table.stages:
-        yield from _chain(stage, term, shown)
-        term = stage.normal.get(term, stage.forward[term].to if term in stage.forward else term)
-    yield f"    normal form: {describe(table.snap(handle), 6)}"
+    for seen in replay.steps(handle):
+        yield from _step(seen, handle)
+    yield from wrapped("    normal form: ", shown(table.snap(handle)))
 
 
-def _chain(stage: Stage, term: Op, shown: set[Op]) -> Iterator[str]:
-    """The steps of a term in one stage; those of new arguments stand where they became normal."""
-    stack = [term]
-    while stack:
-        term = stack.pop()
-        if term not in stage.forward:
-            continue
-        to, why = stage.forward[term]
-        if not isinstance(why, str):
-            yield from _step(stage, term, to, why)
-        elif why == SEQUENCED:
-            yield f"    sequenced: {describe(to, 3)}"
-        stack.append(to)
-        if why == ARGUMENTS:
-            new = [a for a in term.args if a not in shown]
-            shown.update(new)
-            stack.extend(reversed(new))
-
-
-def _step(stage: Stage, before: Op, after: Op, why: Rule | Replaced) -> Iterator[str]:
-    yield f"    {stage.name}: {why.name}  ({why.place})"
+def _step(seen: Seen, handle: Op) -> Iterator[str]:
+    stage, before, after, why = seen.step
+    if isinstance(why, str):
+        yield from wrapped(f"    {why}: ", shown(after))
+        return
+    place = before.info.place
+    line = f"  for {place}" if before.info.lineno and place != handle.info.place else ""
+    yield f"    {stage}: {why.name}  ({why.place}){line}"
     if isinstance(why, Rule):
-        yield f"        {' '.join(why.text.split())}"
-    yield f"        {describe(before, 3)}"
-    yield f"     => {describe(after, 4)}"
+        yield from wrapped(" " * 8, " ".join(why.text.split()))
+    yield from wrapped(" " * 8, shown(before))
+    yield from wrapped("     => ", shown(after if seen.right is None else seen.right))
+    if seen.right is not None and not seen.right.same_as(after):
+        yield from wrapped("     -> ", f"{shown(after)}  once its parts are rewritten")
+    for said in why.lines if isinstance(why, Replaced) else ():
+        yield from wrapped(" " * 8, said)
+
+
+def explained(step: Step, right: Op | None = None) -> str:
+    """One step as it stands in a derivation.
+
+    Args:
+        right: What the rule's right side says, if that is known.
+    """
+    return "\n".join(_step(Seen(step, right), step.before))
+
+
+def shown(term: Op) -> str:
+    """A term to three levels, and to more where they fit into a line."""
+    found = describe(term, 3)
+    for depth in range(4, LEVELS + 1):
+        deeper = describe(term, depth)
+        if len(deeper) > WIDTH - 8:
+            break
+        found = deeper
+    return found
+
+
+def wrapped(begins: str, text: str, width: int = WIDTH) -> list[str]:
+    """Text in lines that fit, each after the first indented below its beginning.
+
+    >>> wrapped("  => ", "f(x, y, z)", 12)
+    ['  => f(x, y,', '     z)']
+    """
+    indent = " " * len(begins)
+    return textwrap.wrap(
+        text, width, initial_indent=begins, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def reason_removed(table: ReplacementTable, op: Op) -> str:

@@ -9,28 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError
-from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, usable
-from ngraph_rewrite.rewriting.instances import Target
+from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, usable_once
 from ngraph_rewrite.rewriting.matcher import Make, Matcher
 from ngraph_rewrite.rewriting.pattern import App, Pattern
+from ngraph_rewrite.rewriting.remembered import chosen
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.terms.catalogue import OpDef, keyed
 from ngraph_rewrite.terms.op import Op, located
 
-# What lowering rules may ask of a target: the sweep knows none, so it has no ops of its own.
-_NOTHING: frozenset[str] = frozenset()
-_TARGET = Target(base=_NOTHING)
+
+class _Target(NamedTuple):
+    """What lowering rules may ask of a target: the sweep knows none, so it has no ops of its own."""
+
+    name: str = "cpu"
+    sample: str = "last"
+    recurrent: str = "first"
+    base: frozenset[str] = frozenset()
+
+
+_TARGET = _Target()
 
 
 class DeriveRules:
     """The derive and lower rules of a set, compiled when they are first needed."""
 
     def __init__(self, rules: RuleSet) -> None:
-        self._rules = usable(rules.of_class(SAFE_CLASSES), _NOTHING)
+        self._cache = Cache()
+        self._rules = usable_once(rules.of_class(SAFE_CLASSES), _TARGET.base, self._cache)
 
     def adjoints(self, term: Op, d: Op, wanted: Collection[Op]) -> list[tuple[Op, Op]] | None:
         """Pairs of a term below `term` and what it gets from the adjoint `d`; None if no derive rule fires."""
@@ -50,19 +59,22 @@ class DeriveRules:
 
     @cached_property
     def _derive(self) -> Matcher:
-        return Matcher(self._rules.of_kind("derive"), Cache())
+        return Matcher(self._rules.of_kind("derive"), self._cache)
 
     @cached_property
     def _derive_one(self) -> Matcher:
-        return Matcher(_of_one_op(self._rules.of_kind("derive")), Cache())
+        return Matcher(self._shallow("derive"), self._cache)
 
     @cached_property
     def _lower(self) -> Matcher:
-        return Matcher(self._rules.of_kind("lower"), Cache())
+        return Matcher(self._rules.of_kind("lower"), self._cache)
 
     @cached_property
     def _lower_one(self) -> Matcher:
-        return Matcher(_of_one_op(self._rules.of_kind("lower")), Cache())
+        return Matcher(self._shallow("lower"), self._cache)
+
+    def _shallow(self, kind: str) -> RuleSet:
+        return chosen(self._rules.of_kind(kind), _of_one_op, self._cache, "of one op")
 
 
 @lru_cache(maxsize=8)

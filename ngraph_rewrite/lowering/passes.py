@@ -7,33 +7,40 @@ together: one order, so there is no phase order to get wrong.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.data import data_folder
-from ngraph_rewrite.errors import ExtensionError, UnloweredOpError
+from ngraph_rewrite.errors import ArgumentError, ExtensionError, UnloweredOpError
+from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection, normalise
 from ngraph_rewrite.lowering.graph_passes import GraphPass
+from ngraph_rewrite.lowering.graph_rules import apply_graph_rules
 from ngraph_rewrite.lowering.pass_order import in_place
 from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
 from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
 from ngraph_rewrite.ops import axes, cpu, numpy, semi  # noqa: F401  (the families declare their ops when imported)
 from ngraph_rewrite.plugins import DataFile, load_plugin_ops, plugin_files
 from ngraph_rewrite.rewriting import attributes, inlining  # noqa: F401  (and the functions that rules call)
-from ngraph_rewrite.rewriting.checks import check_order, check_rules_static, checked_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
-from ngraph_rewrite.rewriting.order import why_not_down
 from ngraph_rewrite.rewriting.pattern import App, Build, subtemplates
+from ngraph_rewrite.rewriting.remembered import check_once, chosen, code_digest, key, recalled, remember
 from ngraph_rewrite.rewriting.rule import CLASSES, FAST, Let, Rule, RuleSet
-from ngraph_rewrite.rewriting.rulefile import load_rules
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import STANDARD, OpDef
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.types.sorts import SortType
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.rewriting import checks, order, rulefile
+else:  # for rules that are new
+    checks = lazy_module("ngraph_rewrite.rewriting.checks")
+    order = lazy_module("ngraph_rewrite.rewriting.order")
+    rulefile = lazy_module("ngraph_rewrite.rewriting.rulefile")
 
 PASSES: Mapping[str, tuple[str, ...]] = {
     "recognize": ("recognize",),
@@ -56,7 +63,7 @@ def library() -> RuleSet:
     own = sorted(data_folder("rules").glob("*.rules"))
     joined = RuleSet()
     for file in _rule_files(own):
-        joined = joined + checked_rules(file.path, file.shown)
+        joined = joined + checks.checked_rules(file.path, file.shown)
     every = joined + _shipped(own)
     check_together(joined, every)
     return every
@@ -71,31 +78,29 @@ def check_together(own: RuleSet, every: RuleSet) -> None:
     Raises:
         RuleFileError: for a rule for which there is none.
     """
-    if any(why_not_down(rule) is not None for rule in own):
+    if any(order.why_not_down(rule) is not None for rule in own):
         for kinds in PASSES.values():
-            check_order(every.of_kind(*kinds))
+            check_once(every.of_kind(*kinds), checks.check_order, Cache(), "order")
 
 
 def _shipped(files: Iterable[Path]) -> RuleSet:
-    """The rules that ship; what was checked once, by the code that is here, is not checked again."""
+    """The rules that ship; what was read and checked once, by the code that is here, is taken as it is."""
     files = list(files)
-    rules = [load_rules(path, f"rules/{path.name}") for path in files]
-    cache, key = Cache(), "checked_" + _digest(files)
-    if cache.read(key, "txt") is None:
-        for one in rules:
-            check_rules_static(one)
-        cache.write(key, "txt", "\n".join(str(path) for path in files).encode())
+    folder = data_folder("rules")
+    known = key(code_digest(), *(part for path in files for part in (path.name, path.read_bytes())))
+    cache, slot = Cache(), f"library_{key(str(folder))}"
+    found = recalled(cache, slot, known)
+    if found is None:
+        found = _read(files)
+        remember(cache, slot, known, found)
+    return found
+
+
+def _read(files: Iterable[Path]) -> RuleSet:
+    rules = [rulefile.load_rules(path, f"rules/{path.name}") for path in files]
+    for one in rules:
+        checks.check_rules_static(one)
     return RuleSet(rule for one in rules for rule in one)
-
-
-def _digest(files: Iterable[Path]) -> str:
-    """Of the rule files and of all code that declares ops and checks rules."""
-    found = hashlib.sha256()
-    code = Path(__file__).parent.parent
-    sources = [p for part in ("types", "terms", "ops", "rewriting") for p in sorted((code / part).glob("*.py"))]
-    for path in (*files, *sources):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:20]
 
 
 def _rule_files(own: Iterable[Path]) -> Iterator[DataFile]:
@@ -156,8 +161,13 @@ def passes_of(rules: RuleSet, target: Any, cache: Cache, own: Iterable[GraphPass
     """
     named = {p.name: p for p in own}
     order = in_place(tuple(PASSES), named.values())
-    matchers = {} if target.base is None else matchers_of(usable(rules, target.base), cache)
+    matchers = {} if target.base is None else matchers_of(usable_once(rules, target.base, cache), cache)
     return {name: named.get(name) or matchers[name] for name in order if name in named or name in matchers}
+
+
+def usable_once(rules: RuleSet, base: frozenset[str], cache: Cache) -> RuleSet:
+    """As `usable`; the rules of a set are not gone through again for the same base set."""
+    return chosen(rules, lambda every: usable(every, base), cache, "usable", sorted(base))
 
 
 def usable(rules: RuleSet, base: Container[str]) -> RuleSet:
@@ -186,20 +196,28 @@ def _made(rule: Rule) -> Iterator[OpDef]:
             yield from (part.definition for part in subtemplates(template) if isinstance(part, Build))
 
 
-def lower(roots: Iterable[Op], target: Any, matchers: Passes) -> Lowering:
+def lower(roots: Iterable[Op], target: Any, matchers: Passes, complete: bool = True) -> Lowering:
     """Order the effects under `roots` and rewrite them to the target's base set.
 
     Args:
         target: What guards may ask (`target.sample`), and `base`, the names of the ops it executes.
+        complete: Whether an op outside the base set is an error.
 
     Raises:
         UnloweredOpError: if an op outside the base set is left.
     """
     with no_garbage_collection():
-        return _lower(sequence(roots), target, matchers)
+        found = _lower(sequence(roots), target, matchers)
+    if complete:
+        check_base([*found.roots, *found.writes], target, matchers)
+    return found
 
 
 def _lower(sequenced: Sequenced, target: Any, matchers: Passes) -> Lowering:
+    for root in sequenced.roots:
+        if isinstance(root.type, SortType):
+            what = f"{describe(root)} is a term of the signature {root.type.family}, and no tensor that has a value"
+            raise ArgumentError(what, where=root.info.place, do="rewrite it with ng.normal_form")
     table, bank = ReplacementTable(), TermBank()
     first = table.stage("sequence")
     first.forward.update((h, Forward(t, SEQUENCED)) for h, t in sequenced.terms.items())
@@ -209,7 +227,7 @@ def _lower(sequenced: Sequenced, target: Any, matchers: Passes) -> Lowering:
             terms = one.applied(terms, table, bank, target)
         else:
             terms = normalise(terms, one, table, bank, target, name)
-    check_base(terms, target, matchers)
+            terms = apply_graph_rules(terms, one, table, bank, target, name) if one.graph_rules else terms
     count = len(sequenced.roots)
     return Lowering(table, bank, terms[:count], terms[count:], sequenced)
 

@@ -9,7 +9,7 @@ start of the computation, and its writes happen in the order in which they are m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ngraph_rewrite.errors import SequencingError
@@ -21,6 +21,7 @@ State = Mapping[Op, Op]
 Arguments = Generator[tuple[Op, State], tuple[Op, State], tuple[tuple[Op, ...], State]]
 Evaluation = Generator[tuple[Op, State], tuple[Op, State], tuple[Op, State]]
 _ORDERED = ("core.sequential", "core.doall", "core.assign", "core.after")
+_NAMED = frozenset((*_ORDERED, "core.present"))
 
 
 @dataclass
@@ -47,8 +48,11 @@ def sequence(roots: Iterable[Op]) -> Sequenced:
     """
     roots = list(roots)
     order = topological(roots)
-    effectful = _above(order, lambda t: t.definition.name in _ORDERED)
-    work = _Sequencing(_special(order), effectful)
+    special = _special(order)
+    if not special:
+        return Sequenced(roots, [], {}, {})
+    effectful = _above(order, {t for t in order if t.definition.name in _ORDERED})
+    work = _Sequencing(special, effectful)
     final: State = {}
     within = _within(order, roots)
     for root in sorted(work.effects_first(roots), key=within.__contains__):
@@ -72,21 +76,18 @@ def _within(order: list[Op], roots: list[Op]) -> set[Op]:
 
 def _special(order: list[Op]) -> set[Op]:
     """Terms that cannot be taken as they are: above an effect, a listed handle, or a scratch variable."""
-    sequences = [t for t in order if t.definition.name == "core.sequential"]
-    listed = {item for t in sequences for item in t.args if item.definition.name != "core.variable"}
-
-    def is_special(term: Op) -> bool:
-        scratch = term.definition.name == "core.variable" and term.attribute("scratch")
-        return scratch or term in listed or term.definition.name in (*_ORDERED, "core.present")
-
-    return _above(order, is_special)
+    own = {t for t in order if t.definition.name in _NAMED}
+    own.update(t for t in order if t.definition.name == "core.variable" and t.attribute("scratch"))
+    items = [item for t in own if t.definition.name == "core.sequential" for item in t.args]
+    own.update(item for item in items if item.definition.name != "core.variable")
+    return _above(order, own) if own else own
 
 
-def _above(order: list[Op], holds: Callable[[Op], bool]) -> set[Op]:
-    """The terms for which `holds` is true, and all terms that contain one."""
-    found: set[Op] = set()
+def _above(order: list[Op], found: set[Op]) -> set[Op]:
+    """These terms, and all terms that contain one."""
+    found = set(found)
     for term in order:
-        if holds(term) or any(a in found for a in term.args):
+        if not found.isdisjoint(term.args):
             found.add(term)
     return found
 

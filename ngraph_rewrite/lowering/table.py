@@ -7,13 +7,16 @@ forward pointer, and a normal form has none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.terms.bank import Structure, TermBank
 from ngraph_rewrite.terms.info import NO_METADATA
-from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.op import Op, topological
 
 # Reasons that are not rules.
 ARGUMENTS = "arguments"
@@ -30,6 +33,11 @@ class Replaced:
 
     def __str__(self) -> str:
         return f"{self.name} ({self.place})"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What explanations say of it beside: nothing, if a pass only said so."""
+        return ()
 
 
 Why = Rule | Replaced | str
@@ -51,50 +59,127 @@ class Step(NamedTuple):
     why: Why
 
 
-@dataclass
-class Stage:
-    """The forward pointers of one pass, and the normal forms they lead to."""
+# A step as a driver takes it: the number of its reason, and the term it leads to.
+Taken = tuple[int, Op]
+# The reasons that are words, numbered from the end: those of a rule set are numbered from 0.
+WORDS: Mapping[int, str] = MappingProxyType({-1: ARGUMENTS, -2: SHARED})
+BY_ARGUMENTS, BY_SHARING = -1, -2
 
-    name: str
-    forward: dict[Op, Forward] = field(default_factory=dict)
-    normal: dict[Op, Op] = field(default_factory=dict)
+
+class Stage:
+    """The forward pointers of one pass, and the normal forms they lead to.
+
+    A driver notes steps by numbers, as they are many; they become forward pointers when somebody asks.
+
+    Attributes:
+        normal: The normal form of each term that the pass has seen to the end.
+        taken: The steps of a driver.
+        collapsed: Its steps from terms that were not built, and how many others were taken before each.
+        reasons: The rules, or passes, that its numbers mean.
+        left: The roots that it left, and all terms under them, arguments first; until somebody asks.
+    """
+
+    __slots__ = ("_forward", "_make", "_shown", "collapsed", "left", "name", "normal", "reasons", "taken")
+
+    def __init__(self, name: str, reasons: Sequence[Why] = (), bank: TermBank | None = None) -> None:
+        self.name, self.reasons = name, reasons
+        self._make = bank.make if bank is not None else None
+        self.normal: dict[Op, Op] = {}
+        self.taken: dict[Op, Taken] = {}
+        self.collapsed: list[tuple[int, Structure, Taken]] = []
+        self._forward: dict[Op, Forward] = {}
+        self._shown = 0, 0
+        self.left: tuple[list[Op], list[Op]] | None = None
+
+    @property
+    def forward(self) -> dict[Op, Forward]:
+        """Where terms went in one step, in the order in which the steps were taken."""
+        now = len(self.taken), len(self.collapsed)
+        if self._shown != now:
+            found = dict(self._forward)  # whoever goes through the other is not disturbed
+            for term, (number, to) in self._steps():
+                found.setdefault(term, Forward(to, WORDS[number] if number < 0 else self.reasons[number]))
+            self._forward, self._shown = found, now
+        return self._forward
+
+    def _steps(self) -> Iterator[tuple[Op, Taken]]:
+        """The steps that are no forward pointers yet."""
+        done, collapses = self._shown[0], iter(self.collapsed[self._shown[1] :])
+        following = next(collapses, None)
+        for count, step in enumerate(islice(self.taken.items(), done, None), done):
+            while following is not None and following[0] <= count:
+                yield self._built(following[1]), following[2]
+                following = next(collapses, None)
+            yield step
+        for _, structure, taken in (following, *collapses) if following is not None else ():
+            yield self._built(structure), taken
+
+    def _built(self, structure: Structure) -> Op:
+        assert self._make is not None
+        return self._make(*structure)
+
+    def knows(self, op: Op) -> bool:
+        """Whether the pass has seen `op`."""
+        return op in self.normal or op in self.forward
+
+    def end(self, op: Op) -> Op:
+        """Where the pass left the value of `op`."""
+        found = self.normal.get(op)
+        while found is None and op in self.forward:
+            op = self.forward[op].to
+            found = self.normal.get(op)
+        return found if found is not None else op
 
 
 class ReplacementTable:
-    """Forward pointers of one lowering, keyed by handle; the handles' graph itself never changes."""
+    """Forward pointers of one lowering, keyed by handle; the handles' graph itself never changes.
+
+    Attributes:
+        stages: The passes, in the order in which they ran.
+        moved: The metadata of terms that others were replaced by.
+    """
 
     def __init__(self) -> None:
         self.stages: list[Stage] = []
-        self._metadata: dict[Op, Mapping[str, Any]] = {}
+        self.moved: dict[Op, Mapping[str, Any]] = {}
 
-    def stage(self, name: str) -> Stage:
-        """A new stage, after all others."""
-        self.stages.append(Stage(name))
+    def stage(self, name: str, reasons: Sequence[Why] = (), bank: TermBank | None = None) -> Stage:
+        """A new stage, after all others; `bank` has its terms, if a driver fills it."""
+        self.stages.append(Stage(name, reasons, bank))
         return self.stages[-1]
+
+    def order(self, roots: list[Op]) -> list[Op]:
+        """Every term under `roots`, arguments first; the pass before knows it, if it changed nothing."""
+        last = self.stages[-1] if self.stages else None
+        left, known = last.left if last is not None and last.left is not None else (None, [])
+        if last is not None:
+            last.left = None
+        return known if left == roots else topological(roots)
 
     def snap(self, op: Op) -> Op:
         """Where the value of `op` is now: its normal form, or `op` itself if nothing replaced it."""
         for stage in self.stages:
-            op = _follow(stage, op)
+            op = stage.end(op)
         return op
 
     def inside(self, op: Op) -> Op:
         """As `snap`, but through labels that were cancelled: the term that has the elements of `op`."""
         for stage in self.stages:
-            while op not in stage.normal and op not in stage.forward and op.definition.name == "core.label":
+            while not stage.knows(op) and op.definition.name == "core.label":
                 op = op.args[0]
-            op = _follow(stage, op)
+            op = stage.end(op)
         return op
 
     def knows(self, op: Op) -> bool:
         """Whether some pass of this lowering has seen `op`."""
-        return any(op in s.forward or op in s.normal for s in self.stages)
+        return any(stage.knows(op) for stage in self.stages)
 
     def history(self, op: Op) -> list[Step]:
         """Every step from `op` to its normal form, in order."""
         steps: list[Step] = []
         for stage in self.stages:
-            while op in stage.forward:
+            end = stage.end(op)
+            while op is not end and op in stage.forward:
                 to, why = stage.forward[op]
                 steps.append(Step(stage.name, op, to, why))
                 op = to
@@ -104,11 +189,11 @@ class ReplacementTable:
         """Move metadata to a replacement; a key that is already there stays."""
         own = self.metadata(before)
         if own:
-            self._metadata[after] = {**own, **self.metadata(after)}
+            self.moved[after] = {**own, **self.metadata(after)}
 
     def metadata(self, op: Op) -> Mapping[str, Any]:
         """The metadata of a term: its own, and what moved to it."""
-        return self._metadata.get(op) or op.info.metadata or NO_METADATA
+        return self.moved.get(op) or op.info.metadata or NO_METADATA
 
     def redexes(self) -> Iterator[Step]:
         """Every step that a rule or a pass took, in the order in which they were taken."""
@@ -116,11 +201,3 @@ class ReplacementTable:
             for before, (to, why) in stage.forward.items():
                 if not isinstance(why, str):
                     yield Step(stage.name, before, to, why)
-
-
-def _follow(stage: Stage, op: Op) -> Op:
-    found = stage.normal.get(op)
-    while found is None and op in stage.forward:
-        op = stage.forward[op].to
-        found = stage.normal.get(op)
-    return found if found is not None else op

@@ -11,6 +11,7 @@ from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.lengths import Length, bind
+from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import tensors
 
 
@@ -48,21 +49,33 @@ def _misfit(placeholder: Op, shape: tuple[int, ...]) -> ComputationError:
 
 
 def bind_graph(roots: Sequence[Op], binding: Mapping[str, int]) -> dict[Op, Op]:
-    """Each term under `roots` with its lengths bound; equal terms stay one.
+    """Each term under `roots` with its lengths bound; equal terms stay one. Where all are known, it is itself.
 
     Raises:
         LengthError: if a length is still unknown.
     """
+    order = topological(roots)
+    if not binding:
+        for type_, term in {t.type: t for t in order}.items():
+            _check_known(type_, term)
+        return dict(zip(order, order, strict=True))
     bank = TermBank()
     bound: dict[Op, Op] = {}
-    for term in topological(roots):
-        args = tuple(bound[a] for a in term.args)
-        attrs = tuple(_bound(a, binding) for a in term.attrs)
+    seen: set[TensorType] = set()
+    for term in order:
+        args = tuple([bound[a] for a in term.args])
+        attrs = tuple([_bound(a, binding) for a in term.attrs])
         bound[term] = new = bank.make(term.definition, args, attrs, term.info)
-        if not all(isinstance(n, int) for t in tensors(new.type) for n in t.shape):
-            what = f"{describe(new)} is {new.type!r}"
-            raise LengthError(what, do="give the axes lengths, or arguments that do")
+        if new.type not in seen:
+            seen.add(new.type)
+            _check_known(new.type, new)
     return bound
+
+
+def _check_known(type_: TensorType, term: Op) -> None:
+    if not all(isinstance(n, int) for t in tensors(type_) for n in t.shape):
+        what = f"{describe(term)} is {type_!r}"
+        raise LengthError(what, do="give the axes lengths, or arguments that do")
 
 
 def _bound(value: Any, binding: Mapping[str, int]) -> Any:
@@ -73,5 +86,5 @@ def _bound(value: Any, binding: Mapping[str, int]) -> Any:
     if isinstance(value, Axis):
         return Axes(value).bound(binding)[0]
     if type(value) is tuple:
-        return tuple(_bound(v, binding) for v in value)
+        return tuple([_bound(v, binding) for v in value])
     return value

@@ -7,9 +7,10 @@ from collections.abc import Container, Sequence
 from math import prod
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.jobs import Job, known
+from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.memory import Block, place
 from ngraph_rewrite.plan.operands import Scratch
+from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.op import Op
 
 
@@ -36,7 +37,8 @@ def buffers(ordered: Sequence[Job], home: Container[Op | Scratch]) -> Buffers:
             dying = _dying(job, i, last, block_of)
             if dying is not None:
                 number = block_of[dying]
-                blocks[number] = Block(blocks[number].size, blocks[number].first, last[term])
+                size, first, _ = blocks[number]
+                blocks[number] = Block(size, first, last[term])
             else:
                 number = len(blocks)
                 blocks.append(Block(_bytes(term), i, last[term]))
@@ -48,9 +50,9 @@ def buffers(ordered: Sequence[Job], home: Container[Op | Scratch]) -> Buffers:
 def _last_uses(ordered: Sequence[Job]) -> dict[Op, int]:
     last = {term: i for i, job in enumerate(ordered) if job.destination is None for term in job.outputs}
     for i, job in enumerate(ordered):
-        for load in job.loads():
-            if load.base in last and not (job.raw and load.base is job.term):
-                last[load.base] = max(last[load.base], i)
+        for base, _ in job.loads:
+            if base in last and not (job.raw and base is job.term):
+                last[base] = i
     return last
 
 
@@ -58,11 +60,11 @@ def _dying(job: Job, at: int, last: dict[Op, int], block_of: Container[Op | Scra
     """An operand whose memory the result can take over: it dies here and is read in step."""
     if not job.is_one_map or job.raw:
         return None
-    loads = list(job.loads())
-    for base in dict.fromkeys(load.base for load in loads):
-        if base in block_of and last[base] == at and base.dtype.itemsize == job.term.dtype.itemsize:
-            mine = [load.layout for load in loads if load.base is base]
-            if all(x.is_plain and x.shape == known(job.term) for x in mine) and base.size == job.term.size:
+    shape, itemsize = known(job.term), job.term.type.dtype.itemsize
+    for base in dict.fromkeys([base for base, _ in job.loads]):
+        if base in block_of and last[base] == at and base.type.dtype.itemsize == itemsize:
+            mine = [load.layout for load in job.loads if load.base is base]
+            if all(x.shape == shape and x.is_plain for x in mine) and prod(known(base)) == prod(shape):
                 return base
     return None
 

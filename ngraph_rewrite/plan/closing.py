@@ -70,22 +70,28 @@ class LoopBody:
 
 @dataclass
 class Closed:
-    """A graph without scans; `origins` says which term of the graph before each new one stands for."""
+    """A graph without scans, arguments first in `order`; `origins` says which term before each new one stands for."""
 
     results: list[Op]
     writes: list[Op]
+    order: list[Op]
     origins: dict[Op, Op] = field(default_factory=dict)
 
 
-def close(results: Sequence[Op], writes: Sequence[Op]) -> Closed:
-    """The graph with a loop in place of each scan; the same terms where there is none."""
-    order = topological([*results, *writes])
+def close(results: Sequence[Op], writes: Sequence[Op], given: Sequence[Op] | None = None) -> Closed:
+    """The graph with a loop in place of each scan; the same terms where there is none.
+
+    Args:
+        given: All terms in topological order, for those who have it.
+    """
+    order = topological([*results, *writes]) if given is None else list(given)
     if not any(t.definition.name == SCAN for t in order):
-        return Closed(list(results), list(writes))
+        return Closed(list(results), list(writes), order)
     needs = Needs(order, [*results, *writes])
     level = _Level(needs, None, frozenset(), {})
     level.convert(t for t in order if t not in needs.free)
-    return Closed([level.made[r] for r in results], [level.made[w] for w in writes], level.origins)
+    made, made_writes = [level.made[r] for r in results], [level.made[w] for w in writes]
+    return Closed(made, made_writes, topological([*made, *made_writes]), level.origins)
 
 
 class _Level:

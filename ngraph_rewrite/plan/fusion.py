@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from ngraph_rewrite.codegen.opkernels import has_kernel
 from ngraph_rewrite.plan.closing import LOOP
-from ngraph_rewrite.plan.views import IDENTITIES, is_view
+from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.views import IDENTITIES, VIEWS, Load
+from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
 
 # Steps of one kernel: longer ones compile slower than they run faster.
@@ -25,15 +28,32 @@ ADDITIONS = ("semi.scatter_add", "semi.add_along")
 _SEVERAL = frozenset({"semi.concat", "semi.update", LOOP})
 _PIECES = _SEVERAL - {LOOP} | {"semi.pad", "semi.on_diagonal", "semi.copy"}
 REDUCTIONS = frozenset(f"semi.{k}" for k in ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all"))
+# What a term is to a planner: in memory before anything runs, no work at all, a part of a map, or work of its own.
+LEAF, VIEW, MAP, OTHER = "leaf", "view", "map", "other"
+_REPEATING = ("semi.broadcast", "semi.windows")
+_STORAGE = ("core.variable", "core.after", "core.assign")
+_LEAVES = frozenset({*_STORAGE, "core.placeholder", "core.constant"})
 
 
-@dataclass(frozen=True)
-class Use:
-    """Who reads a term: the root of the reading group (None: memory itself), and through which views."""
+class Kinds(dict[OpDef, str]):
+    """The kinds of ops, each worked out once."""
 
-    group: Op | None
-    path: tuple[Op, ...] = ()
-    repeats: bool = False
+    def __missing__(self, definition: OpDef) -> str:
+        if definition.name in _LEAVES:
+            kind = LEAF
+        elif definition.name in VIEWS:
+            kind = VIEW
+        elif "elementwise" in definition.traits:
+            kind = MAP if definition.family == "semi" and not has_kernel(definition) else OTHER
+        else:
+            kind = MAP if definition.name in _SOURCES else OTHER
+        self[definition] = kind
+        return kind
+
+
+# Who reads a term: the root of the reading group (None: memory itself), through which views, whether they repeat it.
+Use = tuple[Op | None, tuple[Op, ...], bool]
+_IN_MEMORY: Use = (None, (), False)
 
 
 @dataclass
@@ -47,18 +67,17 @@ class Effects:
 
 @dataclass
 class Groups:
-    """The result of fusion: the group each computed term belongs to, roots of groups in topological order."""
+    """The result of fusion: the group each computed term belongs to, roots of groups in topological order.
+
+    Attributes:
+        layouts: Of what is in memory or a view of it, what it lies in and how, as far as anybody asked.
+    """
 
     group_of: dict[Op, Op]
     roots: list[Op]
     effects: Effects
-
-
-def is_elementwise(term: Op) -> bool:
-    """Whether the value at an index needs only its arguments at that index, or nothing, and no kernel of its own."""
-    if "elementwise" in term.definition.traits:
-        return term.definition.family == "semi" and not has_kernel(term.definition)
-    return term.definition.name in _SOURCES or is_scalar_constant(term)
+    kinds: Kinds
+    layouts: dict[Op, Load] = field(default_factory=dict)
 
 
 def is_scalar_constant(term: Op) -> bool:
@@ -68,7 +87,7 @@ def is_scalar_constant(term: Op) -> bool:
 
 def is_storage_read(term: Op) -> bool:
     """Whether it is a variable, as it is at some place in the sequence (a write is what it stored)."""
-    return term.definition.name in ("core.variable", "core.after", "core.assign")
+    return term.definition.name in _STORAGE
 
 
 def variable_of(term: Op) -> Op:
@@ -83,12 +102,14 @@ def version_of(term: Op) -> Op:
 
 def is_leaf(term: Op) -> bool:
     """Whether its value is in memory before anything runs (or after the write it names)."""
-    return is_storage_read(term) or term.definition.name in ("core.placeholder", "core.constant")
+    return term.definition.name in _LEAVES
 
 
-def study_effects(order: Sequence[Op], writes: Sequence[Op]) -> Effects:
-    """Bit sets over `writes` for every term of a graph."""
+def study_effects(order: Sequence[Op], writes: Sequence[Op], kinds: Kinds) -> Effects:
+    """Bit sets over `writes` for the terms of a graph; what has none is left out."""
     effects = Effects()
+    if not writes:
+        return effects
     number = {w: i for i, w in enumerate(writes)}
     following: dict[Op, int] = {}
     last: dict[Op, Op] = {}
@@ -107,9 +128,12 @@ def study_effects(order: Sequence[Op], writes: Sequence[Op]) -> Effects:
             reads = 0
             if ended is not None:
                 effects.ends[term], reads = ended, 1 << ended
-        elif not is_elementwise(term) and not is_view(term):
+        elif reads and kinds[term.definition] in (OTHER, LEAF):
             reads = 0
-        effects.waits[term], effects.reads[term] = waits, reads
+        if waits:
+            effects.waits[term] = waits
+        if reads:
+            effects.reads[term] = reads
     return effects
 
 
@@ -119,36 +143,45 @@ def fuse(order: Sequence[Op], results: Iterable[Op], writes: Sequence[Op], force
     Args:
         forced: Terms that have to be in memory by themselves, whatever they are.
     """
-    effects = study_effects(order, writes)
+    kinds = Kinds()
+    effects = study_effects(order, writes, kinds)
     uses: dict[Op, list[Use]] = {t: [] for t in order}
     for result in results:
-        uses[result].append(Use(None))
+        uses[result].append(_IN_MEMORY)
     group_of: dict[Op, Op] = {}
     sizes: dict[Op, int] = {}
     for term in reversed(order):
-        if term.definition.name == "core.assign":
-            uses[term.args[1]].append(Use(None))
-        elif term.definition.name in ("core.doall", "core.item") or (is_leaf(term) and term not in forced):
-            continue
-        elif term in forced and (is_view(term) or is_leaf(term)):
-            group_of[term] = term  # a copy of what it sees
-            if is_view(term):
-                _pass_on(term, [Use(term)], uses)
-        elif is_view(term):
-            _pass_on(term, uses[term], uses)
-        elif is_elementwise(term):
+        kind = kinds[term.definition]
+        if kind == MAP:
             group = _home(term, uses[term], forced, effects, sizes)
             group_of[term] = group
             sizes[group] = sizes.get(group, 0) + 1
+            use = (group, (), False)
             for arg in term.args:
-                uses[arg].append(Use(group))
-        else:
+                uses[arg].append(use)
+        elif kind == VIEW:
+            if term in forced:  # a copy of what it sees
+                group_of[term] = term
+            _pass_on(term, [(term, (), False)] if term in forced else uses[term], uses)
+        elif kind == OTHER:
+            _alone(term, group_of, uses)
+        elif term.definition.name == "core.assign":
+            uses[term.args[1]].append(_IN_MEMORY)
+        elif term in forced:
             group_of[term] = term
-            for i, arg in enumerate(term.args):
-                inside = i < _fused_operands(term) and term.args.index(arg) == i
-                uses[arg].append(Use(term if inside else None))
     roots = [t for t in order if group_of.get(t) is t]
-    return Groups(group_of, roots, effects)
+    return Groups(group_of, roots, effects, kinds)
+
+
+def _alone(term: Op, group_of: dict[Op, Op], uses: dict[Op, list[Use]]) -> None:
+    """A group of its own, which may draw in operands."""
+    if term.definition.name in ("core.doall", "core.item"):
+        return
+    group_of[term] = term
+    fused = _fused_operands(term)
+    for i, arg in enumerate(term.args):
+        inside = i < fused and term.args.index(arg) == i
+        uses[arg].append((term, (), False) if inside else _IN_MEMORY)
 
 
 def _fused_operands(term: Op) -> int:
@@ -160,27 +193,27 @@ def _fused_operands(term: Op) -> int:
 
 
 def _pass_on(term: Op, own: list[Use], uses: dict[Op, list[Use]]) -> None:
-    arg = term.args[0]
-    plain = term.definition.name in IDENTITIES
-    repeats = term.size != arg.size
-    for use in own:
-        path = use.path if plain else (*use.path, term)
-        grows = use.repeats or (repeats and term.definition.name in ("semi.broadcast", "semi.windows"))
-        uses[arg].append(Use(use.group, path, grows))
+    """What reads a view reads what it sees, through one view more."""
+    arg, name = term.args[0], term.definition.name
+    if name in IDENTITIES:
+        uses[arg] += own
+        return
+    grows = name in _REPEATING and prod(known(term)) != prod(known(arg))
+    uses[arg] += [(group, (*path, term), repeats or grows) for group, path, repeats in own]
 
 
 def _home(term: Op, own: list[Use], forced: set[Op], effects: Effects, sizes: dict[Op, int]) -> Op:
     """The group an elementwise term belongs to: that of its users, or its own."""
-    groups = {u.group for u in own}
-    paths = {u.path for u in own}
-    group = own[0].group if own else None
-    if term in forced or len(groups) != 1 or group is None or len(paths) != 1:
+    if not own or term in forced:
         return term
-    if own[0].repeats and not _is_free(term):
+    group, path, repeats = own[0]
+    if group is None or (repeats and not _is_free(term)):
         return term
-    if group.definition.name in _SEVERAL and len(own) > 1:
+    if len(own) > 1 and group.definition.name in _SEVERAL:
         return term
-    if effects.reads[term] & effects.waits[group] or sizes.get(group, 0) >= LARGEST_GROUP:
+    if len(own) > 1 and any(use[0] is not group or use[1] != path for use in own):
+        return term
+    if effects.reads.get(term, 0) & effects.waits.get(group, 0) or sizes.get(group, 0) >= LARGEST_GROUP:
         return term
     return group
 

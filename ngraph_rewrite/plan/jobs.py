@@ -4,24 +4,25 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library import render_dot, render_gather, render_gemm, render_random
 from ngraph_rewrite.codegen.opkernels import rendered
-from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, is_elementwise, is_leaf
+from ngraph_rewrite.plan.fusion import OTHER, REDUCTIONS, Groups, is_leaf
 from ngraph_rewrite.plan.library_calls import ADDITIONS, CALLS
 from ngraph_rewrite.plan.nests import Body, Load, Value
-from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory, known, matrix, plain, resolve
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, matrices
+from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.views import IDENTITIES, Layout, is_view, row_major
 from ngraph_rewrite.plan.windows import fold_call
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """One loop nest: a body, the value to store, and where; for a reduction, its kind and axes."""
 
     body: Body
@@ -31,20 +32,28 @@ class Piece:
     axes: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+Pieces = tuple[Piece, ...]
+
+
+@dataclass(eq=False)
 class Job:
     """What computes one term into memory of its own (or, for a write or a result, copies it there).
 
     Attributes:
         raw: Whether it copies a leaf, whose copy others then read.
         destination: None for the term's own buffer, else the write or the number of the result.
+        loads: Every operand.
     """
 
     term: Op
-    pieces: tuple[Piece, ...] = ()
+    pieces: Pieces = ()
     calls: tuple[Call, ...] = ()
     raw: bool = False
     destination: Op | int | None = None
+    loads: list[Load] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.loads = self.operands()
 
     @property
     def is_one_map(self) -> bool:
@@ -57,16 +66,16 @@ class Job:
         return (self.term,)
 
     @property
-    def scratch(self) -> Iterator[Scratch]:
+    def scratch(self) -> tuple[Scratch, ...]:
         """The memory it needs beside its operands."""
-        return (s for call in self.calls for s in call.scratch)
+        return tuple([s for call in self.calls for s in call.scratch]) if self.calls else ()
 
-    def loads(self) -> Iterator[Load]:
-        """Every operand."""
-        for piece in self.pieces:
-            yield from piece.body.loads
+    def operands(self) -> list[Load]:
+        """What it reads, worked out."""
+        found = [load for piece in self.pieces for load in piece.body.loads]
         for call in self.calls:
-            yield from (a for a in call.arguments if isinstance(a, Load))
+            found += [a for a in call.arguments if isinstance(a, Load)]
+        return found
 
 
 def job_of(term: Op, groups: Groups) -> Job:
@@ -79,26 +88,13 @@ def job_of(term: Op, groups: Groups) -> Job:
     name = term.definition.name
     if name in REDUCTIONS:
         return _reduction(term, groups)
-    if name == "semi.concat":
-        return _concat(term, groups)
-    if name == "semi.pad":
-        return _pad(term, groups)
-    if name == "semi.update":
-        return _update(term, groups)
-    if name == "semi.copy":
-        return _copy(term, groups)
-    if name == "semi.allocate":
-        return _allocate(term, groups)
-    if name == "semi.on_diagonal":
-        return _on_diagonal(term, groups)
-    library = CALLS | {"cpu.gemm": _gemm, "semi.dot": _dot, "semi.gather": _gather, "semi.fold": fold_call}
-    if name in library:
-        return Job(term, calls=(library[name](term, groups),))
+    if name in _IN_PIECES:
+        return Job(term, _IN_PIECES[name](term, groups))
+    if name in _CALLS:
+        return Job(term, calls=(_CALLS[name](term, groups),))
     if name in ADDITIONS:
         return _addition(term, groups)
-    if name in ("semi.uniform", "semi.normal"):
-        return Job(term, calls=(_random(term),))
-    if not is_elementwise(term) and not is_view(term) and not is_leaf(term):
+    if groups.kinds[term.definition] == OTHER:
         return Job(term, calls=(_own_kernel(term, groups),))
     return copy_job(term, groups)
 
@@ -126,18 +122,18 @@ def _reduction(term: Op, groups: Groups) -> Job:
     return Job(term, (piece,))
 
 
-def _copy(term: Op, groups: Groups) -> Job:
+def _copy(term: Op, groups: Groups) -> Pieces:
     body = Body(known(term), groups, term)
-    return Job(term, (Piece(body, body.value(term.args[0]), row_major(known(term))),))
+    return (Piece(body, body.value(term.args[0]), row_major(known(term))),)
 
 
-def _allocate(term: Op, groups: Groups) -> Job:
+def _allocate(term: Op, groups: Groups) -> Pieces:
     body = Body(known(term), groups, term)
     zero = body.step("constant", term.dtype.name, (), Literal(0, term.dtype))
-    return Job(term, (Piece(body, zero, row_major(known(term))),))
+    return (Piece(body, zero, row_major(known(term))),)
 
 
-def _concat(term: Op, groups: Groups) -> Job:
+def _concat(term: Op, groups: Groups) -> Pieces:
     axis, whole = term.attribute("axis"), row_major(known(term))
     pieces, start = [], 0
     for arg in term.args:
@@ -145,26 +141,23 @@ def _concat(term: Op, groups: Groups) -> Job:
         store = Layout(start * whole.strides[axis], known(arg), whole.strides)
         pieces.append(Piece(body, body.value(arg), store))
         start += known(arg)[axis]
-    return Job(term, tuple(pieces))
+    return tuple(pieces)
 
 
-def _pad(term: Op, groups: Groups) -> Job:
+def _pad(term: Op, groups: Groups) -> Pieces:
     before, _, interior, value = term.attrs
     arg, whole = term.args[0], row_major(known(term))
     fill = Body(known(term), groups, term)
     inside = Body(known(arg), groups, term)
     offset = sum(b * s for b, s in zip(before, whole.strides, strict=True))
     strides = tuple(s * (i + 1) for s, i in zip(whole.strides, interior, strict=True))
-    return Job(
-        term,
-        (
-            Piece(fill, fill.step("constant", term.dtype.name, (), value), whole),
-            Piece(inside, inside.value(arg), Layout(offset, known(arg), strides)),
-        ),
+    return (
+        Piece(fill, fill.step("constant", term.dtype.name, (), value), whole),
+        Piece(inside, inside.value(arg), Layout(offset, known(arg), strides)),
     )
 
 
-def _update(term: Op, groups: Groups) -> Job:
+def _update(term: Op, groups: Groups) -> Pieces:
     """A copy of all, then the slice over it."""
     (x, value), whole = term.args, row_major(known(term))
     outside, inside = Body(known(term), groups, term), Body(known(value), groups, term)
@@ -172,17 +165,17 @@ def _update(term: Op, groups: Groups) -> Job:
     offset = sum(a * s for a, s in zip(starts, whole.strides, strict=True))
     strides = tuple(c * s for c, s in zip(steps, whole.strides, strict=True))
     store = Layout(offset if value.size else 0, known(value), strides)
-    return Job(term, (Piece(outside, outside.value(x), whole), Piece(inside, inside.value(value), store)))
+    return Piece(outside, outside.value(x), whole), Piece(inside, inside.value(value), store)
 
 
-def _on_diagonal(term: Op, groups: Groups) -> Job:
+def _on_diagonal(term: Op, groups: Groups) -> Pieces:
     """Zeros, then the diagonal over them."""
     arg, places, whole = term.args[0], term.attribute("places"), row_major(known(term))
     fill, inside = Body(known(term), groups, term), Body(known(arg), groups, term)
     each = ([s for p, s in zip(places, whole.strides, strict=True) if p == k] for k in range(arg.rank))
     store = Layout(0, known(arg), tuple(map(sum, each)))
-    zero = fill.step("constant", term.dtype.name, (), 0)
-    return Job(term, (Piece(fill, zero, whole), Piece(inside, inside.value(arg), store)))
+    zero = fill.step("constant", term.dtype.name, (), Literal(0, term.dtype))
+    return Piece(fill, zero, whole), Piece(inside, inside.value(arg), store)
 
 
 def _addition(term: Op, groups: Groups) -> Job:
@@ -195,21 +188,20 @@ def _addition(term: Op, groups: Groups) -> Job:
 def _gemm(term: Op, groups: Groups) -> Call:
     m, n = known(term)
     k = known(term.args[0])[0 if term.attribute("ta") else 1]
-    a, lda, ta = matrix(term.args[0], term.attribute("ta"), groups)
-    b, ldb, tb = matrix(term.args[1], term.attribute("tb"), groups)
-    source = render_gemm(term.dtype.name, ta, tb)
-    return Call(source, (m, n, k, a, lda, b, ldb, OUTPUT, max(n, 1), f"gemm {term.dtype.name}"))
+    (a, lda, ta), (b, ldb, tb) = matrices(term, term.attribute("ta"), term.attribute("tb"), groups)
+    dtype = DTYPE_NAMES[term.type.dtype]
+    return Call(render_gemm(dtype, ta, tb), (m, n, k, a, lda, b, ldb, OUTPUT, max(n, 1), f"gemm {dtype}"))
 
 
 def _dot(term: Op, groups: Groups) -> Call:
-    a, b = (in_memory(arg, groups) for arg in term.args)
+    a, b = all_in_memory(term.args, groups)
     (m, n), k = known(term), a.layout.shape[1]
     source = render_dot(term.dtype.name)
     return Call(source, (m, n, k, a, *a.layout.strides, b, *b.layout.strides, OUTPUT, n))
 
 
 def _gather(term: Op, groups: Groups) -> Call:
-    x, indices = (plain(arg, groups) for arg in term.args)
+    x, indices = all_plain(term.args, groups)
     axis, shape = term.attribute("axis"), x.layout.shape
     outer, inner, length = prod(shape[:axis]), prod(shape[axis + 1 :]), shape[axis]
     source = render_gather(term.dtype.name, indices.base.dtype.name)
@@ -220,10 +212,10 @@ def _gather(term: Op, groups: Groups) -> Call:
 def _own_kernel(term: Op, groups: Groups) -> Call:
     """The kernel file of a third party's op."""
     source, sizes = rendered(term)
-    return Call(source, (*sizes, *(plain(arg, groups) for arg in term.args), OUTPUT))
+    return Call(source, (*sizes, *all_plain(term.args, groups), OUTPUT))
 
 
-def _random(term: Op) -> Call:
+def _random(term: Op, groups: Groups) -> Call:
     kind = term.definition.short
     first, second = ("low", "high") if kind == "uniform" else ("loc", "scale")
     source = render_random(kind, term.dtype.name)
@@ -231,4 +223,22 @@ def _random(term: Op) -> Call:
     return Call(source, (OUTPUT, prod(known(term)), "seed", "call", term.attribute("uid"), *bits))
 
 
-__all__ = ["OUTPUT", "Call", "Job", "Piece", "copy_job", "in_memory", "job_of", "known", "resolve"]
+# What is computed piece by piece, and what in one call.
+_IN_PIECES: dict[str, Callable[[Op, Groups], Pieces]] = {
+    "semi.concat": _concat,
+    "semi.pad": _pad,
+    "semi.update": _update,
+    "semi.copy": _copy,
+    "semi.allocate": _allocate,
+    "semi.on_diagonal": _on_diagonal,
+}
+_CALLS: dict[str, Callable[[Op, Groups], Call]] = CALLS | {
+    "cpu.gemm": _gemm,
+    "semi.dot": _dot,
+    "semi.gather": _gather,
+    "semi.fold": fold_call,
+    "semi.uniform": _random,
+    "semi.normal": _random,
+}
+
+__all__ = ["OUTPUT", "Call", "Job", "Piece", "copy_job", "job_of"]

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.copy import render_copy
-from ngraph_rewrite.codegen.loops import MapNest, render_map, render_reduce
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.plan.collapsing import ScalarProgram, collapsed
 from ngraph_rewrite.plan.fusion import is_storage_read, variable_of
 from ngraph_rewrite.plan.jobs import OUTPUT, Job, Piece
-from ngraph_rewrite.plan.nests import Load, map_nest, reduce_nest
+from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import Scratch
+from ngraph_rewrite.plan.shapes import DTYPE_NAMES
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import DType
@@ -28,6 +28,10 @@ class Ref(NamedTuple):
     space: str
     key: object
     offset: int = 0
+
+    def moved(self, by: int) -> Ref:
+        """The address some bytes further on."""
+        return Ref(self.space, self.key, self.offset + by) if by else self
 
 
 class Work(NamedTuple):
@@ -80,37 +84,35 @@ def launches(job: Job, home: Mapping[Op | Scratch, Ref]) -> list[Work]:
     Args:
         home: Where the terms lie that have memory of their own.
     """
-    works = [nest(job, piece, home, _target(job, home), job.term.dtype) for piece in job.pieces]
+    target = _target(job, home)
+    works = [nest(job, piece, home, target, job.term.type.dtype) for piece in job.pieces]
     for call in job.calls:
-        arguments = tuple(_argument(job, a, home) for a in call.arguments)
-        works.append(Work(call.source, arguments, job.term, _target(job, home)))
+        arguments = tuple([_argument(job, a, home, target) for a in call.arguments])
+        works.append(Work(call.source, arguments, job.term, target))
     return works
 
 
 def nest(job: Job, piece: Piece, home: Mapping[Op | Scratch, Ref], target: Ref, dtype: DType) -> Work:
     """The launch of one loop nest, which stores to `target`."""
-    if piece.kind is not None:
-        made = reduce_nest(piece.body, piece.kind, piece.value, piece.axes, piece.store, dtype.name)
-        source = render_reduce(made.nest)  # type: ignore[arg-type]
-    else:
-        same = [_address(job, x, home) == target for x in piece.body.loads]
-        made = map_nest(piece.body, piece.value, piece.store, dtype.name, same)
-        source = _rendered(made.nest)  # type: ignore[arg-type]
-    arguments: list[int | Ref] = list(made.sizes)
-    for load in made.loads:
-        arguments += _strided(address(job, load, home), load.layout)
-    first = target._replace(offset=target.offset + made.store.offset * dtype.itemsize)
-    arguments += _strided(first, made.store)
+    body, value, store, kind, axes = piece
+    places = [_address(job, load, home) for load in body.loads]
+    in_place = tuple([place == target for place in places]) if kind is None else ()
+    loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in body.loads])
+    program = ScalarProgram(
+        body.shape, loads, tuple(body.steps), value, DTYPE_NAMES[dtype], store, kind, axes, in_place
+    )
+    source, sizes, layouts, stored = collapsed(program)
+    arguments: list[int | Ref] = [*sizes]
+    for (base, _), place, layout in zip(body.loads, places, layouts, strict=True):
+        _strided(arguments, place, layout, base.type.dtype)
+    _strided(arguments, target, stored, dtype)
     return Work(source, tuple(arguments), job.term, target)
 
 
-def _rendered(nest: MapNest) -> Source:
-    """The kernel of a map; one that only moves elements goes by tiles where rows become columns."""
-    if len(nest.loads) == 1 and not nest.steps and nest.buffer_of[0] != nest.buffer_of[1]:
-        source, target = nest.operands
-        if source.dtype == target.dtype:
-            return render_copy(source, target)
-    return render_map(nest)
+def _strided(arguments: list[int | Ref], place: Ref, layout: Layout, dtype: DType) -> None:
+    """Add what a kernel takes for an operand: where its first element lies, and the strides it does not know."""
+    arguments.append(place.moved(layout.offset * dtype.itemsize))
+    arguments += [stride for stride in layout.strides if stride != 0 and stride != 1]
 
 
 def _target(job: Job, home: Mapping[Op | Scratch, Ref]) -> Ref:
@@ -121,7 +123,7 @@ def _target(job: Job, home: Mapping[Op | Scratch, Ref]) -> Ref:
     return home[job.term]
 
 
-def _argument(job: Job, value: object, home: Mapping[Op | Scratch, Ref]) -> int | Ref:
+def _argument(job: Job, value: object, home: Mapping[Op | Scratch, Ref], target: Ref) -> int | Ref:
     if isinstance(value, int):
         return value
     if isinstance(value, Load):
@@ -129,7 +131,7 @@ def _argument(job: Job, value: object, home: Mapping[Op | Scratch, Ref]) -> int 
     if isinstance(value, Scratch):
         return home[value]
     if value == OUTPUT:
-        return _target(job, home)
+        return target
     if isinstance(value, str):
         space, _, index = value.partition(" ")
         return Ref(space, index)
@@ -138,18 +140,14 @@ def _argument(job: Job, value: object, home: Mapping[Op | Scratch, Ref]) -> int 
 
 def address(job: Job, load: Load, home: Mapping[Op | Scratch, Ref]) -> Ref:
     """Where the first element of an operand lies."""
-    base = _address(job, load, home)
-    return base._replace(offset=base.offset + load.layout.offset * load.base.dtype.itemsize)
+    return _address(job, load, home).moved(load.layout.offset * load.base.type.dtype.itemsize)
 
 
 def _address(job: Job, load: Load, home: Mapping[Op | Scratch, Ref]) -> Ref:
     base = load.base
-    if base in home and not (job.raw and base is job.term):
-        return home[base]
+    found = home.get(base)
+    if found is not None and not (job.raw and base is job.term):
+        return found
     if is_storage_read(base):
         return Ref("storage", variable_of(base))
     return Ref("constant" if base.definition.name == "core.constant" else "input", base)
-
-
-def _strided(address: int | Ref, layout: Layout) -> list[int | Ref]:
-    return [address, *(s for s in layout.strides if s not in (0, 1))]

@@ -11,7 +11,7 @@ from ngraph_rewrite.codegen.library_order import render_argsort, render_searchso
 from ngraph_rewrite.codegen.library_products import render_batch_dot, render_batch_gemm
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence, render_running
 from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory, known, matrix, plain
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, matrices, plain
 from ngraph_rewrite.terms.op import Op
 
 
@@ -23,15 +23,14 @@ def _split(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
 def _batch_dot(term: Op, groups: Groups) -> Call:
     if term.dtype.name in ("float32", "float64"):
         return _batch_gemm(term, groups)
-    a, b = (in_memory(arg, groups) for arg in term.args)
+    a, b = all_in_memory(term.args, groups)
     (count, m, n), k = known(term), a.layout.shape[2]
     arguments = (count, m, n, k, a, *a.layout.strides, b, *b.layout.strides, OUTPUT)
     return Call(render_batch_dot(term.dtype.name), arguments)
 
 
 def _batch_gemm(term: Op, groups: Groups) -> Call:
-    a, lda, ta = matrix(term.args[0], False, groups)
-    b, ldb, tb = matrix(term.args[1], False, groups)
+    (a, lda, ta), (b, ldb, tb) = matrices(term, False, False, groups)
     (count, m, n), k = known(term), a.layout.shape[2]
     source = render_batch_gemm(term.dtype.name, ta, tb)
     strides = (a.layout.strides[0], b.layout.strides[0])
@@ -45,24 +44,25 @@ def _sort(term: Op, groups: Groups) -> Call:
     source = render(term.args[0].dtype.name, term.attribute("descending"))
     workspace = [Scratch(outer * n * inner * term.dtype.itemsize) for _ in range(2)]
     first = OUTPUT if inner == 1 else workspace[0]
-    return Call(source, (outer * inner, n, inner, x, first, workspace[1], OUTPUT))
+    used = (workspace[1],) if inner == 1 else (workspace[0], workspace[1])
+    return Call(source, (outer * inner, n, inner, x, first, workspace[1], OUTPUT), used)
 
 
 def _searchsorted(term: Op, groups: Groups) -> Call:
-    x, v = (plain(arg, groups) for arg in term.args)
+    x, v = all_plain(term.args, groups)
     source = render_searchsorted(x.base.dtype.name, term.attribute("right"))
     return Call(source, (prod(v.layout.shape), x.layout.shape[0], x, v, OUTPUT))
 
 
 def _running(term: Op, groups: Groups) -> Call:
-    operands = [plain(arg, groups) for arg in reversed(term.args)]
+    operands = all_plain(reversed(term.args), groups)
     short, dtype, reverse = term.definition.short, term.dtype.name, term.attribute("reverse")
     source = render_recurrence(dtype, reverse) if short == "recurrence" else render_running(short, dtype, reverse)
     return Call(source, (*_split(known(term), term.attribute("axis")), *operands, OUTPUT))
 
 
 def _take_along(term: Op, groups: Groups) -> Call:
-    x, indices = (plain(arg, groups) for arg in term.args)
+    x, indices = all_plain(term.args, groups)
     axis = term.attribute("axis")
     outer, count, inner = _split(indices.layout.shape, axis)
     source = render_take_along(term.dtype.name, indices.base.dtype.name)
@@ -70,7 +70,7 @@ def _take_along(term: Op, groups: Groups) -> Call:
 
 
 def _add_along(term: Op, groups: Groups) -> Call:
-    indices, updates = (plain(arg, groups) for arg in term.args[1:])
+    indices, updates = all_plain(term.args[1:], groups)
     axis = term.attribute("axis")
     outer, count, inner = _split(updates.layout.shape, axis)
     source = render_add_along(term.dtype.name, indices.base.dtype.name)
@@ -78,7 +78,7 @@ def _add_along(term: Op, groups: Groups) -> Call:
 
 
 def _scatter_add(term: Op, groups: Groups) -> Call:
-    indices, updates = (plain(arg, groups) for arg in term.args[1:])
+    indices, updates = all_plain(term.args[1:], groups)
     outer, length, inner = _split(known(term), term.attribute("axis"))
     source = render_scatter_add(term.dtype.name, indices.base.dtype.name)
     return Call(source, (outer, prod(indices.layout.shape), inner, length, indices, updates, OUTPUT))

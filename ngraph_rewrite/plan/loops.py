@@ -7,7 +7,7 @@ states, its results the rows of the stacked outputs, its arena a part of the are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from ngraph_rewrite.plan.jobs import Job, Piece
 from ngraph_rewrite.plan.launches import Loop, Ref, Work, address, nest
 from ngraph_rewrite.plan.memory import ALIGNMENT
 from ngraph_rewrite.plan.nests import Body, CopyFirst, Load
-from ngraph_rewrite.plan.operands import Scratch, in_memory, known, plain
+from ngraph_rewrite.plan.operands import Scratch, all_plain, in_memory, known
 from ngraph_rewrite.plan.views import row_major
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
@@ -33,7 +33,7 @@ class _Place(NamedTuple):
     step: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class LoopJob(Job):
     """The job of a loop.
 
@@ -65,16 +65,14 @@ class LoopJob(Job):
         return tuple(self.parts.values())
 
     @property
-    def scratch(self) -> Iterator[Scratch]:
+    def scratch(self) -> tuple[Scratch, ...]:
         """The memory it needs beside its operands."""
         assert self.workspace is not None
-        yield self.workspace
+        return (self.workspace,)
 
-    def loads(self) -> Iterator[Load]:
-        """Every operand."""
-        yield from super().loads()
-        yield from self.sequences
-        yield from self.captured
+    def operands(self) -> list[Load]:
+        """What it reads, worked out."""
+        return [*super().operands(), *self.sequences, *self.captured]
 
 
 def loop_job(term: Op, groups: Groups, parts: Mapping[int, Op], work: Sequence[Work | Loop], arena: int) -> LoopJob:
@@ -97,7 +95,7 @@ def loop_job(term: Op, groups: Groups, parts: Mapping[int, Op], work: Sequence[W
         work=tuple(work),
         parts=parts,
         sequences=tuple(_rows(arg, groups) for arg in term.args[n : n + m]),
-        captured=tuple(plain(arg, groups) for arg in term.args[n + m :]),
+        captured=tuple(all_plain(term.args[n + m :], groups)),
         workspace=Scratch(size),
         hidden=hidden,
     )
@@ -156,7 +154,7 @@ def _state(job: LoopJob, number: int, home: Home) -> Ref:
     assert job.hidden is not None and job.parts is not None and job.workspace is not None
     if number in job.hidden:
         place = home[job.workspace]
-        return place._replace(offset=place.offset + job.hidden[number])
+        return place.moved(job.hidden[number])
     return home[job.parts[number]]
 
 
@@ -180,15 +178,15 @@ class _Places:
     def of(self, ref: Ref) -> _Place:
         """The place of what the body calls `ref`."""
         if ref.space == "arena":
-            return _Place(self.workspace._replace(offset=self.workspace.offset + ref.offset))
+            return _Place(self.workspace.moved(ref.offset))
         found = self.named.get((ref.space, ref.key))
         if found is None:
             return _Place(ref)
-        return found._replace(ref=found.ref._replace(offset=found.ref.offset + ref.offset))
+        return _Place(found.ref.moved(ref.offset), found.step)
 
 
 def _started(ref: Ref, step: int, last: int, reverse: bool) -> _Place:
-    return _Place(ref._replace(offset=ref.offset + last * step), -step) if reverse else _Place(ref, step)
+    return _Place(ref.moved(last * step), -step) if reverse else _Place(ref, step)
 
 
 def _moved(work: Sequence[Work | Loop], places: _Places) -> tuple[tuple[Work | Loop, ...], tuple[tuple[int, int], ...]]:

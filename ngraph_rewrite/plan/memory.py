@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import bisect
 import heapq
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 ALIGNMENT = 64
-# Above this number of blocks the quadratic search by size would take longer than it saves.
-MANY_BLOCKS = 2000
+# Above this number of blocks the search by size would take longer than it saves.
+MANY_BLOCKS = 5000
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Bytes that are needed from work item `first` to `last`, both included."""
 
     size: int
@@ -33,24 +32,112 @@ def place(blocks: Sequence[Block]) -> tuple[list[int], int]:
     """
     if len(blocks) > MANY_BLOCKS:
         return _place_by_time(blocks)
-    offsets = [0] * len(blocks)
-    placed: list[int] = []
-    total = 0
+    offsets, arena = [0] * len(blocks), _Arena()
     for i in sorted(range(len(blocks)), key=lambda i: (-blocks[i].size, blocks[i].first, i)):
-        block, offset = blocks[i], 0
-        alive = [j for j in placed if blocks[j].first <= block.last and block.first <= blocks[j].last]
-        for j in sorted(alive, key=lambda j: offsets[j]):
-            if offset + _aligned(block.size) <= offsets[j]:
-                break
-            offset = max(offset, offsets[j] + _aligned(blocks[j].size))
-        offsets[i] = offset
-        placed.append(i)
-        total = max(total, offset + _aligned(block.size))
-    return offsets, total
+        size, first, last = blocks[i]
+        if not size:
+            break  # the rest is empty as well
+        offsets[i] = arena.take(_aligned(size), ((1 << (last - first + 1)) - 1) << first)
+    return offsets, arena.end
 
 
 def _aligned(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+class _Stretch:
+    """Neighbouring cells of the arena: where each begins, and the times at which it is taken, as bits.
+
+    `throughout` has the times at which all of them are taken: what needs one of these finds no place here.
+    """
+
+    __slots__ = ("begins", "taken", "throughout")
+    longest = 32
+
+    def __init__(self, begins: list[int], taken: list[int]) -> None:
+        self.begins, self.taken = begins, taken
+        self.note()
+
+    def note(self) -> None:
+        """Work out `throughout` again."""
+        common = -1
+        for times in self.taken:
+            common &= times
+        self.throughout = common
+
+    def halves(self) -> Iterator[_Stretch]:
+        """Itself, or two of half its length if it is too long."""
+        if len(self.begins) <= self.longest:
+            yield self
+        else:
+            half = len(self.begins) // 2
+            yield _Stretch(self.begins[:half], self.taken[:half])
+            yield _Stretch(self.begins[half:], self.taken[half:])
+
+
+class _Arena:
+    """Cells that lie one after the other, a new one wherever a block begins or ends."""
+
+    def __init__(self) -> None:
+        self.end = 0
+        self._stretches = [_Stretch([], [])]
+
+    def take(self, size: int, times: int) -> int:
+        """The lowest offset of `size` bytes that are free at all of `times`, and are so no longer."""
+        offset, number = self._lowest(size, times)
+        if offset + size > self.end:
+            last = self._stretches[-1]
+            last.begins.append(self.end)
+            last.taken.append(0)
+            last.throughout = 0
+            self.end = offset + size
+        self._mark(number, offset, offset + size, times)
+        return offset
+
+    def _lowest(self, size: int, times: int) -> tuple[int, int]:
+        """The offset, and the number of the stretch it is in."""
+        offset = number = -1  # of the free cells just before
+        for n, stretch in enumerate(self._stretches):
+            if stretch.throughout & times:
+                if 0 <= offset <= stretch.begins[0] - size:
+                    return offset, number
+                offset = -1
+                continue
+            for begin, taken in zip(stretch.begins, stretch.taken, strict=True):
+                if not taken & times:
+                    if offset < 0:
+                        offset, number = begin, n
+                elif offset >= 0:
+                    if begin - offset >= size:
+                        return offset, number
+                    offset = -1
+        return (offset, number) if offset >= 0 else (self.end, len(self._stretches) - 1)
+
+    def _mark(self, number: int, begin: int, end: int, times: int) -> None:
+        """Take the cells from `begin` to `end`, from the stretch with this number on."""
+        while number < len(self._stretches) and self._stretches[number].begins[0] < end:
+            stretch = self._stretches[number]
+            following = self._stretches[number + 1].begins[0] if number + 1 < len(self._stretches) else self.end
+            first, last = _cell(stretch, begin, following), _cell(stretch, end, following)
+            for at in range(first, last):
+                stretch.taken[at] |= times
+            stretch.note()
+            parts = list(stretch.halves())
+            self._stretches[number : number + 1] = parts
+            number += len(parts)
+
+
+def _cell(stretch: _Stretch, offset: int, end: int) -> int:
+    """The number of the cell that begins at `offset`, made by dividing one if need be; the stretch ends at `end`."""
+    if offset >= end:
+        return len(stretch.begins)
+    at = bisect.bisect_left(stretch.begins, offset)
+    if at == len(stretch.begins) or stretch.begins[at] != offset:
+        if at == 0:
+            return 0
+        stretch.begins.insert(at, offset)
+        stretch.taken.insert(at, stretch.taken[at - 1])
+    return at
 
 
 def _place_by_time(blocks: Sequence[Block]) -> tuple[list[int], int]:

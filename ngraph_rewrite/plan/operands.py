@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.nests import CopyFirst, Load
-from ngraph_rewrite.plan.views import is_view, row_major, view
+from ngraph_rewrite.plan.fusion import Groups, is_scalar_constant
+from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
+from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.views import is_view
 from ngraph_rewrite.terms.op import Op
 
+Found = TypeVar("Found")
 OUTPUT = "output"
 
 
@@ -22,53 +26,31 @@ class Scratch:
     bytes: int
 
 
-@dataclass(frozen=True)
-class Call:
-    """One library kernel: its source and its arguments; a `Load`, a `Scratch` or a symbol stands for an address."""
+class Call(NamedTuple):
+    """One library kernel: its source and its arguments; a `Load`, a `Scratch` or a symbol stands for an address.
+
+    Attributes:
+        scratch: The memory it needs beside its operands: all of its arguments that are such.
+    """
 
     source: Source
     arguments: tuple[object, ...]
-
-    @property
-    def scratch(self) -> Iterator[Scratch]:
-        """The memory it needs beside its operands."""
-        return (a for a in self.arguments if isinstance(a, Scratch))
-
-
-def known(term: Op) -> tuple[int, ...]:
-    """The shape of a term all of whose lengths are bound."""
-    return tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
-
-
-def resolve(term: Op, groups: Groups) -> Load:
-    """The memory a term lies in and the layout of its elements there.
-
-    Raises:
-        CopyFirst: if a view on the way needs its argument in memory.
-    """
-    path = []
-    while is_view(term) and groups.group_of.get(term) is not term:
-        path.append(term)
-        term = term.args[0]
-    layout = row_major(known(term))
-    for step in reversed(path):
-        seen = view(step, layout)
-        if seen is None:
-            raise CopyFirst(step.args[0])
-        layout = seen
-    return Load(term, layout)
+    scratch: tuple[Scratch, ...] = ()
 
 
 def in_memory(term: Op, groups: Groups) -> Load:
     """As `resolve`, for a reader that takes addresses only: a number has to be written down first."""
     load = resolve(term, groups)
-    if load.base.definition.name == "core.constant" and groups.group_of.get(load.base) is not load.base:
-        if load.base.attrs[0].scalar is not None:
-            raise CopyFirst(term)
+    if is_scalar_constant(load.base) and groups.group_of.get(load.base) is not load.base:
+        raise CopyFirst(term)
     return load
 
 
-def matrix(term: Op, transposed: bool, groups: Groups) -> tuple[Load, int, bool]:
+# A matrix in memory, the stride between its rows, and whether they are columns.
+Matrix = tuple[Load, int, bool]
+
+
+def matrix(term: Op, transposed: bool, groups: Groups) -> Matrix:
     """The last two axes as BLAS takes a matrix: rows or columns of unit stride, the stride between them, a flag.
 
     Raises:
@@ -83,9 +65,65 @@ def matrix(term: Op, transposed: bool, groups: Groups) -> tuple[Load, int, bool]
     raise CopyFirst(term)
 
 
+def matrices(product: Op, ta: bool, tb: bool, groups: Groups) -> tuple[Matrix, Matrix]:
+    """Both operands of a product, as `matrix` gives them."""
+    x, y = product.args
+    first, second = together(lambda: matrix(x, ta, groups), lambda: matrix(y, tb, groups))
+    return first, second
+
+
+def together(*readers: Callable[[], Found]) -> list[Found]:
+    """What each reader gives; the copies that they need are asked for at once, as each asking costs an attempt.
+
+    Raises:
+        CopyFirst: for all that need one, but not for views of what is copied, which may then be right as they are.
+    """
+    found, needs = [], list[Op]()
+    for read in readers:
+        try:
+            found.append(read())
+        except CopyFirst as need:
+            needs += [t for t in need.terms if not any(_sees(t, other) for other in needs)]
+    if needs:
+        raise CopyFirst(*needs)
+    return found
+
+
+def _sees(term: Op, other: Op) -> bool:
+    """Whether a term is the other one, or a view of it."""
+    while is_view(term) and term is not other:
+        term = term.args[0]
+    return term is other
+
+
+def all_in_memory(terms: Iterable[Op], groups: Groups) -> list[Load]:
+    """Several operands, as `in_memory` gives them."""
+    return together(*[partial(in_memory, term, groups) for term in terms])
+
+
+def all_plain(terms: Iterable[Op], groups: Groups) -> list[Load]:
+    """Several operands, as `plain` gives them."""
+    return together(*[partial(plain, term, groups) for term in terms])
+
+
 def plain(term: Op, groups: Groups) -> Load:
     """As `in_memory`, with the elements one after the other in row-major order."""
     load = in_memory(term, groups)
     if not load.layout.is_contiguous:
         raise CopyFirst(term)
     return load
+
+
+__all__ = [
+    "OUTPUT",
+    "Call",
+    "Scratch",
+    "all_in_memory",
+    "all_plain",
+    "in_memory",
+    "known",
+    "matrices",
+    "matrix",
+    "plain",
+    "together",
+]

@@ -15,11 +15,12 @@ from ngraph_rewrite.plan.buffers import buffers
 from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
 from ngraph_rewrite.plan.copies import LayoutCopy, layout_copies
 from ngraph_rewrite.plan.fusion import fuse, is_leaf, is_storage_read, variable_of, version_of
-from ngraph_rewrite.plan.jobs import Job, copy_job, job_of, resolve
+from ngraph_rewrite.plan.jobs import Job, copy_job, job_of
 from ngraph_rewrite.plan.launches import Loop, Ref, Work, launches
 from ngraph_rewrite.plan.loops import LoopJob, loop_job, loop_work
-from ngraph_rewrite.plan.nests import CopyFirst, Load
+from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.operands import Scratch
+from ngraph_rewrite.plan.reuse import stale_roots
 from ngraph_rewrite.plan.schedule import in_order
 from ngraph_rewrite.plan.updates import reads_in_step, slice_only
 from ngraph_rewrite.terms.op import Op, topological
@@ -61,32 +62,38 @@ class _Cycle(Exception):
     """Jobs that wait for each other."""
 
 
-def make_plan(results: Sequence[Op], writes: Sequence[Op]) -> Plan:
-    """The plan that computes `results` and performs `writes`, in that order of effects."""
-    closed = close(results, writes)
-    plan = _planned(closed.results, closed.writes, echoes=True)
+def make_plan(results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op] | None = None) -> Plan:
+    """The plan that computes `results` and performs `writes`, in that order of effects.
+
+    Args:
+        order: All terms, in the order in which `topological` gives them, for those who have it.
+    """
+    closed = close(results, writes, order)
+    plan = _planned(closed.results, closed.writes, closed.order, echoes=True)
     was = closed.origins
-    plan.inlined = {was.get(t, t): was.get(g, g) for t, g in plan.inlined.items()}
+    if was:
+        plan.inlined = {was.get(t, t): was.get(g, g) for t, g in plan.inlined.items()}
     plan.origins = was
     return plan
 
 
-def _planned(results: Sequence[Op], writes: Sequence[Op], echoes: bool) -> Plan:
+def _planned(results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op], echoes: bool) -> Plan:
     """The plan of a graph without scans, after those of the bodies of its loops.
 
     Args:
+        order: Its terms, arguments first.
         echoes: Whether a result that is a view of an input may be left to the caller.
     """
     bodies: dict[Op, Plan] = {}
-    order = topological([*results, *writes])
     for term in order:
         if term.definition.name == LOOP:
             body: LoopBody = term.attrs[0]
-            bodies[term] = _planned([r for _, r in body.read(_parts(term, order))], body.writes, echoes=False)
+            inside = [r for _, r in body.read(_parts(term, order))]
+            bodies[term] = _planned(inside, body.writes, topological([*inside, *body.writes]), echoes=False)
     forced: set[Op] = set()
-    direct = True
+    direct, attempt = True, None
     while True:
-        attempt = _Attempt(results, writes, forced, direct, echoes, bodies)
+        attempt = _Attempt(results, writes, order, forced, direct, echoes, bodies, attempt)
         try:
             return attempt.plan()
         except _CopyAll as need:
@@ -113,17 +120,22 @@ class _Attempt:
         self,
         results: Sequence[Op],
         writes: Sequence[Op],
+        order: Sequence[Op],
         forced: set[Op],
         direct: bool,
         echoing: bool,
         bodies: Mapping[Op, Plan],
+        previous: _Attempt | None,
     ) -> None:
         self.results, self.writes, self.forced, self.direct = list(results), list(writes), forced, direct
         self.echoing, self.bodies = echoing, bodies
-        self.order = topological([*results, *writes])
-        self.number = {t: i for i, t in enumerate(self.order)}
+        self.order = order
         self.groups = fuse(self.order, results, writes, forced)
         self.effects = self.groups.effects
+        self.made: dict[Op, Job] = {}  # by root
+        if previous is not None:
+            stale = stale_roots(order, previous.groups, self.groups)
+            self.made = {root: job for root, job in previous.made.items() if root not in stale}
 
     def plan(self) -> Plan:
         self.jobs, needs = self._jobs()
@@ -134,9 +146,8 @@ class _Attempt:
         self.home: dict[Op | Scratch, Ref] = {}
         self.written: dict[Op, Job] = {}
         self._claim_results()
-        self.read = {load.base for job in self.jobs for load in job.loads()}
-        self.stored = Counter(resolve(w.args[1], self.groups).base for w in self.writes)
-        self._write_all()
+        if self.writes:
+            self._write_all()
         ordered = self._ordered()
         found = buffers(ordered, self.home)
         self.home.update((term, Ref("arena", 0, offset)) for term, offset in found.offsets.items())
@@ -151,22 +162,24 @@ class _Attempt:
 
     def _jobs(self) -> tuple[list[Job], set[Op]]:
         """The jobs of all groups, and the terms they need copies of."""
-        jobs, needs = [], set()
+        needs: set[Op] = set()
         for root in self.groups.roots:
+            if root in self.made:
+                continue
             try:
-                jobs.append(self._loop(root) if root in self.bodies else job_of(root, self.groups))
+                self.made[root] = self._loop(root) if root in self.bodies else job_of(root, self.groups)
             except CopyFirst as need:
-                needs.add(need.term)
-        return jobs, needs
+                needs.update(need.terms)
+        return [self.made[root] for root in self.groups.roots if root in self.made], needs
 
     def _unseen(self) -> set[Op]:
         """What results and writes see in a way that strides cannot say."""
-        found = set()
+        found: set[Op] = set()
         for term in (*self.results, *(write.args[1] for write in self.writes)):
             try:
                 resolve(term, self.groups)
             except CopyFirst as need:
-                found.add(need.term)
+                found.update(need.terms)
         return found
 
     def _loop(self, term: Op) -> Job:
@@ -177,11 +190,15 @@ class _Attempt:
 
     def _hazards(self) -> set[Op]:
         """Reads that have to happen before a write their readers wait for: they need copies."""
-        found = set()
+        found: set[Op] = set()
+        if not self.effects.ends:
+            return found
         for job in self.jobs:
-            for load in job.loads():
+            for load in job.loads:
                 ends = self.effects.ends.get(load.base)
-                if ends is not None and not self._is_copied(load.base) and self.effects.waits[job.term] >> ends & 1:
+                if ends is None or self._is_copied(load.base):
+                    continue
+                if self.effects.waits.get(job.term, 0) >> ends & 1:
                     found.add(load.base)
         return found
 
@@ -190,6 +207,8 @@ class _Attempt:
 
     def _write_all(self) -> None:
         """Find the job of every write; what they need copies of is found together."""
+        self.read = {load.base for job in self.jobs for load in job.loads}
+        self.stored = Counter(resolve(w.args[1], self.groups).base for w in self.writes)
         needs: set[Op] = set()
         for write in self.writes:
             try:
@@ -224,7 +243,7 @@ class _Attempt:
             return None
         if base in self.read or self.stored[base] > 1:
             return None
-        own = [x for x in job.loads() if self._is_own(x.base, variable)]
+        own = [x for x in job.loads if self._is_own(x.base, variable)]
         if not own or (job.is_one_map and all(x.layout.is_plain for x in own)):
             return job
         if isinstance(job, LoopJob):
@@ -281,13 +300,14 @@ class _Attempt:
                 before[done_by[write]].append(done_by[last[write.args[0]]])
             last[write.args[0]] = write
         for i, job in enumerate(self.jobs):
-            for load in job.loads():
+            for load in job.loads:
                 own = self.job_of.get(load.base)
                 if own is not None and own is not job:
                     before[i].append(index[id(own)])
-                elif is_storage_read(load.base):
+                elif self.writes and is_storage_read(load.base):
                     self._order_read(i, load.base, before, done_by)
-        numbers = {i: self.number[job.term] for i, job in enumerate(self.jobs)}
+        number = {t: i for i, t in enumerate(self.order)}
+        numbers = {i: number[job.term] for i, job in enumerate(self.jobs)}
         order = in_order(numbers, before)
         if order is None:
             raise _Cycle

@@ -16,6 +16,15 @@ def in_order(nodes: Mapping[Node, int], before: Mapping[Node, Iterable[Node]]) -
     >>> in_order({"a": 0, "b": 1, "c": 2}, {"a": ["c"]})
     ['b', 'c', 'a']
     """
+    order = sorted(nodes, key=nodes.__getitem__)
+    place = {n: i for i, n in enumerate(order)}
+    if all(place.get(b, -1) <= at for n, at in place.items() for b in before.get(n, ())):
+        return order  # as they are: nearly always
+    return _by_waiting(nodes, before)
+
+
+def _by_waiting(nodes: Mapping[Node, int], before: Mapping[Node, Iterable[Node]]) -> list[Node] | None:
+    """Of those that wait for nothing any more, the one with the smallest number is next."""
     waiting = {n: {b for b in before.get(n, ()) if b in nodes and b is not n} for n in nodes}
     after: dict[Node, list[Node]] = {n: [] for n in nodes}
     for node, needs in waiting.items():

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -29,10 +29,20 @@ class Layout(NamedTuple):
     def is_contiguous(self) -> bool:
         """Whether its elements lie one after the other in row-major order."""
         wanted = row_major(self.shape).strides
+        if self.strides == wanted:
+            return True
         return all(n <= 1 or s == w for n, s, w in zip(self.shape, self.strides, wanted, strict=True))
 
 
-def row_major(shape: Sequence[int]) -> Layout:
+class Load(NamedTuple):
+    """An operand: the term whose memory it is, and where its elements lie for the loops."""
+
+    base: Op
+    layout: Layout
+
+
+@lru_cache(maxsize=1 << 12)
+def row_major(shape: tuple[int, ...]) -> Layout:
     """The layout of a buffer of its own.
 
     >>> row_major((2, 3)).strides
@@ -42,7 +52,7 @@ def row_major(shape: Sequence[int]) -> Layout:
     for n in reversed(shape):
         strides.append(step)
         step *= max(n, 1)
-    return Layout(0, tuple(shape), tuple(reversed(strides)))
+    return Layout(0, shape, tuple(reversed(strides)))
 
 
 def is_view(term: Op) -> bool:

@@ -7,6 +7,8 @@ registers its own with `attribute_function`.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ngraph_rewrite.ops import alignment
@@ -51,7 +53,7 @@ def shared(left: AxesLike, right: AxesLike) -> Axes:
     >>> shared({"H": 2, "W": 3}, {"N": 4, "W": 3})
     Axes(W:3)
     """
-    return Axes(left) & Axes(right)
+    return (left if type(left) is Axes else Axes(left)) & right
 
 
 @attribute_function
@@ -61,7 +63,7 @@ def without(left: AxesLike, right: AxesLike) -> Axes:
     >>> without({"H": 2, "W": 3}, {"W": 3})
     Axes(H:2)
     """
-    return Axes(left) - Axes(right)
+    return (left if type(left) is Axes else Axes(left)) - right
 
 
 @attribute_function
@@ -81,7 +83,14 @@ def positions(axes: AxesLike, have: AxesLike) -> tuple[int, ...]:
     >>> positions({"W": 3, "H": 2}, {"H": 2, "N": 4, "W": 3})
     (2, 0)
     """
-    return tuple(Axes(have).index(a) for a in Axes(axes))
+    if type(axes) is Axes is type(have):
+        return _positions(axes, have)
+    return _positions(Axes(axes), Axes(have))
+
+
+@lru_cache(maxsize=1 << 12)
+def _positions(axes: Axes, have: Axes) -> tuple[int, ...]:
+    return tuple([have.index(a) for a in axes])
 
 
 @attribute_function
@@ -121,7 +130,12 @@ def is_plain(axes: AxesLike) -> bool:
     >>> is_plain(plain_axes({"H": 2})), is_plain({"H": 2})
     (True, False)
     """
-    return all(a.name is None and not a.roles for a in Axes(axes))
+    return _is_plain(axes if type(axes) is Axes else Axes(axes))
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_plain(axes: Axes) -> bool:
+    return all(a.name is None and not a.roles for a in axes)
 
 
 @attribute_function
@@ -131,7 +145,7 @@ def lengths(axes: AxesLike) -> tuple[Extent, ...]:
     >>> lengths({"H": 2, "N": None})
     (2, N)
     """
-    return Axes(axes).lengths
+    return (axes if type(axes) is Axes else Axes(axes)).lengths
 
 
 @attribute_function
@@ -141,7 +155,7 @@ def size(axes: AxesLike) -> Extent:
     >>> size({"H": 2, "N": None})
     2*N
     """
-    return Axes(axes).size
+    return (axes if type(axes) is Axes else Axes(axes)).size
 
 
 @attribute_function

@@ -52,6 +52,16 @@ def is_identity(perm: Sequence[int]) -> bool:
 
 
 @attribute_function
+def identity(rank: int) -> tuple[int, ...]:
+    """The permutation of so many axes that moves nothing.
+
+    >>> identity(3)
+    (0, 1, 2)
+    """
+    return tuple(range(counted(rank)))
+
+
+@attribute_function
 def inverse(perm: Sequence[int]) -> tuple[int, ...]:
     """The permutation that undoes `perm`.
 

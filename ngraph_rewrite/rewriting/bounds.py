@@ -16,11 +16,14 @@ from ngraph_rewrite.types.lengths import Length
 
 # Of a file: its characters, those of a line, those of a rule or shorthand, and how many rules and waivers it has.
 FILE, LINE, STATEMENT, RULES, WAIVERS = 1 << 20, 1000, 20_000, 1000, 1000
-# Of a rule: its clauses; of its left side the parts, those that are tested, and the orders of exchanged operands.
-CLAUSES, PATTERN, TESTED, ORDERS = 64, 100, 30, 256
+# Of a rule: its clauses; of its left side the parts, those that are tested, the orders of exchanged operands, and the
+# left sides that alternatives make of it.
+CLAUSES, PATTERN, TESTED, ORDERS, WAYS = 64, 100, 30, 256, 64
 # Of an expression: its parts, how deep they are nested, and how many shorthands are expanded; of what is in it, the
 # bits of a number and the characters of a string.
 PARTS, DEPTH, SHORTHANDS, BITS, CHARACTERS = 3000, 40, 500, 64, 1000
+# Of a nest of one op, such as a sum, that patterns look through: its operands.
+OPERANDS = 4096
 # Of what is computed: the items of a sequence, the bits of an integer, the terms and factors of an unknown length.
 ITEMS, LARGEST, TERMS = 10_000, 1024, 256
 

@@ -6,14 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
+from ngraph_rewrite.rewriting.frame import is_of_signature
 from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, failure, matches, signature
 from ngraph_rewrite.rewriting.interpret import Application, Result
 from ngraph_rewrite.rewriting.order import Order, why_not_down
 from ngraph_rewrite.rewriting.pattern import variables
 from ngraph_rewrite.rewriting.precedence import find_order
+from ngraph_rewrite.rewriting.remembered import code_digest, key, others_digest, recalled, remember
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
-from ngraph_rewrite.rewriting.rulefile import load_rules
+from ngraph_rewrite.rewriting.rulefile import parse_rules, rule_text
 from ngraph_rewrite.rewriting.subsumption import subsumed
 from ngraph_rewrite.terms.op import Op
 
@@ -28,7 +31,29 @@ def checked_rules(path: str | Path, shown: str | None = None) -> RuleSet:
     Raises:
         RuleFileError: for the first mistake: where it is, what is wrong, what to do.
     """
-    rules = load_rules(path, shown)
+    return checked_text(rule_text(path, shown), shown or str(path), Path(path).stem)
+
+
+def checked_text(content: str, file: str, stem: str) -> RuleSet:
+    """The rules written in `content`, statically checked; `stem` begins their names.
+
+    What was read and checked once, by the same code and beside the same ops, is taken from the user's cache folder.
+
+    Raises:
+        RuleFileError: for the first mistake.
+    """
+    others = others_digest()
+    if others is None or is_of_signature(content):
+        return _checked(parse_rules(content, file, stem))
+    known, cache = key(code_digest(), others, content, file, stem), Cache()
+    found = recalled(cache, f"checked_{known}", known)
+    if found is None:
+        found = _checked(parse_rules(content, file, stem))
+        remember(cache, f"checked_{known}", known, found)
+    return found
+
+
+def _checked(rules: RuleSet) -> RuleSet:
     check_rules_static(rules)
     return rules
 
@@ -44,11 +69,12 @@ def check_rules_static(rules: RuleSet, effort: tuple[int, int] = QUICK) -> None:
     """
     check_order(rules.of_kind("recognize"))
     check_order(rules.of_kind("simplify", "lower", "select"))
+    check_order(RuleSet(r for r in rules.of_kind("rewrite") if r.ordered))
     _check_duplicates(rules)
-    for rule, other in subsumed(rules):
+    for rule, other in subsumed(r for r in rules if r.kind != "explore"):  # of those, none takes a term from others
         raise _error(rule, f"can never fire: {other} takes all its terms", "put it first, or delete it")
     bank = TrialBank()
-    for rule in rules:
+    for rule in rules if not rules.of_kind("rewrite") else ():  # those are of one sort as they are written
         for found in matches(rule, effort[0], bank=bank, tries=effort[1]):
             check_types_on(rule, found, bank)
 
@@ -62,10 +88,14 @@ def check_order(rules: RuleSet) -> None:
     found = find_order(rules)
     if isinstance(found, Order):
         return
-    rule, problem = next((r, why) for r in found.rules if (why := why_not_down(r)) is not None)
+    problems = ((r, why) for r in found.rules if (why := why_not_down(r)) is not None)
+    rule, problem = next(problems, (found.rules[0], f"{found.rules[0].left.definition} is above nothing"))
     others = " and ".join(str(other) for other in found.rules if other is not rule)
     beside = f", and there is no other order in which it goes down together with {others}" if others else ""
-    raise _error(rule, f"does not go down: {problem}{beside}", "use only ops declared before the one it removes")
+    do = "use only ops declared before the one it removes"
+    if rule.kind == "rewrite":
+        do = "let it go down, or write `unordered` behind the name in the header: rewriting may go on for ever then"
+    raise _error(rule, f"does not go down: {problem}{beside}", do)
 
 
 def untested(rules: Iterable[Rule]) -> list[Rule]:
@@ -110,7 +140,7 @@ def _check_adjoints(rule: Rule, found: Instance, adjoints: list[Result]) -> None
 def _check_duplicates(rules: Iterable[Rule]) -> None:
     seen: dict[tuple[object, ...], Rule] = {}
     for rule in rules:
-        key = (rule.kind, rule.left, rule.guard and rule.guard.text, rule.clauses, rule.right)
+        key = (rule.kind, rule.left, rule.guard and rule.guard.text, rule.clauses, rule.right, rule.conditions)
         if key in seen:
             raise _error(rule, f"is the same as {seen[key]}", "delete one of them")
         seen[key] = rule

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngraph_rewrite.rewriting.bounds import BITS, CHARACTERS, DEPTH, PARTS, modulo, plus, times
 from ngraph_rewrite.rewriting.registry import attribute_functions
@@ -31,6 +31,9 @@ class Span(NamedTuple):
 
     line: int
     column: int
+
+
+_NOWHERE = Span(0, 0)
 
 
 class Refused(Exception):
@@ -52,6 +55,21 @@ class Expression:
 
     def __str__(self) -> str:
         return self.text
+
+    @classmethod
+    def of_text(cls, text: str, names: tuple[str, ...], span: Span = _NOWHERE) -> Expression:
+        """An expression that was checked before; its text is parsed when its tree is first asked for."""
+        found = object.__new__(cls)
+        found.__dict__.update(text=text, names=names, span=span)
+        return found
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "tree":
+                raise AttributeError(f"an Expression has no attribute {name!r}")
+            self.__dict__["tree"] = found = ast.parse(self.text, mode="eval").body
+            return found
 
 
 def check_expression(tree: ast.expr) -> Expression:

@@ -19,7 +19,11 @@ from ngraph_rewrite.rewriting.bounds import DEPTH, FILE, LINE, RULES, STATEMENT,
 from ngraph_rewrite.rewriting.expression import Refused, Span, check_size
 from ngraph_rewrite.rewriting.waivers import WAIVE
 
-KINDS = ("simplify", "lower", "recognize", "select", "derive")
+KINDS = ("simplify", "lower", "recognize", "select", "explore", "derive")
+# The kind of the rules of a signature; and the words that begin what a file of one may say, beside rules.
+REWRITE = "rewrite"
+_SIGNATURE = re.compile(r"signature[ \t]+([^\W\d]\w*)(?:[ \t]+(unordered))?[ \t]*$")
+_DECLARATIONS = ("sort", "operation")
 _HEADER = re.compile(r"(\w+)[ \t]+(\w+)(?:[ \t]*->[ \t]*(\w+))?[ \t]*$")
 _RULE = re.compile(r"rule\s+(\w+)(?:\s+for\s+(\w+)\s+in\s+((?:\w+\s+)*?\w+))?\s*(?:@(\w+)\s*)?:")
 _DEFINE = re.compile(r"define\s+(\w+)\s*\(([^()]*)\)\s*=(?!=)")
@@ -119,7 +123,12 @@ class WaiveFrame:
 
 @dataclass(frozen=True)
 class FileFrame:
-    """A whole rule file: what its rules are for, its rules, its shorthands and its waivers."""
+    """A whole rule file: what its rules are for, its rules, its shorthands and its waivers.
+
+    Attributes:
+        declarations: What it declares of its signature.
+        ordered: Whether its rules have to go down in some order.
+    """
 
     text: Text
     kind: str
@@ -128,6 +137,8 @@ class FileFrame:
     rules: tuple[RuleFrame, ...]
     defines: tuple[DefineFrame, ...]
     waivers: tuple[WaiveFrame, ...] = ()
+    declarations: tuple[Piece, ...] = ()
+    ordered: bool = True
 
 
 def read_text(content: str, file: str) -> Text:
@@ -165,6 +176,16 @@ def _without_comment(line: str) -> str:
     return line.rstrip()
 
 
+def is_of_signature(content: str) -> bool:
+    """Whether a rule file begins as those of a signature do.
+
+    >>> is_of_signature("# naturals\\n\\nsignature peano"), is_of_signature("simplify semi")
+    (True, False)
+    """
+    first = (line for line in content.splitlines() if line.strip() and not line.startswith("#"))
+    return next(first, "").startswith("signature")
+
+
 def read_frame(content: str, file: str) -> FileFrame:
     """Cut a rule file up.
 
@@ -177,14 +198,17 @@ def read_frame(content: str, file: str) -> FileFrame:
     if not statements:
         what = "nothing begins in the first column" if text.clean.strip() else "the file is empty"
         raise text.error(Span(1, 1), what, "begin with a header such as `simplify semi`")
-    kind, source, target = _header(text, *statements[0])
+    kind, source, target, ordered = _header(text, *statements[0])
+    words = ("rule", "define", "waive", *(_DECLARATIONS if kind == REWRITE else ()))
     for (before, _), (start, _) in zip(statements, statements[1:], strict=False):
-        if not text.clean.startswith(("rule", "define", "waive"), start):
+        if not text.clean.startswith(words, start):
             raise _neither(text, before, start)
     rules = [_rule(text, *s) for s in statements[1:] if text.clean.startswith("rule", s[0])]
     defines = [_define(text, *s) for s in statements[1:] if text.clean.startswith("define", s[0])]
     waivers = [_waiver(text, *s) for s in statements[1:] if text.clean.startswith("waive", s[0])]
-    return FileFrame(text, kind, source, target, tuple(rules), tuple(defines), tuple(waivers))
+    declarations = [Piece(text, *s) for s in statements[1:] if text.clean.startswith(_DECLARATIONS, s[0])]
+    told = tuple(rules), tuple(defines), tuple(waivers), tuple(declarations)
+    return FileFrame(text, kind, source, target, *told, ordered)
 
 
 def _neither(text: Text, before: int, start: int) -> RuleFileError:
@@ -210,15 +234,20 @@ def _check_statements(text: Text, statements: list[tuple[int, int]]) -> None:
             raise text.error(text.span(start), f"this has more than {STATEMENT} characters", "split it")
 
 
-def _header(text: Text, start: int, end: int) -> tuple[str, str, str]:
-    match = _HEADER.match(text.clean[start:end].rstrip())
+def _header(text: Text, start: int, end: int) -> tuple[str, str, str, bool]:
+    """The kind of the rules, the families of both sides, and whether the rules have to go down."""
+    first = text.clean[start:end].rstrip()
+    signature = _SIGNATURE.match(first)
+    if signature is not None:
+        return REWRITE, signature[1], signature[1], signature[2] is None
+    match = _HEADER.match(first)
     if match is None or match[1] not in KINDS:
         raise text.error(
             text.span(start),
             "a rule file begins with a header",
-            f"write one of {', '.join(KINDS)} and a family, such as `lower axes -> semi`",
+            f"write one of {', '.join(KINDS)} and a family, such as `lower axes -> semi`, or `signature NAME`",
         )
-    return match[1], match[2], match[3] or match[2]
+    return match[1], match[2], match[3] or match[2], True
 
 
 def _rule(text: Text, start: int, end: int) -> RuleFrame:

@@ -5,10 +5,15 @@ from __future__ import annotations
 
 import os
 import textwrap
+from typing import TYPE_CHECKING
 
-from ngraph_rewrite.rewriting.checks import check_rules_static, checked_rules
+from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.rewriting.rule import DEFAULT_CLASS, RuleSet
-from ngraph_rewrite.rewriting.rulefile import parse_rules
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.rewriting import checks
+else:
+    checks = lazy_module("ngraph_rewrite.rewriting.checks")
 
 
 def rule(
@@ -41,9 +46,7 @@ def rule(
     header = f"{kind} {family}" + (f" -> {to}" if to else "")
     mark = f" @{grade or DEFAULT_CLASS.get(kind, 'exact')}"
     lines = [header, "", f"rule {name}{mark}: {first}", *(f"    {c.strip()}" for c in clauses)]
-    rules = parse_rules("\n".join(lines) + "\n", f"<{name}>", name)
-    check_rules_static(rules)
-    return rules
+    return checks.checked_text("\n".join(lines) + "\n", f"<{name}>", name)
 
 
 def as_rules(rules: RuleSet | str | os.PathLike[str] | None) -> RuleSet:
@@ -62,7 +65,5 @@ def as_rules(rules: RuleSet | str | os.PathLike[str] | None) -> RuleSet:
     if rules is None or isinstance(rules, RuleSet):
         return rules if rules is not None else RuleSet()
     if isinstance(rules, str) and "\n" in rules:
-        found = parse_rules(rules.rstrip() + "\n", "<rules>", "rules")
-        check_rules_static(found)
-        return found
-    return checked_rules(os.fspath(rules))
+        return checks.checked_text(rules.rstrip() + "\n", "<rules>", "rules")
+    return checks.checked_rules(os.fspath(rules))

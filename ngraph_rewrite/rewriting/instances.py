@@ -18,6 +18,7 @@ from ngraph_rewrite.rewriting.domain import SYMBOLIC, Domain
 from ngraph_rewrite.rewriting.domains import argument_types
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.rewriting.interpret import Application, value_of
+from ngraph_rewrite.rewriting.nests import is_nest, operands
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.rewriting.solving import Solver
@@ -271,6 +272,9 @@ class _Search:
         definition = pattern.definition
         if len(args) < definition.least:
             return
+        if is_nest(pattern):
+            yield from ((term, bound) for term in self.groupings(definition, args, site))
+            return
         fixed = {a: value_of(e, {}) for a, e in pattern.compares}
         fixed.update((a, bound[n]) for a, n in pattern.binds if n in bound)
         if self.solver is not None:
@@ -285,6 +289,22 @@ class _Search:
                 now = {**bound, **{n: term.attribute(a) for a, n in pattern.binds}}
                 if self.admits(bound, now):
                     yield term, now
+
+    def groupings(self, definition: OpDef, args: tuple[Op, ...], site: str) -> Iterator[Op]:
+        """Nests of some operands: grouped from the left, from the right and in the middle, and in another order."""
+        orders = [args, args[::-1], (*args[1:], args[0])] if definition.commutative else [args]
+        for order in self.options(f"{site}<", orders):
+            for cut in self.options(f"{site}/", (-1, 1, len(args) // 2)):
+                term = self.grouped(definition, order, cut)
+                if term is not None and len(operands(term)) == len(args):
+                    yield term
+
+    def grouped(self, definition: OpDef, args: Sequence[Op], cut: int) -> Op | None:
+        if len(args) == 1:
+            return args[0]
+        at = cut % len(args) if 0 < cut % len(args) else 1
+        sides = self.grouped(definition, args[:at], cut), self.grouped(definition, args[at:], cut)
+        return None if sides[0] is None or sides[1] is None else self.make(definition, (sides[0], sides[1]), ())
 
     def arguments(
         self,
@@ -317,6 +337,8 @@ class _Search:
         if isinstance(arg, Var) and arg.name in bound:
             yield (bound[arg.name],), bound
             return
+        if is_nest(pattern):  # all operands are alike
+            position, known = min(len(known), 1), dict(enumerate(list(known.values())[:1]))
         types = argument_types(pattern.definition, position, known, wish, self.domain)
         if isinstance(arg, App):
             for inner in self.options(site, types if types is not None else [None]):

@@ -15,6 +15,7 @@ from typing import Any
 from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.rewriting.bounds import modulo, plus, times
 from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.nests import chain, is_nest, may_be_empty
 from ngraph_rewrite.rewriting.pattern import (
     Build,
     Computed,
@@ -154,6 +155,10 @@ class Application(dict[str, Any]):
         """
         return [self._result(template) for template in self._rule.right]
 
+    def term(self, template: Template) -> Op:
+        """The term of a template: a side of a condition, say."""
+        return self._term(template)
+
     def _result(self, template: Template | None) -> Result:
         if template is None:
             return None
@@ -172,21 +177,37 @@ class Application(dict[str, Any]):
         assert isinstance(template, Build)
         return self._build(template)
 
-    def _build(self, template: Build) -> Op:
-        """Numbers beside a term take its dtype and, where operands must have equal shapes, its axes."""
+    def _build(self, template: Build, like: tuple[DType, Axes] | None = None) -> Op:
+        """Numbers beside a term take its dtype and, where operands must have equal shapes, its axes.
+
+        Args:
+            like: The dtype and axes of a nest without operands; by default those of the matched term.
+        """
         built: dict[int, list[Op]] = {}
         for i, arg in enumerate(template.args):
-            if not isinstance(arg, Num):
+            if not isinstance(arg, Num) and not may_be_empty(arg):
                 built[i] = self._spread(arg) if isinstance(arg, Spread) else [self._term(arg)]
-        shaped = next((terms[0] for terms in built.values() if terms), self["self"])
-        typed = [t[0] for i, t in built.items() if t and (i or template.definition.short != "select")]
-        like = typed[0] if typed else self["self"]
-        for i, arg in enumerate(template.args):
-            if isinstance(arg, Num):
-                axes = Axes() if template.definition.kin == "axes" else shaped.axes
-                built[i] = [_filled(self._make, arg.value, like.dtype, axes)]
+        single = {i: terms[0] for i, terms in built.items() if not isinstance(template.args[i], Spread)}
+        if len(built) < len(template.args):
+            shaped = next(iter(single.values()), self["self"])
+            typed = [t for i, t in single.items() if i or template.definition.short != "select"]
+            beside = (typed[0] if typed else self["self"]).dtype, shaped.axes
+            for i, arg in enumerate(template.args):
+                if i not in built:
+                    built[i] = [self._beside(arg, beside, template.definition.kin == "axes")]
         args = tuple(t for i in range(len(template.args)) for t in built[i])
+        if is_nest(template):
+            dtype, axes = like or (self["self"].dtype, self["self"].axes)
+            return chain(self._make, template.definition, args, _filled, dtype, axes)
         return self._make(template.definition, args, tuple(value_of(e, self) for _, e in template.attributes))
+
+    def _beside(self, template: Template, like: tuple[DType, Axes], by_name: bool) -> Op:
+        """A number, or a nest that may have no operands, beside a term of this dtype and these axes."""
+        dtype, axes = like[0], Axes() if by_name else like[1]
+        if isinstance(template, Num):
+            return _filled(self._make, template.value, dtype, axes)
+        assert isinstance(template, Build)
+        return self._build(template, (dtype, axes))
 
     def _spread(self, template: Spread) -> list[Op]:
         """The template once per element of the sequences it mentions."""

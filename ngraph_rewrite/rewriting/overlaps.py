@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two left sides overlap where one term may match both: the most general such terms are found by unification.
 
-A sequence variable stands for 0, 1 or 2 variables here. See Baader and Nipkow, *Term Rewriting and All That* (1998),
-chapter 6: an overlap, with what each of the two rules makes of it, is a critical pair.
+A sequence variable stands for 0, 1 or 2 variables here, and a nest for its grouping from the left. See Baader and
+Nipkow, *Term Rewriting and All That* (1998), chapter 6: an overlap, with what each of the two rules makes of it, is a
+critical pair.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
+from ngraph_rewrite.rewriting.nests import grouped, is_nest
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, subpatterns, variables
 from ngraph_rewrite.rewriting.unification import resolved, unifiers
 
@@ -103,6 +105,8 @@ def _with_runs(pattern: Pattern, runs: dict[str, int]) -> Any:
     for arg in pattern.args:
         run = isinstance(arg, SeqVar)
         args += [Var(f"{arg}[{i}]") for i in range(runs[arg.name])] if run else [_with_runs(arg, runs)]  # type: ignore[union-attr]
+    if is_nest(pattern) and len(args) > 1:
+        return grouped(pattern.definition, args)
     return App(pattern.definition, tuple(args), pattern.binds, pattern.compares, pattern.span)
 
 
@@ -110,5 +114,9 @@ def _moved(pattern: Pattern, position: Position, runs: dict[str, int]) -> Positi
     if not position:
         return ()
     assert isinstance(pattern, App)
-    before = [runs[a.name] if isinstance(a, SeqVar) else 1 for a in pattern.args[: position[0]]]
-    return (sum(before), *_moved(pattern.args[position[0]], position[1:], runs))
+    counts = [runs[a.name] if isinstance(a, SeqVar) else 1 for a in pattern.args]
+    at, rest = sum(counts[: position[0]]), _moved(pattern.args[position[0]], position[1:], runs)
+    if not is_nest(pattern):
+        return (at, *rest)
+    deeper = (0,) * (sum(counts) - 1 - at)
+    return (*deeper, *((1,) if at else ()), *rest)

@@ -8,6 +8,7 @@ the choice per op how arguments are compared Kamin and Levy (1980).
 
 from __future__ import annotations
 
+from collections.abc import Container
 from itertools import product
 from typing import Protocol
 
@@ -79,7 +80,7 @@ class _Comparison:
 
     def _by_arguments(self, s: Node, t: Node) -> Ways:
         if s.unordered:
-            return self._multiset(s.args, t.args)
+            return self._multiset(s.args, t.args, s.runs)
         found = NEVER
         for status in STATUSES if len(s.args) > 1 else (LEFT,):
             needed = self.order.compared(s.definition, status) if len(s.args) > 1 else ALWAYS
@@ -98,9 +99,10 @@ class _Comparison:
                 return self.above(a, b)
         return ALWAYS if len(left) > len(right) else NEVER
 
-    def _multiset(self, left: list[Plain], right: list[Plain]) -> Ways:
+    def _multiset(self, left: list[Plain], right: list[Plain], runs: Container[str] = ()) -> Ways:
+        """Whether one multiset is above another; a sequence that only the first one has may be empty."""
         more, less = rest(left, right), rest(right, left)
-        needed = ALWAYS if more else NEVER
+        needed = ALWAYS if any(isinstance(a, Node) or a not in runs for a in more) else NEVER
         for b in less:
             some = NEVER
             for a in more:

@@ -67,6 +67,7 @@ class App:
     Attributes:
         binds: ``(attribute, name)``: the attribute's value is called `name`.
         compares: ``(attribute, expression)``: the attribute must equal the expression's value.
+        once: Whether the term must have no other user in the graph.
     """
 
     definition: OpDef
@@ -74,10 +75,12 @@ class App:
     binds: tuple[tuple[str, str], ...] = ()
     compares: tuple[tuple[str, Expression], ...] = ()
     span: Span = field(default=NOWHERE, compare=False)
+    once: bool = False
 
     def __str__(self) -> str:
         attributes = [f"{a}={n}" for a, n in self.binds] + [f"{a}={e}" for a, e in self.compares]
-        return f"{self.definition.short}({', '.join([*map(str, self.args), *attributes])})"
+        found = f"{self.definition.short}({', '.join([*map(str, self.args), *attributes])})"
+        return f"once({found})" if self.once else found
 
 
 Pattern = Var | SeqVar | Num | App

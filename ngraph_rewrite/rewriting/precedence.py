@@ -14,10 +14,11 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ngraph_rewrite.rewriting.nests import is_flat
 from ngraph_rewrite.rewriting.order import DECLARED, Order, lighter, precedence, usual_order, why_not_down
 from ngraph_rewrite.rewriting.paths import ALWAYS, LEFT, NEVER, Need, Way, Ways, ways_down
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.rewriting.skeleton import sides
+from ngraph_rewrite.rewriting.skeleton import nodes, sides
 from ngraph_rewrite.rewriting.weights import weights_for
 from ngraph_rewrite.terms.catalogue import OpDef, definitions
 
@@ -47,14 +48,15 @@ def find_order(rules: Iterable[Rule]) -> Order | Conflict:
     [None, 'it uses semi.exp, which is declared after semi.tanh']
     """
     rules = [rule for rule in rules if rule.kind != "derive"]
-    if all(why_not_down(rule) is None for rule in rules):
+    flat = any(is_flat(node.definition) for rule in rules for side in sides(rule) or () for node in nodes(side))
+    if not flat and all(why_not_down(rule) is None for rule in rules):
         return usual_order(rules[0]) if rules else DECLARED
     asked = [_Asked(rule, _ways(rule)) for rule in rules]
     placed = _placed(asked)
     if placed is not None:
         return placed
     conflict = _fewest(asked)
-    return _weighed(asked, conflict) or Conflict(tuple(a.rule for a in conflict))
+    return (None if flat else _weighed(asked, conflict)) or Conflict(tuple(a.rule for a in conflict))
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,29 @@ def _ways(rule: Rule) -> Ways:
     both = sides(rule)
     if both is None:
         return ALWAYS if why_not_down(rule) is None else NEVER
-    return ways_down(*both, _Noting())
+    return _modulo(rule, ways_down(*both, _Noting()))
+
+
+def _modulo(rule: Rule, ways: Ways) -> Ways:
+    """The ways that are right for operands in one list: such operations are above nothing, but their identity.
+
+    An associative operation that is above another would be compared otherwise inside itself than alone. See Bachmair
+    and Plaisted, *Termination orderings for associative-commutative rewriting systems* (1985).
+    """
+    family = rule.left.definition.family
+    flat = {d.rank: d.profile for d in definitions(family) if is_flat(d)} if rule.kind == "rewrite" else {}
+    if not flat:
+        return ways
+    names = {profile.identity for profile in flat.values() if profile is not None}
+    identities = {d.rank: d.name for d in definitions(family) if d.name in names}
+
+    def right(need: Need) -> bool:
+        high, low = need
+        profile = flat.get(high)
+        above = profile is None or low < 0 or (low in identities and identities[low] == profile.identity)
+        return above and high not in identities
+
+    return frozenset(way for way in ways if all(map(right, way)))
 
 
 class _Noting:
@@ -87,7 +111,7 @@ class _Noting:
 
 def _placed(asked: Sequence[_Asked]) -> Order | None:
     """An order that gives each rule one of its ways."""
-    declared = _declared()
+    declared = _declared(asked)
     ways = [sorted(a.ways, key=lambda w: (_against(w, declared), len(w), sorted(w))) for a in asked]
     found = _settled(ways)
     return None if found is None else Order(found.places(declared), found.statuses)
@@ -106,9 +130,11 @@ def _weighed(asked: Sequence[_Asked], conflict: Sequence[_Asked]) -> Order | Non
     return None
 
 
-def _declared() -> dict[int, int]:
-    """The place of each op in the order of declaration, by its rank."""
-    return {d.rank: place for place, d in enumerate(sorted(definitions(), key=precedence))}
+def _declared(asked: Iterable[_Asked]) -> dict[int, int]:
+    """The place of each op that rules may have in the order of declaration, by its rank."""
+    families = {a.rule.left.definition.family for a in asked if a.rule.kind == "rewrite"}
+    every = [*definitions(), *(d for family in sorted(families) for d in definitions(family))]
+    return {d.rank: place for place, d in enumerate(sorted(every, key=precedence))}
 
 
 def _against(way: Way, declared: dict[int, int]) -> int:

@@ -15,21 +15,46 @@ from functools import cache
 from typing import Any
 
 import matchpy
+from multiset import BaseMultiset
 
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.rewriting.interpret import value_of
-from ngraph_rewrite.rewriting.pattern import App, Num, Number, Pattern, SeqVar, Var, attribute_names, variables
+from ngraph_rewrite.rewriting.nests import is_nest, operands
+from ngraph_rewrite.rewriting.pattern import (
+    App,
+    Num,
+    Number,
+    Pattern,
+    SeqVar,
+    Var,
+    attribute_names,
+    subpatterns,
+    variables,
+)
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 
 
-class Attribute(matchpy.Symbol):  # type: ignore[misc]
-    """An attribute's value as an operand: equal if the values are."""
+class _Symbol(matchpy.Symbol):  # type: ignore[misc]
+    """A symbol with any value; operands of a commutative operation are sorted, so it has a place among others."""
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)
+
+    def __lt__(self, other: Any) -> bool:
+        if isinstance(other, matchpy.Symbol):
+            return (type(self).__name__, repr(self.name)) < (type(other).__name__, repr(other.name))
+        return bool(super().__lt__(other))
+
+
+class Attribute(_Symbol):
+    """An attribute's value as an operand: equal if the values are."""
+
+
+class _Leaf(_Symbol):
+    """A term without arguments."""
 
 
 class _HeadType(type(matchpy.Operation)):  # type: ignore[misc]
@@ -68,6 +93,17 @@ def head(definition: OpDef) -> Any:
         "commutative": definition.commutative,
     }
     return _HeadType(definition.name.replace(".", "_"), (matchpy.Operation,), members)
+
+
+@cache
+def nest_head(definition: OpDef) -> Any:
+    """The matchpy operation that stands for a nest of an op: it has any number of operands, all of the nest."""
+    members = {
+        "name": f"nest of {definition.name}",
+        "arity": matchpy.Arity(0, False),
+        "commutative": definition.commutative,
+    }
+    return type(f"nest_{definition.name.replace('.', '_')}", (matchpy.Operation,), members)
 
 
 class IsNumber(matchpy.Constraint):  # type: ignore[misc]
@@ -110,6 +146,8 @@ def _expression(pattern: Pattern, constraints: list[IsNumber]) -> Any:
         constraints.append(IsNumber(f"number {len(constraints)}", pattern.value))
         value = matchpy.Wildcard.symbol(constraints[-1].variable, Attribute)
         return head(lookup("core.constant"))(value, matchpy.Wildcard.dot())
+    if is_nest(pattern):
+        return nest_head(pattern.definition)(*(_expression(a, constraints) for a in pattern.args))
     binds = {a: matchpy.Wildcard.symbol(name, Attribute) for a, name in pattern.binds}
     compares = {a: Attribute(value_of(e, {})) for a, e in pattern.compares}
     attributes = [binds.get(a) or compares.get(a) or matchpy.Wildcard.dot() for a in pattern.definition.attributes]
@@ -120,12 +158,42 @@ def reference_matches(rule: Rule, term: Op) -> list[dict[str, Any]]:
     """Every substitution with which the left side of `rule` matches `term`, guards aside.
 
     The form is that of `Matcher.matches`: a term per variable, a tuple of terms per sequence variable, a
-    value per attribute name. Equal terms must be the same object, as they are in a `TermBank`.
+    value per attribute name. Equal terms must be the same object, as they are in a `TermBank`. The terms that a
+    sequence variable matches among operands in any order come in any order. An op of which the rule matches nests
+    may stand in it as a nest only.
     """
     names = [*variables(rule.left), *attribute_names(rule.left)]
-    found = matchpy.match(term, as_matchpy(rule.left))
-    return [{name: _plain(substitution[name]) for name in names} for substitution in found]
+    nested = frozenset(p.definition for p in subpatterns(rule.left) if isinstance(p, App) and is_nest(p))
+    subject = _Subject(nested)
+    found = matchpy.match(subject.expression(term) if nested else term, as_matchpy(rule.left))
+    return [{name: subject.plain(substitution[name]) for name in names} for substitution in found]
 
 
-def _plain(value: Any) -> Any:
-    return value.name if isinstance(value, Attribute) else value
+class _Subject:
+    """A term with its nests flattened, as a matchpy expression of its own, and the way back."""
+
+    def __init__(self, nested: frozenset[OpDef]) -> None:
+        self.nested = nested
+        self.known: dict[Op, Any] = {}
+        self.terms: dict[Any, Op] = {}
+
+    def expression(self, term: Op) -> Any:
+        if term not in self.known:
+            self.known[term] = found = self._new(term)
+            self.terms[found] = term
+        return self.known[term]
+
+    def _new(self, term: Op) -> Any:
+        if term.definition in self.nested:
+            return nest_head(term.definition)(*map(self.expression, operands(term)))
+        if not term.args and term.definition.name != "core.constant":
+            return _Leaf(f"term {len(self.known)}")
+        return head(term.definition)(*map(Attribute, term.attrs), *map(self.expression, term.args))
+
+    def plain(self, value: Any) -> Any:
+        """The terms, or the attribute, that an expression stands for; terms stand for themselves."""
+        if isinstance(value, Attribute):
+            return value.name
+        if isinstance(value, tuple | BaseMultiset):
+            return tuple(self.terms.get(v, v) for v in value)
+        return self.terms.get(value, value)

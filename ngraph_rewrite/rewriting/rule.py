@@ -3,16 +3,23 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.pattern import App, Template
 from ngraph_rewrite.rewriting.waivers import Waiver, covers_name
+from ngraph_rewrite.terms.protocols import ask
 
 EXACT, REAL, REFINES, FAST = "exact", "real", "refines", "fast"
+# How like each other two names are that may be mistaken, as difflib measures it.
+ALIKE = 0.88
 CLASSES = (EXACT, REAL, REFINES, FAST)
 DEFAULT_CLASS = {"simplify": EXACT, "select": EXACT, "lower": REAL, "recognize": REAL, "derive": REAL}
+DEFAULT_CLASS |= {"rewrite": EXACT, "explore": REAL}
 
 
 @dataclass(frozen=True)
@@ -36,16 +43,29 @@ Clause = Let | Where
 
 
 @dataclass(frozen=True)
+class Condition:
+    """Two terms that must have one normal form, or two different ones: a rule of a signature fires only then."""
+
+    left: Template
+    right: Template
+    equal: bool = True
+
+
+@dataclass(frozen=True)
 class Rule:
-    """One equation of a rule file.
+    """One equation of a rule file. What a stored one says is decoded when it is first asked for.
 
     Attributes:
         name: ``file.rule``, with ``.alternative`` for a rule written with ``for``.
-        kind: The header's word: simplify, lower, recognize, select or derive.
+        kind: The header's word: simplify, lower, recognize, select, explore or derive; rewrite for those of a
+            signature.
         right: One template; for derive one per argument (None: no derivative passes).
         grade: The class: exact, real, refines or fast.
         text: The equation as it is written.
         waivers: The checks it need not pass, with the reasons.
+        conditions: What terms must be equal, or differ, beside the guard: of rules of a signature.
+        ordered: Whether it has to go down in some order.
+        graph: Whether it looks at a whole graph: it has several roots, or asks that a term has no other user.
     """
 
     name: str
@@ -59,6 +79,9 @@ class Rule:
     file: str
     line: int
     waivers: tuple[Waiver, ...] = field(default=(), compare=False)
+    conditions: tuple[Condition, ...] = ()
+    ordered: bool = True
+    graph: bool = False
 
     @property
     def place(self) -> str:
@@ -67,6 +90,15 @@ class Rule:
 
     def __str__(self) -> str:
         return f"{self.name} ({self.place})"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if "_later" in self.__dict__ and not name.startswith("_"):
+                self.__dict__.update(self.__dict__["_later"]())
+            if name not in self.__dict__:
+                raise AttributeError(f"a Rule has no attribute {name!r}")
+            return self.__dict__[name]
 
 
 class RuleSet:
@@ -101,6 +133,53 @@ class RuleSet:
     def find(self, name: str) -> Rule | None:
         """The rule called `name`, or None."""
         return next((r for r in self.rules if r.name == name), None)
+
+    def named(self, name: str) -> RuleSet:
+        """The rule of that name; a name written with ``for`` stands for all its alternatives.
+
+        Raises:
+            ArgumentError: if there is none, with the names that are nearest.
+
+        >>> from ngraph_rewrite.rewriting.inline import rule
+        >>> rule("x * 1 => x", name="times_one").named("times_on")
+        Traceback (most recent call last):
+        ngraph_rewrite.errors.ArgumentError: no rule is called times_on
+          did you mean times_one.times_one?
+        """
+        found = RuleSet(r for r in self.rules if covers_name(name, r.name))
+        if not len(found):
+            near = self.nearest(name)
+            do = f"did you mean {', '.join(near)}?" if near else "ng.rules() lists them"
+            raise ArgumentError(f"no rule is called {name}", do=do)
+        return found
+
+    def nearest(self, name: str, most: int = 3) -> list[str]:
+        """The names most like `name`, that of a rule or its last part."""
+        ends = [r.name for r in self.rules if r.name.endswith("." + name)]
+        last = {r.name.rpartition(".")[2]: r.name for r in reversed(self.rules)}
+        close = difflib.get_close_matches(name, [r.name for r in self.rules], most, ALIKE)
+        close += [last[n] for n in difflib.get_close_matches(name.rpartition(".")[2], list(last), most, ALIKE)]
+        return ends[:most] or list(dict.fromkeys(close))[:most]
+
+    def stats(self, roots: Any, target: Any = "cpu") -> Any:
+        """How often each of these rules is tried and fires when a graph is lowered with them, and the time it takes.
+
+        Args:
+            roots: An op, or a tuple, list or dict of ops.
+            target: The name of a target, or a target.
+
+        Returns:
+            A table: its text says it all, and ``by_rule`` has the attempts, matches and seconds of each rule.
+
+        Raises:
+            ArgumentError: for an unknown target.
+
+        >>> import ngraph_rewrite as ng
+        >>> x = ng.placeholder([ng.Axis("H", 3)], name="x")
+        >>> ng.rules().stats(ng.log(ng.exp(x))).by_rule["semi.log_exp"].matches
+        1
+        """
+        return ask("stats", self, roots, target)
 
     def __repr__(self) -> str:
         """A line per rule: its place, its name, its class and its equation."""

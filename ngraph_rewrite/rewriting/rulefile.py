@@ -13,8 +13,13 @@ from pathlib import Path
 
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.bounds import BITS, CLAUSES, FILE, ORDERS, PATTERN, RULES, TESTED, WAIVERS
+from ngraph_rewrite.rewriting.choices import Given, Way, ways
+from ngraph_rewrite.rewriting.comparisons import Comparison, comparisons
+from ngraph_rewrite.rewriting.declarations import declared
 from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check_expression
+from ngraph_rewrite.rewriting.extension import extended
 from ngraph_rewrite.rewriting.frame import (
+    REWRITE,
     ClauseFrame,
     DefineFrame,
     FileFrame,
@@ -25,6 +30,7 @@ from ngraph_rewrite.rewriting.frame import (
     parse_piece,
     read_frame,
 )
+from ngraph_rewrite.rewriting.nests import IDENTITIES, nests
 from ngraph_rewrite.rewriting.pattern import (
     App,
     Build,
@@ -41,10 +47,13 @@ from ngraph_rewrite.rewriting.pattern import (
     variables,
 )
 from ngraph_rewrite.rewriting.registry import term_functions
-from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Clause, Let, Rule, RuleSet, Where
+from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Clause, Condition, Let, Rule, RuleSet, Where
 from ngraph_rewrite.rewriting.shorthands import Macros, expanded
+from ngraph_rewrite.rewriting.sorting import check_sorts
+from ngraph_rewrite.rewriting.typeclasses import CLASSES as TYPE_CLASSES
+from ngraph_rewrite.rewriting.typeclasses import asked
 from ngraph_rewrite.rewriting.waivers import WAIVABLE, Waiver, covers_name
-from ngraph_rewrite.terms.catalogue import OpDef, definitions, find
+from ngraph_rewrite.terms.catalogue import OpDef, definitions, find, lookup
 
 _BINARY = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide",
@@ -57,6 +66,9 @@ _COMPARE = {
 }  # fmt: skip
 _UNARY = {ast.USub: "negative", ast.Invert: "logical_not"}
 RESERVED = frozenset({"self", "target", "d", "none"})
+ONCE = "once"
+# What files have rules that may look at a whole graph: those of passes over one.
+GRAPH_KINDS = ("recognize", "simplify", "lower", "select")
 
 
 @dataclass
@@ -67,6 +79,7 @@ class _Reader:
     families: tuple[str, ...]
     alternative: dict[str, str] = field(default_factory=dict)
     macros: Macros = field(default_factory=dict)
+    conditions: list[ast.expr] = field(default_factory=list)
 
     def error(self, node: ast.AST | Span, message: str, do: str | None = None) -> RuleFileError:
         return self.text.error(node if isinstance(node, Span) else _span(node), message, do)
@@ -103,9 +116,11 @@ class _Reader:
         return keyword.arg
 
     def operator(self, node: ast.expr) -> tuple[OpDef, list[ast.expr]] | None:
-        """The op and operands of an operator expression, or None."""
+        """The op and operands of an operator expression, or None; with a sequence, those of the whole nest."""
         if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-            short, operands = _BINARY[type(node.op)], [node.left, node.right]
+            whole = _operands(node, type(node.op))
+            nested = any(map(_is_sequence, whole))
+            short, operands = _BINARY[type(node.op)], whole if nested else [node.left, node.right]
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
             short, operands = _COMPARE[type(node.ops[0])], [node.left, node.comparators[0]]
         elif isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
@@ -163,6 +178,10 @@ class _Reader:
         operator = self.operator(node)
         if operator is not None:
             return self.application(node, operator[0], operator[1], [])
+        if isinstance(node, ast.Call) and _called(node) == ONCE and not self.is_op(ONCE):
+            return self.once(node)
+        if isinstance(node, ast.Call) and _called(node) in TYPE_CLASSES and not self.is_op(_called(node)):
+            return self.restricted(node)
         if isinstance(node, ast.Call):
             return self.application(node, self.definition(node, node.func), node.args, node.keywords)
         raise self.error(node, "not a pattern", "a pattern is a variable, a number, or an op applied to patterns")
@@ -172,6 +191,39 @@ class _Reader:
         if not isinstance(node.value, ast.Name):
             raise self.error(node, "a sequence on the left is a variable: `x...`")
         return SeqVar(self.name(node.value.id, node), _span(node))
+
+    def is_op(self, short: str) -> bool:
+        """Whether an op of the families of this side has the name of a class of types, and so hides it."""
+        return any(find(f"{family}.{self.alternative.get(short, short)}") for family in self.families)
+
+    def once(self, node: ast.Call) -> Pattern:
+        """An op whose term has no other user."""
+        pattern = self.pattern(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+        if not isinstance(pattern, App):
+            raise self.error(node, f"`{ONCE}` takes one op applied to patterns", f"write `{ONCE}(f(x))`")
+        return replace(pattern, once=True)
+
+    def roots(self, node: ast.Tuple) -> App:
+        """Several left sides as one: a tuple of their terms. Each shares a variable with one before it."""
+        patterns = [self.pattern(part) for part in node.elts]
+        known: set[str] = set()
+        for pattern, part in zip(patterns, node.elts, strict=True):
+            if not isinstance(pattern, App) or pattern.once:
+                raise self.error(part, "each of several left sides is an op applied to patterns")
+            own = {p.name for p in subpatterns(pattern) if isinstance(p, Var)}
+            if known and known.isdisjoint(own):
+                raise self.error(part, "it shares no variable with a left side before it", "write two rules")
+            known |= own
+        return App(lookup("core.make_tuple"), tuple(patterns), span=_span(node))
+
+    def restricted(self, node: ast.Call) -> Pattern:
+        """A variable of a class of types."""
+        pattern = self.pattern(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+        if not isinstance(pattern, Var):
+            what = f"`{_called(node)}` is a class of types: it is asked of one variable"
+            raise self.error(node, what, f"write `{_called(node)}(x)`")
+        self.conditions.append(asked(_called(node), pattern.name))
+        return pattern
 
     def application(
         self, node: ast.expr, definition: OpDef, args: list[ast.expr], keywords: list[ast.keyword]
@@ -192,14 +244,33 @@ class _Reader:
 
     def check_arity(self, node: ast.expr, definition: OpDef, args: tuple[object, ...]) -> None:
         sequences = sum(isinstance(a, SeqVar | Spread) for a in args)
+        if nests(definition) and (sequences or len(args) > 2):
+            self.check_nest(node, definition, args)
+            return
         if sequences and definition.arity is not None:
-            raise self.error(node, f"{definition} takes {definition.arity} arguments: a sequence cannot stand here")
-        if sequences > 1 and any(isinstance(a, SeqVar) for a in args):
-            raise self.error(node, "two sequence variables in one list of arguments", "match one run at a time")
+            what = f"{definition} takes {definition.arity} arguments: a sequence cannot stand here"
+            raise self.error(node, what, "it may among the operands of an associative op")
         if definition.arity is not None and len(args) != definition.arity:
             raise self.error(node, f"{definition} takes {definition.arity} arguments, not {len(args)}")
         if len(args) < definition.least and not sequences:
             raise self.error(node, f"{definition} takes at least {definition.least} arguments, not {len(args)}")
+
+    def check_nest(self, node: ast.expr, definition: OpDef, args: tuple[object, ...]) -> None:
+        """Whether the operands of a nest can be found on the left, or leave one to be built on the right."""
+        runs = [a.name for a in args if isinstance(a, SeqVar)]
+        if any(isinstance(a, Spread) for a in args):
+            if all(isinstance(a, Spread) for a in args) and definition.short not in IDENTITIES:
+                what = f"{definition} of no operands has no value"
+                raise self.error(node, what, "write an operand that is always there beside the sequence")
+            return
+        if len(runs) == len(args) and runs:
+            raise self.error(node, "only sequences among the operands: they match in any way", "write one operand")
+        if definition.commutative and len(runs) > 1:
+            what = "two sequence variables among operands that match in any order"
+            raise self.error(node, what, "one takes all operands that are left")
+        if any(isinstance(a, App) and a.definition is definition for a in args):
+            what = f"an operand of nested {definition.short} is no {definition.short} itself"
+            raise self.error(node, what, "write all operands in one list")
 
     # -- the right side -------------------------------------------------------------------------
 
@@ -268,12 +339,20 @@ def load_rules(path: str | Path, shown: str | None = None) -> RuleSet:
     Raises:
         RuleFileError: for any mistake, with file, line, column and a caret.
     """
+    return parse_rules(rule_text(path, shown), shown or str(path), Path(path).stem)
+
+
+def rule_text(path: str | Path, shown: str | None = None) -> str:
+    """What is written in a rule file, up to a length that no file may have.
+
+    Raises:
+        RuleFileError: if it is not text.
+    """
     try:
         with Path(path).open("rb") as file:
-            content = file.read(4 * FILE + 1).decode("utf-8")  # no character takes more than four bytes
+            return file.read(4 * FILE + 1).decode("utf-8")  # no character takes more than four bytes
     except UnicodeDecodeError as error:
         raise RuleFileError(f"{shown or path} is not text in UTF-8: {error}", do="save it in that encoding") from None
-    return parse_rules(content, shown or str(path), Path(path).stem)
 
 
 def parse_rules(content: str, file: str, stem: str) -> RuleSet:
@@ -284,11 +363,18 @@ def parse_rules(content: str, file: str, stem: str) -> RuleSet:
     """
     frame = read_frame(content, file)
     _check_count(frame)
+    if frame.kind == REWRITE:
+        declared(frame)
     for family in {frame.source, frame.target}:
         if not any(definitions(family)):
-            raise frame.text.error(Span(1, 1), f"there is no op family {family}")
+            do = "declare its operations in the file" if frame.kind == REWRITE else None
+            what = f"there is no {'signature' if frame.kind == REWRITE else 'op family'} {family}"
+            raise frame.text.error(Span(1, 1), what, do)
     macros = _macros(frame)
     rules = [rule for one in frame.rules for rule in _rules(frame, one, macros, stem)]
+    if len(rules) > RULES:
+        what = f"the file has more than {RULES} rules, those that alternatives make included"
+        raise frame.text.error(Span(rules[RULES].line, 1), what, "split it")
     _check_names(frame, rules)
     return RuleSet(_waived(frame, rules, stem))
 
@@ -348,10 +434,44 @@ def _rules(frame: FileFrame, one: RuleFrame, macros: Macros, stem: str) -> list[
     if one.grade is not None and one.grade not in CLASSES:
         raise frame.text.error(one.span, f"@{one.grade} is not a class of rules", f"one of @{', @'.join(CLASSES)}")
     if one.variable is None:
-        return [_rule(frame, one, macros, f"{stem}.{one.name}", {})]
-    return [
-        _rule(frame, one, macros, f"{stem}.{one.name}.{name}", {one.variable: name}) for name in one.alternatives
-    ]
+        return _read_ways(frame, one, macros, f"{stem}.{one.name}", {})
+    named = ((f"{stem}.{one.name}.{name}", {one.variable: name}) for name in one.alternatives)
+    return [rule for name, alternative in named for rule in _read_ways(frame, one, macros, name, alternative)]
+
+
+def _read_ways(
+    frame: FileFrame, one: RuleFrame, macros: Macros, name: str, alternative: dict[str, str]
+) -> list[Rule]:
+    """A rule for each left side that the written one stands for, numbered if there are several."""
+    try:
+        found = ways(parse_piece(one.left))
+    except Refused as refused:
+        raise frame.text.error(_span(refused.node), refused.message, refused.do) from None
+    if len(found) == 1:
+        return [_rule(frame, one, macros, name, alternative, found[0])]
+    rules = [_rule(frame, one, macros, f"{name}.{i}", alternative, way) for i, way in enumerate(found, 1)]
+    _check_ways(frame, one, rules)
+    return rules
+
+
+def _check_ways(frame: FileFrame, one: RuleFrame, rules: list[Rule]) -> None:
+    """Whether each alternative binds what any of them binds, and as many terms or one alike."""
+    bound = [{**variables(r.left), **dict.fromkeys(_attributes(r))} for r in rules]
+    for name in dict.fromkeys(name for names in bound for name in names):
+        without = next((r for r, names in zip(rules, bound, strict=True) if name not in names), None)
+        if without is not None:
+            what = f"`{name}` is bound by some alternatives, and not by {without.left}"
+            do = "bind it in each, or give the value of an attribute: `maybe(f(x, a=n), n=value)`"
+            raise frame.text.error(one.left.span, what, do)
+        if len({names[name] for names in bound}) > 1:
+            raise frame.text.error(one.left.span, f"`{name}` stands for one term and for several", "use two names")
+    if frame.kind == "derive" and len({tuple(variables(r.left)) for r in rules}) > 1:
+        raise frame.text.error(one.left.span, "alternatives bind variables in different orders", "write two rules")
+
+
+def _attributes(rule: Rule) -> list[str]:
+    """The names that stand for attributes, on the left or given in the place of an absent wrapper."""
+    return [*attribute_names(rule.left), *(c.name for c in rule.clauses if isinstance(c, Where))]
 
 
 def _rule(
@@ -360,20 +480,46 @@ def _rule(
     macros: Macros,
     name: str,
     alternative: dict[str, str],
+    way: Way,
 ) -> Rule:
-    left_reader = _Reader(frame.text, (frame.source, "core"), alternative)
-    left = left_reader.pattern(parse_piece(one.left))
-    if not isinstance(left, App):
+    beside = ("core",) if frame.kind != REWRITE else ()
+    left_reader = _Reader(frame.text, (frame.source, *beside), alternative)
+    several = isinstance(way.tree, ast.Tuple) and frame.kind in GRAPH_KINDS
+    left = left_reader.roots(way.tree) if several else left_reader.pattern(way.tree)  # type: ignore[arg-type]
+    if not isinstance(left, App) or left.once:
         raise frame.text.error(one.left.span, "the left side must be an op applied to patterns")
     _check_pattern(left_reader, left)
     _check_binds(left_reader, left, frame.kind)
-    right_reader = _Reader(frame.text, (frame.target, "core"), alternative, macros)
-    right, clauses, guard = _right_side(right_reader, frame, one, left)
+    right_reader = _Reader(frame.text, (frame.target, *beside), alternative, macros)
+    right_reader.conditions = left_reader.conditions
+    right, clauses, guard, conditions = _right_side(right_reader, frame, one, left, way.given)
     text = f"{one.left} => {one.right}"
     for old, new in alternative.items():
         text = f"{text}   [{old} = {new}]"
+    if name.rpartition(".")[2].isdecimal():
+        text = f"{text}   [{left}]"
     grade = one.grade or DEFAULT_CLASS[frame.kind]
-    return Rule(name, frame.kind, left, right, clauses, guard, grade, text, frame.text.file, one.span.line)
+    rule = Rule(name, frame.kind, left, right, clauses, guard, grade, text, frame.text.file, one.span.line)
+    if several or any(isinstance(p, App) and p.once for p in subpatterns(left)):
+        _check_graph(frame, one, left, several)
+        made = right[0].args if isinstance(right[0], Build) and right[0].definition is left.definition else right
+        if several and len(made) != len(left.args):
+            what = f"{len(made)} right sides for {len(left.args)} left"
+            raise frame.text.error(one.right.span, what, "write one for each, in their order")
+        rule = replace(rule, graph=True)
+    if frame.kind == REWRITE:
+        rule = extended(replace(rule, conditions=conditions, ordered=frame.ordered))
+        check_sorts(rule, frame.text.error)
+    return rule
+
+
+def _check_graph(frame: FileFrame, one: RuleFrame, left: App, several: bool) -> None:
+    """Whether a rule that looks at a graph stands in a file whose rules rewrite graphs of tensors."""
+    if frame.kind not in GRAPH_KINDS:
+        what = "several left sides stand" if several else f"`{ONCE}` stands"
+        raise frame.text.error(one.left.span, f"{what} in files of {', '.join(GRAPH_KINDS)} only")
+    if left.definition.name == "core.make_tuple" and not several:
+        raise frame.text.error(one.left.span, f"`{ONCE}` cannot stand in a tuple", "write the rule for what it wraps")
 
 
 def _check_pattern(reader: _Reader, left: App) -> None:
@@ -395,15 +541,16 @@ def _check_binds(reader: _Reader, left: App, kind: str) -> None:
 
 
 def _right_side(
-    reader: _Reader, frame: FileFrame, one: RuleFrame, left: App
-) -> tuple[tuple[Template | None, ...], tuple[Clause, ...], Expression | None]:
+    reader: _Reader, frame: FileFrame, one: RuleFrame, left: App, given: tuple[Given, ...] = ()
+) -> tuple[tuple[Template | None, ...], tuple[Clause, ...], Expression | None, tuple[Condition, ...]]:
     terms = {**variables(left), "self": False}
     if frame.kind == "derive":
         terms["d"] = False
     names = {*terms, *attribute_names(left), "target"}
     lets = {c.name for c in one.clauses if c.keyword == "let"}
-    clauses: list[Clause] = []
+    clauses: list[Clause] = _given(reader, given, names)
     guard: Expression | None = None
+    compared: list[Comparison] = []
     all_names = names | {c.name for c in one.clauses if c.name}
     for clause in one.clauses:
         _check_clause(reader, clause, names)
@@ -417,12 +564,52 @@ def _right_side(
         elif clause.keyword == "where":
             clauses.append(Where(clause.name, reader.expression(node, names), clause.sequence))
             names.add(clause.name)
-        elif guard is not None:
+        elif guard is not None or compared:
             raise reader.error(clause.piece.span, "a rule has one guard", "join the two with `and`")
         else:
-            guard = reader.expression(node, all_names - lets)
+            compared, rest = _compared(reader, frame, node, {*terms, *lets})
+            guard = None if rest is None else reader.expression(rest, all_names - lets)
     right = _right_templates(reader, frame, one.right, left, terms, names)
-    return right, tuple(clauses), guard
+    conditions = [
+        Condition(reader.template(c.left, terms, names), reader.template(c.right, terms, names), c.equal)
+        for c in compared
+    ]
+    return right, tuple(clauses), _with_conditions(reader, guard, names), tuple(conditions)
+
+
+def _compared(
+    reader: _Reader, frame: FileFrame, node: ast.expr, terms: set[str]
+) -> tuple[list[Comparison], ast.expr | None]:
+    """What a condition compares, of a rule of a signature, and the rest of it."""
+    if frame.kind != REWRITE:
+        return [], node
+    try:
+        return comparisons(node, frame.source, terms)
+    except Refused as refused:
+        raise reader.error(refused.node, refused.message, refused.do) from None
+
+
+def _given(reader: _Reader, given: tuple[Given, ...], names: set[str]) -> list[Clause]:
+    """What absent wrappers give: a clause for each name, or a condition where the left side binds it as well."""
+    clauses: list[Clause] = []
+    for name, value in given:
+        expression = reader.expression(value, names)
+        if name in names:
+            reader.conditions.append(ast.Compare(ast.Name(name, ast.Load()), [ast.Eq()], [expression.tree]))
+        else:
+            clauses.append(Where(name, expression))
+            names.add(name)
+    return clauses
+
+
+def _with_conditions(reader: _Reader, guard: Expression | None, names: set[str]) -> Expression | None:
+    """The guard, after what classes of types and alternatives ask."""
+    parts = [*reader.conditions, *([] if guard is None else [guard.tree])]
+    if not reader.conditions:
+        return guard
+    whole = parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
+    found = check_expression(ast.parse(ast.unparse(ast.fix_missing_locations(whole)), mode="eval").body)
+    return replace(found, span=guard.span) if guard is not None else found
 
 
 def _check_clause(reader: _Reader, clause: ClauseFrame, names: set[str]) -> None:
@@ -439,6 +626,8 @@ def _right_templates(
     if frame.kind != "derive":
         if _is_sequence(node):
             raise reader.error(node, "a rule has one term on its right", "a sequence stands among arguments")
+        if isinstance(node, ast.Tuple):
+            return (_right_tuple(reader, node, left, terms, names),)
         return (reader.whole(node, terms, names),)
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     wanted = list(variables(left))
@@ -447,6 +636,27 @@ def _right_templates(
     return tuple(
         None if isinstance(p, ast.Name) and p.id == "none" else reader.template(p, terms, names) for p in parts
     )
+
+
+def _right_tuple(
+    reader: _Reader, node: ast.Tuple, left: App, terms: dict[str, bool], names: set[str]
+) -> Template:
+    """A right side for each of several left sides."""
+    if left.definition.name != "core.make_tuple" or len(left.args) != len(node.elts):
+        count = len(left.args) if left.definition.name == "core.make_tuple" else 1
+        raise reader.error(node, f"{len(node.elts)} right sides for {count} left", "write one for each, in their order")
+    templates = [reader.template(part, terms, names) for part in node.elts]
+    for template, part in zip(templates, node.elts, strict=True):
+        if isinstance(template, Num):
+            raise reader.error(part, "the type of this number is not known", "write `x * 0 + number` of a term")
+    return Build(left.definition, tuple(templates), (), _span(node))
+
+
+def _operands(node: ast.expr, operator: type[ast.operator]) -> list[ast.expr]:
+    """What one operator stands between."""
+    if not isinstance(node, ast.BinOp) or type(node.op) is not operator:
+        return [node]
+    return [*_operands(node.left, operator), *_operands(node.right, operator)]
 
 
 def _called(node: ast.Call) -> str:

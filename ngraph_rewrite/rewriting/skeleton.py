@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an order sees of a rule: the ops of both sides and how they are nested, attributes and types left out."""
+"""What an order sees of a rule: the ops of both sides and how they are nested, attributes and types left out.
+
+A nest is one op with all its operands, as in Bachmair and Plaisted, *Termination orderings for associative-commutative
+rewriting systems* (1985): that rules regroup nests is no step of its own.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ngraph_rewrite.rewriting.nests import nests
 from ngraph_rewrite.rewriting.pattern import (
     App,
     Build,
@@ -42,7 +47,17 @@ class Node:
     @property
     def unordered(self) -> bool:
         """Whether patterns match the arguments in any order, or in any number."""
-        return self.definition.commutative or self.definition.arity is None
+        return self.definition.commutative or self.definition.arity is None or self.nest
+
+    @property
+    def nest(self) -> bool:
+        """Whether it stands for a whole nest: the op in any grouping of its arguments."""
+        return nests(self.definition) and (len(self.args) != 2 or bool(self.runs))
+
+    @property
+    def count(self) -> int:
+        """How many ops it is: of a nest one less than it has operands, a sequence taken for one."""
+        return max(len(self.args) - 1, 1) if self.nest else 1
 
     @property
     def narrowing(self) -> bool:
@@ -55,12 +70,17 @@ Plain = str | Node
 
 
 def sides(rule: Rule) -> tuple[Node, Plain] | None:
-    """Both sides of a rule with everything that `let` names put in place; None if a function makes the right one."""
+    """Both sides of a rule with everything that `let` names put in place; None if a function makes the right one.
+
+    What the conditions of a rule bring to normal form has to be below the left side too: it stands beside the right.
+    """
     if rule.right[0] is None or isinstance(rule.right[0], Computed):
         return None
     left = _pattern(rule.left)
     assert isinstance(left, Node)
-    return left, _template(rule.right[0], rule)
+    right = _template(rule.right[0], rule)
+    asked = [_template(side, rule) for c in rule.conditions for side in (c.left, c.right)]
+    return left, Node(lookup("core.make_tuple"), [right, *asked]) if asked else right
 
 
 def _pattern(pattern: Pattern) -> Plain:
@@ -115,7 +135,7 @@ def counted(term: Plain) -> Counter[int | str]:
         if isinstance(t, str):
             return Counter([t])
         if id(t) not in known:
-            known[id(t)] = sum(map(count, t.args), Counter[int | str]([t.definition.rank]))
+            known[id(t)] = sum(map(count, t.args), Counter[int | str]({t.definition.rank: t.count}))
         return known[id(t)]
 
     return count(term)

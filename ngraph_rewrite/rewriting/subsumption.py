@@ -17,6 +17,9 @@ from ngraph_rewrite.rewriting.implication import implied
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, subpatterns
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule
 
+# Of so many operands all orders are looked at.
+EXCHANGED = 5
+
 
 def subsumed(rules: Iterable[Rule]) -> list[tuple[Rule, Rule]]:
     """Pairs of a rule that can never fire and the earlier rule that takes all its terms."""
@@ -57,8 +60,12 @@ def eaten(rule: Rule, rules: Mapping[object, Iterable[Rule]]) -> tuple[Rule, App
 
 def _takes(general: Rule, special: Rule, part: App) -> bool:
     """Whether `general` fires on whatever the part of the left side of `special` matches."""
+    if general.graph:
+        return False  # it asks for more than its left side says
     if CLASSES.index(general.grade) > CLASSES.index(special.grade):
         return False  # it may be turned off while the other is not
+    if general.conditions:
+        return False  # what terms become is not known here
     return any(implied(general, special, _meaning(found, part is special.left)) for found in _match(general, part))
 
 
@@ -126,7 +133,9 @@ def _instances(general: Pattern, special: Pattern, found: _Found) -> Iterator[_F
 
 
 def _orders(special: App) -> Iterable[tuple[Pattern, ...]]:
-    return permutations(special.args) if special.definition.commutative else [special.args]
+    """The orders of operands that are looked at: of a nest with many, only the written one."""
+    exchanged = special.definition.commutative and len(special.args) <= EXCHANGED
+    return permutations(special.args) if exchanged else [special.args]
 
 
 def _attributes(general: App, special: App, found: _Found) -> _Found | None:

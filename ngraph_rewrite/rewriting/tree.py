@@ -12,13 +12,13 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from ngraph_rewrite.rewriting import conditions
 from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.nests import has_identity, is_flat, is_nest, is_searched
 from ngraph_rewrite.rewriting.pattern import App, Num, Number, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.slots import Place, Slot
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
-
-# A place in a term: indices of arguments from the root; negative ones count from the end.
-Place = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -60,31 +60,71 @@ class HasArguments:
     exact: bool
 
 
-Test = IsOp | IsNumber | HasAttribute | HasArguments
+@dataclass(frozen=True)
+class Same:
+    """A name that stands twice: the same term or value is in both slots."""
+
+    first: Slot
+    other: Slot
 
 
 @dataclass(frozen=True)
-class Slot:
-    """Where a variable's value is found: a place, the rest of an argument list, or an attribute."""
+class Holds:
+    """A part of a guard, as generated code writes it, is true, or false.
+
+    Attributes:
+        reads: Where the terms and values stand that it reads.
+        certain: Whether it may be asked before the ops of the pattern are known to be there: it cannot fail.
+        rule: The number of a rule that asks it.
+    """
+
+    source: str
+    wanted: bool
+    reads: tuple[Slot, ...] = field(compare=False)
+    certain: bool = field(compare=False)
+    rule: int = field(compare=False)
+
+    @property
+    def opposite(self) -> Holds:
+        """The same with the other answer."""
+        return replace(self, wanted=not self.wanted)
+
+
+@dataclass(frozen=True)
+class HasOperands:
+    """The nest at `place` has operands of these ops, and this number of operands, or at least this number."""
 
     place: Place
-    sequence: tuple[int, int] | None = None
-    attribute: int | None = None
+    definition: OpDef
+    ops: tuple[OpDef, ...]
+    count: int
+    exact: bool
+
+
+# What the shape of a term decides, and what is asked of what stands in it.
+Structural = IsOp | IsNumber | HasAttribute | HasArguments | HasOperands
+Test = Structural | Same | Holds
 
 
 @dataclass(frozen=True)
 class Row:
-    """A rule, its index, the tests still to do, and where each variable stands (repeats must be equal)."""
+    """A rule, its index, the tests still to do, and where each variable stands; no slots if that is searched for.
+
+    Attributes:
+        bit: The number of the row among those of a crowd.
+    """
 
     index: int
     rule: Rule
     tests: tuple[Test, ...]
     slots: tuple[tuple[str, tuple[Slot, ...]], ...]
+    searched: bool = False
+    bit: int = 0
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A rule matches here; if its guard refuses, go on with `otherwise`."""
+    """A rule matches here if the tests left in its row hold; if they or its guard refuse, go on with `otherwise`."""
 
     row: Row
     otherwise: Tree | None
@@ -108,31 +148,42 @@ class If:
     otherwise: Tree | None
 
 
-@dataclass(frozen=True)
-class Both:
-    """One tree, and where nothing in it fired another."""
-
-    first: Tree | None
-    then: Tree | None
-
-
-Tree = Leaf | Switch | If | Both
+Tree = Leaf | Switch | If
 
 
 # -- rows ---------------------------------------------------------------------------------------------
 
 
-def rows(index: int, rule: Rule) -> Iterator[Row]:
-    """One row per order of the commutative applications in the left side, the written one first."""
+def rows(index: int, rule: Rule, guarded: bool = False) -> Iterator[Row]:
+    """One row per order of the commutative applications in the left side, the written one first.
+
+    Args:
+        guarded: Whether the rows ask the parts of the guard that a tree may ask.
+    """
+    if is_searched(rule.left):
+        collector = _Collector()
+        collector.visit(rule.left, (), root=True)
+        yield Row(index, rule, tuple(collector.tests), (), True)
+        return
     seen = set()
+    asked = conditions.parts(rule)[0] if guarded else []
     for left in _orders(rule.left):
         collector = _Collector()
         collector.visit(left, (), root=True)
-        row = Row(index, rule, tuple(collector.tests), tuple((n, tuple(s)) for n, s in collector.slots.items()))
+        slots = tuple((n, tuple(s)) for n, s in collector.slots.items())
+        same = (Same(own[0], other) for _, own in slots for other in own[1:])
+        row = Row(index, rule, (*collector.tests, *same, *_conditions(index, asked, dict(slots))), slots)
         key = (row.tests, row.slots)
         if key not in seen:
             seen.add(key)
             yield row
+
+
+def _conditions(index: int, asked: list[conditions.Part], slots: dict[str, tuple[Slot, ...]]) -> Iterator[Holds]:
+    first = {"self": Slot(()), **{name: own[0] for name, own in slots.items()}}
+    for part in asked:
+        text, wanted = conditions.without_not(conditions.source(part.expression, first))
+        yield Holds(text, wanted, tuple(first[n] for n in part.expression.names), part.certain, index)
 
 
 def _orders(pattern: Pattern) -> Iterator[App]:
@@ -160,8 +211,13 @@ class _Collector:
             self.application(pattern, place, root)
 
     def application(self, pattern: App, place: Place, root: bool) -> None:
+        if not root and has_identity(pattern):
+            return  # a term that is its own only operand may be anything
         if not root:
             self.tests.append(IsOp(place, pattern.definition))
+        if is_searched(pattern):
+            self.searched(pattern, place)
+            return
         index = pattern.definition.attributes.index
         self.tests.extend(HasAttribute(place, index(a), e) for a, e in pattern.compares)
         for attribute, name in pattern.binds:
@@ -175,6 +231,26 @@ class _Collector:
                 self.slots.setdefault(arg.name, []).append(Slot(place, sequence=(i, after)))
             else:
                 self.visit(arg, (*place, i if at is None or i < at else i - len(pattern.args)))
+
+    def searched(self, pattern: App, place: Place) -> None:
+        """What is worth asking before a search: what must be there, whatever is found."""
+        index, args = pattern.definition.attributes.index, pattern.args
+        runs = [i for i, arg in enumerate(args) if isinstance(arg, SeqVar)]
+        fixed = len(args) - len(runs)
+        self.tests.extend(HasAttribute(place, index(a), e) for a, e in pattern.compares)
+        if is_flat(pattern.definition):
+            self.tests.append(HasArguments(place, fixed, not runs))
+            return
+        if is_nest(pattern):
+            ops = {a.definition: None for a in args if isinstance(a, App)}
+            ops.update({lookup("core.constant"): None for a in args if isinstance(a, Num)})
+            self.tests.append(HasOperands(place, pattern.definition, tuple(ops), fixed, not runs))
+            return
+        if pattern.definition.arity is None and (fixed or not runs):
+            self.tests.append(HasArguments(place, fixed, not runs))
+        for i, arg in enumerate(args if not pattern.definition.commutative else ()):
+            if isinstance(arg, App | Num) and (not runs or i < runs[0] or i > runs[-1]):
+                self.visit(arg, (*place, i if not runs or i < runs[0] else i - len(args)))
 
 
 # -- the tree -----------------------------------------------------------------------------------------
@@ -190,16 +266,16 @@ class _TooLarge(Exception):
 
 
 def grow(pending: list[Row], spare: int = NODES) -> Tree | None:
-    """The decision tree of rows in the order in which they are to be tried.
+    """The decision tree of rows in the order in which they are to be tried; None if it grows too large.
 
-    Sharing tests can cost exponentially many branches; where it does, two trees of half the rows each.
+    Args:
+        spare: How many nodes it may have beyond those that its rows would have one by one.
     """
     nodes = sum(len(row.tests) + 1 for row in pending) + spare
     try:
         return _grow(pending, itertools.repeat(None, nodes), 0)
     except _TooLarge:
-        half = len(pending) // 2
-        return Both(grow(pending[:half], spare // 2), grow(pending[half:], spare // 2))
+        return None
 
 
 def _grow(pending: list[Row], nodes: Iterator[None], depth: int) -> Tree | None:
@@ -209,41 +285,76 @@ def _grow(pending: list[Row], nodes: Iterator[None], depth: int) -> Tree | None:
         raise _TooLarge
     below = depth + 1
     first = pending[0]
-    if not first.tests:
+    test = _chosen(first, pending)
+    if test is None:
         return Leaf(first, _grow(pending[1:], nodes, below))
-    test = max(_ready(first), key=lambda t: sum(t in row.tests or _asks(row, t) for row in pending))
     if isinstance(test, IsOp):
         return _switch(test.place, pending, nodes, below)
-    passed = [_passed(row, test) for row in pending if not _contradicts(row, test)]
-    failed = [row for row in pending if test not in row.tests]
-    return If(test, _grow(passed, nodes, below), _grow(failed, nodes, below))
+    then = [passed(row, test) for row in pending if not _contradicts(row, test)]
+    otherwise = [_failed(row, test) for row in pending if test not in row.tests]
+    return If(test, _grow(then, nodes, below), _grow(otherwise, nodes, below))
 
 
-def _ready(row: Row) -> list[Test]:
-    """Tests that can be done now: the op at a place is known before anything below or of it is asked."""
+def _chosen(first: Row, pending: list[Row]) -> Test | None:
+    """The test of the first row that most rows ask, and so share; None where all that it has left it asks alone.
+
+    Where a name repeats, and what a guard says, is no use to rows that do not ask it: they would stand in both
+    branches. So that is asked here only if another row asks it too.
+    """
+    able = ready(first)
+    shares = [sum(_asks(row, t) for row in pending) for t in able]
+    options = [(n, t) for n, t in zip(shares, able, strict=True) if n > 1 or isinstance(t, Structural)]
+    return max(options, key=lambda option: option[0])[1] if options else None
+
+
+def ready(row: Row) -> list[Test]:
+    """Tests that can be done now: the op at a place is known before anything below or of it is asked.
+
+    Of those that rely on all of the pattern, or on other parts of a guard, the first that is left.
+    """
     asked = {t.place for t in row.tests if isinstance(t, IsOp)}
+    counted = {t.place for t in row.tests if isinstance(t, HasArguments)}
 
-    def blocked(test: Test) -> bool:
-        above = any(test.place[:n] in asked for n in range(len(test.place)))
-        counted = any(
-            isinstance(t, HasArguments) and test.place[: len(t.place)] == t.place and len(test.place) > len(t.place)
-            for t in row.tests
-        )
-        return above or counted or (test.place in asked and not isinstance(test, IsOp))
+    def known(place: Place, op: bool) -> bool:
+        above = any(place[:n] in asked or place[:n] in counted for n in range(len(place)))
+        return not above and not (op and place in asked)
 
-    return [t for t in row.tests if not blocked(t)]
+    def possible(test: Test) -> bool:
+        if isinstance(test, Same | Holds):
+            reads = (test.first, test.other) if isinstance(test, Same) else test.reads
+            return all(known(slot.place, slot.of_op) for slot in reads)
+        return known(test.place, not isinstance(test, IsOp))
+
+    found = [t for t in row.tests if possible(t)]
+    uncertain = next((t for t in row.tests if not _is_certain(t)), None)
+    complete = not any(isinstance(t, Structural) for t in row.tests)
+    return [t for t in found if _is_certain(t) or (complete and t is uncertain)]
+
+
+def _is_certain(test: Test) -> bool:
+    return not isinstance(test, Holds) or test.certain
 
 
 def _asks(row: Row, test: Test) -> bool:
-    return isinstance(test, IsOp) and any(isinstance(t, IsOp) and t.place == test.place for t in row.tests)
+    """Whether a row is decided by a test, or narrowed down."""
+    if isinstance(test, IsOp):
+        return any(isinstance(t, IsOp) and t.place == test.place for t in row.tests)
+    return test in row.tests or (isinstance(test, Holds) and test.opposite in row.tests)
 
 
-def _passed(row: Row, test: Test) -> Row:
+def passed(row: Row, test: Test) -> Row:
+    """The row with one test less to do."""
     return replace(row, tests=tuple(t for t in row.tests if t != test))
 
 
+def _failed(row: Row, test: Test) -> Row:
+    return passed(row, test.opposite) if isinstance(test, Holds) else row
+
+
 def _contradicts(row: Row, test: Test) -> bool:
-    """Whether a row cannot match once `test` holds: it asks for another number at the same place."""
+    """Whether a row cannot match once `test` holds: it asks for its opposite, or another number at the same place."""
+    if isinstance(test, Holds):
+        return test.opposite in row.tests
     if isinstance(test, IsNumber) and _short(test.value):
         asked = (t for t in row.tests if isinstance(t, IsNumber) and t.place == test.place)
         return any(_short(t.value) and t.value != test.value for t in asked)
@@ -268,6 +379,6 @@ def _switch(place: Place, pending: list[Row], nodes: Iterator[None], depth: int)
     branches = []
     for definition in asked:
         test = IsOp(place, definition)
-        passed = [_passed(r, test) for r in pending if test in r.tests or others(r)]
-        branches.append((definition, _grow(passed, nodes, depth)))
+        inside = [passed(r, test) for r in pending if test in r.tests or others(r)]
+        branches.append((definition, _grow(inside, nodes, depth)))
     return Switch(place, tuple(branches), _grow([r for r in pending if others(r)], nodes, depth))

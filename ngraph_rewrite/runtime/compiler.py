@@ -6,8 +6,6 @@ object with llvmlite alone: Numba is imported only when a kernel has to be compi
 """
 
 import hashlib
-import importlib
-import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -16,13 +14,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache as memoise
 from pathlib import Path
-
-import llvmlite
-from llvmlite import binding
+from typing import TYPE_CHECKING
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.engine import ObjectCode, load_object
+
+if TYPE_CHECKING:
+    from importlib import metadata
+
+    import llvmlite
+    from llvmlite import binding
+
+    from ngraph_rewrite.runtime import objectcode
+else:
+    metadata = lazy_module("importlib.metadata")
+    llvmlite = lazy_module("llvmlite")
+    binding = lazy_module("llvmlite.binding")
+    objectcode = lazy_module("ngraph_rewrite.runtime.objectcode")  # imported when a kernel has to be compiled
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,6 @@ class Kernel:
     from_cache: bool
 
 
-_THROUGH_NUMBA = "ngraph_rewrite.runtime.objectcode"  # imported when a kernel has to be compiled
 _kernels: dict[str, Kernel] = {}  # by source: machine code is the process's, whoever asked for it
 _lock = threading.RLock()
 
@@ -53,8 +62,7 @@ def compile_kernel(source: str, name: str, cache: Cache) -> Kernel:
 
 def assembly(source: str, name: str, cache: Cache) -> str:
     """Return the assembly of a kernel; this compiles it anew, through Numba."""
-    through_numba = importlib.import_module(_THROUGH_NUMBA)
-    return str(through_numba.assembly(_function(_source_file(source, name, cache), name)))
+    return str(objectcode.assembly(_function(_source_file(source, name, cache), name)))
 
 
 def _from_cache(source: str, name: str, cache: Cache) -> Kernel | None:
@@ -68,9 +76,8 @@ def _from_cache(source: str, name: str, cache: Cache) -> Kernel | None:
 
 def _compiled(source: str, name: str, cache: Cache) -> Kernel:
     path = _source_file(source, name, cache)
-    through_numba = importlib.import_module(_THROUGH_NUMBA)
     try:
-        code: ObjectCode = through_numba.object_code(_function(path, name))
+        code: ObjectCode = objectcode.object_code(_function(path, name))
     except Exception as error:
         raise KernelError(f"kernel {name} does not compile: {error}", where=str(path)) from error
     stored = b"\0".join([code.entry.encode(), " ".join(code.outside).encode(), code.data])
@@ -102,8 +109,15 @@ def _object_key(source: str, name: str) -> str:
 @memoise
 def _environment() -> bytes:
     """All that decides what object code a source becomes: versions, the processor, the library's own instructions."""
-    facts = [importlib.metadata.version("numba"), llvmlite.__version__, sys.version, sys.platform]
+    facts = [_numba_version(), llvmlite.__version__, sys.version, sys.platform]
     facts += [binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()]
     facts += [f"{key}={value}" for key, value in sorted(os.environ.items()) if key.startswith("NUMBA_")]
     words = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256("\n".join(facts).encode() + b"".join(words)).digest()
+
+
+def _numba_version() -> str:
+    """What tells one Numba from another, without importing it."""
+    spec = importlib.util.find_spec("numba")
+    file = Path(spec.origin).with_name("_version.py") if spec is not None and spec.origin else None
+    return file.read_text(encoding="utf-8") if file is not None and file.exists() else metadata.version("numba")

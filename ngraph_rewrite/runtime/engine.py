@@ -5,11 +5,15 @@ import contextlib
 import os
 import threading
 from functools import cache
-from typing import Any, NamedTuple
-
-from llvmlite import binding
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from llvmlite import binding
+else:
+    binding = lazy_module("llvmlite.binding")
 
 _lock = threading.RLock()
 

@@ -7,6 +7,7 @@ A row may also be a table of its own that runs a number of times, while some of 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -143,7 +144,7 @@ class LaunchTable:
         every = list(_flat(self.launches))
         lengths = [len(launch.arguments) for launch in every]
         self._first = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).tolist()
-        flat = [int(value) for launch in every for value in launch.arguments]
+        flat = [*chain.from_iterable([launch.arguments for launch in every])]
         self.arguments: npt.NDArray[np.int64] = np.array(flat or [0], dtype=np.int64)
         self._tables: list[npt.NDArray[np.int64]] = []  # what rows point to
         self._address, _ = self._table(self.launches, 0)

@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.plugins import broken, load_plugin_ops, plugin_names, plugins
-from ngraph_rewrite.targets.cpu import CPU
-from ngraph_rewrite.targets.reference import REFERENCE
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.info import user_line
 
-_SHIPPED: Mapping[str, Target] = {t.name: t for t in (CPU, REFERENCE)}
+if TYPE_CHECKING:
+    from ngraph_rewrite.targets import cpu, reference
+else:  # a process seldom has more than one
+    cpu = lazy_module("ngraph_rewrite.targets.cpu")
+    reference = lazy_module("ngraph_rewrite.targets.reference")
+
+_SHIPPED = ("cpu", "reference")
 
 
 def transformer_choices() -> tuple[str, ...]:
@@ -36,7 +41,9 @@ def find_target(name: str) -> Target:
     """
     if name not in transformer_choices():
         raise ArgumentError(f"no target is called {name!r}", where=user_line(), do=f"one of {transformer_choices()}")
-    return _SHIPPED[name] if name in _SHIPPED else _of_packages(name)
+    if name in _SHIPPED:
+        return cpu.CPU if name == "cpu" else reference.REFERENCE
+    return _of_packages(name)
 
 
 def _of_packages(name: str) -> Target:

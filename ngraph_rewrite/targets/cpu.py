@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,9 @@ from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base
 from ngraph_rewrite.plan.launches import Loop, Ref, Work, kernels, loops_in
 from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.plan.views import Layout
-from ngraph_rewrite.runtime.aligned import aligned_array
-from ngraph_rewrite.runtime.blas import gemm_address
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernel
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable, Repeat
+from ngraph_rewrite.targets.arguments import Arguments
 from ngraph_rewrite.targets.target import Array, Program, Target
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op, describe
@@ -38,60 +37,28 @@ class CpuExecutable:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.plan: Plan = make_plan(program.results, program.writes)
+        self.plan: Plan = make_plan(program.results, program.writes, program.order)
         self.kernels: dict[str, Kernel] = {}
         self._work = list(kernels(self.plan.work))
         for work in self._work:
-            if work.source.name not in self.kernels:
-                kernel = compile_kernel(work.source.text, work.source.name, program.cache)
-                self.kernels[work.source.name] = kernel
-        self._arena = aligned_array((self.plan.arena,), np.uint8)
-        self._constants: dict[object, Array] = {}
-        self._call = np.zeros(1, np.int64)
+            source = work.source
+            if source.name not in self.kernels:
+                self.kernels[source.name] = compile_kernel(source.text, source.name, program.cache)
+        self._arguments = Arguments(program, self.plan.arena)
         self._table = LaunchTable([self._launch(work) for work in self.plan.work])
-        self._patches = _Patches(program.inputs)
-        slot = 0
-        for work in self._work:
-            self._patches.note(slot, work.arguments)
-            slot += len(work.arguments)
-        self._patches.seal()
+        self._arguments.seal()
         position = {p: i for i, p in enumerate(program.inputs)}
         self._echoes = [(number, position[load.base], load.layout) for number, load in self.plan.echoes]
 
     def _launch(self, work: Work | Loop) -> Launch | Repeat:
         if isinstance(work, Loop):
             return Repeat([self._launch(inner) for inner in work.work], work.times, work.steps)
-        arguments = [a if isinstance(a, int) else self._fixed(a) for a in work.arguments]
-        return Launch(self.kernels[work.source.name], arguments)
-
-    def _fixed(self, ref: Ref) -> int:
-        """The address or number that is the same in every call; 0 for what a call fills in."""
-        if ref.space == "arena":
-            return int(self._arena.ctypes.data) + ref.offset
-        if ref.space == "storage":
-            assert isinstance(ref.key, Op)
-            return int(self.program.storage[ref.key.attribute("uid")].ctypes.data) + ref.offset
-        if ref.space == "constant":
-            return int(self._constant(ref.key).ctypes.data) + ref.offset
-        if ref.space == "call":
-            return int(self._call.ctypes.data)
-        if ref.space == "gemm":
-            return gemm_address(str(ref.key))
-        if ref.space == "seed":
-            return self.program.seed
-        return self.program.streams[ref.key] if ref.space == "stream" else 0  # type: ignore[index]
-
-    def _constant(self, term: object) -> Array:
-        assert isinstance(term, Op)
-        if term not in self._constants:
-            shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
-            self._constants[term] = np.ascontiguousarray(term.attrs[0].array(shape))
-        return self._constants[term]
+        return Launch(self.kernels[work.source.name], self._arguments.numbers(work.arguments))
 
     def run(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:
         """Fill in the addresses of this call and walk the table."""
-        self._patches.apply(self._table.arguments, inputs, results)
-        self._call[0] = call
+        self._arguments.fill(self._table.arguments, inputs, results)
+        self._arguments.call[0] = call
         log = listener([*self.program.results, *self.program.writes])
         if log is None:
             self._table.run()
@@ -128,7 +95,7 @@ class CpuExecutable:
             assert isinstance(ref.key, Op)
             memory = self.program.storage[ref.key.attribute("uid")]
         else:
-            memory = self._arena
+            memory = self._arguments.arena
         size = int(term.size) * term.dtype.itemsize  # type: ignore[arg-type]
         raw = memory.reshape(-1).view(np.uint8)[ref.offset : ref.offset + size]
         shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
@@ -171,37 +138,8 @@ def _count(work: Sequence[Work | Loop]) -> int:
     return sum(one.times * _count(one.work) if isinstance(one, Loop) else 1 for one in work)
 
 
-class _Patches:
-    """The argument slots that change with every call."""
-
-    def __init__(self, inputs: Sequence[Op]) -> None:
-        self._number: Mapping[object, int] = {p: i for i, p in enumerate(inputs)}
-        self._found: list[tuple[int, str, int, int]] = []
-
-    def note(self, slot: int, arguments: Sequence[int | Ref]) -> None:
-        for i, a in enumerate(arguments):
-            if isinstance(a, Ref) and a.space in ("input", "result"):
-                number = self._number[a.key] if a.space == "input" else a.key
-                assert isinstance(number, int)
-                self._found.append((slot + i, a.space, number, a.offset))
-
-    def seal(self) -> None:
-        """Sort the slots into arrays, so that a call fills them in at once."""
-        self._sides = []
-        for space in ("input", "result"):
-            own = [f for f in self._found if f[1] == space]
-            columns = [np.array([f[i] for f in own], dtype=np.intp) for i in (0, 2, 3)]
-            self._sides.append(columns)
-
-    def apply(self, arguments: Array, inputs: Sequence[Array], results: Sequence[Array]) -> None:
-        for (slots, numbers, offsets), arrays in zip(self._sides, (inputs, results), strict=True):
-            if len(slots):
-                addresses = np.array([a.__array_interface__["data"][0] for a in arrays], dtype=np.int64)
-                arguments[slots] = addresses[numbers] + offsets
-
-
 def _base() -> frozenset[str]:
-    semi_ops = {d.name for d in definitions("semi")} - _COMPOSITE
+    semi_ops = {d.name for d in definitions("semi") if d.shipped} - _COMPOSITE
     return frozenset(f"core.{name}" for name in _CORE.split()) | semi_ops | {"cpu.gemm"}
 
 

@@ -88,6 +88,8 @@ class Program:
         inputs: The placeholders, in the order of the arguments.
         storage: The arrays of the variables, by uid; their memory never moves.
         streams: The number of each random draw.
+        order: All terms, in the order in which `topological` gives them from results and writes; None if nobody
+            has worked it out.
     """
 
     results: Sequence[Op]
@@ -98,6 +100,7 @@ class Program:
     seed: int
     cache: Cache
     table: ReplacementTable = field(default_factory=ReplacementTable)
+    order: Sequence[Op] | None = None
 
 
 class Executable(Protocol):

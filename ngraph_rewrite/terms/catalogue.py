@@ -7,18 +7,24 @@ module adds by the op's name.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, UnknownOpError
+from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.types.sorts import Profile
 from ngraph_rewrite.types.tensor import TensorType
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = lazy_module("difflib")
 
 # The families that ship, from what is executed to what users write.
 STANDARD = ("semi", "simple", "numpy", "axes")
@@ -62,6 +68,7 @@ class OpDef:
         meaning: What it computes, in NumPy: the oracle of every test.
         normalise: From argument types and given attributes to the stored ones (``axis=-1`` to ``rank-1``).
         traits: Any of `TRAITS`.
+        profile: What a signature declares of it, if its terms are no tensors.
     """
 
     name: str
@@ -76,6 +83,7 @@ class OpDef:
     doc: str = field(default="", repr=False)
     family: str = ""
     short: str = ""
+    profile: Profile | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return self.name
@@ -84,6 +92,11 @@ class OpDef:
     def kin(self) -> str:
         """The standard family whose tensors it takes: its own, or the one its family stands above."""
         return kin(self.family)
+
+    @property
+    def shipped(self) -> bool:
+        """Whether this package declares it, and not its user or another package."""
+        return self.profile is None and self.type_rule.__module__.startswith("ngraph_rewrite.")
 
     @property
     def commutative(self) -> bool:
@@ -208,6 +221,18 @@ def op(
     return declare
 
 
+def enter(definition: OpDef) -> OpDef:
+    """Put a definition into the catalogue, with the next place in the order of declaration.
+
+    Raises:
+        AttributeValueError: if its name is taken.
+    """
+    if definition.name in _CATALOGUE:
+        raise AttributeValueError(f"an op called {definition.name!r} cannot be declared", do="use a new name")
+    _CATALOGUE[definition.name] = found = replace(definition, rank=len(_CATALOGUE))
+    return found
+
+
 def lookup(name: str) -> OpDef:
     """The definition called `name`.
 
@@ -227,5 +252,6 @@ def find(name: str) -> OpDef | None:
 
 
 def definitions(family: str | None = None) -> Iterator[OpDef]:
-    """All definitions, or those of a family, in the order they were declared."""
-    return (d for d in list(_CATALOGUE.values()) if family is None or d.family == family)
+    """All ops of tensors, or all definitions of a family or a signature, in the order they were declared."""
+    every = list(_CATALOGUE.values())
+    return (d for d in every if (d.profile is None if family is None else d.family == family))

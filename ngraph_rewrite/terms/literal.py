@@ -18,14 +18,19 @@ class Literal:
 
     Equality is of bits: ``-0.0`` differs from ``0.0``, and a NaN equals itself.
 
+    Attributes:
+        dtype: That of every element.
+        scalar: The number that fills it, as a Python scalar; None if elements differ or there are none.
+
     >>> Literal([2.0, 2.0]).scalar, Literal([1, 2]).scalar
     (2.0, None)
     >>> Literal(0.0) == Literal(-0.0)
     False
     """
 
-    __slots__ = ("_data", "_hash", "dtype")
+    __slots__ = ("_data", "_hash", "dtype", "scalar")
     dtype: DType
+    scalar: Any
 
     def __init__(self, value: Any, dtype: Any = None) -> None:
         data = _as_array(value, dtype)
@@ -36,6 +41,7 @@ class Literal:
         self._data = np.array(data, order="C", copy=True)
         self._data.setflags(write=False)
         self.dtype = self._data.dtype
+        self.scalar = self._data.item() if self._data.ndim == 0 else None
         self._hash = hash((self.dtype, self._data.shape, self._data.tobytes()))
 
     def __eq__(self, other: object) -> bool:
@@ -58,11 +64,6 @@ class Literal:
         """The shape it was given; () where one number fills it."""
         return self._data.shape
 
-    @property
-    def scalar(self) -> Any:
-        """The number that fills it, as a Python scalar; None if elements differ or there are none."""
-        return self._data.item() if self._data.ndim == 0 else None
-
     def is_number(self, number: float) -> bool:
         """Whether it is filled with `number`, the sign of a zero included.
 
@@ -70,8 +71,10 @@ class Literal:
         (True, False)
         """
         own = self.scalar
-        if own is None or isinstance(own, bool) != isinstance(number, bool):
+        if own is None or isinstance(own, bool) != isinstance(number, bool) or _far(own, number):
             return False
+        if own == number and self.dtype.kind == "f":
+            return number != 0 or math.copysign(1, own) == math.copysign(1, number)
         wanted = np.asarray(number)
         if self.dtype.kind == "f":
             with np.errstate(over="ignore"):
@@ -88,6 +91,13 @@ class Literal:
         """The same value in another dtype."""
         with np.errstate(all="ignore"):
             return Literal(self._data.astype(as_dtype(dtype)))
+
+
+def _far(own: float, number: float) -> bool:
+    """Whether two numbers are surely not one in any dtype: no float16 that is not tiny rounds by a hundredth."""
+    if number == 0:
+        return own != 0
+    return 1e-4 <= abs(number) <= 1e4 and abs(own - number) > abs(number) / 100
 
 
 def _as_array(value: Any, dtype: Any) -> NDArray[Any]:

@@ -20,13 +20,14 @@ from ngraph_rewrite.terms.families import coerced, family_of_types
 from ngraph_rewrite.terms.info import NO_INFO, Info, Uid, info_here, user_line
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.protocols import ask
+from ngraph_rewrite.terms.written import written
 from ngraph_rewrite.types.axes import Axes, anonymous
 from ngraph_rewrite.types.dtypes import DType, promote, scalar_dtype
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
-_SHOWN, _LONG = 8, 60
+_SHOWN, _LONG, _WRITTEN = 8, 60, 100
 
 
 class Op:
@@ -543,15 +544,19 @@ def topological(roots: Iterable[Op]) -> list[Op]:
     """Every term reachable from `roots`, arguments first, each once; any depth."""
     order: list[Op] = []
     seen: set[Op] = set()
-    stack = [(root, False) for root in reversed(list(roots))]
+    stack: list[Op | None] = [*roots]
+    stack.reverse()
     while stack:
-        term, ready = stack.pop()
-        if ready:
-            order.append(term)
+        term = stack.pop()
+        if term is None:  # what stands below it was waiting for its arguments
+            order.append(stack.pop())  # type: ignore[arg-type]
         elif term not in seen:
             seen.add(term)
-            stack.append((term, True))
-            stack.extend([(arg, False) for arg in term.args[::-1] if arg not in seen])
+            if term.args:
+                stack += (term, None)
+                stack += term.args[::-1]
+            else:
+                order.append(term)
     return order
 
 
@@ -572,6 +577,8 @@ def describe(term: Op, depth: int = 3) -> str:
         return term.info.name
     if depth == 0:
         return "..."
+    if term.definition.profile is not None:
+        return written(term, _WRITTEN if depth > 2 else depth * _SHOWN)
     if term.definition.name == "core.constant":
         return repr(term.attrs[0])
     inside = [describe(a, depth - 1) for a in term.args[:_SHOWN]]

@@ -2,7 +2,7 @@
 """What Python and NumPy may ask of a term, and who answers: functions that a frontend registers when it is imported.
 
 The questions are ``item`` (``x[i]`` of a term without names), ``ufunc`` and ``function`` (NumPy's own functions called
-with a term), and ``namespace`` (the module with the array API standard's functions).
+with a term), and ``namespace`` (the module with the array API standard's functions). A rule set asks for its ``stats``.
 """
 
 from __future__ import annotations

@@ -53,6 +53,10 @@ def confluence_of(rule: Rule, context: Context) -> Finding:
     """
     if rule.kind == "derive":
         return finding(rule, CHECK, NONE, "an adjoint is made in one step")
+    if rule.graph:
+        return finding(rule, CHECK, NONE, "it looks at a graph, after the rules that look at terms")
+    if rule.kind == "explore":
+        return finding(rule, CHECK, NONE, "all that it makes is kept")
     system = system_of(context.rules, context.cache.folder)
     try:
         looked = _look(system, rule, context)

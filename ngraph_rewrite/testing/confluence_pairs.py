@@ -44,7 +44,7 @@ class System:
         self._matchers: dict[bool, dict[str, Matcher]] = {}
         self._roots: dict[tuple[str, OpDef], list[Rule]] = {}
         for stage, kinds in PASSES.items():
-            for rule in rules.of_kind(*kinds):
+            for rule in (r for r in rules.of_kind(*kinds) if not r.graph):
                 self._roots.setdefault((stage, rule.left.definition), []).append(rule)
 
     def partners(self, rule: Rule) -> list[Partners]:
@@ -59,7 +59,7 @@ class System:
     @cached_property
     def _partners(self) -> dict[int, list[Partners]]:
         found: dict[int, list[Partners]] = {}
-        for rule in self.rules:
+        for rule in (r for r in self.rules if not r.graph):
             for pair in self._inside(rule):
                 for one in {id(pair.outer), id(pair.inner)}:
                     found.setdefault(one, []).append(pair)

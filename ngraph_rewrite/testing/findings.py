@@ -88,9 +88,10 @@ class Context:
     _matchers: dict[int, tuple[Rule, Matcher]] = field(default_factory=dict, repr=False)
 
     def matcher(self, rule: Rule) -> Matcher:
-        """The compiled form of one rule alone."""
+        """The compiled form of one rule alone; one that looks at a graph is right as an equation of terms."""
         if id(rule) not in self._matchers:
-            self._matchers[id(rule)] = (rule, Matcher(RuleSet([rule]), self.cache))
+            equation = replace(rule, graph=False) if rule.graph else rule
+            self._matchers[id(rule)] = (rule, Matcher(RuleSet([equation]), self.cache))
         return self._matchers[id(rule)][1]
 
 

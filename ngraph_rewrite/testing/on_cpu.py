@@ -33,6 +33,7 @@ class _Without(Matcher):
         rest = [i for i, r in enumerate(whole.rules) if r.left.definition is root and r is not rule]
         small = Matcher(RuleSet(whole.rules.rules[i] for i in rest), cache)
         self.rules, self.reasons, self.source = whole.rules, whole.reasons, small.source
+        self.graph_rules = tuple(r for r in whole.graph_rules if r is not rule)
         self.steps = dict(whole.steps)
         self._matches = {}
         inner = small.steps.get(root)

@@ -34,6 +34,8 @@ from ngraph_rewrite.testing.findings import (
 )
 from ngraph_rewrite.testing.guards import check_guard
 from ngraph_rewrite.testing.proof.prove import check_proof
+from ngraph_rewrite.testing.signature_checks import KIND as SIGNATURE
+from ngraph_rewrite.testing.signature_checks import check_of_signature, together
 from ngraph_rewrite.testing.termination import check_subsumption, check_termination
 from ngraph_rewrite.testing.typed import check_types
 from ngraph_rewrite.testing.values import check_values
@@ -147,6 +149,8 @@ class Subject:
 
     def _of_one(self, check: str, rule: Rule) -> Finding:
         try:
+            if rule.kind == SIGNATURE:
+                return waived(check_of_signature(check, rule, self.context), rule)
             found = OF_A_RULE[check](rule, self.context)
             return found if check == "confluence" else waived(found, rule)  # that one waives pair by pair itself
         except Exception as error:  # whatever a rule does to a check, the others go on
@@ -155,7 +159,9 @@ class Subject:
     def _of_all(self, check: str) -> list[Finding]:
         by_name = {rule.name: rule for rule in self.rules}
         try:
-            return [waived(f, by_name[f.rule]) for f in OF_ALL_RULES[check](self.rules, self.context)]
+            own, others = self.rules.of_kind(SIGNATURE), RuleSet(r for r in self.rules if r.kind != SIGNATURE)
+            found = [*together(check, own, self.context), *OF_ALL_RULES[check](others, self.context)]
+            return [waived(f, by_name[f.rule]) for f in found]
         except Exception as error:
             says = f"makes the check {check} fail: {type(error).__name__}: {error}"
             return [finding(rule, check, FAILED, says) for rule in self.rules]

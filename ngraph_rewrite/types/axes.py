@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NoReturn, Union, overload
 
 import numpy as np
@@ -182,23 +183,30 @@ class Axes:
     Axes(H:2)
     """
 
-    __slots__ = ("_axes", "_hash")
+    __slots__ = ("_axes", "_hash", "lengths")
     _axes: tuple[Axis, ...]
     _hash: int
+    # In order; the shape of a tensor with these axes.
+    lengths: tuple[Extent, ...]
 
     def __new__(cls, axes: AxesLike = None) -> Axes:
         if isinstance(axes, Axes):
             return axes  # immutable: no copy is needed
-        self = super().__new__(cls)
-        self._axes = tuple(_elements(axes))
-        names = [a.name for a in self._axes if a.name is not None]
-        if len(set(names)) != len(names):
+        found = tuple(_elements(axes))
+        names = [a.name for a in found if a.name is not None]
+        if len(names) > 1 and len(set(names)) != len(names):
             twice = sorted({n for n in names if names.count(n) > 1})
             raise DuplicateAxisNames(
                 f"the axes of a tensor cannot contain {', '.join(twice)} twice",
                 do="rename one of them with cast_axes or map_roles",
             )
-        self._hash = hash(self._axes)
+        return cls._of(found)
+
+    @classmethod
+    def _of(cls, axes: tuple[Axis, ...]) -> Axes:
+        """Axes of which no name stands twice."""
+        self = super().__new__(cls)
+        self._axes, self._hash, self.lengths = axes, hash(axes), tuple([a.length for a in axes])
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -218,7 +226,7 @@ class Axes:
     @overload
     def __getitem__(self, item: slice) -> Axes: ...
     def __getitem__(self, item: int | slice) -> Axis | Axes:
-        return Axes(self._axes[item]) if isinstance(item, slice) else self._axes[item]
+        return Axes._of(self._axes[item]) if isinstance(item, slice) else self._axes[item]
 
     def __contains__(self, axis: object) -> bool:
         return isinstance(axis, Axis) and self.find(axis.name) is not None
@@ -227,24 +235,16 @@ class Axes:
         return f"Axes({', '.join(map(repr, self._axes))})"
 
     def __add__(self, other: AxesLike) -> Axes:
-        right = Axes(other)
-        common = self & right
-        if common:
-            raise DuplicateAxisNames(
-                f"{self!r} + {right!r}: {', '.join(common.names)} would stand twice", do="use | for a union"
-            )
-        return Axes(self._axes + right._axes)
+        return _joined(self, other if type(other) is Axes else Axes(other))
 
     def __radd__(self, other: AxesLike) -> Axes:
         return Axes(other) + self
 
     def __sub__(self, other: AxesLike) -> Axes:
-        right = _checked_together(self, Axes(other))
-        return Axes(a for a in self._axes if a not in right)
+        return _parted(self, other if type(other) is Axes else Axes(other))[0]
 
     def __and__(self, other: AxesLike) -> Axes:
-        right = _checked_together(self, Axes(other))
-        return Axes(a for a in self._axes if a in right)
+        return _parted(self, other if type(other) is Axes else Axes(other))[1]
 
     def __or__(self, other: AxesLike) -> Axes:
         right = _checked_together(self, Axes(other))
@@ -252,7 +252,11 @@ class Axes:
 
     def find(self, name: str | None) -> Axis | None:
         """The axis called `name`, or None; anonymous axes are never found."""
-        return next((a for a in self._axes if a.name == name), None) if name is not None else None
+        if name is not None:
+            for axis in self._axes:
+                if axis.name == name:
+                    return axis
+        return None
 
     def get_by_names(self, *names: str) -> Axis | Axes:
         """The axis of that name, or the axes of those names.
@@ -294,11 +298,6 @@ class Axes:
     def names(self) -> tuple[str, ...]:
         """The names in order; anonymous axes print as ``_``."""
         return tuple(a.name or "_" for a in self._axes)
-
-    @property
-    def lengths(self) -> tuple[Extent, ...]:
-        """The lengths in order; the shape of a tensor with these axes."""
-        return tuple(a.length for a in self._axes)
 
     @property
     def size(self) -> Extent:
@@ -355,7 +354,13 @@ def _bound_axis(axis: Axis, binding: Mapping[str, int]) -> Axis:
     return axis.with_length(bind(axis.length, binding))
 
 
-def _elements(axes: AxesLike) -> Iterator[Axis]:
+def _elements(axes: AxesLike) -> Iterable[Axis]:
+    if type(axes) in (tuple, list):
+        return [e if isinstance(e, Axis) else _nested(e, place) for place, e in enumerate(axes)]  # type: ignore[arg-type]
+    return _other_elements(axes)
+
+
+def _other_elements(axes: AxesLike) -> Iterator[Axis]:
     if axes is None:
         return
     if isinstance(axes, Axis):
@@ -380,6 +385,25 @@ def _nested(element: Any, place: int) -> Axis:
         return Axis(None, element)  # type: ignore[arg-type]
     what = f"tried to make axes with a {type(element).__name__}: {element!r}"
     raise AxesError(what, do="give Axis objects, or lengths; the marks N and R are for functions of ng.simple")
+
+
+@lru_cache(maxsize=1 << 12)
+def _joined(left: Axes, right: Axes) -> Axes:
+    common = left & right
+    if common:
+        raise DuplicateAxisNames(
+            f"{left!r} + {right!r}: {', '.join(common.names)} would stand twice", do="use | for a union"
+        )
+    return Axes._of(left._axes + right._axes)
+
+
+@lru_cache(maxsize=1 << 12)
+def _parted(left: Axes, right: Axes) -> tuple[Axes, Axes]:
+    """The axes of `left` that `right` does not have, and those that it has. Remembered: rules ask again and again."""
+    _checked_together(left, right)
+    common = [a in right for a in left._axes]
+    own = tuple([a for a, both in zip(left._axes, common, strict=True) if not both])
+    return Axes._of(own), Axes._of(tuple([a for a, both in zip(left._axes, common, strict=True) if both]))
 
 
 def _checked_together(left: Axes, right: Axes) -> Axes:

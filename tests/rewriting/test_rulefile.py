@@ -14,7 +14,10 @@ from ngraph_rewrite.rewriting.pattern import App, Build, Num, SeqVar, Var
 from ngraph_rewrite.rewriting.rulefile import load_rules, parse_rules
 
 SEMI = "simplify semi\n"
-HEADER = "write one of simplify, lower, recognize, select, derive and a family, such as `lower axes -> semi`"
+HEADER = (
+    "write one of simplify, lower, recognize, select, explore, derive and a family, such as `lower axes -> semi`, "
+    "or `signature NAME`"
+)
 HEAD = "write `rule NAME [for f in a b] [@class]:`"
 TERM = "a term is a bound variable, a number, or an op applied to terms"
 PATTERN = "a pattern is a variable, a number, or an op applied to patterns"
@@ -146,11 +149,12 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         SEMI + "rule a: transpose(x, perm=(p, 0)) => x\n", 2, 28, "`p` is not bound", BIND,
     ),
     "sequence of one": (
-        SEMI + "rule a: exp(x...) => x\n", 2, 9, "semi.exp takes 1 arguments: a sequence cannot stand here", None,
+        SEMI + "rule a: exp(x...) => x\n", 2, 9, "semi.exp takes 1 arguments: a sequence cannot stand here",
+        "it may among the operands of an associative op",
     ),
     "two sequences": (
-        SEMI + "rule a: concat(x..., y..., axis=k) => y\n", 2, 9, "two sequence variables in one list of arguments",
-        "match one run at a time",
+        SEMI + "rule a: add(x..., y..., z) => z\n", 2, 9, "two sequence variables among operands that match in any order",
+        "one takes all operands that are left",
     ),
     "sequence of patterns": (
         SEMI + "rule a: concat((-x)..., axis=k) => x\n", 2, 16, "a sequence on the left is a variable: `x...`", None,

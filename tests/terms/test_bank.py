@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,3 +110,26 @@ def test_an_ill_typed_term_is_refused_and_not_kept() -> None:
         bank.make(lookup("semi.sum"), (x,), ((7,),))
     assert isinstance(raised.value, NGraphRewriteError)
     assert len(bank) == size
+
+
+def test_a_dtype_is_one_attribute_however_it_is_written() -> None:
+    """The name of a dtype equals it, and has another hash."""
+    bank, cast = TermBank(), lookup("semi.cast")
+    x = adopted(bank, ng.placeholder(ng.anonymous([2])))
+    first = bank.make(cast, (x,), ("int64",))
+    assert bank.make(cast, (x,), (np.dtype("int64"),)) is first is bank.make(cast, (x,), ("int64",))
+
+
+@given(st.permutations([0, 0.0, -0.0, 1, 1.0]))
+def test_equal_numbers_are_stored_as_what_they_are(numbers: list[float]) -> None:
+    bank, safelog = TermBank(), lookup("axes.safelog")
+    x = adopted(bank, ng.placeholder([]))
+    for number in numbers:
+        assert bank.make(safelog, (x,), (number,)).attrs == (Literal(number, "float32"),)
+
+
+@given(TERMS)
+def test_a_renewed_term_is_the_one_that_would_be_made(a: Op) -> None:
+    bank = TermBank()
+    for term in topological([adopted(bank, a)]):
+        assert bank.renewed(term, term.args) is term is bank.make(term.definition, term.args, term.attrs)

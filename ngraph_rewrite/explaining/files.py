@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops and arrays that a shell names: ``model.py:loss``, ``model.py:layers[0]``, ``model.py:make_loss``, ``x.npy``."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.terms.op import Op
+
+FORM = "write FILE.py:NAME, FILE.py:NAME[0] or FILE.py:NAME['key']"
+
+
+def op_in_file(place: str) -> Op:
+    """The op that a Python file calls by a name; the file is run.
+
+    Args:
+        place: The path, a colon, and a name with any number of ``[0]`` or ``['key']`` behind it. A function without
+            arguments is called.
+
+    Raises:
+        ArgumentError: for a place of another form, a file that is not there, or something that is no op.
+    """
+    file, colon, name = place.rpartition(":")
+    steps = _steps(name) if colon else None
+    if steps is None:
+        raise ArgumentError(f"{place!r} names no op", do=FORM)
+    path = Path(file)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise ArgumentError(f"{file!r} is no Python file", do=FORM)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = _found(vars(module), steps)
+    if not isinstance(found, Op):
+        called = "; ".join([", ".join(ops(vars(module))) or "none"])
+        raise ArgumentError(f"{file} has no op called {name}", do=f"it has {called}")
+    return found
+
+
+def _steps(name: str) -> list[Any] | None:
+    """The name and the keys behind it; None if it is not of that form."""
+    try:
+        node = ast.parse(name, mode="eval").body
+    except SyntaxError:
+        return None
+    keys: list[Any] = []
+    while isinstance(node, ast.Subscript):
+        try:
+            keys.append(ast.literal_eval(node.slice))
+        except ValueError:
+            return None
+        node = node.value
+    return [node.id, *keys[::-1]] if isinstance(node, ast.Name) else None
+
+
+def _found(names: Mapping[str, Any], steps: list[Any]) -> Any:
+    """What the steps lead to; None if they lead nowhere."""
+    found = _called(names.get(steps[0]))
+    for key in steps[1:]:
+        try:
+            found = _called(found[key]) if isinstance(found, list | tuple | Mapping) else None
+        except (LookupError, TypeError):
+            return None
+    return found
+
+
+def _called(value: Any) -> Any:
+    """What a function without arguments returns; anything else as it is."""
+    return value() if inspect.isfunction(value) and not _wants(value) else value
+
+
+def _wants(function: Any) -> bool:
+    """Whether a function cannot be called without arguments."""
+    kinds = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    given = inspect.signature(function).parameters.values()
+    return any(p.default is p.empty and p.kind not in kinds for p in given)
+
+
+def ops(names: Mapping[str, Any]) -> list[str]:
+    """How the ops among these values are called, those in lists, tuples and dicts too."""
+    found = []
+    for name, value in names.items():
+        if isinstance(value, Op):
+            found.append(name)
+        elif isinstance(value, Mapping) and not name.startswith("__"):
+            found += [f"{name}[{key!r}]" for key, item in value.items() if isinstance(item, Op)]
+        elif isinstance(value, list | tuple):
+            found += [f"{name}[{i}]" for i, item in enumerate(value) if isinstance(item, Op)]
+    return found
+
+
+def array(path: Path) -> NDArray[Any]:
+    """The array in a ``.npy`` file.
+
+    Raises:
+        ArgumentError: if it holds none.
+    """
+    found = _loaded(path)
+    if not isinstance(found, np.ndarray):
+        raise ArgumentError(f"{path} holds several arrays", do="save one with numpy.save")
+    return found
+
+
+def inputs(path: Path | None, op: Op) -> dict[Op, NDArray[Any]]:
+    """Arrays for the placeholders of an op, from a ``.npz`` file that has them by name.
+
+    Raises:
+        ArgumentError: for a placeholder that has no name, or no array.
+    """
+    given: Any = {} if path is None else _loaded(path)
+    if isinstance(given, np.ndarray):
+        raise ArgumentError(f"{path} holds one array, without a name", do="save arrays with numpy.savez(path, x=...)")
+    found = {}
+    for placeholder in op.placeholders():
+        name = placeholder.name
+        if name is None or name not in given:
+            what = f"there is no array for the placeholder {name or 'without a name'}"
+            raise ArgumentError(what, where=placeholder.info.place, do="give --inputs FILE.npz with one by its name")
+        found[placeholder] = given[name]
+    return found
+
+
+def _loaded(path: Path) -> Any:
+    try:
+        return np.load(path, allow_pickle=False)
+    except ValueError as error:
+        raise ArgumentError(f"{path} cannot be read: {error}", do="save it with numpy.save or numpy.savez") from None

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scalar program becomes a kernel: its dimensions are collapsed, and its text is rendered, once for each structure.
+
+Neighbouring loops along which every operand is one stretch are one loop, and loops of length 1 vanish: an
+elementwise group over contiguous operands is one loop whatever its rank, a reduction at most two or three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+from ngraph_rewrite.codegen.copy import render_copy
+from ngraph_rewrite.codegen.loops import MapNest, Operand, ReduceNest, Step, render_map, render_reduce
+from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
+from ngraph_rewrite.plan.views import Layout
+
+# Structures that are remembered: of programs with their lengths, and of kernels, which have none.
+_PROGRAMS, _KERNELS = 1 << 13, 1 << 12
+
+
+class ScalarProgram(NamedTuple):
+    """All that decides a kernel: loads by dtype and layout, steps, the value that is stored, how and where.
+
+    Attributes:
+        axes: The loops that are reduced, if `kind` says how.
+        in_place: Of a map, the loads whose memory is overwritten.
+    """
+
+    shape: tuple[int, ...]
+    loads: tuple[tuple[str, Layout], ...]
+    steps: tuple[ScalarStep, ...]
+    value: Value
+    dtype: str
+    store: Layout
+    kind: str | None = None
+    axes: tuple[int, ...] = ()
+    in_place: tuple[bool, ...] = ()
+
+    @property
+    def literals(self) -> tuple[object, ...]:
+        """Its constants."""
+        return tuple([attribute for op, _, _, attribute in self.steps if op == "constant"])
+
+
+class Collapsed(NamedTuple):
+    """A kernel with the run-time numbers it takes: lengths of loops, and of each load and the store where it lies."""
+
+    source: Source
+    sizes: tuple[int, ...]
+    loads: tuple[Layout, ...]
+    store: Layout
+
+
+@lru_cache(maxsize=_PROGRAMS)
+def collapsed(program: ScalarProgram) -> Collapsed:
+    """The kernel of a program."""
+    return _map(program) if program.kind is None else _reduction(program, program.kind)
+
+
+def _map(program: ScalarProgram) -> Collapsed:
+    """Store the value at every index."""
+    space = _Space(program, program.store, [False] * len(program.shape))
+    loads = space.operands()
+    buffers = tuple(len(loads) if same else i for i, same in enumerate(program.in_place)) + (len(loads),)
+    number, steps = _numbered(program, space)
+    store = space.operand(program.dtype, program.store)
+    nest = MapNest(len(space.sizes), loads, steps, ((number(program.value), store),), buffers)
+    return Collapsed(_rendered(nest, program.literals), space.sizes, space.loads(), space.collapsed(program.store))
+
+
+def _reduction(program: ScalarProgram, kind: str) -> Collapsed:
+    """Reduce the value over some loops, and store the result over the others."""
+    reduced = [k in program.axes for k in range(len(program.shape))]
+    strides = iter(program.store.strides)
+    spread = Layout(program.store.offset, program.shape, tuple(0 if r else next(strides) for r in reduced))
+    space = _Space(program, spread, reduced)
+    loads = space.operands()
+    number, steps = _numbered(program, space)
+    nest = ReduceNest(
+        len(space.sizes),
+        loads,
+        steps,
+        ((len(loads) + len(steps), space.operand(program.dtype, spread)),),
+        tuple(range(len(loads) + 1)),
+        tuple(space.reduced),
+        ((kind, number(program.value)),),
+    )
+    return Collapsed(_rendered(nest, program.literals), space.sizes, space.loads(), space.collapsed(spread))
+
+
+@lru_cache(maxsize=_KERNELS)
+def _rendered(nest: MapNest | ReduceNest, literals: tuple[object, ...]) -> Source:
+    """The kernel of a nest; a map that only moves elements goes by tiles where rows become columns.
+
+    Args:
+        literals: The constants of the nest bit by bit: in the nest itself 0.0 equals -0.0.
+    """
+    if isinstance(nest, ReduceNest):
+        return render_reduce(nest)
+    if len(nest.loads) == 1 and not nest.steps and nest.buffer_of[0] != nest.buffer_of[1]:
+        source, target = nest.operands
+        if source.dtype == target.dtype:
+            return render_copy(source, target)
+    return render_map(nest)
+
+
+class _Space:
+    """The collapsed loops of a program: how each dimension of each layout maps to them."""
+
+    def __init__(self, program: ScalarProgram, store: Layout, reduced: Sequence[bool]) -> None:
+        self.program = program
+        positions = [attribute.layout for _, _, _, attribute in program.steps if isinstance(attribute, Position)]
+        layouts = [layout for _, layout in program.loads] + positions + [store]
+        self.groups = _stretches(program.shape, [x.strides for x in layouts], reduced)
+        self.sizes = tuple(prod(program.shape[d] for d in g) for g in self.groups)
+        self.reduced = [reduced[g[0]] for g in self.groups]
+
+    def strides(self, layout: Layout) -> tuple[int, ...]:
+        """The strides of a layout for the collapsed loops: those of the last dimension of each stretch."""
+        return tuple(layout.strides[g[-1]] for g in self.groups)
+
+    def collapsed(self, layout: Layout) -> Layout:
+        return Layout(layout.offset, self.sizes, self.strides(layout))
+
+    def operand(self, dtype: str, layout: Layout) -> Operand:
+        return Operand(dtype, tuple("0" if s == 0 else "1" if s == 1 else "s" for s in self.strides(layout)))
+
+    def operands(self) -> tuple[Operand, ...]:
+        return tuple(self.operand(dtype, layout) for dtype, layout in self.program.loads)
+
+    def loads(self) -> tuple[Layout, ...]:
+        return tuple(self.collapsed(layout) for _, layout in self.program.loads)
+
+
+def _stretches(shape: Sequence[int], strides: Sequence[Sequence[int]], reduced: Sequence[bool]) -> list[list[int]]:
+    groups: list[list[int]] = []
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        last = groups[-1][-1] if groups else None
+        joins = last is not None and reduced[last] == reduced[d] and all(s[last] == s[d] * n for s in strides)
+        if joins:
+            groups[-1].append(d)
+        else:
+            groups.append([d])
+    return groups
+
+
+def _numbered(program: ScalarProgram, space: _Space) -> tuple[Callable[[Value], int], tuple[Step, ...]]:
+    """Steps with the numbers loops.py wants: loads first, then steps; a position becomes arithmetic."""
+    numbers: list[int] = []  # of the steps
+    steps: list[Step] = []
+
+    def number(value: Value) -> int:
+        return numbers[value] if value >= 0 else -value - 1
+
+    def emit(op: str, dtype: str, operands: tuple[int, ...] = (), **attributes: object) -> int:
+        steps.append(Step(op, dtype, operands, tuple(attributes.items())))
+        return len(program.loads) + len(steps) - 1
+
+    for op, dtype, operands, attribute in program.steps:
+        if isinstance(attribute, Position):
+            found = _position(attribute, space, emit)
+        elif op == "constant":
+            found = emit("constant", dtype, value=getattr(attribute, "scalar", attribute))
+        else:
+            found = emit(op, dtype, tuple(map(number, operands)))
+        numbers.append(found)
+    return number, tuple(steps)
+
+
+def _position(position: Position, space: _Space, emit: Callable[..., int]) -> int:
+    terms = []
+    for dim, stride in enumerate(space.strides(position.layout)):
+        if stride:
+            index = emit("index", "int64", dim=dim)
+            factor = emit("constant", "int64", value=stride)
+            terms.append(emit("multiply", "int64", (index, factor)) if stride != 1 else index)
+    total = emit("constant", "int64", value=position.layout.offset)
+    for term in terms:
+        total = emit("add", "int64", (total, term))
+    return emit("cast", position.dtype, (total,)) if position.dtype != "int64" else total

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conditions of rules of a signature: which parts of an ``if`` compare terms, and which compute with attributes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from ngraph_rewrite.rewriting.expression import Refused
+from ngraph_rewrite.terms.catalogue import find
+
+# The operation without arguments that a condition without a comparison is compared with.
+TRUE = "true"
+
+
+class Comparison(NamedTuple):
+    """Two terms, as they are written, that have to have one normal form, or two."""
+
+    left: ast.expr
+    right: ast.expr
+    equal: bool
+
+
+def comparisons(node: ast.expr, family: str, terms: Collection[str]) -> tuple[list[Comparison], ast.expr | None]:
+    """The comparisons of terms in a condition, and the rest of it.
+
+    Args:
+        terms: The names that stand for terms.
+
+    Raises:
+        Refused: for terms that are compared in a way that conditions have not.
+
+    >>> from ngraph_rewrite.rewriting.signatures import Signature
+    >>> from ngraph_rewrite.terms.signatures import declare
+    >>> nat = Signature("example_order")
+    >>> _ = nat.sort("Nat"), nat.operation("half", ("Nat",), "Nat")
+    >>> found, rest = comparisons(ast.parse("half(x) != y and a < 1").body[0].value, "example_order", "xy")
+    >>> [(ast.unparse(one.left), ast.unparse(one.right), one.equal) for one in found], ast.unparse(rest)
+    ([('half(x)', 'y', False)], 'a < 1')
+    """
+    found: list[Comparison] = []
+    rest: list[ast.expr] = []
+    for part in _parts(node):
+        compared = _comparison(part, family, terms)
+        if compared is not None:
+            found.append(compared)
+        else:
+            _check(part, family)
+            rest.append(part)
+    if not rest:
+        return found, None
+    whole = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(ast.And(), rest), node)
+    whole.span = getattr(node, "span", None)  # type: ignore[attr-defined]
+    return found, whole
+
+
+def _parts(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        for part in node.values:
+            yield from _parts(part)
+    else:
+        yield node
+
+
+def _comparison(node: ast.expr, family: str, terms: Collection[str]) -> Comparison | None:
+    wanted = True
+    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        node, wanted = node.operand, not wanted
+    if isinstance(node, ast.Compare) and any(_is_term(n, family, terms) for n in (node.left, *node.comparators)):
+        if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            raise Refused(node, "terms are compared with == and != only, two at a time", "join conditions with `and`")
+        return Comparison(node.left, node.comparators[0], wanted is isinstance(node.ops[0], ast.Eq))
+    if isinstance(node, ast.Call) and _is_term(node, family, terms) and find(f"{family}.{TRUE}") is not None:
+        true = ast.Call(ast.Name(TRUE, ast.Load()), [], [])
+        for part in (true, true.func):
+            part.span = getattr(node, "span", None)  # type: ignore[attr-defined]
+        return Comparison(node, true, wanted)
+    return None
+
+
+def _is_term(node: ast.expr, family: str, terms: Collection[str]) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in terms
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and _operation(node.func.id, family)
+
+
+def _operation(name: str, family: str) -> bool:
+    return find(f"{family}.{name}") is not None
+
+
+def _check(node: ast.expr, family: str) -> None:
+    """Whether terms stand nowhere else in a condition."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and _operation(part.func.id, family):
+            do = "compare with == or !=, write two rules for `or`"
+            raise Refused(
+                part if hasattr(part, "span") else node, f"`{part.func.id}` makes a term, which is no truth value", do
+            )

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a rule file declares of its signature: sorts and operations, so that the file needs nothing beside it.
+
+::
+
+    signature peano
+    sort Nat
+    operation zero : -> Nat
+    operation s : Nat -> Nat
+    operation plus : Nat Nat -> Nat [associative, commutative, identity zero]
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.rewriting.frame import FileFrame, Piece, read_frame
+from ngraph_rewrite.rewriting.signatures import Signature
+
+_SORT = re.compile(r"sort\s+(\w+(?:[ \t]+\w+)*)(?:[ \t]*<[ \t]*(\w+(?:[ \t]+\w+)*))?\s*$")
+_OPERATION = re.compile(r"operation\s+(\w+(?:[ \t]+\w+)*)\s*:\s*((?:\w+\s+)*)->\s*(\w+)\s*(?:\[([^\]]*)\]\s*)?$")
+_LISTS = ("attributes", "lazy", "frozen")
+
+
+def signature(name: str | os.PathLike[str]) -> Signature:
+    """The signature of this name; or that of a rule file, with what the file declares.
+
+    Args:
+        name: A name; the path of a rule file, if it is a `pathlib.Path` or ends with ``.rules``.
+
+    Raises:
+        AttributeValueError: for a name that cannot be one.
+        RuleFileError: for a file with a mistake.
+        OSError: for a file that cannot be read.
+
+    >>> import ngraph_rewrite as ng
+    >>> example = ng.signature("example_empty")
+    >>> example.sort("Truth"), example.operation("yes", (), "Truth")
+    (Truth, yes : -> Truth)
+    """
+    if isinstance(name, str) and not name.endswith(".rules"):
+        return Signature(name)
+    return declared(read_frame(Path(name).read_text(encoding="utf-8"), str(name)))
+
+
+def declared(frame: FileFrame) -> Signature:
+    """The signature of a file, with what the file declares.
+
+    Raises:
+        RuleFileError: for what cannot be read, or is declared otherwise already.
+    """
+    signature = Signature(frame.source)
+    for piece in frame.declarations:
+        declare = _sort if str(piece).startswith("sort") else _operation
+        _at(piece, lambda one=piece, declare=declare: declare(signature, one))  # type: ignore[misc]
+    return signature
+
+
+def _at(piece: Piece, declare: Callable[[], None]) -> None:
+    """An error of a declaration, at its place."""
+    try:
+        declare()
+    except NGraphRewriteError as error:
+        raise piece.text.error(piece.span, error.what, error.do) from None
+
+
+def _sort(signature: Signature, piece: Piece) -> None:
+    match = _SORT.match(str(piece))
+    if match is None:
+        raise NGraphRewriteError("cannot read the sort", do="write `sort NAME...` or `sort NAME... < NAME...`")
+    for name in match[1].split():
+        signature.sort(name, below=(match[2] or "").split())
+
+
+def _operation(signature: Signature, piece: Piece) -> None:
+    match = _OPERATION.match(str(piece))
+    if match is None:
+        do = "write `operation NAME : SORT... -> SORT [associative, commutative, identity NAME, lazy 1]`"
+        raise NGraphRewriteError("cannot read the operation", do=do)
+    said = [tuple(words.split()) for words in (match[4] or "").split(",") if words.strip()]
+    laws = [words[0] for words in said if len(words) == 1]
+    listed = {words[0]: words[1:] for words in said if len(words) > 1}
+    unknown = set(listed) - {"identity", *_LISTS}
+    if unknown:
+        do = f"one of associative, commutative, identity, {', '.join(_LISTS)}"
+        raise NGraphRewriteError(f"`{unknown.pop()}` cannot be said of an operation", do=do)
+    for name in match[1].split():
+        signature.operation(
+            name,
+            match[2].split(),
+            match[3],
+            *laws,
+            identity=" ".join(listed["identity"]) if "identity" in listed else None,
+            attributes=listed.get("attributes", ()),
+            lazy=_places(listed.get("lazy", ())),
+            frozen=_places(listed.get("frozen", ())),
+        )
+
+
+def _places(words: tuple[str, ...]) -> tuple[int, ...]:
+    if not all(word.isdecimal() for word in words):
+        raise NGraphRewriteError(f"`{' '.join(words)}` are not places of arguments", do="count them from 0")
+    return tuple(map(int, words))

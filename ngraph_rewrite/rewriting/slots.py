@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where things stand in a matched term, and how generated code writes that."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# A place in a term: indices of arguments from the root; negative ones count from the end.
+Place = tuple[int, ...]
+# What ends a line of generated code that asks a part of a rule's guard, and may fail: the number of the rule.
+ASKER = re.compile(r"  # rule (\d+)$")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a variable's value is found: a place, the rest of an argument list, or an attribute."""
+
+    place: Place
+    sequence: tuple[int, int] | None = None
+    attribute: int | None = None
+
+    @property
+    def of_op(self) -> bool:
+        """Whether it is read off the op at the place: that has to be the right one."""
+        return self.sequence is not None or self.attribute is not None
+
+
+def term_source(place: Place) -> str:
+    """The term at a place.
+
+    >>> term_source((0, -1))
+    'self.args[0].args[-1]'
+    """
+    return "self" + "".join(f".args[{i}]" for i in place)
+
+
+def slot_source(slot: Slot) -> str:
+    """What stands in a slot.
+
+    >>> slot_source(Slot((0,), sequence=(1, 2))), slot_source(Slot((), attribute=0))
+    ('self.args[0].args[1:len(self.args[0].args) - 2]', 'self.attrs[0]')
+    """
+    term = term_source(slot.place)
+    if slot.attribute is not None:
+        return f"{term}.attrs[{slot.attribute}]"
+    if slot.sequence is not None:
+        start, after = slot.sequence
+        return f"{term}.args[{start}:len({term}.args) - {after}]" if after else f"{term}.args[{start}:]"
+    return term

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A variable may be restricted to a class of types: ``floating(x)`` in a left side is `x` and a part of the guard.
+
+So everything that understands guards, the search for instances, the checks and the decision trees, understands it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ngraph_rewrite.types.dtypes import DTYPES
+
+# What is asked of a variable called `_`.
+CLASSES: Mapping[str, str] = MappingProxyType(
+    {
+        "floating": "is_float(_.dtype)",
+        "integer": "not is_float(_.dtype) and _.dtype != 'bool'",
+        "unsigned": "is_unsigned(_.dtype) and _.dtype != 'bool'",
+        "boolean": "_.dtype == 'bool'",
+        "number": "_.dtype != 'bool'",
+        "scalar": "_.rank == 0",
+        "vector": "_.rank == 1",
+        "matrix": "_.rank == 2",
+        **{str(dtype): f"_.dtype == '{dtype}'" for dtype in DTYPES},
+    }
+)
+
+
+def asked(name: str, variable: str) -> ast.expr:
+    """What the class called `name` asks of a variable.
+
+    >>> ast.unparse(asked("matrix", "x"))
+    'x.rank == 2'
+    """
+    tree = ast.parse(CLASSES[name], mode="eval").body
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "_":
+            node.id = variable
+    return tree

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Terms rewritten by a strategy, and the table that says what became of each and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.lowering.derivation import derivation
+from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection
+from ngraph_rewrite.lowering.passes import SAFE_CLASSES
+from ngraph_rewrite.lowering.replaying import Replay
+from ngraph_rewrite.lowering.sequencing import sequence
+from ngraph_rewrite.lowering.strategies import Strategy
+from ngraph_rewrite.lowering.strategy_runs import StrategyRun
+from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
+from ngraph_rewrite.rewriting.instances import Target as Anything
+from ngraph_rewrite.rewriting.rule import CLASSES
+from ngraph_rewrite.targets.choices import find_target
+from ngraph_rewrite.targets.target import Target
+from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """What a strategy made of a graph.
+
+    Attributes:
+        roots: What the roots became, in order.
+        table: Where every term went, and why.
+        writes: What the writes of the graph became, in the order in which they happen.
+        replay: What can take the steps again, to show what rules say.
+    """
+
+    roots: list[Op]
+    table: ReplacementTable
+    writes: list[Op]
+    replay: Replay = field(repr=False)
+
+    @property
+    def root(self) -> Op:
+        """What the first root became."""
+        return self.roots[0]
+
+    def explain(self, op: Op) -> str:
+        """How a term of the graph was rewritten, step by step."""
+        return derivation(self.table, op, self.replay.again())
+
+
+def rewrite(
+    roots: Op | Iterable[Op],
+    strategy: Strategy,
+    *,
+    target: str | Target | None = None,
+    classes: Iterable[str] = SAFE_CLASSES,
+) -> Rewritten:
+    """Rewrite terms by a strategy. The graph that is given stays as it is.
+
+    Args:
+        roots: A term, or several.
+        strategy: One that `ng.strategies` makes.
+        target: What guards may ask; without one they are told of a target that executes everything.
+        classes: The classes of rules that may fire; all but ``"fast"`` by default.
+
+    Raises:
+        ArgumentError: for something else than terms, a strategy, classes or a target.
+        RewriteError: if rules run in a cycle, steps are used up, or a rule fails or changes a type.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder([ng.Axis("H", 3)], name="x")
+    >>> twice = ng.rule("negative(negative(x)) => x", family="axes")
+    >>> rewrite(-(-ng.tanh(-(-x))), ng.strategies.innermost(twice)).root
+    axes.tanh(x)
+    """
+    given = list(roots) if isinstance(roots, Iterable) and not isinstance(roots, Op) else [roots]
+    chosen = tuple(classes)
+    for term in given:
+        if not isinstance(term, Op):
+            raise ArgumentError(f"{term!r} is not a term", where=user_line(), do="give terms to rewrite")
+    if not isinstance(strategy, Strategy):
+        raise ArgumentError(f"{strategy!r} is no strategy", where=user_line(), do="ng.strategies makes some")
+    if not set(chosen) <= set(CLASSES):
+        raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
+    asked: Any = Anything() if target is None else find_target(target) if isinstance(target, str) else target
+    with no_garbage_collection():
+        return _rewritten(given, strategy, asked, chosen)
+
+
+def _rewritten(roots: list[Op], strategy: Strategy, target: Any, classes: tuple[str, ...]) -> Rewritten:
+    sequenced, table, bank = sequence(roots), ReplacementTable(), TermBank()
+    first = table.stage("sequence")
+    first.forward.update((h, Forward(t, SEQUENCED)) for h, t in sequenced.terms.items())
+    terms = adopt([*sequenced.roots, *sequenced.writes], table, bank)
+    run = StrategyRun(table, bank, target, classes, Cache())
+    found = run.run(strategy, terms)
+    replay = Replay(table, bank, run.matchers, target)
+    return Rewritten(found[: len(roots)], table, found[len(roots) :], replay)

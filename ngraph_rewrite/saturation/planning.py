@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked for becomes a plan: which rules take part, in which directions, and which do not and why."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.lowering.passes import library, usable
+from ngraph_rewrite.rewriting.inline import as_rules
+from ngraph_rewrite.rewriting.rule import CLASSES, Rule, RuleSet
+from ngraph_rewrite.rewriting.waivers import covers_name
+from ngraph_rewrite.saturation.choosing import Plan
+from ngraph_rewrite.saturation.cost import Cost
+from ngraph_rewrite.saturation.directions import Direction, backwards, forwards
+from ngraph_rewrite.saturation.exploring import Bounds
+from ngraph_rewrite.targets.target import Target
+from ngraph_rewrite.terms.info import user_line
+
+# E-nodes that the search for sharing looks at: about a second.
+EFFORT = 500_000
+Rules = RuleSet | str | os.PathLike[str] | None
+
+
+def planned(
+    rules: Rules, cost: Cost, both_ways: Iterable[str] | str, classes: Iterable[str], target: Target,
+    bounds: Bounds, effort: int,
+) -> Plan:  # fmt: skip
+    """The directions in which rules are read, and those that take no part.
+
+    Raises:
+        ArgumentError, RuleFileError: as `saturate`.
+    """
+    every = library().of_kind("simplify", "explore") if rules is None else as_rules(rules)
+    names, chosen = (both_ways,) if isinstance(both_ways, str) else tuple(both_ways), tuple(classes)
+    if not set(chosen) <= set(CLASSES):
+        raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
+    missing = [n for n in names if not any(covers_name(n, r.name) for r in every)]
+    if missing:
+        raise ArgumentError(f"no rule is called {', '.join(missing)}", where=user_line(), do="see `rules`")
+    base = target.base
+    useful = set(map(id, every if base is None else usable(every, base)))
+    directions, left_out = list[Direction](), list[tuple[Rule, str]]()
+    for rule in every:
+        there = _forwards(rule, chosen, id(rule) in useful)
+        if isinstance(there, str):
+            left_out.append((rule, there))
+        else:
+            directions.append(there)
+    for rule in every:
+        if any(covers_name(n, rule.name) for n in names):
+            directions.append(_backwards(rule))
+    return Plan(tuple(directions), tuple(left_out), cost, bounds, effort)
+
+
+def _forwards(rule: Rule, classes: Sequence[str], useful: bool) -> Direction | str:
+    if rule.grade not in classes:
+        return f"its class is @{rule.grade}"
+    return forwards(rule) if useful else "the target has no use for it"
+
+
+def _backwards(rule: Rule) -> Direction:
+    found = backwards(rule)
+    if isinstance(found, str):
+        what = f"the rule {rule.name} cannot be used both ways: {found}"
+        raise ArgumentError(what, where=user_line(), do=f"write the other way as a rule of its own: {rule.place}")
+    return found

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A term of a signature as text: a call, which is the Python that builds it where operations have their own names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.terms.op import Op
+
+
+def written(term: Op, most: int | None = None) -> str:
+    """A term as the call that builds it, whatever its depth.
+
+    Args:
+        most: How many operations are written; for each argument that comes after them stands ``...``.
+
+    >>> import ngraph_rewrite as ng
+    >>> lists = ng.signature("example_lists")
+    >>> item, items = lists.sort("Item"), lists.sort("Items")
+    >>> one = lists.operation("one", (), "Item", attributes=("value",))
+    >>> nil, cons = lists.operation("nil", (), "Items"), lists.operation("cons", ("Item", "Items"), "Items")
+    >>> written(cons(one(value=1), cons(one(value="b"), nil())))
+    "cons(one(value=1), cons(one(value='b'), nil()))"
+    >>> written(cons(one(value=1), nil()), 2)
+    'cons(one(value=1), ...)'
+    """
+    parts: list[str] = []
+    stack: list[Op | str] = [term]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str):
+            parts.append(one)
+        elif most == 0:
+            parts.append("...")
+        else:
+            most = None if most is None else most - 1
+            parts.append(f"{one.definition.short}(")
+            given = [f"{name}={value!r}" for name, value in zip(one.definition.attributes, one.attrs, strict=True)]
+            inside: list[Op | str] = [*one.args, *given]
+            after = [part for item in inside for part in (", ", item)][1:]
+            stack += [")", *after[::-1]]
+    return "".join(parts)

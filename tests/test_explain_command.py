@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``ngraph-rewrite explain`` and ``bisect`` answer questions about any op that a Python file defines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ngraph_rewrite.cli import main
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.explaining.files import op_in_file
+
+MODEL = """
+import ngraph_rewrite as ng
+x = ng.placeholder([ng.Axis("H", 3)], name="x")
+y = ng.log(ng.exp(x))
+layers = [y, ng.tanh(x)]
+named = {"last": layers[1], "both": (y, layers[1])}
+number = 3
+def made():
+    return ng.tanh(x)
+def wanting(size):
+    return x
+def several():
+    return layers
+"""
+WRONG = "simplify semi\n\nrule sine @real:  tanh(x)  =>  sin(x)\n"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "model.py"
+    path.write_text(MODEL, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    path = tmp_path / "wrong.rules"
+    path.write_text(WRONG, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def arrays(tmp_path: Path) -> Path:
+    path = tmp_path / "inputs.npz"
+    np.savez(path, x=np.ones(3))
+    return path
+
+
+def verdict(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().out.rstrip().splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("y", "log"),
+        ("layers[1]", "tanh"),
+        ("layers[-2]", "log"),
+        ("named['last']", "tanh"),
+        ("named['both'][0]", "log"),
+        ("made", "tanh"),
+        ("several[1]", "tanh"),
+    ],
+)
+def test_an_op_is_named_by_where_it_is(name: str, short: str, model: Path) -> None:
+    assert op_in_file(f"{model}:{name}").definition.short == short
+
+
+@pytest.mark.parametrize("name", ["number", "layers", "layers[7]", "named['none']", "wanting", "nobody", "y[0][1]"])
+def test_what_is_no_op_is_refused_with_the_names_of_those_there_are(name: str, model: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"has no op called") as caught:
+        op_in_file(f"{model}:{name}")
+    assert str(caught.value).endswith("it has x, y, layers[0], layers[1], named['last']")
+
+
+@pytest.mark.parametrize("name", ["y + y", "y.args", "layers[i]", "y)", "print('x')"])
+def test_anything_but_names_and_keys_is_not_run(name: str, model: Path) -> None:
+    with pytest.raises(ArgumentError, match="names no op"):
+        op_in_file(f"{model}:{name}")
+
+
+def test_a_rule_that_fired_is_a_good_answer(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", f"{model}:y", "--why-not", "semi.log_exp"]) == 0
+    assert verdict(capsys) == "semi.log_exp fired"
+    assert main(["explain", f"{model}:y", "--why-not", "semi.log_exp", "--disable", "semi.log_exp"]) == 1
+    assert verdict(capsys) == "semi.log_exp is disabled"
+    assert main(["explain", f"{model}:made", "--why-not", "semi.log_exp"]) == 1
+    assert verdict(capsys) == "semi.log_exp does not match"
+
+
+def test_an_unknown_rule_is_an_error(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", f"{model}:y", "--why-not", "semi.log_ex"]) == 1
+    assert "did you mean semi.log_exp" in capsys.readouterr().err
+    assert main(["explain", f"{model}:y", "--disable", "semi.log_ex"]) == 1
+    assert "did you mean semi.log_exp" in capsys.readouterr().err
+
+
+def test_figures_of_the_rules(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", f"{model}:y", "--stats"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].split() == ["rule", "attempts", "matches", "ms"]
+    assert any(line.startswith("semi.log_exp ") for line in out)
+    assert " steps by " in out[-1]
+
+
+def test_an_op_that_is_not_lowered_is_explained_and_fails(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", f"{model}:made", "--disable", "axes.unary.tanh"]) == 1
+    captured = capsys.readouterr()
+    assert "normal form: axes.tanh(x)" in captured.out
+    assert "no rule lowers axes.tanh" in captured.err
+
+
+def test_bisect_names_the_wrong_rule(
+    model: Path, wrong: Path, arrays: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["bisect", f"{model}:made", "--inputs", str(arrays), "--rules", str(wrong)]
+    assert main(words) == 1
+    assert verdict(capsys) == "rule: wrong.sine"
+    assert main([*words, "--disable", "wrong.sine"]) == 0
+    assert verdict(capsys) == "right: no rule"
+
+
+def test_bisect_takes_what_is_expected_from_a_file(
+    model: Path, arrays: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "expected.npy", np.sin(np.ones(3, np.float32)))
+    words = ["bisect", f"{model}:made", "--inputs", str(arrays), "--expect", str(tmp_path / "expected.npy")]
+    assert main(words) == 1
+    assert verdict(capsys) == "graph: no rule"
+    assert main([*words[:4], "--expect", str(arrays)]) == 1
+    assert "holds several arrays" in capsys.readouterr().err
+
+
+def test_bisect_says_which_array_is_missing(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bisect", f"{model}:made"]) == 1
+    assert "there is no array for the placeholder x" in capsys.readouterr().err
+    (tmp_path / "text.npz").write_text("not an array")
+    assert main(["bisect", f"{model}:made", "--inputs", str(tmp_path / "text.npz")]) == 1
+    assert "cannot be read" in capsys.readouterr().err

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver against the plainest there can be: same normal forms, any depth, each step told, nothing runs away."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from programs import EXACT, Program, drawn
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection, normalise
+from ngraph_rewrite.lowering.passes import library, lower, matchers_of
+from ngraph_rewrite.lowering.reduction import NESTED
+from ngraph_rewrite.lowering.table import ARGUMENTS, ReplacementTable, Step
+from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.targets.cpu import CPU
+from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.op import Op, topological
+
+H = ng.Axis("H", 3)
+
+
+@pytest.fixture
+def x() -> Op:
+    return ng.placeholder([H], name="x")
+
+
+@pytest.fixture(scope="module")
+def matchers() -> dict[str, Matcher]:
+    return matchers_of(library(), Cache())
+
+
+def program(data: st.DataObject) -> Op:
+    found = Program(data.draw, ("float64", "int64", "bool"), {"H": 2, "W": 3, "K": 3})
+    found.leaf(st.integers(-3, 3))
+    found.leaf(st.integers(-3, 3))
+    found.grow(EXACT, data.draw(st.integers(1, 8)))
+    return found.terms[-1]
+
+
+def matcher_of(text: str) -> Matcher:
+    """Rules that nobody checked."""
+    return Matcher(parse_rules(textwrap.dedent(text), "own.rules", "own"), Cache())
+
+
+def rewritten(text: str, *terms: Op, budget: int | None = None) -> tuple[list[Op], ReplacementTable]:
+    table, bank = ReplacementTable(), TermBank()
+    return normalise(adopt(terms, table, bank), matcher_of(text), table, bank, CPU, "simplify", budget), table
+
+
+def plainly(term: Op, matcher: Matcher, bank: TermBank) -> Op:
+    """The normal form, by the definition of innermost rewriting: arguments first, then a step, and again."""
+    args = tuple(plainly(arg, matcher, bank) for arg in term.args)
+    term = bank.make(term.definition, args, term.attrs)
+    step = matcher.step(term, bank.make, CPU)
+    return term if step is None else plainly(step[1], matcher, bank)
+
+
+# -- the same normal forms ---------------------------------------------------------------------------
+
+
+@drawn(60)
+@given(data=st.data())
+def test_the_normal_form_is_that_of_the_definition(matchers: dict[str, Matcher], data: st.DataObject) -> None:
+    term = program(data)
+    table, bank = ReplacementTable(), TermBank()
+    found = adopt([term], table, bank)
+    expected = found[0]
+    for name, matcher in matchers.items():
+        found = normalise(found, matcher, table, bank, CPU, name)
+        expected = plainly(expected, matcher, bank)
+        assert found[0] is expected
+
+
+@drawn(40)
+@given(data=st.data())
+def test_the_normal_forms_of_a_pass_have_no_redex(matchers: dict[str, Matcher], data: st.DataObject) -> None:
+    """Those of the terms that right sides were built of included."""
+    table, bank = ReplacementTable(), TermBank()
+    normalise(adopt([program(data)], table, bank), matchers["lower"], table, bank, CPU, "lower")
+    for form in set(table.stages[-1].normal.values()):
+        assert all(table.stages[-1].normal[arg] is arg for arg in form.args)
+        assert matchers["lower"].step(form, bank.make, CPU) is None
+
+
+# -- every step is told ------------------------------------------------------------------------------
+
+
+@drawn(40)
+@given(data=st.data())
+def test_every_term_that_was_met_leads_to_its_normal_form(matchers: dict[str, Matcher], data: st.DataObject) -> None:
+    term = program(data)
+    table = lower([term], CPU, matchers).table
+    for handle in topological([term]):
+        steps = table.history(handle)
+        assert not steps or steps[-1].after is table.snap(handle)
+    for stage in table.stages:
+        for before, (to, _) in stage.forward.items():
+            assert stage.end(before) is stage.end(to)
+            assert before.type == to.type
+
+
+@drawn(40)
+@given(data=st.data())
+def test_every_step_is_one_of_the_rule_that_is_named(matchers: dict[str, Matcher], data: st.DataObject) -> None:
+    """Also where the term was not built to take it: applied again, the rule gives what has the same normal form."""
+    table, bank = ReplacementTable(), TermBank()
+    normalise(adopt([program(data)], table, bank), matchers["lower"], table, bank, CPU, "lower")
+    for step in list(table.redexes()):
+        again = matchers["lower"].step(step.before, bank.make, CPU)
+        assert again is not None and again[0] is step.why
+        assert plainly(again[1], matchers["lower"], bank) is table.stages[-1].end(step.after)
+
+
+def test_a_step_from_a_term_that_was_not_built_is_told_in_its_place(x: Op) -> None:
+    rules = """\
+        simplify axes
+        rule first: sin(x) => exp(cast(x, dtype=x.dtype))
+        rule same: cast(x, dtype=t) => x
+            if t == x.dtype
+        rule last: exp(x) => cos(x)
+    """
+    (found,), table = rewritten(rules, ng.sin(ng.sin(x)))
+    assert found.same_as(ng.cos(ng.cos(x)))
+    told = [(step.why.name, step.before.definition.short) for step in table.redexes() if isinstance(step.why, Rule)]
+    assert told == 2 * [("own.same", "cast"), ("own.last", "exp"), ("own.first", "sin")]
+
+
+def test_steps_are_told_while_others_are_still_taken(x: Op) -> None:
+    rules = """\
+        simplify axes
+        rule same: cast(x, dtype=t) => x
+            if t == x.dtype
+        rule first: sin(x) => cast(x, dtype=x.dtype)
+    """
+    _, table = rewritten(rules, ng.sin(x))
+    stage = table.stages[-1]
+    assert list(stage.forward.items()) == list(stage.forward.items())
+    before = len(stage.forward)
+    stage.taken[x] = (-1, x)
+    assert len(stage.forward) == before + 1 and stage.forward[x].why == ARGUMENTS
+    assert Step("simplify", x, x, ARGUMENTS) not in list(table.redexes())
+
+
+def test_metadata_moves_from_a_term_that_a_right_side_needed_first(x: Op) -> None:
+    with ng.metadata(unit=1):
+        inner = ng.tanh(x)
+    rules = "simplify axes\nrule one: sin(x) => tanh(x)\nrule two: tanh(x) => exp(x)"
+    (one, other), table = rewritten(rules, ng.sin(x), inner)
+    assert one is other
+    assert dict(table.metadata(one)) == {"unit": 1}
+
+
+# -- any depth ---------------------------------------------------------------------------------------
+
+DOWN = """\
+    simplify axes
+    rule push: negative(exp(x)) => exp(negative(x))
+    rule turn: negative(sin(x)) => sin(tanh(tanh(negative(x))))
+"""
+
+
+@pytest.mark.parametrize(("build", "depth"), [(ng.exp, 100_000), (ng.sin, 10_000)])
+def test_a_rule_that_walks_down_is_not_stopped_by_depth(build: Any, depth: int, x: Op) -> None:
+    """Each step needs the next one inside: they are nested as deep as the chain is long."""
+    term = x
+    for _ in range(depth):
+        term = build(term)
+    room = len(inspect.stack(0)) + 6 * NESTED + 100
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(room)
+    try:
+        (found,), table = rewritten(DOWN, ng.negative(term))
+    finally:
+        sys.setrecursionlimit(limit)
+    order = topological([found])
+    assert len(order) == (depth + 2 if build is ng.exp else 3 * depth + 2)
+    assert order[1].definition.short == "negative" and order[0] is table.snap(x)
+
+
+@given(st.integers(1, 4 * NESTED), st.sampled_from([ng.exp, ng.sin]))
+def test_what_is_put_off_comes_to_the_same(depth: int, build: Any) -> None:
+    matcher, x = matcher_of(DOWN), ng.placeholder([H])
+    term = x
+    for _ in range(depth):
+        term = build(term)
+    term = ng.negative(term) + term
+    table, bank = ReplacementTable(), TermBank()
+    root = adopt([term], table, bank)
+    assert normalise(root, matcher, table, bank, CPU, "simplify") == [plainly(root[0], matcher, bank)]
+    stage = table.stages[-1]
+    assert all(stage.normal[before] is stage.end(forward.to) for before, forward in stage.forward.items())
+
+
+# -- nothing runs away -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rules", "named"),
+    [
+        ("rule a: sin(x) => cos(x)\nrule b: cos(x) => tanh(x)\nrule c: tanh(x) => sin(x)", r"own\.[abc] .*own\.[abc] "),
+        ("rule a: sin(x) => exp(cos(x))\nrule b: cos(x) => log(sin(x))", r"own\.[ab] "),
+        ("rule a: sin(x) => sin(x) + sin(x)", r"own\.a "),
+        ("rule a: sin(x) => y + y\nlet y = cos(x)\nrule b: cos(x) => exp(sin(x)) * sin(x)", r"own\.[ab] "),
+    ],
+)
+def test_a_cycle_inside_right_sides_is_found_and_named(rules: str, named: str, x: Op) -> None:
+    with pytest.raises(ng.RewriteError, match=rf"runs in a cycle: {named}"):
+        rewritten("simplify axes\n" + rules.replace("\nlet", "\n    let"), ng.exp(ng.sin(x)))
+
+
+@pytest.mark.parametrize(
+    "right", ["exp(sin(tanh(x)))", "sin(tanh(x)) + sin(cos(x))", "tanh(sin(sin(exp(x))))", "sin(sin(tanh(x)))"]
+)
+def test_rules_that_grow_in_every_way_are_stopped_and_named(right: str, x: Op) -> None:
+    with pytest.raises(ng.RewriteError, match=r"did not reach a normal form[\s\S]*own.grow \(own.rules:2\)"):
+        rewritten(f"simplify axes\nrule grow: sin(x) => {right}", ng.sin(x), budget=2000)
+
+
+def test_a_rule_that_gives_an_argument_of_another_type_is_named(x: Op) -> None:
+    """It is asked before its term is built, inside the right side of another rule."""
+    rules = "simplify axes\nrule wrong: cast(x, dtype=t) => x\nrule first: sin(x) => exp(cast(x, dtype='float64'))"
+    with pytest.raises(ng.RewriteError, match=r"own.wrong rewrites float64\[H:3\] to float32\[H:3\][\s\S]*own.rules:2"):
+        rewritten(rules, ng.sin(x))
+
+
+def test_a_guard_that_fails_before_its_term_is_built_is_named(x: Op) -> None:
+    rules = """\
+        simplify axes
+        rule wrong: cast(x, dtype=t) => x
+            if x.shape[7] == 1
+        rule first: sin(x) => cast(x, dtype='int8')
+    """
+    with pytest.raises(ng.RewriteError, match=r"own.wrong fails on axes.cast[\s\S]*own.rules:2"):
+        rewritten(rules, ng.sin(x))
+
+
+# -- garbage -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("frozen", [True, False])
+def test_the_garbage_collector_is_left_as_it_was(enabled: bool, frozen: bool) -> None:
+    was = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    if frozen:
+        gc.freeze()
+    count = gc.get_freeze_count()
+    try:
+        with no_garbage_collection():
+            assert not gc.isenabled()
+        assert gc.isenabled() is enabled
+        assert (gc.get_freeze_count() > 0) is frozen and (not frozen or gc.get_freeze_count() >= count - 100)
+    finally:
+        gc.unfreeze()
+        (gc.enable if was else gc.disable)()

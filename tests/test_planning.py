@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Planning does nothing twice: a kernel is rendered once for each structure, however often it stands in graphs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import semi
+from ngraph_rewrite.errors import LengthError
+from ngraph_rewrite.plan import collapsing, nests, plan
+from ngraph_rewrite.plan.binding import bind_graph
+from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.launches import Ref, Work, kernels
+from ngraph_rewrite.plan.memory import ALIGNMENT, Block, place
+from ngraph_rewrite.plan.plan import Plan, make_plan
+from ngraph_rewrite.plan.schedule import in_order
+from ngraph_rewrite.terms.op import Op, topological
+
+RENDERERS = ("render_map", "render_reduce", "render_copy")
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """How often each renderer of loop nests was called since nothing was remembered."""
+    calls: Counter[str] = Counter()
+
+    def counted(name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            calls[name] += 1
+            return inner(*args)
+
+        return call
+
+    for name in RENDERERS:
+        monkeypatch.setattr(collapsing, name, counted(name, getattr(collapsing, name)))
+    collapsing.collapsed.cache_clear()
+    collapsing._rendered.cache_clear()
+    yield calls
+    collapsing.collapsed.cache_clear()
+    collapsing._rendered.cache_clear()
+
+
+def recurrence(steps: int, units: int = 4) -> list[Op]:
+    """A recurrent net, unrolled, and the derivatives of what it gives by its weights; nothing is lowered yet."""
+    hidden, before, batch = ng.Axis("H", units), ng.Axis("B", units), ng.Axis("N", 3)
+    weights, bias = ng.variable([hidden, before]), ng.variable([hidden])
+    state = ng.variable([hidden, batch])
+    total = ng.constant(0.0)
+    for _ in range(steps):
+        state = ng.tanh(ng.dot(weights, ng.cast_axes(state, [before, batch])) + bias)
+        total = total + ng.sum(ng.square(state), out_axes=[])
+    return [total, *ng.deriv(total, [weights, bias])]
+
+
+def planned(handles: Sequence[Op], name: str = "cpu") -> Plan:
+    with ng.make_transformer(name) as transformer:
+        return make_plan(transformer.computation(list(handles), "all").lowering.roots, [])
+
+
+# -- kernels ----------------------------------------------------------------------------------------
+
+
+def test_an_unrolled_net_renders_as_many_kernels_however_long_it_is(rendered: Counter[str]) -> None:
+    counts = []
+    for steps in (6, 24):
+        collapsing.collapsed.cache_clear()
+        collapsing._rendered.cache_clear()
+        rendered.clear()
+        counts.append((len(list(kernels(planned(recurrence(steps)).work))), rendered.total()))
+    (few, first), (many, second) = counts
+    assert many > 3 * few
+    assert first == second < few
+
+
+def test_each_structure_is_rendered_once(rendered: Counter[str]) -> None:
+    work = planned(recurrence(6)).work
+    loops = {one.source.name for one in kernels(work) if not one.source.name.startswith("gemm")}
+    assert rendered.total() == len(loops)
+
+
+def test_another_graph_of_the_same_structure_renders_nothing(rendered: Counter[str]) -> None:
+    planned(recurrence(6))
+    rendered.clear()
+    planned(recurrence(6))
+    assert rendered.total() == 0
+
+
+def test_other_lengths_render_nothing(rendered: Counter[str]) -> None:
+    """Kernels have no lengths in them."""
+    planned(recurrence(6, units=4))
+    rendered.clear()
+    planned(recurrence(6, units=9))
+    assert rendered.total() == 0
+
+
+numbers = st.sampled_from([0.0, -0.0, 1.0, -1.0, float("nan"), float("inf"), float("-inf"), 0.1])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(numbers, min_size=2, max_size=4))
+@example([0.0, -0.0])
+@example([-0.0, 0.0])
+def test_kernels_that_differ_in_the_sign_of_a_zero_are_two(given_numbers: list[float]) -> None:
+    """What is remembered is told apart bit by bit: 0.0 equals -0.0, and a copied sign shows which it was."""
+    x = ng.placeholder(ng.anonymous([3]))
+    returns = [semi.copysign(x, ng.constant(np.float32(n), x.axes)) for n in given_numbers]
+    argument = np.array([1.0, -2.0, 3.0], np.float32)
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation(returns, x)(argument)
+    for result, number in zip(found, given_numbers, strict=True):
+        np.testing.assert_array_equal(result, np.copysign(argument, np.float32(number)))
+
+
+# -- attempts ---------------------------------------------------------------------------------------
+
+
+def flattened(shared: Sequence[bool]) -> list[Op]:
+    """Products in a chain whose operands no strides can name; some of what is copied for them others read as well."""
+    x = ng.placeholder(ng.anonymous([2, 3, 4]), name="x")
+    results, y = [], x
+    for others in shared:
+        turned = semi.transpose(y, (2, 1, 0))
+        left = semi.reshape(turned, (4, 6))
+        right = semi.reshape(semi.transpose(semi.tanh(y), (1, 2, 0)), (6, 4))
+        product = semi.dot(left, right) if others else semi.dot(semi.add(left, left), right)
+        results += [product, semi.exp(turned)] if others else [product]
+        y = semi.reshape(semi.concat([product, semi.slice(product, (0, 0), (2, 4), (1, 1))], axis=0), (2, 3, 4))
+    return results
+
+
+def drawn_plan(results: Sequence[Op]) -> list[tuple[Any, ...]]:
+    """A plan in a form that can be compared."""
+    found = make_plan(results, [])
+    return [(w.source.text, w.arguments, w.term, w.stored) for w in found.work if isinstance(w, Work)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.booleans(), min_size=1, max_size=4))
+@example([True, False])
+def test_jobs_that_stand_are_those_that_would_be_made_anew(shared: list[bool]) -> None:
+    """An attempt that makes every job anew gives the same plan as one that keeps those of the attempt before."""
+    results = flattened(shared)
+    kept = drawn_plan(results)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "stale_roots", lambda order, old, new: set(order))
+        assert drawn_plan(results) == kept
+
+
+def test_an_attempt_makes_only_jobs_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: Counter[Op] = Counter()
+    inner = plan.job_of
+
+    def counted(term: Op, groups: Groups) -> Any:
+        made[term] += 1
+        return inner(term, groups)
+
+    monkeypatch.setattr(plan, "job_of", counted)
+    x = ng.placeholder(ng.anonymous([2, 3, 4]))
+    far = semi.sum(semi.exp(x), axes=(0,))
+    product = flattened([True])[0]
+    make_plan([far, product], [])
+    assert made[far] == 1
+    assert made[product] == 2
+
+
+def test_copies_of_both_operands_are_asked_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts: list[set[Op]] = []
+    inner = plan.fuse
+
+    def counted(order: Any, results: Any, writes: Any, forced: set[Op]) -> Groups:
+        attempts.append(set(forced))
+        return inner(order, results, writes, forced)
+
+    monkeypatch.setattr(plan, "fuse", counted)
+    x, y = (ng.placeholder(ng.anonymous([2, 3, 4])) for _ in range(2))
+    a = semi.reshape(semi.transpose(x, (2, 1, 0)), (4, 6))
+    b = semi.reshape(semi.transpose(y, (1, 0, 2)), (6, 4))
+    planned([semi.dot(a, semi.transpose(semi.reshape(b, (4, 6))))])
+    assert [len(forced) for forced in attempts] == [0, 2]
+
+
+# -- memory -----------------------------------------------------------------------------------------
+
+
+def rounded(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def placed_one_by_one(blocks: Sequence[Block]) -> tuple[list[int], int]:
+    """What `place` says it does, word by word: by size, each at the lowest offset that fits."""
+    offsets: dict[int, int] = {}
+    for i in sorted(range(len(blocks)), key=lambda i: (-blocks[i].size, blocks[i].first, i)):
+        block, at = blocks[i], 0
+        alive = [j for j in offsets if blocks[j].first <= block.last and block.first <= blocks[j].last]
+        for j in sorted(alive, key=offsets.__getitem__):
+            if at + rounded(block.size) <= offsets[j]:
+                break
+            at = max(at, offsets[j] + rounded(blocks[j].size))
+        offsets[i] = at
+    ends = [at + rounded(blocks[i].size) for i, at in offsets.items()]
+    return [offsets[i] for i in range(len(blocks))], max(ends, default=0)
+
+
+spans = st.builds(
+    lambda size, first, more: Block(size, first, first + more),
+    st.sampled_from([0, 1, 64, 65, 128, 512, 640, 1000, 4096]),
+    st.integers(0, 40),
+    st.sampled_from([0, 0, 1, 2, 5, 20, 40]),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(spans, max_size=120))
+def test_blocks_lie_where_the_search_block_by_block_puts_them(blocks: list[Block]) -> None:
+    assert place(blocks) == placed_one_by_one(blocks)
+
+
+def test_long_lives_inside_each_other_are_placed_as_by_the_search_block_by_block() -> None:
+    """As in a net and its derivatives: what is computed first is needed last. More cells than one stretch holds."""
+    blocks = [Block(512 + 128 * (i % 3), i, 400 - i) for i in range(200)]
+    blocks += [Block(640, 400 - i, 403 - i) for i in range(200)]
+    assert place(blocks) == placed_one_by_one(blocks)
+
+
+# -- order ------------------------------------------------------------------------------------------
+
+
+def least_first(nodes: dict[int, int], before: dict[int, list[int]]) -> list[int] | None:
+    """Always the node with the smallest number that waits for nothing any more."""
+    left, order = dict(nodes), list[int]()
+    while left:
+        ready = [n for n in left if not any(b in left and b != n for b in before.get(n, ()))]
+        if not ready:
+            return None
+        order.append(min(ready, key=lambda n: (nodes[n], list(nodes).index(n))))
+        del left[order[-1]]
+    return order
+
+
+@given(
+    st.dictionaries(st.integers(0, 8), st.integers(0, 6), max_size=8),
+    st.dictionaries(st.integers(0, 8), st.lists(st.integers(0, 10), max_size=3), max_size=6),
+)
+def test_the_smallest_number_that_can_come_next_does(nodes: dict[int, int], before: dict[int, list[int]]) -> None:
+    assert in_order(nodes, {n: found for n, found in before.items() if n in nodes}) == least_first(nodes, before)
+
+
+# -- lengths ----------------------------------------------------------------------------------------
+
+
+def test_a_graph_without_unknown_lengths_stands_for_itself() -> None:
+    roots = recurrence(3)
+    assert bind_graph(roots, {}) == {term: term for term in topological(roots)}
+
+
+def test_an_unknown_length_that_nothing_binds_is_an_error() -> None:
+    x = ng.placeholder([ng.Axis("N")])
+    with pytest.raises(LengthError, match="N"):
+        bind_graph([ng.tanh(x)], {})
+
+
+def test_a_bound_graph_keeps_equal_terms_one() -> None:
+    n, known_length = ng.Axis("N"), ng.Axis("N", 5)
+    x = ng.variable([known_length])
+    first, second = (semi.broadcast(semi.sum(ng.strip(x), axes=(0,)), (a.length,), ()) for a in (n, known_length))
+    bound = bind_graph([first, second], {"N": 5})
+    assert bound[first] is bound[second]
+
+
+def test_views_are_laid_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many read it: what a chain of views sees is remembered for each of them."""
+    seen: Counter[Op] = Counter()
+    inner = nests.view
+
+    def counted(term: Op, layout: Any) -> Any:
+        seen[term] += 1
+        return inner(term, layout)
+
+    monkeypatch.setattr(nests, "view", counted)
+    x = ng.placeholder(ng.anonymous([2, 3, 4]))
+    turned = semi.transpose(semi.transpose(x, (2, 0, 1)), (1, 0, 2))
+    make_plan([semi.sum(turned, axes=(k,)) for k in range(3)], [])
+    assert set(seen.values()) == {1}
+
+
+# -- addresses --------------------------------------------------------------------------------------
+
+FINDS_BLAS = """
+import sys
+from ngraph_rewrite.runtime.blas import gemm_address
+found = [gemm_address(dtype) for dtype in ("float32", "float64")]
+assert "scipy.linalg" not in sys.modules, "all of SciPy's linear algebra was imported"
+import scipy.linalg.cython_blas
+from numba.extending import get_cython_function_address as address
+assert found == [address("scipy.linalg.cython_blas", name) for name in ("sgemm", "dgemm")]
+import scipy.linalg
+assert scipy.linalg.solve([[2.0]], [1.0]) == [0.5]
+"""
+
+
+def test_the_matrix_product_is_found_without_the_package_around_it() -> None:
+    """And that package, imported later, has the very same one."""
+    done = subprocess.run([sys.executable, "-c", FINDS_BLAS], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_addresses_move_on() -> None:
+    assert Ref("arena", 0, 64).moved(8) == Ref("arena", 0, 72)
+    assert Ref("arena", 0, 64).moved(0) == Ref("arena", 0, 64)
