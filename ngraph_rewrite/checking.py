@@ -124,9 +124,7 @@ def _write(report: Report, path: Path) -> None:
         path.write_text(report.as_json() + "\n", encoding="utf-8")
 
 
-def _joined(
-    report: Report, options: Namespace, kernels: list[Path], wrong: list[str], mistakes: list[str]
-) -> str:
+def _joined(report: Report, options: Namespace, kernels: list[Path], wrong: list[str], mistakes: list[str]) -> str:
     said = _verdict(report, len(kernels) - len(wrong), len(options.files), len(mistakes))
     return f"{report.text()}\n\n{said}"
 

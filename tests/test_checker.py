@@ -370,8 +370,11 @@ def test_a_commuted_sum_never_ends() -> None:
 
 
 def test_two_rules_that_undo_each_other_are_named() -> None:
-    rules = rules_of("simplify semi", """rule out: x * z + y * z  =>  (x + y) * z
-rule in: (x + y) * z  =>  x * z + y * z""".replace("rule in:", "rule into:"))
+    rules = rules_of(
+        "simplify semi",
+        """rule out: x * z + y * z  =>  (x + y) * z
+rule in: (x + y) * z  =>  x * z + y * z""".replace("rule in:", "rule into:"),
+    )
     found = [f for f in check_termination(rules, Context(rules)) if f.status == FAILED]
     assert found and {f.rule for f in found} | {f.other for f in found} >= {"my.out", "my.into"}
 

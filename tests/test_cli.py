@@ -20,6 +20,8 @@ from ngraph_rewrite.data import data_folder
 RIGHT = "simplify semi\n\nrule rounded:  floor(ceil(x))  =>  ceil(x)\n"
 UNBOUND = "simplify semi\n\nrule twice:  x + x  =>  2 * y\n"
 WRONG = "simplify semi\n\nrule squared:  square(x)  =>  absolute(x)\n"
+
+
 def verdict(capsys: pytest.CaptureFixture[str]) -> str:
     """The last line printed."""
     return capsys.readouterr().out.rstrip().splitlines()[-1]

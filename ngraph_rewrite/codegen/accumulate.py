@@ -14,6 +14,7 @@ from ngraph_rewrite.codegen.scalar import cast, expression, literal
 
 NOWHERE = literal(np.iinfo(np.int64).max, "int64")
 
+
 @dataclass(frozen=True)
 class Accumulator:
     """One reduction: its kind, the dtype of its values, and the name and dtype of each variable it keeps.

@@ -29,10 +29,14 @@ def one_step(roots: Sequence[Op], stepper: Stepper) -> list[Op]:
             seen.add(term)
             step = stepper.step(term)
             if step is not None:
-                only = {term: step}
-                return _from_below(roots, stepper, lambda one, rebuilt: only.get(one))
+                return _from_below(roots, stepper, _only(term, step))
             stack.extend(term.args[::-1])
     return list(roots)
+
+
+def _only(term: Op, step: Forward) -> Callable[[Op, Op], Forward | None]:
+    """At one term this step, at all others none."""
+    return lambda one, rebuilt: step if one is term else None
 
 
 def _from_below(roots: Sequence[Op], stepper: Stepper, step: Callable[[Op, Op], Forward | None]) -> list[Op]:

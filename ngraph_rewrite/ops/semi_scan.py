@@ -22,9 +22,7 @@ from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
 
-def _attributes(
-    *xs: TensorType, parameters: Any, states: Any, sequences: Any, length: Any, reverse: Any
-) -> Attributes:
+def _attributes(*xs: TensorType, parameters: Any, states: Any, sequences: Any, length: Any, reverse: Any) -> Attributes:
     n, m = as_int(states, "states"), as_int(sequences, "sequences")
     return {
         "parameters": check_parameters(several(parameters, "parameters"), n, m),

@@ -439,9 +439,7 @@ def _rules(frame: FileFrame, one: RuleFrame, macros: Macros, stem: str) -> list[
     return [rule for name, alternative in named for rule in _read_ways(frame, one, macros, name, alternative)]
 
 
-def _read_ways(
-    frame: FileFrame, one: RuleFrame, macros: Macros, name: str, alternative: dict[str, str]
-) -> list[Rule]:
+def _read_ways(frame: FileFrame, one: RuleFrame, macros: Macros, name: str, alternative: dict[str, str]) -> list[Rule]:
     """A rule for each left side that the written one stands for, numbered if there are several."""
     try:
         found = ways(parse_piece(one.left))
@@ -638,9 +636,7 @@ def _right_templates(
     )
 
 
-def _right_tuple(
-    reader: _Reader, node: ast.Tuple, left: App, terms: dict[str, bool], names: set[str]
-) -> Template:
+def _right_tuple(reader: _Reader, node: ast.Tuple, left: App, terms: dict[str, bool], names: set[str]) -> Template:
     """A right side for each of several left sides."""
     if left.definition.name != "core.make_tuple" or len(left.args) != len(node.elts):
         count = len(left.args) if left.definition.name == "core.make_tuple" else 1

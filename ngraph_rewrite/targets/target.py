@@ -38,7 +38,6 @@ class Target:
     sample: str = "last"
     recurrent: str = "first"
 
-
     def preferring(self, sample: str | None = None, recurrent: str | None = None) -> Target:
         """The same target with other places for the sample axis and the axis of time steps; None keeps its own.
 

@@ -113,9 +113,7 @@ class Report:
         return json.dumps({**whole, "counts": dict(sorted(counts.items())), "findings": found}, indent=1)
 
 
-def report_of(
-    rules: Iterable[Rule], found: Iterable[Finding], orders: str = "", seconds: float = 0.0
-) -> Report:
+def report_of(rules: Iterable[Rule], found: Iterable[Finding], orders: str = "", seconds: float = 0.0) -> Report:
     """The findings in order, of several about one check of one rule the first that failed."""
     rules = tuple(rules)
     kept: dict[tuple[str, str], Finding] = {}

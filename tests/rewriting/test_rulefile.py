@@ -153,7 +153,10 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         "it may among the operands of an associative op",
     ),
     "two sequences": (
-        SEMI + "rule a: add(x..., y..., z) => z\n", 2, 9, "two sequence variables among operands that match in any order",
+        SEMI + "rule a: add(x..., y..., z) => z\n",
+        2,
+        9,
+        "two sequence variables among operands that match in any order",
         "one takes all operands that are left",
     ),
     "sequence of patterns": (

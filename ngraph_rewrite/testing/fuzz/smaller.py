@@ -110,9 +110,7 @@ def _writes(term: Op) -> bool:
     return term.definition.name in ("core.variable", "core.assign", "core.after", "core.placeholder")
 
 
-def _replaced(
-    program: Program, new: Mapping[Op, Op], more: Mapping[Op, Sequence[Array]] = {}
-) -> Program:
+def _replaced(program: Program, new: Mapping[Op, Op], more: Mapping[Op, Sequence[Array]] = {}) -> Program:
     arguments = {**arguments_of(program), **more}
     return of_terms(substituted(program.returns, new), arguments)
 

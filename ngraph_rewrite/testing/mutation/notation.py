@@ -95,5 +95,3 @@ def _clause(clause: Clause, family: str) -> str:
     if isinstance(clause, Let):
         return f"let {clause.name} = {_template(clause.template, family)}"
     return f"where {clause.name}{'...' * clause.sequence} = {clause.expression}"
-
-

@@ -107,8 +107,9 @@ def _exchanged(template: Build) -> Iterator[Broken]:
     for a, b in _PAIRS:
         if a in given and b in given and given[a] != given[b]:
             swapped = {**given, a: given[b], b: given[a]}
-            yield f"{a} and {b} of {template.definition.short} exchanged", replace(
-                template, attributes=tuple(swapped.items())
+            yield (
+                f"{a} and {b} of {template.definition.short} exchanged",
+                replace(template, attributes=tuple(swapped.items())),
             )
 
 
