@@ -459,6 +459,26 @@ def test_strategies_lead_to_the_same_normal_form(lists: tuple[ng.Signature, ng.R
     assert values_of(found.root) == [1, 2, 2, 3]
 
 
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_operands_that_go_away_are_no_obstacle_to_any_strategy(
+    sets: tuple[ng.Signature, ng.RuleSet], data: st.DataObject
+) -> None:
+    signature, rules = sets
+    leaves = st.sampled_from([signature["empty"](), *singletons(signature, "abc")])
+    drawn = st.recursive(
+        leaves,
+        lambda inside: st.builds(
+            lambda name, one, other: signature[name](one, other), st.sampled_from(["union", "both"]), inside, inside
+        ),
+        max_leaves=8,
+    )
+    term = signature["power"](data.draw(drawn))
+    wanted = ng.normal_form(term, rules)
+    for strategy in (ng.strategies.innermost, ng.strategies.outermost, ng.strategies.worklist):
+        assert ng.rewrite(term, strategy(rules)).root.same_as(wanted)
+
+
 def test_a_derivation_says_which_rules_fired(peano: tuple[ng.Signature, ng.RuleSet]) -> None:
     nat, rules = peano
     term = nat["plus"](number(nat, 1), number(nat, 1))
@@ -550,6 +570,9 @@ MISTAKES = [
     ("rule a: contains(x, x) => true()", "`x` is a Set and a Element"),
     ("rule a: union(empty, x) => x", "`empty` is an operation, and would be a variable here"),
     ("rule a: union(x, 0) => x", "a number is no term of a signature"),
+    ("rule a: both(scalar(x), y) => x", "no op is called test_sets.scalar"),
+    ("rule a: both(once(union(x, y)), z) => x", "no op is called test_sets.once"),
+    ("rule a: both(x, y) => x\n    if one(x) == y or y == x", "`one` makes a term, which is no truth value"),
     ("rule a: both(x, y) => both(y, x)", "does not go down"),
     ("rule a: both(x, y) => x\n    if x == true()", "a Set is compared with a Bool"),
     ("rule a: both(x, y) => x\n    if one(x)", "this is a Set, and a Element is wanted here|makes a term"),

@@ -61,7 +61,8 @@ def eager(roots: Iterable[Op]) -> list[Op]:
     """The terms that have to be normal before any rule is tried on a root, arguments first; any depth."""
     order: list[Op] = []
     seen: set[Op] = set()
-    stack: list[Op | None] = [*roots][::-1]
+    stack: list[Op | None] = list(roots)
+    stack.reverse()
     while stack:
         term = stack.pop()
         if term is None:  # what stands below it was waiting for its arguments
@@ -205,6 +206,7 @@ class Evaluation:
 
     def settle(self, root: Op) -> Op:
         """The normal form of a term: steps that were given up are tried again when what they wait for is there."""
+        self.trail.clear()  # an error may have left something there
         stack, waiting = [root], {root}
         while stack:
             term = stack[-1]

@@ -91,10 +91,11 @@ class _Outermost:
         """An argument is normal: the term is built of it, and tried again."""
         new = self.with_argument(frame, arg)
         if new is not frame.term:
-            index = frame.index + 1
-            found = self.stepper.link(frame.term, Forward(new, ARGUMENTS))
+            index, before = frame.index + 1, frame.term
+            found = self.stepper.link(before, Forward(new, ARGUMENTS))
             self.move(frame, found)
-            frame.index = index if found is new else 0
+            flat = before.definition.profile is not None and before.definition.profile.flat  # others stand there then
+            frame.index = index if found is new and not flat else 0
         else:
             frame.index += 1
 

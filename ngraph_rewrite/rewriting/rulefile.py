@@ -193,7 +193,12 @@ class _Reader:
         return SeqVar(self.name(node.value.id, node), _span(node))
 
     def is_op(self, short: str) -> bool:
-        """Whether an op of the families of this side has the name of a class of types, and so hides it."""
+        """Whether an op of the families of this side has the name of a class of types, and so hides it.
+
+        Terms of a signature are of no such class.
+        """
+        if "core" not in self.families:
+            return True
         return any(find(f"{family}.{self.alternative.get(short, short)}") for family in self.families)
 
     def once(self, node: ast.Call) -> Pattern:
