@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Protocol
 
 from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.frame import printable
 from ngraph_rewrite.rewriting.pattern import Var
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.catalogue import OpDef
@@ -60,5 +61,5 @@ def _asked(index: int, rule: Rule, source: Source) -> Iterator[str]:
     right = rule.right[0]
     assert isinstance(right, Var)
     guard = "True" if rule.guard is None else source(rule.guard, names)
-    yield f"    if {guard}:  # {rule.name}"
+    yield f"    if {guard}:  # {printable(' '.join(rule.name.split()))}"
     yield f"        return {index}, {names[right.name]}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.testing.findings import CHECKS, FAILED, NONE, OPEN, PASSED, WAIVED, Finding
+from ngraph_rewrite.testing.findings import CHECKS, FAILED, LISTED, NONE, OPEN, PASSED, WAIVED, Finding
 
 SIGNS = {PASSED: "ok", FAILED: "WRONG", WAIVED: "waived", OPEN: "open", NONE: "-"}
 # A table of more rules than these has a line per file.
@@ -39,13 +39,13 @@ class Report:
 
     @property
     def right(self) -> bool:
-        """Whether every check of every rule holds or is waived, but for proofs that were not found."""
+        """Whether every check of every rule holds or is waived, but for what is only listed if it is open."""
         return not self.failed and not self.undecided
 
     @property
     def undecided(self) -> list[Finding]:
-        """The checks that came to no end; without a proof a rule is still drawn."""
-        return [f for f in self.found if f.status == OPEN and f.check != "proof"]
+        """The checks that have to come to an end, and did not."""
+        return [f for f in self.found if f.status == OPEN and f.check not in LISTED]
 
     def wrong_rules(self) -> set[str]:
         """The names of the rules of which some check failed."""
@@ -95,7 +95,7 @@ class Report:
     def unproved(self) -> str:
         """Each rule that is not proved, and each check that could not be made, with the reason."""
         lines = [f"  {f.rule}: {f.says}" for f in self.found if f.status == OPEN and f.check == "proof"]
-        others = [f"  {f.rule}: {f.check}: {f.says}" for f in self.undecided]
+        others = [f"  {f.rule}: {f.check}: {f.says}" for f in self.found if f.status == OPEN and f.check != "proof"]
         proved = f"not proved, but drawn ({len(lines)}):\n" + "\n".join(lines) if lines else ""
         undecided = f"not decided ({len(others)}):\n" + "\n".join(others) if others else ""
         return "\n\n".join(part for part in (undecided, proved) if part)

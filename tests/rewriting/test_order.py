@@ -211,4 +211,6 @@ def test_a_recognize_rule_makes_terms_smaller() -> None:
 
 
 def test_every_shipped_rule_goes_down() -> None:
-    assert [(rule.name, why_not_down(rule)) for rule in library() if why_not_down(rule) is not None] == []
+    """But for those that are for exploring: no pass runs them."""
+    rules = [rule for rule in library() if rule.kind != "explore"]
+    assert [(rule.name, why_not_down(rule)) for rule in rules if why_not_down(rule) is not None] == []

@@ -148,12 +148,13 @@ _CONDITIONS = st.recursive(_LEAVES, _nested, max_leaves=8)
 
 # What generated code is made of, beside functions of rules: nothing else is called, and nothing else is read.
 _CALLS = {"op", "make", "fill", "zip", "float", "len", "plus", "times", "modulo"}
-_READS = {"args", "attrs", "definition", "is_number", *PROPERTIES}
+_READS = {"args", "attrs", "definition", "is_number", "get", "bit_length", "collapse", *PROPERTIES}
 _NODES = (
     *(ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Expr, ast.Constant, ast.Return, ast.Assign, ast.If),
     *(ast.Name, ast.Load, ast.Store, ast.Call, ast.keyword, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple),
     *(ast.List, ast.Dict, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp, ast.Starred, ast.ListComp),
-    *(ast.comprehension, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.Yield, ast.Pass),
+    *(ast.comprehension, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.Yield, ast.YieldFrom, ast.Pass),
+    *(ast.AugAssign, ast.While),  # how a crowd of rules is searched, and those that are found are tried
 )
 
 
@@ -164,6 +165,7 @@ def assert_harmless(rules: RuleSet) -> None:
         tree = ast.parse(emit(rules))
         compile(tree, "generated", "exec")
     known = {f"fn_{name}" for name in (*attribute_functions(), *term_functions())}
+    known |= _own(tree)
     for node in ast.walk(tree):
         assert isinstance(node, _NODES), ast.dump(node)
         if isinstance(node, ast.Attribute):
@@ -171,9 +173,22 @@ def assert_harmless(rules: RuleSet) -> None:
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func)
             plain = name in _CALLS | known or name.startswith("apply_")
-            assert plain or (isinstance(node.func, ast.Attribute) and node.func.attr == "is_number"), name
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else name
+            assert plain or called in ("is_number", "bit_length"), name
         if isinstance(node, ast.Name):
             assert not node.id.startswith("__")
+
+
+def _own(tree: ast.Module) -> set[str]:
+    """The functions of generated code itself, and the names under which it looks them up."""
+    found = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            table = node.value.value if isinstance(node.value, ast.Attribute | ast.Subscript) else None
+            looked_up = isinstance(node.value, ast.Call) and "_seek_" in ast.unparse(node.value.func)
+            if isinstance(table, ast.Dict) or looked_up or ast.unparse(node.targets[0]) == "f":
+                found.add(node.targets[0].id)
+    return found
 
 
 def harmless_or_refused(text: str, header: str = HEADER) -> None:
