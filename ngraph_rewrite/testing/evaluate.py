@@ -206,7 +206,7 @@ def _magnitude(term: Op, value: Array, args: list[Array]) -> Array:
             return np.asarray(np.maximum(bound.reshape(value.shape), np.abs(_finite(value))))
     if term.definition.short == "softmax":  # the exponential of a difference, which is rounded as such
         with np.errstate(all="ignore"):
-            return np.abs(value) * value.dtype.type(2 * np.abs(_finite(args[0])).max(initial=1))
+            return np.asarray(np.abs(value) * value.dtype.type(2 * np.abs(_finite(args[0])).max(initial=1)))
     if term.definition.short in _COMPOSITE:
         inside = [np.abs(a[np.isfinite(a)]).max(initial=1) for a in args]
         return np.asarray(np.maximum(np.abs(value), np.asarray(max(inside)).astype(value.dtype)))
