@@ -138,8 +138,8 @@ class Search:
 
     @property
     def enough(self) -> bool:
-        """Whether the rule was compared on enough instances to be believed."""
-        return self.compared >= max(ENOUGH * self.drawn, _LEAST if self.late else 1)
+        """Whether the rule was compared on enough instances to be believed: if time was up, on all or on several."""
+        return self.compared >= max(ENOUGH * self.drawn, min(_LEAST, self.drawn) if self.late else 1, 1)
 
 
 def check_adjoint(rule: Rule, context: Context) -> Finding:

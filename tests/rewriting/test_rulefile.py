@@ -247,7 +247,7 @@ def test_a_mistake_is_shown_where_it_is(mistake: str) -> None:
         parse_rules(text, "bad.rules", "bad")
     shown = (text.splitlines() or [""])[line - 1]
     expected = f"bad.rules:{line}:{column}: {says}\n    {shown}\n    {' ' * (column - 1)}^"
-    mine = str(caught.value).replace(", benchmark", "")  # a family that the benchmarks place above, once they are tested
+    mine = str(caught.value).replace(", benchmark", "")  # a family of the benchmarks
     assert mine == expected + (f"\n  {do}" if do else "")
 
 
