@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.derivation import shown, wrapped
-from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.expression import Expression, conjoined
 from ngraph_rewrite.rewriting.interpret import value_of
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern
 from ngraph_rewrite.rewriting.rule import Rule
@@ -79,7 +79,7 @@ def guard_values(guard: Expression, names: Mapping[str, Any]) -> tuple[list[str]
     Below a part that does not hold stand the values of what it reads.
     """
     lines: list[str] = []
-    for i, part in enumerate(conjuncts(guard.tree)):
+    for i, part in enumerate(conjoined(guard.tree)):
         begins = "if " if not i else "and "
         text = ast.unparse(part)
         value, failed = _valued(part, names)
@@ -88,15 +88,6 @@ def guard_values(guard: Expression, names: Mapping[str, Any]) -> tuple[list[str]
             lines += [line for expression in _read(part) for line in _line(expression, names)]
             return lines, False
     return lines, True
-
-
-def conjuncts(tree: ast.expr) -> Iterator[ast.expr]:
-    """The parts of a guard that must all hold, in order."""
-    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
-        for part in tree.values:
-            yield from conjuncts(part)
-    else:
-        yield tree
 
 
 def _valued(tree: ast.expr, names: Mapping[str, Any]) -> tuple[Any, str]:

@@ -81,5 +81,8 @@ def pooling(
     for name, size, slide in zip(over, sizes, slides(strides, before, after, (0,) * len(over), dilations), strict=True):
         k = x.axes.index(name)
         length = slid(axes[k].length, size, slide)
-        axes[k] = axes[k] if length == axes[k].length else axes[k].with_length(length)
+        if (
+            slide.stride != 1 or length != axes[k].length
+        ):  # else it stays, whatever its length is
+            axes[k] = axes[k].with_length(length)
     return TensorType(averaging(x.dtype) if kind == "avg" else x.dtype, axes)

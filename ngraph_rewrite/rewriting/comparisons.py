@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import NamedTuple
 
-from ngraph_rewrite.rewriting.expression import Refused
+from ngraph_rewrite.rewriting.expression import Refused, conjoined
 from ngraph_rewrite.terms.catalogue import find
 
 # The operation without arguments that a condition without a comparison is compared with.
@@ -41,7 +41,7 @@ def comparisons(node: ast.expr, family: str, terms: Collection[str]) -> tuple[li
     """
     found: list[Comparison] = []
     rest: list[ast.expr] = []
-    for part in _parts(node):
+    for part in conjoined(node):
         compared = _comparison(part, family, terms)
         if compared is not None:
             found.append(compared)
@@ -53,14 +53,6 @@ def comparisons(node: ast.expr, family: str, terms: Collection[str]) -> tuple[li
     whole = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(ast.And(), rest), node)
     whole.span = getattr(node, "span", None)  # type: ignore[attr-defined]
     return found, whole
-
-
-def _parts(node: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-        for part in node.values:
-            yield from _parts(part)
-    else:
-        yield node
 
 
 def _comparison(node: ast.expr, family: str, terms: Collection[str]) -> Comparison | None:

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ngraph_rewrite.rewriting.expression import Expression, as_source
+from ngraph_rewrite.rewriting.expression import Expression, as_source, conjoined, expression_of
 from ngraph_rewrite.rewriting.nests import is_searched
 from ngraph_rewrite.rewriting.pattern import App, Var, attribute_names, variables
 from ngraph_rewrite.rewriting.rule import Rule
@@ -52,8 +52,8 @@ def parts(rule: Rule) -> tuple[list[Part], Expression | None]:
     known = {"self", *variables(rule.left), *attribute_names(rule.left)}
     found: list[Part] = []
     rest: list[ast.expr] = []
-    for tree in _parts(rule.guard.tree):
-        expression = _expression(tree)
+    for tree in conjoined(rule.guard.tree):
+        expression = expression_of(tree)
         certain = _is_certain(tree, _tensors(rule.left))
         if known.issuperset(expression.names) and (certain or not rest):
             found.append(Part(expression, certain))
@@ -61,7 +61,7 @@ def parts(rule: Rule) -> tuple[list[Part], Expression | None]:
             rest.append(tree)
     if not found:
         return [], rule.guard
-    return found, _expression(rest[0] if len(rest) == 1 else ast.BoolOp(ast.And(), rest)) if rest else None
+    return found, expression_of(rest[0] if len(rest) == 1 else ast.BoolOp(ast.And(), rest)) if rest else None
 
 
 def with_rest(rule: Rule) -> Rule:
@@ -87,20 +87,6 @@ def without_not(text: str) -> tuple[str, bool]:
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.NotEq):
         tree, wanted = ast.Compare(tree.left, [ast.Eq()], tree.comparators), not wanted
     return ast.unparse(tree), wanted
-
-
-def _parts(tree: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
-        for part in tree.values:
-            yield from _parts(part)
-    else:
-        yield tree
-
-
-def _expression(tree: ast.expr) -> Expression:
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    names = (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
-    return Expression(ast.unparse(tree), tuple(dict.fromkeys(names)), tree)
 
 
 def _tensors(left: App) -> frozenset[str]:

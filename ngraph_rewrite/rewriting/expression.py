@@ -9,7 +9,7 @@ functions. Everything else is refused when the file is loaded.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -70,6 +70,31 @@ class Expression:
                 raise AttributeError(f"an Expression has no attribute {name!r}")
             self.__dict__["tree"] = found = ast.parse(self.text, mode="eval").body
             return found
+
+
+def conjoined(tree: ast.expr) -> Iterator[ast.expr]:
+    """The parts of a condition that must all hold, in order.
+
+    >>> [ast.unparse(part) for part in conjoined(ast.parse("a and (b or c) and (d and e)", mode="eval").body)]
+    ['a', 'b or c', 'd', 'e']
+    """
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
+        for part in tree.values:
+            yield from conjoined(part)
+    else:
+        yield tree
+
+
+def expression_of(tree: ast.expr) -> Expression:
+    """An expression made of parts of such as were checked.
+
+    >>> found = expression_of(ast.parse("size(k) == n", mode="eval").body)
+    >>> found.text, found.names
+    ('size(k) == n', ('k', 'n'))
+    """
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    names = (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
+    return Expression(ast.unparse(tree), tuple(dict.fromkeys(names)), tree)
 
 
 def check_expression(tree: ast.expr) -> Expression:

@@ -8,7 +8,7 @@ import copy
 from collections.abc import Callable
 from functools import lru_cache
 
-from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.expression import Expression, conjoined
 from ngraph_rewrite.rewriting.interpret import value_of
 from ngraph_rewrite.rewriting.rule import Clause, Rule, Where
 
@@ -55,17 +55,11 @@ def _conditions(rule: Rule, meaning: Meaning) -> list[ast.expr | None]:
     """The parts of a guard that must all hold, clauses put in place; None for one of which nothing can be said."""
     clauses = {c.name: c.expression.tree for c in rule.clauses if isinstance(c, Where)}
     found: list[ast.expr | None] = []
-    for part in _conjuncts(rule.guard.tree) if rule.guard is not None else []:
+    for part in conjoined(rule.guard.tree) if rule.guard is not None else []:
         replaced = _Replace(clauses, meaning)
         tree = replaced.visit(copy.deepcopy(part))
         found.append(tree if replaced.known else None)
     return found
-
-
-def _conjuncts(tree: ast.expr) -> list[ast.expr]:
-    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
-        return [one for value in tree.values for one in _conjuncts(value)]
-    return [tree]
 
 
 class _Replace(ast.NodeTransformer):

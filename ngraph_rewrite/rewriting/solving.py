@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.domain import Domain, Types
-from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.expression import Expression, conjoined, expression_of
 from ngraph_rewrite.rewriting.interpret import Application, Make, value_of
 from ngraph_rewrite.rewriting.pattern import Build, Pick, Template, Var, attribute_names, subtemplates, variables
 from ngraph_rewrite.rewriting.rule import Rule, Where
@@ -70,7 +70,7 @@ def conjuncts(rule: Rule) -> tuple[Conjunct, ...]:
     if rule.guard is None:
         return ()
     reads = _Reads(rule)
-    return tuple(Conjunct(e, reads.of(e.names)) for e in map(_expression, _parts(rule.guard.tree)))
+    return tuple(Conjunct(e, reads.of(e.names)) for e in map(expression_of, conjoined(rule.guard.tree)))
 
 
 def equations(rule: Rule) -> tuple[Equation, ...]:
@@ -81,22 +81,8 @@ def equations(rule: Rule) -> tuple[Equation, ...]:
         tree = conjunct.expression.tree
         if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
             sides = tree.left, tree.comparators[0]
-            found += [e for one, other in (sides, sides[::-1]) for e in _equation(one, _expression(other), reads)]
+            found += [e for one, other in (sides, sides[::-1]) for e in _equation(one, expression_of(other), reads)]
     return tuple(found)
-
-
-def _parts(tree: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
-        for part in tree.values:
-            yield from _parts(part)
-    else:
-        yield tree
-
-
-def _expression(tree: ast.expr) -> Expression:
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    names = (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
-    return Expression(ast.unparse(tree), tuple(dict.fromkeys(names)), tree)
 
 
 def _equation(side: ast.expr, value: Expression, reads: _Reads) -> Iterator[Equation]:
