@@ -90,7 +90,7 @@ def expression_of(tree: ast.expr) -> Expression:
 
     >>> found = expression_of(ast.parse("size(k) == n", mode="eval").body)
     >>> found.text, found.names
-    ('size(k) == n', ('k', 'n'))
+    ('size(k) == n', ('n', 'k'))
     """
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     names = (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
