@@ -28,9 +28,10 @@ class _Nothing(NamedTuple):
 def adopt(roots: Iterable[Op], table: ReplacementTable, bank: TermBank) -> list[Op]:
     """The bank's copies of handles: equal ones become one. Recorded as a stage of its own."""
     roots = list(roots)
+    order = table.order(roots)
     stage = table.stage("share")
     normal, taken, adopted = stage.normal, stage.taken, bank.adopt
-    for term in topological(roots):
+    for term in order:
         own = normal[term] = adopted(term, tuple([normal[a] for a in term.args]))
         if own is not term:
             taken[term] = BY_SHARING, own
@@ -66,7 +67,7 @@ def normalise(
     Reduction(matcher, table, stage, bank, target, most).sweep(order)
     if not stage.taken:
         stage.left = roots, order
-    return [stage.normal[root] for root in roots]
+    return [root if root.form is None else root.form for root in roots]
 
 
 def replace(
@@ -86,7 +87,8 @@ def replace(
     reduction = Reduction(_Nothing(), table, stage, bank, None, 0)
     for root in roots:
         reduction.settle(root)
-    return [stage.normal[root] for root in roots]
+    stage.ended(topological(roots))
+    return [root if root.form is None else root.form for root in roots]
 
 
 @contextmanager

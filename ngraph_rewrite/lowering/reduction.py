@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from ngraph_rewrite.errors import RewriteError
@@ -20,15 +19,15 @@ NESTED = 24
 class Reduction:
     """One pass at work: `make` builds normal forms, `settle` brings any term to its own.
 
-    A term is *normal* in a pass once the pass has its normal form, and it is its own. Right sides are built by `make`
+    A term has the pass's mark once the pass has its normal form, and is *normal* if it is its own. Right sides are built by `make`
     from normal terms, and each op that is put on top is rewritten at once: nothing is built of what goes away. These
     are steps inside steps; where they are nested too deep, or a term is needed for its own normal form, `make` gives
     a term as it is, which is then *put off*, as are the terms built on it. What was put off is settled on a stack.
     """
 
     __slots__ = (
-        "add", "bank", "budget", "collapse", "collapsed", "depth", "fired", "known", "matcher", "moved", "normal",
-        "put_off", "stage", "steps", "table", "taken", "target", "together",
+        "add", "bank", "budget", "collapse", "collapsed", "depth", "fired", "mark", "matcher", "moved", "put_off",
+        "stage", "steps", "table", "tables", "taken", "target", "together",
     )  # fmt: skip
 
     def __init__(
@@ -37,36 +36,39 @@ class Reduction:
         self.matcher, self.steps, self.target, self.budget = matcher, matcher.steps, target, budget
         self.collapse = {d: s.collapse for d, s in self.steps.items() if hasattr(s, "collapse")}
         self.table, self.moved, self.stage, self.bank = table, table.moved, stage, bank
-        self.normal, self.taken, self.collapsed = stage.normal, stage.taken, stage.collapsed
-        self.known, self.add, self.together = bank.known, bank.add, self.make
+        self.mark, self.taken, self.collapsed = object(), stage.taken, stage.collapsed
+        self.tables, self.add, self.together = bank.tables, bank.add, self.make
         self.put_off: set[Op] = set()
         self.depth = self.fired = 0
 
-    def sweep(self, order: Iterable[Op]) -> None:
+    def sweep(self, order: list[Op]) -> None:
         """Bring every term to its normal form, arguments first: those that changed on the same op with new ones."""
-        normal, taken, steps, put_off = self.normal, self.taken, self.steps, self.put_off
+        mark, steps, put_off = self.mark, self.steps, self.put_off
         visit, renewed, moved = self.visit, self.bank.renewed, self.moved
         for term in order:
-            if term in normal:
+            if term.mark is mark:
                 continue
-            args = tuple([normal[a] for a in term.args]) if taken else term.args
-            if args == term.args:  # equal terms are the same object: this compares identities
+            args = term.args
+            for arg in args:
+                if arg.form is not None:
+                    rebuilt = renewed(term, tuple([a if a.form is None else a.form for a in args]))
+                    if rebuilt.mark is not mark:
+                        found = visit(rebuilt)
+                    else:
+                        found = rebuilt if rebuilt.form is None else rebuilt.form
+                    if not put_off:
+                        term.form, term.mark = found, mark
+                        if moved or term.info.metadata:
+                            self.table.carry(term, found)
+                    break
+            else:
                 if steps.get(term.definition) is None:
-                    normal[term] = term
+                    term.form, term.mark = None, mark
                 else:
                     visit(term)
-            else:
-                rebuilt = renewed(term, args)
-                taken[term] = BY_ARGUMENTS, rebuilt
-                found = normal.get(rebuilt)
-                if found is None:
-                    found = visit(rebuilt)
-                if not put_off:
-                    normal[term] = found
-                    if moved or term.info.metadata:
-                        self.table.carry(term, found)
             if put_off:
                 self.settle(term)
+        self.stage.ended(order)
 
     def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op:
         """The normal form of the term with this structure, whose arguments are normal or put off."""
@@ -75,21 +77,21 @@ class Reduction:
             made = collapse(args, attrs) if collapse is not None else None
             if made is not None and self.collapses(definition, args, attrs, made):
                 return made[1]  # type: ignore[no-any-return]
-            term = self.known((definition, args, attrs))
+            term = self.tables[definition].get((args, attrs) if attrs else args)
         except Exception:  # a list has no hash, but its stored form has; and the step itself says what is wrong with it
             term = None
         if term is None:
             term = self.add(definition, args, attrs)
-        found = self.normal.get(term)
-        return self.visit(term) if found is None else found
+        if term.mark is not self.mark:
+            return self.visit(term)
+        return term if term.form is None else term.form
 
     def collapses(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...], made: Taken) -> bool:
         """Whether a rule may give an argument for a term that need not be built for it; then that is recorded.
 
         Where anything is unusual the term is built, and its own steps say what is to be said.
         """
-        types = (args[0].type,) if len(args) == 1 else tuple([a.type for a in args])
-        stored, type_ = self.bank.typed(definition, types, attrs)
+        stored, type_, _ = self.bank.typed(definition, args, attrs)
         if self.put_off or made[1].type is not type_ or (stored is not attrs and stored != attrs):
             return False
         self.collapsed.append((len(self.taken), (definition, args, attrs), made))
@@ -106,7 +108,7 @@ class Reduction:
             return term
         step = self.steps.get(term.definition)
         if step is None:
-            self.normal[term] = term
+            term.form, term.mark = None, self.mark
             return term
         if self.depth >= NESTED or term in self.taken:
             self.put_off.add(term)
@@ -123,7 +125,7 @@ class Reduction:
             raise failed from error
         self.depth -= 1
         if made is None:
-            self.normal[term] = term
+            term.form, term.mark = None, self.mark
             return term
         new: Op = made[1]
         if new.type is not term.type and new.type != term.type:
@@ -132,42 +134,43 @@ class Reduction:
         self.fired += 1
         if self.fired > self.budget:
             raise exhausted(self.fired, self.stage)
-        found = self.normal.get(new)
-        if found is None:
+        if new.mark is not self.mark:
             self.put_off.add(term)
             return term
-        self.normal[term] = found
+        if new.form is not None:
+            new = new.form
+        term.form, term.mark = new, self.mark
         if self.moved or term.info.metadata:
-            self.table.carry(term, found)
-        return found
+            self.table.carry(term, new)
+        return new
 
     def ends(self, term: Op, found: Op) -> None:
         """The pass has the normal form of a term that it rewrote."""
-        self.normal[term] = found
+        term.form, term.mark = found, self.mark
         if self.moved or term.info.metadata:
             self.table.carry(term, found)
 
     def settle(self, term: Op) -> None:
         """Bring any term to its normal form: on a stack, it waits for its arguments and for what it went to."""
-        normal, taken, stack, waiting = self.normal, self.taken, [term], set[Op]()
+        mark, taken, stack, waiting = self.mark, self.taken, [term], set[Op]()
         while stack:
             term = stack[-1]
             step = taken.get(term)
-            if term in normal:
+            if term.mark is mark:
                 stack.pop()
             elif step is not None:
-                found = normal.get(step[1])
-                if found is not None:
-                    self.ends(term, found)
+                to = step[1]
+                if to.mark is mark:
+                    self.ends(term, to if to.form is None else to.form)
                 elif term in waiting:
                     raise cycle_error(term, self.stage)
                 else:
                     waiting.add(term)
-                    stack.append(step[1])
-            elif missing := [a for a in term.args if a not in normal]:
+                    stack.append(to)
+            elif missing := [a for a in term.args if a.mark is not mark]:
                 stack.extend(missing[::-1])
             else:
-                args = tuple([normal[a] for a in term.args])
+                args = tuple([a if a.form is None else a.form for a in term.args])
                 if args != term.args:
                     taken[term] = BY_ARGUMENTS, self.bank.renewed(term, args)
                 else:

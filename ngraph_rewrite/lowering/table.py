@@ -72,28 +72,63 @@ class Stage:
     A driver notes steps by numbers, as they are many; they become forward pointers when somebody asks.
 
     Attributes:
-        normal: The normal form of each term that the pass has seen to the end.
-        taken: The steps of a driver.
+        taken: The steps of a driver; of what changed with its arguments only, those that `ended` cannot find again.
         collapsed: Its steps from terms that were not built, and how many others were taken before each.
         reasons: The rules, or passes, that its numbers mean.
         left: The roots that it left, and all terms under them, arguments first; until somebody asks.
     """
 
-    __slots__ = ("_forward", "_make", "_shown", "collapsed", "left", "name", "normal", "reasons", "taken")
+    __slots__ = ("_bank", "_ends", "_forward", "_normal", "_shown", "collapsed", "left", "name", "reasons", "taken")
 
     def __init__(self, name: str, reasons: Sequence[Why] = (), bank: TermBank | None = None) -> None:
         self.name, self.reasons = name, reasons
-        self._make = bank.make if bank is not None else None
-        self.normal: dict[Op, Op] = {}
+        self._bank = bank
+        self._normal: dict[Op, Op] = {}
+        self._ends: list[tuple[list[Op], list[Op | None]]] = []
         self.taken: dict[Op, Taken] = {}
         self.collapsed: list[tuple[int, Structure, Taken]] = []
         self._forward: dict[Op, Forward] = {}
         self._shown = 0, 0
         self.left: tuple[list[Op], list[Op]] | None = None
 
+    def ended(self, order: list[Op]) -> None:
+        """Note where a driver left terms, arguments first, as they say now: the next pass says something else."""
+        self._ends += ((terms, [term.form for term in terms]) for terms in (order, list(self.taken)))
+
+    @property
+    def normal(self) -> dict[Op, Op]:
+        """The normal form of each term that the pass has seen to the end."""
+        self._note()
+        return self._normal
+
+    def _note(self) -> None:
+        """Write down what a driver only left: normal forms, and which terms changed with their arguments."""
+        ends, self._ends = self._ends, []
+        normal, changed = self._normal, list[Op]()
+        for terms, forms in ends:
+            for term, form in zip(terms, forms, strict=True):
+                normal[term] = term if form is None else form
+                if form is not None and term not in self.taken:
+                    changed.append(term)
+        for terms, forms in ends:
+            self._hold([form for form in forms if form is not None])
+        for term in changed:
+            assert self._bank is not None
+            to = self._bank.renewed(term, tuple([normal[a] for a in term.args]))
+            self._forward.setdefault(term, Forward(to, ARGUMENTS))
+
+    def _hold(self, stack: list[Op]) -> None:
+        """What stands under a normal form is one."""
+        while stack:
+            term = stack.pop()
+            if term not in self._normal:
+                self._normal[term] = term
+                stack += term.args
+
     @property
     def forward(self) -> dict[Op, Forward]:
         """Where terms went in one step, in the order in which the steps were taken."""
+        self._note()
         now = len(self.taken), len(self.collapsed)
         if self._shown != now:
             found = dict(self._forward)  # whoever goes through the other is not disturbed
@@ -115,8 +150,8 @@ class Stage:
             yield self._built(structure), taken
 
     def _built(self, structure: Structure) -> Op:
-        assert self._make is not None
-        return self._make(*structure)
+        assert self._bank is not None
+        return self._bank.make(*structure)
 
     def knows(self, op: Op) -> bool:
         """Whether the pass has seen `op`."""

@@ -131,7 +131,7 @@ class Nodes:
         if not term.definition.commutative or len(term.args) != 2:
             return False
         x, y = term.args
-        return self.bank.typed(term.definition, (y.type, x.type), term.attrs)[1] == term.type
+        return self.bank.typed(term.definition, (y, x), term.attrs)[1] == term.type
 
     def _head(self, head: Head) -> int:
         key = head.binder if head.binder is not None else (head.definition, head.attrs)

@@ -7,6 +7,7 @@ per (op, argument types, attributes).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from ngraph_rewrite.terms.canonical import TermOrder, flattened, identity_of, stored_attributes
@@ -23,23 +24,36 @@ Typed = tuple[tuple[Any, ...], TensorType]
 
 
 class TermBank:
-    """Builds terms so that equal ones are the same object."""
+    """Builds terms so that equal ones are the same object.
 
-    __slots__ = ("_interned", "_order", "_terms", "_types", "known")
+    Attributes:
+        tables: The terms of each op by their arguments, where it has attributes with these as they are stored.
+    """
+
+    __slots__ = ("_interned", "_near", "_order", "_types", "tables")
 
     def __init__(self) -> None:
-        self._terms: dict[Structure, Op] = {}
-        # The term with a structure, if there is one; attributes as they are stored.
-        self.known = self._terms.get
+        self.tables: defaultdict[OpDef, dict[Any, Op]] = defaultdict(dict)
         self._types: dict[Signature, Typed] = {}
+        # The same by the identities of the types, which it keeps alive: types are compared more slowly.
+        self._near: dict[Any, tuple[Any, ...]] = {}
         self._interned: dict[TensorType, TensorType] = {}
         self._order = TermOrder()
 
     def __len__(self) -> int:
-        return len(self._terms)
+        return sum(map(len, self.tables.values()))
 
     def __contains__(self, term: Op) -> bool:
-        return self._terms.get((term.definition, term.args, term.attrs)) is term
+        return self.known((term.definition, term.args, term.attrs)) is term
+
+    def known(self, structure: Structure) -> Op | None:
+        """The term with this structure, if there is one; attributes as they are stored.
+
+        Raises:
+            TypeError: for an attribute that has no hash, as a list, which no stored one is.
+        """
+        definition, args, attrs = structure
+        return self.tables[definition].get((args, attrs) if attrs else args)
 
     def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...], info: Info = NO_INFO) -> Op:
         """The term with this structure, typed by the op's rule.
@@ -48,7 +62,7 @@ class TermBank:
             NGraphRewriteError: whatever the type rule raises.
         """
         try:
-            found = self._terms.get((definition, args, attrs))
+            found = self.tables[definition].get((args, attrs) if attrs else args)
         except TypeError:  # a list, say: the stored form has a hash
             found = None
         return found if found is not None else self.add(definition, args, attrs, info)
@@ -57,18 +71,13 @@ class TermBank:
         """As `make`, for a structure that no term of the bank has, as far as its attributes say."""
         if definition.profile is not None:
             return self._of_signature(definition, definition.profile, args, attrs, info)
-        types = (args[0].type,) if len(args) == 1 else tuple([a.type for a in args])
-        try:
-            typed = self._types.get((definition, types, attrs))
-        except TypeError:
-            typed = None
-        if typed is None:
-            typed = self.typed(definition, types, attrs)
-            found = self._terms.get((definition, args, typed[0]))  # what the attributes stand for may be there
+        stored, type_, _ = self.typed(definition, args, attrs)
+        table, key = self.tables[definition], (args, stored) if stored else args
+        if stored is not attrs:  # what the attributes stand for may be there
+            found = table.get(key)
             if found is not None:
                 return found
-        stored, type_ = typed
-        term = self._terms[definition, args, stored] = Op(definition, args, stored, type_, info)
+        term = table[key] = Op(definition, args, stored, type_, info)
         return term
 
     def _of_signature(
@@ -84,18 +93,38 @@ class TermBank:
                     return args[0] if args else identity_of(definition, self.make)
             if profile.commutative:
                 args = self._order.sorted(args)
-        key = (definition, args, attrs)
-        term = self._terms.get(key)
+        table, key = self.tables[definition], (args, attrs) if attrs else args
+        term = table.get(key)
         if term is None:
-            term = self._terms[key] = Op(definition, args, attrs, profile.result, info)
+            term = table[key] = Op(definition, args, attrs, profile.result, info)
         return term
 
-    def typed(self, definition: OpDef, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> Typed:
-        """The stored attributes and the type of a term with arguments of these types; equal ones are one object.
+    def typed(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The stored attributes and the type of a term with these arguments; equal types are one object.
 
         Only attributes that are stored as they are given are remembered: 0 and 0.0 are equal, and what they are
-        stored as may not be.
+        stored as may not be. It runs for every new term: hence a case for one argument and one for two.
         """
+        key: tuple[Any, ...]
+        if len(args) == 2:
+            left, right = args
+            key = definition, id(left.type), id(right.type), attrs
+        elif len(args) == 1:
+            key = definition, id(args[0].type), attrs
+        else:
+            key = definition, tuple([id(a.type) for a in args]), attrs
+        try:
+            found = self._near.get(key)
+        except TypeError:
+            found = None
+        if found is None:
+            types = tuple([a.type for a in args])
+            found = *self._inferred(definition, types, attrs), types
+            if keyed(found[0]):
+                self._near[(*key[:-1], found[0])] = found
+        return found
+
+    def _inferred(self, definition: OpDef, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> Typed:
         key = (definition, types, attrs)
         try:
             typed = self._types.get(key)
@@ -117,8 +146,8 @@ class TermBank:
         definition, attrs = term.definition, term.attrs
         if definition.profile is not None:
             return self.make(definition, args, attrs, term.info)
-        key = (definition, args, attrs)
-        found = self._terms.get(key)
+        table, key = self.tables[definition], (args, attrs) if attrs else args
+        found = table.get(key)
         if found is None:
-            found = self._terms[key] = Op(definition, args, attrs, type_ or term.type, term.info)
+            found = table[key] = Op(definition, args, attrs, type_ or term.type, term.info)
         return found

@@ -37,13 +37,16 @@ class Op:
     raises. Arithmetic operators build terms of the family of their operands.
     """
 
-    __slots__ = ("__weakref__", "args", "attrs", "definition", "info", "type")
+    __slots__ = ("__weakref__", "args", "attrs", "definition", "form", "info", "mark", "type")
 
     definition: OpDef
     args: tuple[Op, ...]
     attrs: tuple[Any, ...]
     type: TensorType
     info: Info
+    # Of a term of a bank: the pass that last brought it to its normal form, and that form if it is another term.
+    mark: object
+    form: Op | None
 
     def __init__(
         self,
@@ -53,7 +56,13 @@ class Op:
         type: TensorType,
         info: Info = NO_INFO,
     ) -> None:
-        self.definition, self.args, self.attrs, self.type, self.info = definition, args, attrs, type, info
+        self.definition = definition
+        self.args = args
+        self.attrs = attrs
+        self.type = type
+        self.info = info
+        self.mark = None
+        self.form = None
 
     # -- what it is ---------------------------------------------------------------------------------
 
