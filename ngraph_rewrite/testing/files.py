@@ -38,5 +38,5 @@ def check_rules(
     subject = Subject((Path(path),), None, replace(FULL, examples=examples, seed=seed), tuple(checks))
     report = report_of(subject.rules, findings(subject, count=jobs))
     if not report.right:
-        raise WrongRule("\n\n".join(report.mistakes()))
+        raise WrongRule("\n\n".join([*report.mistakes(), *filter(None, [report.not_decided()])]))
     return len(report.rules)

@@ -16,9 +16,10 @@ CHECKS = ("types", "termination", "subsumption", "values", "adjoint", "cpu", "gu
 # decided, or that it does not apply to such a rule.
 PASSED, FAILED, WAIVED, OPEN, NONE = "passed", "failed", "waived", "open", "none"
 
-# What is only listed where it is open: no proof was found, the cpu target does not execute such ops, or of all rules
-# that meet this one some were not looked at in time. The other checks have to decide.
-LISTED = ("proof", "cpu", "confluence")
+# What is only listed where it is open: that no proof was found; and where a check is to be quick, that of all rules
+# that meet this one some were not looked at in time. All else has to be decided, or waived.
+LISTED = ("proof",)
+LISTED_IF_QUICK = (*LISTED, "confluence")
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ class Report:
     found: tuple[Finding, ...]
     orders: str = ""
     seconds: float = 0.0
+    listed: tuple[str, ...] = LISTED
 
     @property
     def failed(self) -> list[Finding]:
@@ -45,7 +46,7 @@ class Report:
     @property
     def undecided(self) -> list[Finding]:
         """The checks that have to come to an end, and did not."""
-        return [f for f in self.found if f.status == OPEN and f.check not in LISTED]
+        return [f for f in self.found if f.status == OPEN and f.check not in self.listed]
 
     def wrong_rules(self) -> set[str]:
         """The names of the rules of which some check failed."""
@@ -95,10 +96,13 @@ class Report:
     def unproved(self) -> str:
         """Each rule that is not proved, and each check that could not be made, with the reason."""
         lines = [f"  {f.rule}: {f.says}" for f in self.found if f.status == OPEN and f.check == "proof"]
-        others = [f"  {f.rule}: {f.check}: {f.says}" for f in self.found if f.status == OPEN and f.check != "proof"]
         proved = f"not proved, but drawn ({len(lines)}):\n" + "\n".join(lines) if lines else ""
-        undecided = f"not decided ({len(others)}):\n" + "\n".join(others) if others else ""
-        return "\n\n".join(part for part in (undecided, proved) if part)
+        return "\n\n".join(part for part in (self.not_decided(), proved) if part)
+
+    def not_decided(self) -> str:
+        """Each check but the proof that came to no end, with the reason."""
+        lines = [f"  {f.rule}: {f.check}: {f.says}" for f in self.found if f.status == OPEN and f.check != "proof"]
+        return f"not decided ({len(lines)}):\n" + "\n".join(lines) if lines else ""
 
     def waivers(self) -> str:
         """Each check that a file waives, with its reason."""
@@ -113,8 +117,18 @@ class Report:
         return json.dumps({**whole, "counts": dict(sorted(counts.items())), "findings": found}, indent=1)
 
 
-def report_of(rules: Iterable[Rule], found: Iterable[Finding], orders: str = "", seconds: float = 0.0) -> Report:
-    """The findings in order, of several about one check of one rule the first that failed."""
+def report_of(
+    rules: Iterable[Rule],
+    found: Iterable[Finding],
+    orders: str = "",
+    seconds: float = 0.0,
+    listed: tuple[str, ...] = LISTED,
+) -> Report:
+    """The findings in order, of several about one check of one rule the first that failed.
+
+    Args:
+        listed: The checks that need not be decided.
+    """
     rules = tuple(rules)
     kept: dict[tuple[str, str], Finding] = {}
     for f in found:
@@ -122,7 +136,7 @@ def report_of(rules: Iterable[Rule], found: Iterable[Finding], orders: str = "",
         if at is None or (at.status != FAILED and f.status == FAILED):
             kept[f.rule, f.check] = f
     ordered = (kept.get((rule.name, check)) for rule in rules for check in CHECKS)
-    return Report(rules, tuple(f for f in ordered if f is not None), orders, seconds)
+    return Report(rules, tuple(f for f in ordered if f is not None), orders, seconds, listed)
 
 
 def _status(found: dict[str, Finding], check: str) -> str:

@@ -8,7 +8,17 @@ import json
 import pytest
 
 from ngraph_rewrite.rewriting.rulefile import parse_rules
-from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, WAIVED, Finding, finding, waived
+from ngraph_rewrite.testing.findings import (
+    FAILED,
+    LISTED_IF_QUICK,
+    NONE,
+    OPEN,
+    PASSED,
+    WAIVED,
+    Finding,
+    finding,
+    waived,
+)
 from ngraph_rewrite.testing.report import LONGEST, Report, report_of
 
 TEXT = """simplify semi
@@ -58,7 +68,10 @@ def test_a_rule_is_right_if_every_check_but_the_proof_says_so() -> None:
     assert not report.right and report.wrong_rules() == {"my.b"}
     found = [f for f in report.found if f.rule == "my.c"]
     assert not report_of([C], found).right
-    assert report_of([C], [f for f in found if f.check != "values"]).right
+    decided = [f for f in found if f.check not in ("values", "cpu")]
+    assert report_of([C], decided).right
+    assert not report_of([C], [*decided, finding(C, "confluence", OPEN, "the time was over")]).right
+    assert report_of([C], [*decided, finding(C, "confluence", OPEN, "the time")], listed=LISTED_IF_QUICK).right
 
 
 def test_what_is_not_decided_may_be_waived_as_what_is_wrong() -> None:
