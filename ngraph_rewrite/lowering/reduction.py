@@ -19,10 +19,11 @@ NESTED = 24
 class Reduction:
     """One pass at work: `make` builds normal forms, `settle` brings any term to its own.
 
-    A term has the pass's mark once the pass has its normal form, and is *normal* if it is its own. Right sides are built by `make`
-    from normal terms, and each op that is put on top is rewritten at once: nothing is built of what goes away. These
-    are steps inside steps; where they are nested too deep, or a term is needed for its own normal form, `make` gives
-    a term as it is, which is then *put off*, as are the terms built on it. What was put off is settled on a stack.
+    A term has the pass's mark once the pass has its normal form, and is *normal* if it is its own. Right sides are
+    built by `make` from normal terms, and each op that is put on top is rewritten at once: nothing is built of what
+    goes away. These are steps inside steps; where they are nested too deep, or a term is needed for its own normal
+    form, `make` gives a term as it is, which is then *put off*, as are the terms built on it. What was put off is
+    settled on a stack.
     """
 
     __slots__ = (

@@ -110,7 +110,7 @@ class Stage:
                 normal[term] = term if form is None else form
                 if form is not None and term not in self.taken:
                     changed.append(term)
-        for terms, forms in ends:
+        for _, forms in ends:
             self._hold([form for form in forms if form is not None])
         for term in changed:
             assert self._bank is not None
