@@ -41,6 +41,25 @@ rule swap: string(item(value=a), item(value=b)) => string(item(value=b), item(va
 )
 print(ng.normal_form(string(*(item(value=n) for n in (3, 1, 4, 1, 5, 9, 2, 6))), sorting))
 
+# Two parts of one bag with the same total: sequences share operands in every way, and `:=` takes a normal form apart.
+bags = ng.signature("bags")
+bags.sort("Bag")
+none, number = bags.operation("none", (), "Bag"), bags.operation("number", (), "Bag", attributes=("value",))
+bag = bags.operation("bag", ("Bag", "Bag"), "Bag", "associative", "commutative", identity="none")
+total, parted = (bags.operation(name, ("Bag",), "Bag") for name in ("total", "parted"))
+bags.operation("parts", ("Bag", "Bag"), "Bag")
+fair = bags.rules(
+    """
+rule total_none:  total(none())                          =>  number(value=0)
+rule total:       total(bag(number(value=n), rest...))   =>  number(value=n + m)
+    if number(value=m) := total(bag(rest...))
+rule parted:      parted(bag(xs..., ys...))              =>  parts(bag(xs...), bag(ys...))
+    if total(bag(xs...)) == total(bag(ys...))
+""",
+    unordered=True,
+)
+print(ng.normal_form(parted(bag(*(number(value=n) for n in (7, 5, 4, 3, 2, 1)))), fair))
+
 # A functional language: its rules and operations are in a file of their own.
 file = Path(__file__).with_name("functional.rules")
 functional, evaluation = ng.signature(file), ng.checked_rules(file)

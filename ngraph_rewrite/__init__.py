@@ -151,6 +151,7 @@ from ngraph_rewrite.frontend.tuples import make_tuple
 from ngraph_rewrite.initialization import initializers
 from ngraph_rewrite.lazy import late_name
 from ngraph_rewrite.lowering import strategies
+from ngraph_rewrite.lowering.counting import stats
 from ngraph_rewrite.lowering.deriv import deriv
 from ngraph_rewrite.lowering.disabling import disable
 from ngraph_rewrite.lowering.graph_passes import GraphPass, PeepholePass
@@ -419,6 +420,7 @@ __all__ = [
     "square",
     "squared_L2",
     "stack",
+    "stats",
     "stop_gradient",
     "strategies",
     "strip",

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,20 +18,19 @@ from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.checks import checked_rules
-from ngraph_rewrite.rewriting.inline import as_rules
 
 if TYPE_CHECKING:
     from rich import console, table, text
 
+    from ngraph_rewrite import asking, checking, demo, fuzzing
     from ngraph_rewrite import catalogue_listing as listing
-    from ngraph_rewrite import checking, demo, fuzzing
-    from ngraph_rewrite.explaining import files
     from ngraph_rewrite.testing import workers
 else:  # what one command needs and others do without
     console, table, text = lazy_module("rich.console"), lazy_module("rich.table"), lazy_module("rich.text")
     listing = lazy_module("ngraph_rewrite.catalogue_listing")
+    asking = lazy_module("ngraph_rewrite.asking")
     checking, demo = lazy_module("ngraph_rewrite.checking"), lazy_module("ngraph_rewrite.demo")
-    files, fuzzing = lazy_module("ngraph_rewrite.explaining.files"), lazy_module("ngraph_rewrite.fuzzing")
+    fuzzing = lazy_module("ngraph_rewrite.fuzzing")
     workers = lazy_module("ngraph_rewrite.testing.workers")
 
 EPOCHS = 30
@@ -116,7 +114,8 @@ def _add_fuzz(commands: Any) -> None:
 
 
 def _add_explain(commands: Any) -> None:
-    explain = _command(commands, "explain", run_explain, "show how an op of a Python file is lowered, rule by rule")
+    says = "show how an op of a Python file is lowered, or a term of a signature normalised, rule by rule"
+    explain = _command(commands, "explain", run_explain, says)
     explain.add_argument("--why-not", metavar="RULE", help="instead: why this rule does not fire on it")
     explain.add_argument("--stats", action="store_true", help="instead: how often each rule was tried and fired")
     bisect = _command(commands, "bisect", run_bisect, "find the rule that makes the value of an op wrong")
@@ -127,7 +126,8 @@ def _add_explain(commands: Any) -> None:
         command.add_argument("op", metavar="FILE.py:NAME", help=what)
         command.add_argument("--target", choices=ng.transformer_choices(), default="cpu", help="default: %(default)s")
         command.add_argument("--disable", action="append", default=[], metavar="RULE", help="do without this rule")
-        command.add_argument("--rules", type=Path, metavar="FILE", help="with rules of your own, after the library's")
+        says = "with rules of your own, after the library's; of a term of a signature, all its rules"
+        command.add_argument("--rules", type=Path, metavar="FILE", help=says)
 
 
 def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
@@ -222,35 +222,13 @@ def _read(path: Path) -> tuple[str, str | None]:
 
 
 def run_explain(options: argparse.Namespace) -> int:
-    """The derivation of one op, why a rule is not in it, or the figures of all rules."""
-    op = files.op_in_file(options.op)
-    own = as_rules(options.rules)
-    with ng.disable(*options.disable, rules=own), ng.make_transformer(options.target, rules=own) as transformer:
-        computation = transformer.lowered(op)
-        if options.why_not is not None:
-            answer = computation.why_not(options.why_not, op)
-            print(answer)
-            print(f"{answer.rule} {answer.verdict}")
-            return 0 if answer.fired else 1
-        if options.stats:
-            print(computation.rule_stats())
-            return 0
-        print(computation.explain(op))
-        fired = Counter(step.why.name for step in computation.lowering.table.redexes() if isinstance(step.why, ng.Rule))
-        print(f"{sum(fired.values())} steps by {len(fired)} rules")
-        transformer.computation(op, "all")  # refuses what is not lowered
-    return 0
+    """The derivation of one op or term, why a rule is not in it, or the figures of all rules."""
+    return int(asking.explain(options))
 
 
 def run_bisect(options: argparse.Namespace) -> int:
     """The rule whose switching off mends a value; 0 if there is nothing to mend."""
-    op = files.op_in_file(options.op)
-    own, expected = as_rules(options.rules), None if options.expect is None else files.array(options.expect)
-    with ng.disable(*options.disable, rules=own):
-        found = ng.bisect(op, expected, inputs=files.inputs(options.inputs, op), target=options.target, rules=own)
-    print(found)
-    print(f"{found.verdict}: {', '.join(rule.name for rule in found.rules) or 'no rule'}")
-    return 0 if found.verdict == "right" else 1
+    return int(asking.bisect(options))
 
 
 def run_cache(options: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from ngraph_rewrite.arguments import as_argument, check_output, checked_inputs, 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import InvalidHandleError
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.lowering.disabling import Choice
+from ngraph_rewrite.lowering.disabling import Choice, only_off
 from ngraph_rewrite.lowering.driver import no_garbage_collection
 from ngraph_rewrite.lowering.passes import Lowering, Passes, lower
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
@@ -28,8 +28,8 @@ from ngraph_rewrite.types.tuples import TupleType
 
 if TYPE_CHECKING:
     from ngraph_rewrite.lowering import derivation, replaying, rule_stats, why_not
+    from ngraph_rewrite.lowering.counting import RuleStats
     from ngraph_rewrite.lowering.replaying import Replay, Seen
-    from ngraph_rewrite.lowering.rule_stats import RuleStats
     from ngraph_rewrite.lowering.table import Step
     from ngraph_rewrite.lowering.verdicts import WhyNot
 else:  # for those who ask
@@ -78,7 +78,7 @@ class Computation:
         self.lowering: Lowering = lower(self._handles, target, matchers, complete)
         self._terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         before = [*self.lowering.sequenced.roots, *self.lowering.sequenced.writes]
-        order = topological(before)
+        order = self.lowering.sequenced.order or topological(before)
         state.register(
             (t for t in order if t.definition.name == "core.variable"),
             (t for t in order if "draw" in t.definition.traits),
@@ -145,12 +145,13 @@ class Computation:
 
     def _planned(self, shapes: Shapes) -> _Ready:
         binding = bind_lengths(self.inputs, shapes)
-        roots = [self._terms[h] for h in self._valued]
-        bound = bind_graph([*roots, *self.lowering.writes], binding)
+        roots, lowering = [self._terms[h] for h in self._valued], self.lowering
+        order = lowering.order if roots == lowering.roots else None
+        bound = bind_graph([*roots, *lowering.writes], binding, order)
         placeholders = {t.attribute("uid"): b for t, b in bound.items() if t.definition.name == "core.placeholder"}
         program = Program(
             results=[bound[r] for r in roots],
-            writes=[bound[w] for w in self.lowering.writes],
+            writes=[bound[w] for w in lowering.writes],
             inputs=[placeholders.get(p.attribute("uid"), p) for p in self.inputs],
             storage=self._state.storage,
             streams=self._state.streams,
@@ -276,7 +277,7 @@ class Computation:
 
     def rule_stats(self) -> RuleStats:
         """How often each rule was tried and fired in this lowering, and the time it took: it is done once more."""
-        with self._state.lock:
+        with self._state.lock, only_off(self._choice.disabled):
             return rule_stats.rule_stats(self._handles, self._target, self._passes)
 
     def steps(self) -> Iterator[Seen]:

@@ -14,7 +14,8 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.computation import Computation
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.initialization import run_initializers
-from ngraph_rewrite.lowering.disabling import Choice, disabled_now, known_names
+from ngraph_rewrite.lowering.counting import stats
+from ngraph_rewrite.lowering.disabling import Choice, disabled_now, known_names, switched_off
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.pass_order import in_place
 from ngraph_rewrite.lowering.passes import PASSES, SAFE_CLASSES, Passes, check_together, library, passes_of
@@ -30,7 +31,9 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.protocols import answers
 
 if TYPE_CHECKING:
-    from ngraph_rewrite.lowering.rule_stats import RuleStats
+    from contextlib import AbstractContextManager
+
+    from ngraph_rewrite.lowering.counting import Figures, RuleStats
 
 
 def make_transformer(
@@ -171,7 +174,8 @@ class Transformer:
             state.check_open()
             choice = self.choice._replace(disabled=(*self.choice.disabled, *off))
             passes = self._passes(off)
-            return Computation(self.target, passes, state, self.cache, returns, inputs, keep, choice, complete)
+            with switched_off(self.choice.disabled):  # for passes that have rules of their own
+                return Computation(self.target, passes, state, self.cache, returns, inputs, keep, choice, complete)
 
     def _passes(self, off: tuple[str, ...] = ()) -> Passes:
         """The compiled rules of each pass but those that are off, and passes of one's own."""
@@ -184,7 +188,7 @@ class Transformer:
 
     def _initial_values(self, terms: Sequence[Op]) -> list[NDArray[Any]]:
         state = self._state
-        return run_initializers(terms, self.target, self._passes(), self.cache, state.seed, state.streams)
+        return run_initializers(terms, self.target, self._passes(disabled_now()), self.cache, state.seed, state.streams)
 
     # -- state --------------------------------------------------------------------------------------
 
@@ -256,8 +260,10 @@ class Transformer:
 
 
 @answers("stats")
-def _stats(rules: RuleSet, roots: Any, target: str | Target) -> RuleStats:
-    """How often each rule of a set is tried and fires in the lowering of a graph: `RuleSet.stats`."""
+def _stats(rules: RuleSet, roots: Any, target: str | Target) -> RuleStats | AbstractContextManager[Figures]:
+    """How often each rule of a set is tried and fires in the lowering of a graph, or in a block: `RuleSet.stats`."""
+    if roots is None:
+        return stats(rules)
     asked = find_target(target) if isinstance(target, str) else target
     with Transformer(asked, rules.of_class(SAFE_CLASSES), 0, Cache()) as transformer:
         return transformer.lowered(roots).rule_stats()

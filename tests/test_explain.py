@@ -296,8 +296,9 @@ def test_a_rule_that_looks_at_the_graph_tells_what_of_it_does_not_fit() -> None:
         alone, both = computation.why_not("own.alone", term), computation.why_not("own.both", term)
         assert transformer.lowered(term).why_not("own.alone", term).fired
     assert alone.verdict == both.verdict == "matches a term, and not the graph"
-    assert "semi.exp(strip(x)) has 2 users at the end: semi.sin(semi.exp(strip(x)));" in str(alone)
-    assert "asks for other terms beside this one" in str(both)
+    assert "semi.exp(strip(x)) has 2 users: semi.sin(semi.exp(strip(x)));" in str(alone)
+    assert "but no other term of the graph matches the left side number 2:" in str(both)
+    assert "there is no other cos in it" in str(both)
 
 
 @settings(max_examples=60, deadline=None)
@@ -324,6 +325,44 @@ def test_an_attempt_tells_a_part_only_if_nothing_matches(data: st.DataObject) ->
         attempt = best_attempt(rule.left, terms[-1])
         if not found:
             assert attempt.part is not None and attempt.says
+
+
+LITTLE = parse_rules(
+    """simplify axes
+
+rule sine:    sin(x)  =>  cos(exp(tanh(x)))
+rule exp:     exp(tanh(x))  =>  x
+rule cosine:  cos(square(x))  =>  square(x)
+rule zero:    negative(negative(x))  =>  x
+rule later:   sin(exp(x))  =>  x
+""",
+    "little.rules",
+    "little",
+)
+S = ng.strategies
+
+
+@pytest.mark.parametrize(
+    "strategy", [S.innermost, S.outermost, S.worklist, S.top_down_once, S.bottom_up_once, S.one_step]
+)
+def test_what_any_strategy_made_can_be_asked(strategy: Callable[[RuleSet], ng.strategies.Strategy]) -> None:
+    terms = [ng.sin(ng.square(X)), ng.negative(ng.negative(ng.sin(ng.exp(Y)))), ng.tanh(X)]
+    for way in (strategy(LITTLE), S.at(terms[0], S.repeat(strategy(LITTLE), 3)), S.fixpoint(strategy(LITTLE))):
+        found = ng.rewrite(terms, way)
+        fired = {step.why.name for step in found.table.redexes() if isinstance(step.why, Rule)}
+        for term in terms:
+            for rule in LITTLE:
+                answer = found.why_not(rule.name, term)
+                own = found.explain(term).rpartition(" built at ")[2]
+                assert answer.fired or f": {rule.name}  (" not in own
+                assert answer.fired <= (rule.name in fired)
+                assert answer.rule == rule.name and str(answer).startswith(f"{rule.name} @exact  ({rule.place})")
+
+
+def test_rules_may_stand_where_a_target_does() -> None:
+    term = ng.cos(ng.tanh(X))
+    assert "own.first" in ng.explain(term, OWN)
+    assert ng.why_not("own.first", term, OWN).fired
 
 
 # -- figures ----------------------------------------------------------------------------------------

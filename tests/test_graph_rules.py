@@ -255,3 +255,13 @@ def test_a_derive_file_has_no_such_rules() -> None:
     with pytest.raises(RuleFileError, match="files of recognize, simplify"):
         parse_rules("derive semi\nrule r: sin(once(cos(x))) => d\n", "my.rules", "my")
     assert ng.errors.RuleFileError is RuleFileError
+
+
+def test_a_root_that_stays_as_it_is_is_no_step(folder: Cache) -> None:
+    graph = Graph(folder, "absolute(x), negative(x) => absolute(x), 0 - x")
+    x = graph.leaf("x")
+    roots = [graph.op("add", graph.op("negative", x), x), graph.op("absolute", x)]
+    made = graph.rewritten(*roots)
+    assert made[1] is roots[1]
+    assert [t.definition.short for t in (made[0], made[0].args[0])] == ["add", "subtract"]
+    assert len(list(graph.table.redexes())) == 1

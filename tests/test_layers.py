@@ -35,12 +35,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("computation",),
     ("transformer",),
     ("saturation",),
-    ("frontend", "explaining", "rewritten"),
+    ("rewritten",),
+    ("frontend", "explaining"),
     ("testing",),
     ("digits", "catalogue_trials"),
     ("catalogue_listing",),
     ("",),  # the package root: the public names
-    ("demo", "checking", "fuzzing"),
+    ("demo", "checking", "fuzzing", "asking"),
     ("cli",),
     ("__main__",),
 )

@@ -23,7 +23,9 @@ from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.launches import Ref, Work, kernels
 from ngraph_rewrite.plan.memory import ALIGNMENT, Block, place
 from ngraph_rewrite.plan.plan import Plan, make_plan
+from ngraph_rewrite.plan.products import Foreseen
 from ngraph_rewrite.plan.schedule import in_order
+from ngraph_rewrite.terms.making import make_op
 from ngraph_rewrite.terms.op import Op, topological
 
 RENDERERS = ("render_map", "render_reduce", "render_copy")
@@ -173,7 +175,7 @@ def test_an_attempt_makes_only_jobs_that_changed(monkeypatch: pytest.MonkeyPatch
     assert made[product] == 2
 
 
-def test_copies_of_both_operands_are_asked_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_for_products_are_known_before_anything_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     attempts: list[set[Op]] = []
     inner = plan.fuse
 
@@ -186,7 +188,38 @@ def test_copies_of_both_operands_are_asked_for_together(monkeypatch: pytest.Monk
     a = semi.reshape(semi.transpose(x, (2, 1, 0)), (4, 6))
     b = semi.reshape(semi.transpose(y, (1, 0, 2)), (6, 4))
     planned([semi.dot(a, semi.transpose(semi.reshape(b, (4, 6))))])
-    assert [len(forced) for forced in attempts] == [0, 2]
+    assert [len(forced) for forced in attempts] == [2]
+
+
+ways = st.lists(st.sampled_from(["reversed", "swapped", "matrix", "cube"]), max_size=4)
+
+
+def seen(x: Op, way: Sequence[str]) -> Op:
+    """24 elements through some views."""
+    for step in way:
+        if step in ("matrix", "cube"):
+            x = semi.reshape(x, (4, 6) if step == "matrix" else (2, 3, 4))
+        else:
+            x = semi.transpose(x, (*range(x.rank),)[::-1] if step == "reversed" else (1, 0, *range(2, x.rank)))
+    return x
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(ways, st.booleans(), ways, st.booleans(), st.booleans()), min_size=1, max_size=4))
+def test_foresight_changes_no_plan(products: list[tuple[list[str], bool, list[str], bool, bool]]) -> None:
+    """It only saves the attempts in which a plan finds out the same."""
+    y = ng.placeholder(ng.anonymous([2, 3, 4]))
+    results: list[Op] = []
+    for left, ta, right, tb, others in products:
+        a, b = seen(y, left), seen(semi.tanh(y), right)
+        a, b = semi.reshape(a, (6, 4) if ta else (4, 6)), semi.reshape(b, (4, 6) if tb else (6, 4))
+        product = make_op("cpu.gemm", a, b, ta=ta, tb=tb)
+        results += [product, semi.exp(a)] if others else [product]
+        y = semi.reshape(semi.concat([product, semi.slice(product, (0, 0), (2, 4), (1, 1))], axis=0), (2, 3, 4))
+    found = drawn_plan(results)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "foreseen", lambda order: Foreseen(set(), {}))
+        assert drawn_plan(results) == found
 
 
 # -- memory -----------------------------------------------------------------------------------------

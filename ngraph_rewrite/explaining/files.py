@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops and arrays that a shell names: ``model.py:loss``, ``model.py:layers[0]``, ``model.py:make_loss``, ``x.npy``."""
+"""Ops, rules and arrays that a shell names: ``model.py:loss``, ``model.py:layers[0]``, ``x.npy``."""
 
 from __future__ import annotations
 
@@ -8,18 +8,31 @@ import importlib.util
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.terms.op import Op
 
 FORM = "write FILE.py:NAME, FILE.py:NAME[0] or FILE.py:NAME['key']"
 
 
+class Named(NamedTuple):
+    """An op of a file, and all that the file has names for."""
+
+    op: Op
+    names: Mapping[str, Any]
+
+
 def op_in_file(place: str) -> Op:
+    """The op that a Python file calls by a name: see `named_in_file`."""
+    return named_in_file(place).op
+
+
+def named_in_file(place: str) -> Named:
     """The op that a Python file calls by a name; the file is run.
 
     Args:
@@ -43,7 +56,21 @@ def op_in_file(place: str) -> Op:
     if not isinstance(found, Op):
         called = "; ".join([", ".join(ops(vars(module))) or "none"])
         raise ArgumentError(f"{file} has no op called {name}", do=f"it has {called}")
-    return found
+    return Named(found, vars(module))
+
+
+def rules_of_signature(names: Mapping[str, Any], family: str) -> RuleSet:
+    """The rules of a signature among the values of a file, in its order: those of sets that have a name there.
+
+    Raises:
+        ArgumentError: if there are none.
+    """
+    sets = [value for value in names.values() if isinstance(value, RuleSet)]
+    rules = [rule for one in sets for rule in one if rule.left.definition.family == family]
+    if not rules:
+        what = f"the file has no set of rules of the signature {family} with a name of its own"
+        raise ArgumentError(what, do="give --rules FILE.rules, or a name to what signature.rules(...) gives")
+    return RuleSet({id(rule): rule for rule in rules}.values())
 
 
 def _steps(name: str) -> list[Any] | None:

@@ -8,22 +8,24 @@ sequences and choices of operands are tried, up to a number, and the attempt tha
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from ngraph_rewrite.lowering.derivation import shown
+from ngraph_rewrite.lowering.operand_ways import MOST, Agenda, Left, operands_of, wanted, ways
 from ngraph_rewrite.rewriting.interpret import value_of
-from ngraph_rewrite.rewriting.nests import is_nest, nests, operands
-from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
+from ngraph_rewrite.rewriting.nests import has_identity
+from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, is_of
+from ngraph_rewrite.rewriting.sharing import Bag, shares
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.op import Op
 
-# So many attempts are made, for patterns that can be matched in very many ways.
-MOST = 2000
+# And so many to say which operand of a nest is nearest to a part of a pattern.
+FEW = 20
 Bindings = Mapping[str, Any]
-# What is still to be matched: parts of the pattern, each with a term, or with several for a sequence.
-Agenda = tuple[tuple[Pattern, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -47,22 +49,30 @@ class Attempt:
     at: Op | None = None
 
 
-def best_attempt(left: App, term: Op) -> Attempt:
-    """The first of the attempts at a term that does not match which came furthest."""
+def best_attempt(left: App, term: Op, bindings: Bindings = MappingProxyType({}), root: bool = True) -> Attempt:
+    """The first of the attempts at a term that does not match which came furthest.
+
+    Args:
+        bindings: What names stand for already.
+        root: Whether it is a left side: such a pattern is not tried on one operand that stands alone.
+    """
+    if root and term.definition is not left.definition:
+        says = f"expected {named_op(left.definition)}, here stands {_named(term)}"
+        return Attempt(term, 0, bindings, left, says, term)
     found: Attempt | None = None
-    for attempt in itertools.islice(attempts(left, term), MOST):
+    for attempt in itertools.islice(attempts(left, term, bindings), MOST):
         if attempt.part is not None and (found is None or attempt.passed > found.passed):
             found = attempt
     return found or Attempt(term, 1, {}, left, f"here stands {_named(term)}, which no order of its parts fits", term)
 
 
-def attempts(left: App, term: Op) -> Iterator[Attempt]:
+def attempts(left: App, term: Op, bindings: Bindings = MappingProxyType({})) -> Iterator[Attempt]:
     """Every way in which `left` matches `term` or comes to a part that does not, in a fixed order.
 
     The parts behind the first that does not match are tried too: of two ways that fail, that is nearer in which more
     of them match.
     """
-    return _Matching(term).run(((left, term),), Attempt(term, 0, {}))
+    return _Matching(term).run(((left, term),), Attempt(term, 0, bindings))
 
 
 class _Matching:
@@ -74,7 +84,9 @@ class _Matching:
             yield so_far
             return
         (part, term), rest = agenda[0], agenda[1:]
-        if isinstance(part, App):
+        if isinstance(part, App) and isinstance(term, Left):
+            yield from self.left_over(part, term, rest, so_far)
+        elif isinstance(part, App):
             yield from self.application(part, term, rest, so_far)
         elif isinstance(part, Num):
             says, near = _other_number(part, term)
@@ -86,25 +98,56 @@ class _Matching:
 
     def variable(self, part: Var | SeqVar, found: Any, rest: Agenda, so_far: Attempt) -> Iterator[Attempt]:
         before = so_far.bindings.get(part.name, found)
-        if before is found or (isinstance(found, tuple) and before == found):
+        wrong = [t for t in (found if isinstance(found, tuple) else (found,)) if not is_of(t, part.sort)]
+        if wrong:
+            says = f"expected {part.sort}, here stands {_named(wrong[0])} of sort {wrong[0].type}"
+            yield from self.run(rest, _failed(so_far, part, says, wrong[0], 1))
+        elif before is found or (isinstance(found, tuple) and before == found) or _is_as(before, found):
             yield from self.run(rest, _passed(so_far, {**so_far.bindings, part.name: found}))
         else:
             says = f"{part} is {_named(before)} already, and here stands {_named(found)}"
             yield from self.run(rest, _failed(so_far, part, says, found if isinstance(found, Op) else None, 1))
 
+    def left_over(self, part: App, left: Left, rest: Agenda, so_far: Attempt) -> Iterator[Attempt]:
+        """The operands that are left of a nest go to its sequences: those that are bound take their own first."""
+        terms, runs = list(left), [a for a in part.args if isinstance(a, SeqVar)]
+        for run in [run for run in runs if run.name in so_far.bindings]:
+            for term in so_far.bindings[run.name]:
+                if term not in terms:
+                    says = f"{run} is {_named(so_far.bindings[run.name])} already, and here are left {_named(left)}"
+                    yield from self.run(rest, _failed(so_far, run, says, None, 1))
+                    return
+                terms.remove(term)
+        free = Counter(run for run in runs if run.name not in so_far.bindings)
+        ways = list(itertools.islice(shares(terms, free), FEW)) if free else [] if terms else [{}]
+        for way in ways:
+            yield from self.run(rest, _passed(so_far, {**so_far.bindings, **way}))
+        if not ways:
+            strange = next((one for one in terms if not any(is_of(one, run.sort) for run in free)), None)
+            says = f"here are left {_named(tuple(terms))}, which cannot be shared out"
+            says = says if strange is None or not free else f"here is left {_named(strange)}, a {strange.type}"
+            yield from self.run(rest, _failed(so_far, runs[-1], says, strange, 1))
+
     def application(self, part: App, term: Op, rest: Agenda, so_far: Attempt) -> Iterator[Attempt]:
-        if term.definition is not part.definition:
+        if term.definition is not part.definition and not has_identity(part):
             says = f"expected {named_op(part.definition)}, here stands {_named(term)}"
             yield from self.run(rest, _failed(so_far, part, says, term))
             return
-        bound, says = _attributes(part, term, so_far.bindings)
-        here = _failed(so_far, part, says, term, 1) if says else _passed(so_far, bound)
-        ways = list(_ways(part, term))
-        if not ways:
-            says = f"expected {_count(part)}, here are {len(_operands(part, term))}"
+        here = so_far
+        if term.definition is part.definition:
+            bound, says = _attributes(part, term, so_far.bindings)
+            here = _failed(so_far, part, says, term, 1) if says else _passed(so_far, bound)
+        found = list(itertools.islice(ways(part, term, _likeness), MOST))
+        if not found:
+            says = f"expected {wanted(part)}, here are {len(operands_of(part, term))}: {_named(term)}"
             yield from self.run(rest, _failed(here, part, says, term))
-        for way in ways:
+        for way in found:
             yield from self.run((*way, *rest), here)
+
+
+def _is_as(before: Any, found: Any) -> bool:
+    """Whether operands in any order are these terms."""
+    return isinstance(before, Bag) and isinstance(found, tuple) and before.is_as(found)
 
 
 def _passed(so_far: Attempt, bindings: Bindings) -> Attempt:
@@ -134,51 +177,11 @@ def _attributes(part: App, term: Op, bindings: Bindings) -> tuple[Bindings, str]
     return bound, ""
 
 
-def _ways(part: App, term: Op) -> Iterator[Agenda]:
-    """The parts of the pattern beside the arguments: in both orders if they may be exchanged, in each split."""
-    args = part.args
-    if is_nest(part):
-        yield from _choices(part, _operands(part, term))
-        return
-    if not any(isinstance(a, SeqVar) for a in args):
-        if len(args) == len(term.args):
-            yield tuple(zip(args, term.args, strict=True))
-            if part.definition.commutative and args[0] != args[1]:
-                yield tuple(zip(args[::-1], term.args, strict=True))
-        return
-    yield from _splits(args, term.args)
-
-
-def _operands(part: App, term: Op) -> Sequence[Op]:
-    """What the arguments of a pattern stand for: those of a term, or the operands of the nest it is."""
-    return operands(term) if is_nest(part) and nests(part.definition) else term.args
-
-
-def _choices(part: App, found: Sequence[Op]) -> Iterator[Agenda]:
-    """Operands of a nest for the parts of a pattern, in any order; a sequence gets those that are left."""
-    single = [a for a in part.args if not isinstance(a, SeqVar)]
-    runs = [a for a in part.args if isinstance(a, SeqVar)]
-    if len(single) > len(found) or (not runs and len(single) != len(found)):
-        return
-    for chosen in itertools.islice(itertools.permutations(range(len(found)), len(single)), MOST):
-        left = tuple(found[i] for i in range(len(found)) if i not in chosen)
-        ends = [(run, () if i else left) for i, run in enumerate(runs)]
-        yield (*((p, found[i]) for p, i in zip(single, chosen, strict=True)), *ends)
-
-
-def _splits(parts: tuple[Pattern, ...], args: tuple[Op, ...]) -> Iterator[Agenda]:
-    if not parts:
-        if not args:
-            yield ()
-        return
-    if isinstance(parts[0], SeqVar):
-        single = sum(not isinstance(p, SeqVar) for p in parts[1:])
-        last = len(args) - single
-        only = not any(isinstance(p, SeqVar) for p in parts[1:])
-        for n in range(max(last, 0) if only else 0, last + 1):
-            yield from (((parts[0], args[:n]), *way) for way in _splits(parts[1:], args[n:]))
-    elif args:
-        yield from (((parts[0], args[0]), *way) for way in _splits(parts[1:], args[1:]))
+def _likeness(part: Pattern, term: Op) -> int:
+    """How much of a part of a pattern a term matches for itself."""
+    if not isinstance(part, App) or term.definition is not part.definition:
+        return int(isinstance(part, Num) and not _other_number(part, term)[0])
+    return max((one.passed for one in itertools.islice(attempts(part, term), FEW)), default=0)
 
 
 def _other_number(part: Num, term: Op) -> tuple[str, int]:
@@ -189,15 +192,10 @@ def _other_number(part: Num, term: Op) -> tuple[str, int]:
     return ("", 0) if term.attribute("value").is_number(part.value) else (f"{says} of {term.dtype}", 1)
 
 
-def _count(part: App) -> str:
-    single = sum(not isinstance(a, SeqVar) for a in part.args)
-    least = "at least " if single < len(part.args) else ""
-    return f"{least}{single} argument{'' if single == 1 else 's'}"
-
-
 def named_op(definition: OpDef) -> str:
     """An op as derivations call it."""
-    return definition.short if definition.family == "core" else definition.name
+    short = definition.family == "core" or definition.profile is not None
+    return definition.short if short else definition.name
 
 
 def _named(value: Any) -> str:

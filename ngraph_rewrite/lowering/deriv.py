@@ -21,6 +21,7 @@ from typing import Any, overload
 from ngraph_rewrite.errors import ArgumentError, DerivativeError
 from ngraph_rewrite.lowering.adjoints import SPECIALS
 from ngraph_rewrite.lowering.derive_rules import derive_rules
+from ngraph_rewrite.lowering.disabling import disabled_now
 from ngraph_rewrite.lowering.fitting import fitted, labelled, zero
 from ngraph_rewrite.lowering.sweep import Sweep
 from ngraph_rewrite.rewriting.inline import as_rules
@@ -68,7 +69,8 @@ def deriv(dependent: Op, independent: Op | Sequence[Op], error: Any = None, *, r
         if not is_float(term.dtype):
             raise DerivativeError(f"{describe(term, 1)} is {term.dtype}, which has no derivative", where=place)
     _check_outside(dependent, wanted, place)
-    sweep = Sweep(derive_rules(None if rules is None else as_rules(rules)), SPECIALS, wanted, place)
+    chosen = derive_rules(None if rules is None else as_rules(rules), disabled_now())
+    sweep = Sweep(chosen, SPECIALS, wanted, place)
     seed = _first_adjoint(dependent, error, place)
     with as_written():  # a variable is read as the dependent reads it, whatever was written since
         adjoints = sweep.run([(dependent, seed)])

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from itertools import islice
 
 from ngraph_rewrite.lowering.replaying import Replay, Seen
+from ngraph_rewrite.lowering.rule_lines import conditional_lines, equation
 from ngraph_rewrite.lowering.table import Replaced, ReplacementTable, Step
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op, describe, topological
 
 LONGEST = 1000  # handles of one derivation; of deeper graphs only what is next to the root is shown
+MOST_STEPS = 2000  # steps of one handle
 WIDTH = 100
 # How many levels of a term are shown at most.
 LEVELS = 6
@@ -27,7 +30,8 @@ def derivation(table: ReplacementTable, op: Op, replay: Replay | None = None) ->
     Args:
         replay: What can apply the rules again; without one, right sides are shown as they ended.
     """
-    handles = [t for t in topological([op]) if t.args and table.knows(t)]
+    handles = [t for t in topological([op]) if t is op or (t.args and table.knows(t) and not _idle(table, t))]
+    handles = handles if table.knows(op) else []
     if not handles:
         return f"{describe(op)} is not part of this computation"
     deeper = handles[:-LONGEST]
@@ -38,11 +42,19 @@ def derivation(table: ReplacementTable, op: Op, replay: Replay | None = None) ->
     return "\n".join([*lines, *(line for handle in handles for line in _derived(table, handle, replay))])
 
 
+def _idle(table: ReplacementTable, term: Op) -> bool:
+    """Whether a term is only a part of others: a term of a signature to which nothing happened, such as a number."""
+    return term.definition.profile is not None and not any(not isinstance(s.why, str) for s in table.history(term))
+
+
 def _derived(table: ReplacementTable, handle: Op, replay: Replay) -> Iterator[str]:
     place = f"  built at {handle.info.place}" if handle.info.lineno else ""
     yield f"{describe(handle, 2)} : {handle.type}{place}"
-    for seen in replay.steps(handle):
+    steps = replay.steps(handle)
+    for seen in islice(steps, MOST_STEPS):
         yield from _step(seen, handle)
+    if next(steps, None) is not None:
+        yield f"    (the first {MOST_STEPS} steps; the table has all, {sum(1 for _ in table.redexes())} in this run)"
     yield from wrapped("    normal form: ", shown(table.snap(handle)))
 
 
@@ -55,7 +67,8 @@ def _step(seen: Seen, handle: Op) -> Iterator[str]:
     line = f"  for {place}" if before.info.lineno and place != handle.info.place else ""
     yield f"    {stage}: {why.name}  ({why.place}){line}"
     if isinstance(why, Rule):
-        yield from wrapped(" " * 8, " ".join(why.text.split()))
+        yield from wrapped(" " * 8, equation(why))
+        yield from (line for said in conditional_lines(why) for line in wrapped(" " * 12, said))
     yield from wrapped(" " * 8, shown(before))
     yield from wrapped("     => ", shown(after if seen.right is None else seen.right))
     if seen.right is not None and not seen.right.same_as(after):

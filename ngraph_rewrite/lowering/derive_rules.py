@@ -8,16 +8,18 @@ for, only rules that look at one op take part.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.lowering.counting import counted
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, usable_once
 from ngraph_rewrite.rewriting.matcher import Make, Matcher
 from ngraph_rewrite.rewriting.pattern import App, Pattern
 from ngraph_rewrite.rewriting.remembered import chosen
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.rewriting.watched import without
 from ngraph_rewrite.terms.catalogue import OpDef, keyed
 from ngraph_rewrite.terms.op import Op, located
 
@@ -40,46 +42,51 @@ class DeriveRules:
     def __init__(self, rules: RuleSet) -> None:
         self._cache = Cache()
         self._rules = usable_once(rules.of_class(SAFE_CLASSES), _TARGET.base, self._cache)
+        self._matchers: dict[tuple[str, bool], Matcher] = {}
 
     def adjoints(self, term: Op, d: Op, wanted: Collection[Op]) -> list[tuple[Op, Op]] | None:
         """Pairs of a term below `term` and what it gets from the adjoint `d`; None if no derive rule fires."""
-        found = _step(self._derive, term, _maker(term, []), d)
+        found = _step(self.matcher("derive"), term, _maker(term, []), d)
         if found is not None and _passes_over(found[0], term, _receivers(found[1]), wanted):
-            found = _step(self._derive_one, term, _maker(term, []), d)
+            found = _step(self.matcher("derive", True), term, _maker(term, []), d)
         return None if found is None else list(_pairs(found[1]))
 
     def expansion(self, term: Op, wanted: Collection[Op]) -> tuple[Op, list[Op]] | None:
         """What a lower rule makes of `term`, and the terms it built, arguments first; None if none fires."""
         made: list[Op] = []
-        found = _step(self._lower, term, _maker(term, made), _TARGET)
+        found = _step(self.matcher("lower"), term, _maker(term, made), _TARGET)
         if found is not None and _passes_over(found[0], term, _kept(found[1], made), wanted):
             made.clear()
-            found = _step(self._lower_one, term, _maker(term, made), _TARGET)
+            found = _step(self.matcher("lower", True), term, _maker(term, made), _TARGET)
         return None if found is None else (found[1], _under(found[1], made))
 
-    @cached_property
-    def _derive(self) -> Matcher:
-        return Matcher(self._rules.of_kind("derive"), self._cache)
+    def matcher(self, kind: str, shallow: bool = False) -> Matcher:
+        """The decision trees of the rules of a kind, or of those that look at one op."""
+        if (kind, shallow) not in self._matchers:
+            self._matchers[kind, shallow] = self._compiled(kind, shallow)
+        return self._matchers[kind, shallow]
 
-    @cached_property
-    def _derive_one(self) -> Matcher:
-        return Matcher(self._shallow("derive"), self._cache)
+    def _compiled(self, kind: str, shallow: bool) -> Matcher:
+        rules = self._rules.of_kind(kind)
+        return Matcher(chosen(rules, _of_one_op, self._cache, "of one op") if shallow else rules, self._cache)
 
-    @cached_property
-    def _lower(self) -> Matcher:
-        return Matcher(self._rules.of_kind("lower"), self._cache)
 
-    @cached_property
-    def _lower_one(self) -> Matcher:
-        return Matcher(self._shallow("lower"), self._cache)
+class _Without(DeriveRules):
+    """The same rules but for some that are off; the decision trees are not made again."""
 
-    def _shallow(self, kind: str) -> RuleSet:
-        return chosen(self._rules.of_kind(kind), _of_one_op, self._cache, "of one op")
+    def __init__(self, rules: DeriveRules, off: tuple[str, ...]) -> None:
+        self._every, self._off = rules, off
+        self._matchers = {}
+
+    def _compiled(self, kind: str, shallow: bool) -> Matcher:
+        return without(self._every.matcher(kind, shallow), self._off)
 
 
 @lru_cache(maxsize=8)
-def derive_rules(own: RuleSet | None = None) -> DeriveRules:
-    """The library's rules, after those of one's own."""
+def derive_rules(own: RuleSet | None = None, off: tuple[str, ...] = ()) -> DeriveRules:
+    """The library's rules, after those of one's own, but for those whose names are off."""
+    if off:
+        return _Without(derive_rules(own), off)
     return DeriveRules(library() if own is None else own + library())
 
 
@@ -95,7 +102,7 @@ def _depth(pattern: Pattern) -> int:
 def _step(matcher: Matcher, term: Op, make: Make, target: Any) -> tuple[Rule, Any] | None:
     """The first rule of `matcher` that fires on `term`, and what it gives, or None."""
     try:
-        return matcher.step(term, make, target)
+        return counted(matcher).step(term, make, target)
     except NGraphRewriteError as error:
         raise located(error, term.definition, term.args, term.info.place) from error
 

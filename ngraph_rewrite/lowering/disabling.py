@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that are switched off for a while, by name: what is lowered meanwhile does without them."""
+"""Rules that are switched off for a while, by name: whatever is rewritten meanwhile does without them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,7 +11,9 @@ from typing import NamedTuple
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.passes import library
+from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import RuleSet
+from ngraph_rewrite.rewriting.waivers import covers_name
 from ngraph_rewrite.terms.info import user_line
 
 
@@ -26,17 +29,20 @@ _DISABLED: ContextVar[tuple[str, ...]] = ContextVar("disabled", default=())
 
 
 @contextmanager
-def disable(*names: str, rules: RuleSet | None = None) -> Iterator[None]:
-    """Computations that are made inside do without these rules; blocks inside each other add up.
+def disable(*names: str, rules: RuleSet | str | os.PathLike[str] | None = None) -> Iterator[None]:
+    """Whatever is rewritten inside does without these rules; blocks inside each other add up.
 
-    A computation stays as it was made: calling it outside changes nothing. Each thread has blocks of its own.
+    That is so for computations that are made inside, and for `ng.deriv`, `ng.normal_form`, `ng.rewrite` and
+    `ng.saturate`. A computation stays as it was made: calling it outside changes nothing. Each thread has blocks of
+    its own.
 
     Args:
         names: The names of rules; one written with ``for`` stands for all its alternatives.
-        rules: Rules of your own that may be named too.
+        rules: Rules of your own that may be named too: a set, or a rule file or its text.
 
     Raises:
         ArgumentError: for a name that no rule has; the message tells the nearest.
+        RuleFileError: for a rule file with a mistake.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.placeholder([ng.Axis("H", 3)], name="x")
@@ -46,7 +52,9 @@ def disable(*names: str, rules: RuleSet | None = None) -> Iterator[None]:
     >>> [t.definition.short for t in ng.topological(plain.lowering.roots)]
     ['placeholder', 'strip', 'exp', 'log', 'label']
     """
-    with switched_off(known_names(library() + (rules or RuleSet()), names)):
+    own = as_rules(rules)
+    every = own if all(any(covers_name(n, rule.name) for rule in own) for n in names) else own + library()
+    with switched_off(known_names(every, names)):
         yield
 
 
@@ -54,6 +62,16 @@ def disable(*names: str, rules: RuleSet | None = None) -> Iterator[None]:
 def switched_off(names: Iterable[str]) -> Iterator[None]:
     """As `disable`, for names that need not be looked for."""
     token = _DISABLED.set((*_DISABLED.get(), *names))
+    try:
+        yield
+    finally:
+        _DISABLED.reset(token)
+
+
+@contextmanager
+def only_off(names: Iterable[str]) -> Iterator[None]:
+    """As `switched_off`, whatever blocks there are around: for what is done once more as it was done before."""
+    token = _DISABLED.set(tuple(names))
     try:
         yield
     finally:

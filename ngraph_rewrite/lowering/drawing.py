@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rule as it is written, with a line of carets under one part of its left side, and its guard with its values."""
+"""A rule as it is written, with carets under a part of its left side; what it binds, and its guard with values."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError
@@ -38,8 +38,10 @@ def drawn(rule: Rule, part: Pattern, says: str) -> list[str]:
 
 def _place(rule: Rule, part: Pattern) -> tuple[int, int] | None:
     """The line and the column of a part in the text of its rule, from 0."""
-    row = part.span.line - rule.left.span.line
-    column = part.span.column - (rule.left.span.column if row == 0 else 1)
+    several = rule.graph and rule.left.definition.name == "core.make_tuple"  # the text begins with the first of them
+    begins = rule.left.args[0].span if several else rule.left.span
+    row = part.span.line - begins.line
+    column = part.span.column - (begins.column if row == 0 else 1)
     return (row, column) if row >= 0 and column >= 0 else None
 
 
@@ -70,17 +72,31 @@ def _closing(line: str, opening: int) -> int:
     return len(line)
 
 
+def bound_values(bindings: Mapping[str, Any]) -> Iterator[str]:
+    """A line, or more, for each name of a match and what it stands for."""
+    for name, value in bindings.items():
+        yield from wrapped(f"    {name} = ", plain(value))
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """Lines, one step further in."""
+    return [f"    {line}" for line in lines]
+
+
 # -- guards -----------------------------------------------------------------------------------------
 
 
-def guard_values(guard: Expression, names: Mapping[str, Any]) -> tuple[list[str], bool]:
+def guard_values(guard: Expression, names: Mapping[str, Any], first: bool = True) -> tuple[list[str], bool]:
     """A line for each part of a guard that is asked, with its value, and whether all hold.
 
     Below a part that does not hold stand the values of what it reads.
+
+    Args:
+        first: Whether no other part stands before.
     """
     lines: list[str] = []
     for i, part in enumerate(conjoined(guard.tree)):
-        begins = "if " if not i else "and "
+        begins = "if " if first and not i else "and "
         text = ast.unparse(part)
         value, failed = _valued(part, names)
         lines += wrapped(f"    {begins.rjust(4)}", f"{text}   {failed or ('holds' if value else 'does not hold')}")

@@ -9,14 +9,13 @@ the term that is missing is brought to its normal form first, and what is known 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
 from ngraph_rewrite.lowering.steps import Steps, step_error
 from ngraph_rewrite.lowering.table import BY_ARGUMENTS, ReplacementTable, Taken
-from ngraph_rewrite.rewriting.interpret import Application
-from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.search import Answers
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op, describe
@@ -86,15 +85,15 @@ class Evaluation:
     """
 
     __slots__ = (
-        "add", "begun", "budget", "fired", "hold", "known", "loose", "matcher", "nested", "normal", "stage",
-        "steps", "taken", "together", "trail",
+        "add", "begun", "budget", "fired", "hold", "loose", "matcher", "nested", "normal", "stage",
+        "steps", "tables", "taken", "together", "trail",
     )  # fmt: skip
 
     def __init__(self, matcher: Steps, table: ReplacementTable, bank: TermBank, name: str, budget: int) -> None:
         self.matcher, self.steps, self.budget = matcher, matcher.steps, budget
         self.stage = table.stage(name, matcher.reasons, bank)
         self.normal, self.taken = self.stage.normal, self.stage.taken
-        self.known, self.add, self.hold, self.together = bank.known, bank.add, bank.make, self.make
+        self.tables, self.add, self.hold, self.together = bank.tables, bank.add, bank.make, self.make
         self.trail: list[Op] = []
         self.begun: set[Op] = set()
         self.fired, self.nested, self.loose = 0, _room(), False
@@ -107,7 +106,7 @@ class Evaluation:
         Raises:
             Waiting: if that takes steps that would stand too deep.
         """
-        term = self.known((definition, args, attrs))
+        term = self.tables[definition].get((args, attrs) if attrs else args)
         if term is None:
             term = self.add(definition, args, attrs)
         found = self.normal.get(term)
@@ -122,6 +121,14 @@ class Evaluation:
     def ready(self, term: Op) -> Op:
         """A side of a condition: it is normal, as all that is made is."""
         return term
+
+    def found(self, term: Op, rule: int) -> Op:
+        """What a condition of a rule takes apart: it is normal."""
+        return term
+
+    def matched(self, answers: Answers, term: Op, *given: Any) -> Iterator[tuple[Any, ...]]:
+        """What a condition binds, in each way in which its pattern matches a normal form."""
+        return answers(term, *given)
 
     def force(self, term: Op) -> Op:
         """The normal form of a term that was held.
@@ -270,11 +277,21 @@ class Evaluation:
             step = self.steps.get(term.definition)
             try:
                 made = None if step is None else step(term, _Hopeful(self).make, None)
+            except _Perhaps as perhaps:
+                made = perhaps.rule, term
             except NGraphRewriteError:
                 made = None
             if made is not None:
                 found.append(self.matcher.reasons[made[0]])
         return found
+
+
+class _Perhaps(Exception):
+    """A condition of a rule matches what is not known yet."""
+
+    def __init__(self, rule: int) -> None:
+        super().__init__()
+        self.rule = rule
 
 
 class _Hopeful:
@@ -294,41 +311,14 @@ class _Hopeful:
     def ready(self, term: Op) -> Op | None:
         return self.evaluation.normal.get(term)
 
+    def matched(self, answers: Answers, term: Op, *given: Any) -> Iterator[tuple[Any, ...]]:
+        return answers(self.found(term, answers.index), *given)
 
-class Asked:
-    """What steps of rules of a signature get in other orders than this one: they build terms as they are written.
-
-    What conditions compare is brought to normal form here all the same.
-    """
-
-    __slots__ = ("bank", "hold", "known", "matcher")
-
-    def __init__(self, matcher: Steps, bank: TermBank) -> None:
-        self.matcher, self.bank, self.hold = matcher, bank, bank.make
-        self.known: Evaluation | None = None
-
-    def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op:
-        """The term with this structure."""
-        return self.bank.make(definition, args, attrs)
-
-    def force(self, term: Op) -> Op:
-        """The term as it is."""
-        return term
-
-    late = force
-
-    def ready(self, term: Op) -> Op:
-        """The normal form of a term."""
-        if self.known is None:
-            self.known = Evaluation(self.matcher, ReplacementTable(), self.bank, "conditions", BUDGET)
-        for one in eager([term]):
-            self.known.settle(one)
-        return self.known.normal[term]
-
-    def conditions_hold(self, rule: Rule, found: Application) -> bool:
-        """Whether the conditions of a rule hold for a match of it."""
-        sides = ((c, found.term(c.left), found.term(c.right)) for c in rule.conditions)
-        return all((self.ready(one) is self.ready(other)) is c.equal for c, one, other in sides)
+    def found(self, term: Op, rule: int) -> Op:
+        known = self.ready(term)
+        if known is None:
+            raise _Perhaps(rule)
+        return known
 
 
 def _room() -> int:

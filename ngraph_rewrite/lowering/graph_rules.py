@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
+from ngraph_rewrite.lowering.counting import counted_function
 from ngraph_rewrite.lowering.driver import LEAST_STEPS, STEPS_PER_TERM, normalise, replace
 from ngraph_rewrite.lowering.table import Forward, ReplacementTable
 from ngraph_rewrite.rewriting.interpret import Application
@@ -55,7 +56,7 @@ def apply_graph_rules(
     """
     roots, fired = list(roots), 0
     while matcher.graph_rules:
-        sweep = _Sweep(roots, bank, target)
+        sweep = _Sweep(roots, bank, target, matcher.graph_rules)
         found = list(sweep.redexes(matcher.graph_rules))
         if not found:
             break
@@ -64,7 +65,8 @@ def apply_graph_rules(
             often = ", ".join(dict.fromkeys(str(redex.rule) for redex in found[:4]))
             what = f"{fired} redexes of rules that look at the graph were replaced; the last: {often}"
             raise RewriteError(what, do="check their order")
-        steps = {old: Forward(new, r.rule) for r in found for old, new in zip(r.roots, r.made, strict=True)}
+        both = ((r.rule, *pair) for r in found for pair in zip(r.roots, r.made, strict=True))
+        steps = {old: Forward(new, rule) for rule, old, new in both if new is not old}
         roots = normalise(replace(roots, steps, table, bank, name), matcher, table, bank, target, name)
     return roots
 
@@ -72,8 +74,9 @@ def apply_graph_rules(
 class _Sweep:
     """One look at the live graph under some roots."""
 
-    def __init__(self, roots: Sequence[Op], bank: TermBank, target: Any) -> None:
+    def __init__(self, roots: Sequence[Op], bank: TermBank, target: Any, rules: Iterable[Rule]) -> None:
         self.bank, self.target = bank, target
+        self._apply = {id(rule): counted_function(rule, self._made) for rule in rules}
         self.order = topological(roots)
         self.place = {term: i for i, term in enumerate(self.order)}
         self.users: dict[Op, list[Op]] = {term: [] for term in self.order}
@@ -108,7 +111,7 @@ class _Sweep:
         for bound in matches(first, term, {ALONE: self._alone}):
             for roots, now in self._others(others, (term,), bound):
                 if self._taken.isdisjoint(roots) and self._may_merge(roots):
-                    redex = self._made(rule, roots, now)
+                    redex = self._apply[id(rule)](rule, roots, now)
                     if redex is not None:
                         yield redex
 

@@ -10,6 +10,8 @@ from typing import overload
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.lowering.counting import counted
+from ngraph_rewrite.lowering.disabling import disabled_now
 from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection
 from ngraph_rewrite.lowering.evaluation import evaluate, is_of_signature
 from ngraph_rewrite.lowering.table import ReplacementTable
@@ -70,16 +72,16 @@ def normal_form(
         if not is_of_signature(term):
             do = "rewrite tensors with ng.rewrite(term, ng.strategies.innermost(rules))"
             raise ArgumentError(f"{describe(term, 1)} is a term of no signature", where=user_line(), do=do)
-    matcher = matcher_of(as_rules(rules))
+    matcher = counted(matcher_of(as_rules(rules), disabled_now()))
     with no_garbage_collection():
         table, bank = ReplacementTable() if table is None else table, TermBank()
         found = evaluate(adopt(given, table, bank), matcher, table, bank, "normal_form", budget)
     return found[0] if isinstance(terms, Op) else found
 
 
-def matcher_of(rules: RuleSet) -> Matcher:
-    """The decision trees of a rule set; a set that is used again has them still."""
-    return _matcher(_Same(rules.rules))
+def matcher_of(rules: RuleSet, off: tuple[str, ...] = ()) -> Matcher:
+    """The decision trees of a rule set without those that are off; a set that is used again has them still."""
+    return _matcher(_Same(rules.rules), off)
 
 
 class _Same:
@@ -96,5 +98,5 @@ class _Same:
 
 
 @lru_cache(maxsize=32)
-def _matcher(same: _Same) -> Matcher:
-    return Matcher(RuleSet(same.rules), Cache())  # type: ignore[arg-type]
+def _matcher(same: _Same, off: tuple[str, ...]) -> Matcher:
+    return Matcher(RuleSet(same.rules).without(off), Cache())  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import ArgumentError, ExtensionError, UnloweredOpError
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.lowering.counting import counted
 from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection, normalise
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.graph_rules import apply_graph_rules
@@ -32,7 +33,7 @@ from ngraph_rewrite.rewriting.remembered import check_once, chosen, code_digest,
 from ngraph_rewrite.rewriting.rule import CLASSES, FAST, Let, Rule, RuleSet
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import STANDARD, OpDef
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.types.sorts import SortType
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Lowering:
     Attributes:
         roots: The normal forms of the roots asked for, in order.
         writes: The normal forms of all writes, in the order in which they happen.
-        final: The last write of each variable, as normal forms.
+        order: All terms under `roots` and `writes`, arguments first.
     """
 
     table: ReplacementTable
@@ -129,6 +130,7 @@ class Lowering:
     roots: list[Op]
     writes: list[Op]
     sequenced: Sequenced
+    order: list[Op]
 
 
 def matchers_of(rules: RuleSet, cache: Cache) -> dict[str, Matcher]:
@@ -209,7 +211,7 @@ def lower(roots: Iterable[Op], target: Any, matchers: Passes, complete: bool = T
     with no_garbage_collection():
         found = _lower(sequence(roots), target, matchers)
     if complete:
-        check_base([*found.roots, *found.writes], target, matchers)
+        check_base(found.order, target, matchers)
     return found
 
 
@@ -221,24 +223,28 @@ def _lower(sequenced: Sequenced, target: Any, matchers: Passes) -> Lowering:
     table, bank = ReplacementTable(), TermBank()
     first = table.stage("sequence")
     first.forward.update((h, Forward(t, SEQUENCED)) for h, t in sequenced.terms.items())
-    terms = adopt([*sequenced.roots, *sequenced.writes], table, bank)
+    terms = [*sequenced.roots, *sequenced.writes]
+    if sequenced.order is not None:
+        first.left = terms, sequenced.order
+    terms = adopt(terms, table, bank)
     for name, one in matchers.items():
         if isinstance(one, GraphPass):
             terms = one.applied(terms, table, bank, target)
         else:
+            one = counted(one)
             terms = normalise(terms, one, table, bank, target, name)
             terms = apply_graph_rules(terms, one, table, bank, target, name) if one.graph_rules else terms
     count = len(sequenced.roots)
-    return Lowering(table, bank, terms[:count], terms[count:], sequenced)
+    return Lowering(table, bank, terms[:count], terms[count:], sequenced, table.order(terms))
 
 
-def check_base(roots: Iterable[Op], target: Any, matchers: Passes) -> None:
+def check_base(terms: Iterable[Op], target: Any, matchers: Passes) -> None:
     """Refuse an op the target does not execute (a target without a base set executes all by their meanings).
 
     Raises:
         UnloweredOpError: naming the op, the line that built it, and the file that would lower it.
     """
-    for term in topological(roots) if target.base is not None else ():
+    for term in terms if target.base is not None else ():
         name = term.definition.name
         if name not in target.base:
             every = (r for m in matchers.values() if isinstance(m, Matcher) for r in m.rules)

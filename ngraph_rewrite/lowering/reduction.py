@@ -27,8 +27,8 @@ class Reduction:
     """
 
     __slots__ = (
-        "add", "bank", "budget", "collapse", "collapsed", "depth", "fired", "mark", "matcher", "moved", "put_off",
-        "stage", "steps", "table", "tables", "taken", "target", "together",
+        "add", "bank", "budget", "collapse", "collapsed", "depth", "fired", "mark", "matcher", "moved", "near",
+        "put_off", "stage", "steps", "table", "tables", "taken", "target", "together",
     )  # fmt: skip
 
     def __init__(
@@ -38,7 +38,7 @@ class Reduction:
         self.collapse = {d: s.collapse for d, s in self.steps.items() if hasattr(s, "collapse")}
         self.table, self.moved, self.stage, self.bank = table, table.moved, stage, bank
         self.mark, self.taken, self.collapsed = object(), stage.taken, stage.collapsed
-        self.tables, self.add, self.together = bank.tables, bank.add, self.make
+        self.tables, self.near, self.add, self.together = bank.tables, bank.near, bank.add, self.make
         self.put_off: set[Op] = set()
         self.depth = self.fired = 0
 
@@ -76,8 +76,14 @@ class Reduction:
         try:
             collapse = self.collapse.get(definition)
             made = collapse(args, attrs) if collapse is not None else None
-            if made is not None and self.collapses(definition, args, attrs, made):
-                return made[1]  # type: ignore[no-any-return]
+            if made is not None:
+                typed = self.near.get((definition, id(args[0].type), attrs))  # an op of one argument, as most are
+                if typed is not None and made[1].type is typed[1] and not self.put_off:
+                    self.collapsed.append((len(self.taken), (definition, args, attrs), made))
+                    self.fired += 1
+                    return made[1]  # type: ignore[no-any-return]
+                if self.collapses(definition, args, attrs, made):
+                    return made[1]  # type: ignore[no-any-return]
             term = self.tables[definition].get((args, attrs) if attrs else args)
         except Exception:  # a list has no hash, but its stored form has; and the step itself says what is wrong with it
             term = None

@@ -11,17 +11,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError
-from ngraph_rewrite.lowering.evaluation import Asked
+from ngraph_rewrite.lowering.asked import Asked
 from ngraph_rewrite.lowering.table import ARGUMENTS, SEQUENCED, SHARED, ReplacementTable, Stage, Step
+from ngraph_rewrite.rewriting.conditional import normalised
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.search import matches
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op
-
-# Steps inside steps are followed so deep.
-NESTED = 40
 
 
 class Seen(NamedTuple):
@@ -31,6 +29,10 @@ class Seen(NamedTuple):
     right: Op | None
 
 
+# Steps, and among them those that were taken inside the one before.
+Steps = Iterator[Any]
+
+
 class Replay:
     """Applies the rules of a lowering again.
 
@@ -38,6 +40,7 @@ class Replay:
         bank: The bank of the lowering; without it nothing is applied again.
         passes: What ran, by the names of the stages.
         target: What guards ask.
+        conditions: Whether the steps of what conditions compare are seen as well.
 
     Attributes:
         shown: Terms whose steps are shown where they stand, and not again inside others.
@@ -50,8 +53,9 @@ class Replay:
         bank: TermBank | None = None,
         passes: Mapping[str, Any] | None = None,
         target: Any = None,
+        conditions: bool = False,
     ) -> None:
-        self.table, self.bank, self.target = table, bank, target
+        self.table, self.bank, self.target, self.conditions = table, bank, target, conditions
         self.matchers = {name: one for name, one in (passes or {}).items() if isinstance(one, Matcher)}
         self.shown: set[Op] = set()
         self.asked: dict[Matcher, Asked] = {}
@@ -64,18 +68,29 @@ class Replay:
         """Every step on the way of a handle to its normal form, and those of the parts that steps built."""
         term = handle
         for stage in self.table.stages:
-            yield from self._chain(stage, term, 0)
+            yield from _unfolded(self._chain(stage, term))
             term = stage.end(term)
 
     def right(self, step: Step) -> Op | None:
         """What the rule of a step says that `before` is; None if that cannot be told."""
+        found = self._again(step)
+        return None if found is None else found[1]
+
+    def sides(self, step: Step) -> list[Op]:
+        """What the conditions of the rule of a step compare, as it is written."""
+        found = self._again(step) if isinstance(step.why, Rule) and step.why.conditions else None
+        if found is None or not isinstance(step.why, Rule):
+            return []
+        return [found[0].term(side) for c in step.why.conditions for side in normalised(c)]
+
+    def _again(self, step: Step) -> tuple[Application, Op] | None:
+        """The match of a step, and its right side."""
         if not isinstance(step.why, Rule) or self.bank is None:
             return None
-        for substitution in self.substitutions(step.stage, step.why, step.before):
-            found = self.applied(step.why, step.before, substitution, self.matchers.get(step.stage))
-            if found is not None:
-                return found
-        return None
+        matcher = self.matchers.get(step.stage)
+        each = self.substitutions(step.stage, step.why, step.before)
+        found = (self.applied(step.why, step.before, substitution, matcher) for substitution in each)
+        return next((one for one in found if one is not None), None)
 
     def substitutions(self, stage: str, rule: Rule, term: Op) -> Iterator[Mapping[str, Any]]:
         """The matches of a rule at the root of a term, in the order in which the pass tries them."""
@@ -88,8 +103,8 @@ class Replay:
 
     def applied(
         self, rule: Rule, term: Op, substitution: Mapping[str, Any], matcher: Matcher | None = None
-    ) -> Op | None:
-        """The right side for a match; None if the guard refuses it, or a condition on terms."""
+    ) -> tuple[Application, Op] | None:
+        """A match with its right side; None if the guard refuses it, or a condition on terms."""
         assert self.bank is not None
         application = Application(rule, term, substitution, self.bank.make, self.target)
         try:
@@ -100,38 +115,41 @@ class Replay:
             found = application.right()[0] if fires else None
         except NGraphRewriteError:
             return None
-        return found if isinstance(found, Op) else None
+        return (application, found) if isinstance(found, Op) else None
 
-    def _chain(self, stage: Stage, term: Op, depth: int) -> Iterator[Seen]:
+    def _chain(self, stage: Stage, term: Op) -> Steps:
         """The steps of a term in one stage, each with those of what it built."""
         end, forward = stage.end(term), stage.forward
         while term is not end and term in forward:
             to, why = forward[term]
             if why == ARGUMENTS:
-                for arg in term.args:
-                    yield from self._inside(stage, arg, depth)
+                yield from (self._inside(stage, arg) for i, arg in enumerate(term.args) if i not in _frozen(term))
             elif why == SEQUENCED or why != SHARED:
                 step = Step(stage.name, term, to, why)
+                if self.conditions:
+                    yield from (self._built(stage, side) for side in self.sides(step))
                 right = self.right(step)
                 yield Seen(step, right)
                 if right is not None and right is not to:
-                    yield from self._built(stage, right, depth)
+                    yield self._built(stage, right, to)
             term = to
 
-    def _inside(self, stage: Stage, term: Op, depth: int) -> Iterator[Seen]:
+    def _inside(self, stage: Stage, term: Op) -> Steps:
         """The steps of a term that is a part of another, unless they are shown elsewhere."""
-        if term not in self.shown and term in stage.forward and depth < NESTED:
+        if term not in self.shown and term in stage.forward:
             self.shown.add(term)
-            yield from self._chain(stage, term, depth + 1)
+            yield self._chain(stage, term)
 
-    def _built(self, stage: Stage, right: Op, depth: int) -> Iterator[Seen]:
-        """The steps that were taken while a right side was built, from its leaves up."""
+    def _built(self, stage: Stage, right: Op, to: Op | None = None) -> Steps:
+        """The steps that were taken while a right side was built, from its leaves up; those of `to` come after it."""
         assert self.bank is not None
         now: dict[Op, Op] = {}
         stack = [right]
         while stack:
             term = stack[-1]
-            missing = [] if term in stage.normal else [a for a in term.args if a not in now]
+            held = _held(term)
+            missing = [] if term in stage.normal else [a for i, a in enumerate(term.args) if i not in held]
+            missing = [a for a in missing if a not in now]
             if missing:
                 stack.extend(missing[::-1])
                 continue
@@ -139,7 +157,31 @@ class Replay:
             if term not in now:
                 built = term
                 if term not in stage.normal:
-                    args = tuple([now[a] for a in term.args])
+                    args = tuple([a if i in held else now[a] for i, a in enumerate(term.args)])
                     built = self.bank.make(term.definition, args, term.attrs, term.info)
-                yield from self._inside(stage, built, depth)
+                if built is not to:
+                    yield self._inside(stage, built)
                 now[term] = stage.end(built)
+
+
+def _unfolded(steps: Steps) -> Iterator[Seen]:
+    """The steps in order, those inside others too, however deep they stand."""
+    stack = [iter(steps)]
+    while stack:
+        found = next(stack[-1], None)
+        if found is None:
+            stack.pop()
+        elif isinstance(found, Seen):
+            yield found
+        else:
+            stack.append(iter(found))
+
+
+def _held(term: Op) -> frozenset[int]:
+    """The arguments that are not normalised before the term."""
+    return term.definition.profile.held if term.definition.profile is not None else frozenset()
+
+
+def _frozen(term: Op) -> tuple[int, ...]:
+    """The arguments that are never normalised where they stand."""
+    return term.definition.profile.frozen if term.definition.profile is not None else ()

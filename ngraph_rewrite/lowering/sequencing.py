@@ -31,12 +31,14 @@ class Sequenced:
     Attributes:
         terms: What became of each handle that was changed.
         final: The last write of each variable.
+        order: All terms under roots and writes, arguments first; None if nobody has worked it out.
     """
 
     roots: list[Op]
     writes: list[Op]
     terms: dict[Op, Op]
     final: dict[Op, Op]
+    order: list[Op] | None = None
 
 
 def sequence(roots: Iterable[Op]) -> Sequenced:
@@ -50,7 +52,7 @@ def sequence(roots: Iterable[Op]) -> Sequenced:
     order = topological(roots)
     special = _special(order)
     if not special:
-        return Sequenced(roots, [], {}, {})
+        return Sequenced(roots, [], {}, {}, order)
     effectful = _above(order, {t for t in order if t.definition.name in _ORDERED})
     work = _Sequencing(special, effectful)
     final: State = {}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
-from ngraph_rewrite.lowering.evaluation import Asked
+from ngraph_rewrite.lowering.asked import Asked
 from ngraph_rewrite.lowering.table import ARGUMENTS, Forward, ReplacementTable, Stage
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule

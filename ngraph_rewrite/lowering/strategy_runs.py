@@ -10,6 +10,7 @@ from typing import Any
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError, RewriteError
+from ngraph_rewrite.lowering.counting import counted
 from ngraph_rewrite.lowering.disabling import disabled_now
 from ngraph_rewrite.lowering.driver import LEAST_STEPS, STEPS_PER_TERM, normalise
 from ngraph_rewrite.lowering.evaluation import BUDGET, evaluate, is_of_signature
@@ -89,6 +90,7 @@ class StrategyRun:
         """Rules, in the order that the strategy says."""
         matcher = self.matcher(strategy.rules)
         name = self.stage_name(self.name or strategy.name, matcher)
+        matcher = counted(matcher)
         if isinstance(strategy, Innermost):
             return self.innermost(matcher, roots, meter, name)
         if matcher.graph_rules:

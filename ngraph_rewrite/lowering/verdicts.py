@@ -4,15 +4,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 FIRED = "fired"
 # What can be said of a rule and an op, from what lies before all else to what is missing last.
 VERDICTS = (
-    "is disabled", "is of a class that may not fire", "has no use for the target", "does not match",
+    "is disabled", "is of a class that may not fire", "has no use for the target", "takes no part", "does not match",
     "matches, and its guard refuses", "matches, and cannot be built", "matches, and another rule came first",
     "matches what was never tried", "matches in another pass", "matches a term, and not the graph", FIRED,
 )  # fmt: skip
-DISABLED, CLASS, TARGET, MATCH, GUARD, FAILS, EARLIER, UNTRIED, PASS, GRAPH, _ = VERDICTS
+DISABLED, CLASS, TARGET, ABSENT, MATCH, GUARD, FAILS, EARLIER, UNTRIED, PASS, GRAPH, _ = VERDICTS
+
+
+class Finding(NamedTuple):
+    """What came of a rule on a form of an op.
+
+    Attributes:
+        verdict: One of `VERDICTS`.
+        reached: How far it got: of several forms, that with the most is told of.
+        lines: What says so.
+    """
+
+    verdict: str
+    reached: int
+    lines: list[str]
+
+
+# What is far: it fired, it matches and something else is in the way, its guard refuses, or it does not match.
+HAS_FIRED, MATCHES, REFUSED = 10_000, 5_000, 2_000
 
 
 @dataclass(frozen=True)

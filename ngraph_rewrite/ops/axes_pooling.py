@@ -81,8 +81,6 @@ def pooling(
     for name, size, slide in zip(over, sizes, slides(strides, before, after, (0,) * len(over), dilations), strict=True):
         k = x.axes.index(name)
         length = slid(axes[k].length, size, slide)
-        if (
-            slide.stride != 1 or length != axes[k].length
-        ):  # else it stays, whatever its length is
+        if slide.stride != 1 or length != axes[k].length:  # else it stays, whatever its length is
             axes[k] = axes[k].with_length(length)
     return TensorType(averaging(x.dtype) if kind == "avg" else x.dtype, axes)

@@ -48,13 +48,17 @@ def _misfit(placeholder: Op, shape: tuple[int, ...]) -> ComputationError:
     )
 
 
-def bind_graph(roots: Sequence[Op], binding: Mapping[str, int]) -> dict[Op, Op]:
+def bind_graph(roots: Sequence[Op], binding: Mapping[str, int], order: Sequence[Op] | None = None) -> dict[Op, Op]:
     """Each term under `roots` with its lengths bound; equal terms stay one. Where all are known, it is itself.
+
+    Args:
+        order: All terms under `roots`, in the order in which `topological` gives them, for those who have it.
 
     Raises:
         LengthError: if a length is still unknown.
     """
-    order = topological(roots)
+    if order is None:
+        order = topological(roots)
     if not binding:
         for type_, term in {t.type: t for t in order}.items():
             _check_known(type_, term)

@@ -34,7 +34,7 @@ def buffers(ordered: Sequence[Job], home: Container[Op | Scratch]) -> Buffers:
         for term in job.outputs if job.destination is None else ():
             if term in home:
                 continue
-            dying = _dying(job, i, last, block_of)
+            dying = _dying(job, i, last, block_of) if job.is_one_map else None
             if dying is not None:
                 number = block_of[dying]
                 size, first, _ = blocks[number]
@@ -57,12 +57,12 @@ def _last_uses(ordered: Sequence[Job]) -> dict[Op, int]:
 
 
 def _dying(job: Job, at: int, last: dict[Op, int], block_of: Container[Op | Scratch]) -> Op | None:
-    """An operand whose memory the result can take over: it dies here and is read in step."""
-    if not job.is_one_map or job.raw:
+    """An operand whose memory the result of one map can take over: it dies here and is read in step."""
+    if job.raw:
         return None
     shape, itemsize = known(job.term), job.term.type.dtype.itemsize
-    for base in dict.fromkeys([base for base, _ in job.loads]):
-        if base in block_of and last[base] == at and base.type.dtype.itemsize == itemsize:
+    for base, _ in job.loads:
+        if last.get(base) == at and base in block_of and base.type.dtype.itemsize == itemsize:
             mine = [load.layout for load in job.loads if load.base is base]
             if all(x.shape == shape and x.is_plain for x in mine) and prod(known(base)) == prod(shape):
                 return base
@@ -70,4 +70,4 @@ def _dying(job: Job, at: int, last: dict[Op, int], block_of: Container[Op | Scra
 
 
 def _bytes(term: Op) -> int:
-    return prod(known(term)) * term.dtype.itemsize
+    return prod(known(term)) * term.type.dtype.itemsize

@@ -213,7 +213,9 @@ def _home(term: Op, own: list[Use], forced: set[Op], effects: Effects, sizes: di
         return term
     if len(own) > 1 and any(use[0] is not group or use[1] != path for use in own):
         return term
-    if effects.reads.get(term, 0) & effects.waits.get(group, 0) or sizes.get(group, 0) >= LARGEST_GROUP:
+    if effects.reads and effects.reads.get(term, 0) & effects.waits.get(group, 0):
+        return term
+    if sizes.get(group, 0) >= LARGEST_GROUP:
         return term
     return group
 

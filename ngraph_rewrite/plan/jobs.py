@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.library import render_dot, render_gather, render_gemm, render_random
+from ngraph_rewrite.codegen.library import render_dot, render_gather, render_random
 from ngraph_rewrite.codegen.opkernels import rendered
 from ngraph_rewrite.plan.fusion import OTHER, REDUCTIONS, Groups, is_leaf
 from ngraph_rewrite.plan.library_calls import ADDITIONS, CALLS
 from ngraph_rewrite.plan.nests import Body, Load, Value
-from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, matrices
-from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain
+from ngraph_rewrite.plan.products import gemm
+from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.views import IDENTITIES, Layout, is_view, row_major
 from ngraph_rewrite.plan.windows import fold_call
 from ngraph_rewrite.terms.literal import Literal
@@ -68,13 +69,13 @@ class Job:
     @property
     def scratch(self) -> tuple[Scratch, ...]:
         """The memory it needs beside its operands."""
-        return tuple([s for call in self.calls for s in call.scratch]) if self.calls else ()
+        return tuple([s for _, _, scratch in self.calls for s in scratch])
 
     def operands(self) -> list[Load]:
         """What it reads, worked out."""
         found = [load for piece in self.pieces for load in piece.body.loads]
-        for call in self.calls:
-            found += [a for a in call.arguments if isinstance(a, Load)]
+        for _, arguments, _ in self.calls:
+            found += [a for a in arguments if isinstance(a, Load)]
         return found
 
 
@@ -185,14 +186,6 @@ def _addition(term: Op, groups: Groups) -> Job:
     return Job(term, (piece,), (ADDITIONS[term.definition.name](term, groups),))
 
 
-def _gemm(term: Op, groups: Groups) -> Call:
-    m, n = known(term)
-    k = known(term.args[0])[0 if term.attribute("ta") else 1]
-    (a, lda, ta), (b, ldb, tb) = matrices(term, term.attribute("ta"), term.attribute("tb"), groups)
-    dtype = DTYPE_NAMES[term.type.dtype]
-    return Call(render_gemm(dtype, ta, tb), (m, n, k, a, lda, b, ldb, OUTPUT, max(n, 1), f"gemm {dtype}"))
-
-
 def _dot(term: Op, groups: Groups) -> Call:
     a, b = all_in_memory(term.args, groups)
     (m, n), k = known(term), a.layout.shape[1]
@@ -233,7 +226,7 @@ _IN_PIECES: dict[str, Callable[[Op, Groups], Pieces]] = {
     "semi.on_diagonal": _on_diagonal,
 }
 _CALLS: dict[str, Callable[[Op, Groups], Call]] = CALLS | {
-    "cpu.gemm": _gemm,
+    "cpu.gemm": gemm,
     "semi.dot": _dot,
     "semi.gather": _gather,
     "semi.fold": fold_call,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.source import Source
@@ -87,7 +88,7 @@ def launches(job: Job, home: Mapping[Op | Scratch, Ref]) -> list[Work]:
     target = _target(job, home)
     works = [nest(job, piece, home, target, job.term.type.dtype) for piece in job.pieces]
     for call in job.calls:
-        arguments = tuple([_argument(job, a, home, target) for a in call.arguments])
+        arguments = tuple([a if type(a) is int else _argument(job, a, home, target) for a in call.arguments])
         works.append(Work(call.source, arguments, job.term, target))
     return works
 
@@ -111,8 +112,9 @@ def nest(job: Job, piece: Piece, home: Mapping[Op | Scratch, Ref], target: Ref, 
 
 def _strided(arguments: list[int | Ref], place: Ref, layout: Layout, dtype: DType) -> None:
     """Add what a kernel takes for an operand: where its first element lies, and the strides it does not know."""
-    arguments.append(place.moved(layout.offset * dtype.itemsize))
-    arguments += [stride for stride in layout.strides if stride != 0 and stride != 1]
+    offset, _, strides = layout
+    arguments.append(place.moved(offset * dtype.itemsize) if offset else place)
+    arguments += [stride for stride in strides if stride != 0 and stride != 1]
 
 
 def _target(job: Job, home: Mapping[Op | Scratch, Ref]) -> Ref:
@@ -132,15 +134,20 @@ def _argument(job: Job, value: object, home: Mapping[Op | Scratch, Ref], target:
         return home[value]
     if value == OUTPUT:
         return target
-    if isinstance(value, str):
-        space, _, index = value.partition(" ")
-        return Ref(space, index)
-    return Ref("stream", value)
+    return _symbol(value) if isinstance(value, str) else Ref("stream", value)
+
+
+@lru_cache(maxsize=64)
+def _symbol(text: str) -> Ref:
+    """What a call names by a word, or by a word and an index."""
+    space, _, index = text.partition(" ")
+    return Ref(space, index)
 
 
 def address(job: Job, load: Load, home: Mapping[Op | Scratch, Ref]) -> Ref:
     """Where the first element of an operand lies."""
-    return _address(job, load, home).moved(load.layout.offset * load.base.type.dtype.itemsize)
+    begin, offset = _address(job, load, home), load.layout.offset
+    return begin.moved(offset * load.base.type.dtype.itemsize) if offset else begin
 
 
 def _address(job: Job, load: Load, home: Mapping[Op | Scratch, Ref]) -> Ref:

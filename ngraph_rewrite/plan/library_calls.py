@@ -8,10 +8,11 @@ from math import prod
 
 from ngraph_rewrite.codegen.library_indexed import render_add_along, render_scatter_add, render_take_along
 from ngraph_rewrite.codegen.library_order import render_argsort, render_searchsorted, render_sort
-from ngraph_rewrite.codegen.library_products import render_batch_dot, render_batch_gemm
+from ngraph_rewrite.codegen.library_products import render_batch_dot
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence, render_running
 from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, matrices, plain
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, plain
+from ngraph_rewrite.plan.products import batch_gemm, is_product
 from ngraph_rewrite.terms.op import Op
 
 
@@ -21,20 +22,12 @@ def _split(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
 
 
 def _batch_dot(term: Op, groups: Groups) -> Call:
-    if term.dtype.name in ("float32", "float64"):
-        return _batch_gemm(term, groups)
+    if is_product(term):
+        return batch_gemm(term, groups)
     a, b = all_in_memory(term.args, groups)
     (count, m, n), k = known(term), a.layout.shape[2]
     arguments = (count, m, n, k, a, *a.layout.strides, b, *b.layout.strides, OUTPUT)
     return Call(render_batch_dot(term.dtype.name), arguments)
-
-
-def _batch_gemm(term: Op, groups: Groups) -> Call:
-    (a, lda, ta), (b, ldb, tb) = matrices(term, False, False, groups)
-    (count, m, n), k = known(term), a.layout.shape[2]
-    source = render_batch_gemm(term.dtype.name, ta, tb)
-    strides = (a.layout.strides[0], b.layout.strides[0])
-    return Call(source, (count, m, n, k, a, strides[0], lda, b, strides[1], ldb, OUTPUT, f"gemm {term.dtype.name}"))
 
 
 def _sort(term: Op, groups: Groups) -> Call:

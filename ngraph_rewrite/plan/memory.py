@@ -32,13 +32,30 @@ def place(blocks: Sequence[Block]) -> tuple[list[int], int]:
     """
     if len(blocks) > MANY_BLOCKS:
         return _place_by_time(blocks)
-    offsets, arena = [0] * len(blocks), _Arena()
+    offsets, arena, moments = [0] * len(blocks), _Arena(), _moments(blocks)
     for i in sorted(range(len(blocks)), key=lambda i: (-blocks[i].size, blocks[i].first, i)):
         size, first, last = blocks[i]
         if not size:
             break  # the rest is empty as well
-        offsets[i] = arena.take(_aligned(size), ((1 << (last - first + 1)) - 1) << first)
+        begin, end = moments[first], moments[last]
+        offsets[i] = arena.take(_aligned(size), ((1 << (end - begin + 1)) - 1) << begin)
     return offsets, arena.end
+
+
+def _moments(blocks: Sequence[Block]) -> list[int]:
+    """The times in fewer numbers, by which the same blocks are alive together: a new one where one begins after an end.
+
+    >>> _moments([Block(64, 0, 2), Block(64, 1, 3), Block(64, 4, 4)])
+    [0, 0, 0, 0, 1]
+    """
+    begins, ends = {block.first for block in blocks}, {block.last for block in blocks}
+    moments, moment, ended = [], 0, False
+    for time in range(max(ends, default=-1) + 1):
+        if ended and time in begins:
+            moment, ended = moment + 1, False
+        ended = ended or time in ends
+        moments.append(moment)
+    return moments
 
 
 def _aligned(size: int) -> int:
@@ -98,19 +115,18 @@ class _Arena:
         """The offset, and the number of the stretch it is in."""
         offset = number = -1  # of the free cells just before
         for n, stretch in enumerate(self._stretches):
+            if 0 <= offset <= stretch.begins[0] - size:
+                return offset, number
             if stretch.throughout & times:
-                if 0 <= offset <= stretch.begins[0] - size:
-                    return offset, number
                 offset = -1
                 continue
             for begin, taken in zip(stretch.begins, stretch.taken, strict=True):
-                if not taken & times:
-                    if offset < 0:
-                        offset, number = begin, n
-                elif offset >= 0:
-                    if begin - offset >= size:
-                        return offset, number
+                if 0 <= offset <= begin - size:
+                    return offset, number
+                if taken & times:
                     offset = -1
+                elif offset < 0:
+                    offset, number = begin, n
         return (offset, number) if offset >= 0 else (self.end, len(self._stretches) - 1)
 
     def _mark(self, number: int, begin: int, end: int, times: int) -> None:

@@ -67,21 +67,21 @@ class Body:
 
     def value(self, term: Op, path: tuple[Op, ...] = ()) -> Value:
         """The value of `term` seen through the views in `path` (the one next to the loops first)."""
-        kinds, group_of = self.groups.kinds, self.groups.group_of
-        start = None if path else term
-        while kinds[term.definition] == VIEW and group_of.get(term) is not term:
+        groups, start = self.groups, (term, path)
+        kind = groups.kinds[term.definition]
+        while kind == VIEW and groups.group_of.get(term) is not term:
             path = path if term.definition.name in IDENTITIES else (*path, term)
             term = term.args[0]
+            kind = groups.kinds[term.definition]
         key = (term, path) if path else term
         found = self._values.get(key)
         if found is None:
-            found = self._values[key] = self._new(term, path, start)
+            found = self._values[key] = self._new(term, kind, path, start)
         return found
 
-    def _new(self, term: Op, path: tuple[Op, ...], start: Op | None) -> Value:
-        """The value of a term that is no view; `start` is what sees it so by its own views alone."""
+    def _new(self, term: Op, kind: str, path: tuple[Op, ...], start: tuple[Op, tuple[Op, ...]]) -> Value:
+        """The value of a term that is no view; `start` is what sees it by its own views, and through which others."""
         definition = term.definition
-        kind = self.groups.kinds[definition]
         if kind == MAP and self.groups.group_of.get(term) is self.group:
             if not term.args:
                 return self._source(term, path)
@@ -89,10 +89,9 @@ class Body:
             return self.step(definition.short, DTYPE_NAMES[term.type.dtype], args, None)
         if kind == LEAF and is_scalar_constant(term):
             return self.step("constant", DTYPE_NAMES[term.type.dtype], (), term.attrs[0])
-        if start is None:
-            load = Load(term, self._seen(row_major(known(term)), path))
-        else:
-            load = resolve(start, self.groups)
+        load = resolve(start[0], self.groups)
+        if start[1]:
+            load = Load(term, self._seen(load.layout, start[1]))
         found = self._same.get(load)
         if found is None:
             self.loads.append(load)

@@ -46,32 +46,6 @@ def in_memory(term: Op, groups: Groups) -> Load:
     return load
 
 
-# A matrix in memory, the stride between its rows, and whether they are columns.
-Matrix = tuple[Load, int, bool]
-
-
-def matrix(term: Op, transposed: bool, groups: Groups) -> Matrix:
-    """The last two axes as BLAS takes a matrix: rows or columns of unit stride, the stride between them, a flag.
-
-    Raises:
-        CopyFirst: if neither its rows nor its columns have unit stride.
-    """
-    load = in_memory(term, groups)
-    (rows, columns), (down, along) = load.layout.shape[-2:], load.layout.strides[-2:]
-    if (along == 1 or columns <= 1) and (down >= columns or rows <= 1):
-        return load, max(down if rows > 1 else columns, 1), transposed
-    if (down == 1 or rows <= 1) and (along >= rows or columns <= 1):
-        return load, max(along if columns > 1 else rows, 1), not transposed
-    raise CopyFirst(term)
-
-
-def matrices(product: Op, ta: bool, tb: bool, groups: Groups) -> tuple[Matrix, Matrix]:
-    """Both operands of a product, as `matrix` gives them."""
-    x, y = product.args
-    first, second = together(lambda: matrix(x, ta, groups), lambda: matrix(y, tb, groups))
-    return first, second
-
-
 def together(*readers: Callable[[], Found]) -> list[Found]:
     """What each reader gives; the copies that they need are asked for at once, as each asking costs an attempt.
 
@@ -122,8 +96,6 @@ __all__ = [
     "all_plain",
     "in_memory",
     "known",
-    "matrices",
-    "matrix",
     "plain",
     "together",
 ]

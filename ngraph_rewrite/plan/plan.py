@@ -20,6 +20,7 @@ from ngraph_rewrite.plan.launches import Loop, Ref, Work, launches
 from ngraph_rewrite.plan.loops import LoopJob, loop_job, loop_work
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.operands import Scratch
+from ngraph_rewrite.plan.products import foreseen
 from ngraph_rewrite.plan.reuse import stale_roots
 from ngraph_rewrite.plan.schedule import in_order
 from ngraph_rewrite.plan.updates import reads_in_step, slice_only
@@ -90,10 +91,12 @@ def _planned(results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op], e
             body: LoopBody = term.attrs[0]
             inside = [r for _, r in body.read(_parts(term, order))]
             bodies[term] = _planned(inside, body.writes, topological([*inside, *body.writes]), echoes=False)
-    forced: set[Op] = set()
+    forced, layouts = foreseen(order)
     direct, attempt = True, None
     while True:
         attempt = _Attempt(results, writes, order, forced, direct, echoes, bodies, attempt)
+        attempt.groups.layouts.update(layouts)
+        layouts = {}  # from here on attempts hand on theirs
         try:
             return attempt.plan()
         except _CopyAll as need:
@@ -291,21 +294,22 @@ class _Attempt:
     # -- order --------------------------------------------------------------------------------------
 
     def _ordered(self) -> list[Job]:
-        index = {id(job): i for i, job in enumerate(self.jobs)}
+        index = {job: i for i, job in enumerate(self.jobs)}
         before: dict[int, list[int]] = {i: [] for i in range(len(self.jobs))}
-        done_by = {w: index[id(job)] for w, job in self.written.items()}
+        done_by = {w: index[job] for w, job in self.written.items()}
         last: dict[Op, Op] = {}
         for write in self.writes:
             if write.args[0] in last:
                 before[done_by[write]].append(done_by[last[write.args[0]]])
             last[write.args[0]] = write
+        job_of = self.job_of
         for i, job in enumerate(self.jobs):
-            for load in job.loads:
-                own = self.job_of.get(load.base)
+            for base, _ in job.loads:
+                own = job_of.get(base)
                 if own is not None and own is not job:
-                    before[i].append(index[id(own)])
-                elif self.writes and is_storage_read(load.base):
-                    self._order_read(i, load.base, before, done_by)
+                    before[i].append(index[own])
+                elif self.writes and is_storage_read(base):
+                    self._order_read(i, base, before, done_by)
         number = {t: i for i, t in enumerate(self.order)}
         numbers = {i: number[job.term] for i, job in enumerate(self.jobs)}
         order = in_order(numbers, before)

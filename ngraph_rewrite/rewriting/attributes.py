@@ -29,7 +29,7 @@ from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types import dtypes
-from ngraph_rewrite.types.axes import Axes, AxesLike, Axis, anonymous
+from ngraph_rewrite.types.axes import Axes, AxesLike, Axis, anonymous, parted
 from ngraph_rewrite.types.dtypes import DType
 from ngraph_rewrite.types.lengths import Extent
 
@@ -53,7 +53,7 @@ def shared(left: AxesLike, right: AxesLike) -> Axes:
     >>> shared({"H": 2, "W": 3}, {"N": 4, "W": 3})
     Axes(W:3)
     """
-    return (left if type(left) is Axes else Axes(left)) & right
+    return _parted(left, right)[1]
 
 
 @attribute_function
@@ -63,7 +63,7 @@ def without(left: AxesLike, right: AxesLike) -> Axes:
     >>> without({"H": 2, "W": 3}, {"W": 3})
     Axes(H:2)
     """
-    return (left if type(left) is Axes else Axes(left)) - right
+    return _parted(left, right)[0]
 
 
 @attribute_function
@@ -73,7 +73,13 @@ def disjoint(left: AxesLike, right: AxesLike) -> bool:
     >>> disjoint({"H": 2}, {"W": 3})
     True
     """
-    return not Axes(left) & Axes(right)
+    return not _parted(left, right)[1].lengths
+
+
+def _parted(left: AxesLike, right: AxesLike) -> tuple[Axes, Axes]:
+    if type(left) is Axes is type(right):
+        return parted(left, right)
+    return parted(Axes(left), Axes(right))
 
 
 @attribute_function
@@ -130,12 +136,7 @@ def is_plain(axes: AxesLike) -> bool:
     >>> is_plain(plain_axes({"H": 2})), is_plain({"H": 2})
     (True, False)
     """
-    return _is_plain(axes if type(axes) is Axes else Axes(axes))
-
-
-@lru_cache(maxsize=1 << 12)
-def _is_plain(axes: Axes) -> bool:
-    return all(a.name is None and not a.roles for a in axes)
+    return (axes if type(axes) is Axes else Axes(axes)).plain
 
 
 @attribute_function

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -48,7 +48,7 @@ def is_identity(perm: Sequence[int]) -> bool:
     >>> is_identity((0, 1)), is_identity((1, 0))
     (True, False)
     """
-    return tuple(perm) == tuple(range(len(perm)))
+    return tuple(perm) == _identity(len(perm))
 
 
 @attribute_function
@@ -58,7 +58,12 @@ def identity(rank: int) -> tuple[int, ...]:
     >>> identity(3)
     (0, 1, 2)
     """
-    return tuple(range(counted(rank)))
+    return _identity(counted(rank))
+
+
+@lru_cache(maxsize=64)
+def _identity(rank: int) -> tuple[int, ...]:
+    return tuple(range(rank))
 
 
 @attribute_function

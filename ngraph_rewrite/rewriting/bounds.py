@@ -24,6 +24,9 @@ CLAUSES, PATTERN, TESTED, ORDERS, WAYS = 64, 100, 30, 256, 64
 PARTS, DEPTH, SHORTHANDS, BITS, CHARACTERS = 3000, 40, 500, 64, 1000
 # Of a nest of one op, such as a sum, that patterns look through: its operands.
 OPERANDS = 4096
+# Of a rule: its conditions that match. Of a left side: its sequence variables. Of one search for what it matches at one
+# term: the operands looked at.
+MATCHES, SEQUENCES, SEARCHED = 8, 8, 1 << 28
 # Of what is computed: the items of a sequence, the bits of an integer, the terms and factors of an unknown length.
 ITEMS, LARGEST, TERMS = 10_000, 1024, 256
 
@@ -48,7 +51,7 @@ def plus(a: Any, b: Any) -> Any:
     >>> plus(1, 2), plus((1,), (2,))
     (3, (1, 2))
     """
-    if isinstance(a, Sized) and isinstance(b, Sized):
+    if hasattr(a, "__len__") and hasattr(b, "__len__"):
         counted(len(a) + len(b))
     elif isinstance(a, Length) or isinstance(b, Length):
         _small(_terms(a) + _terms(b))

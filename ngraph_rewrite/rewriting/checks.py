@@ -8,11 +8,12 @@ from pathlib import Path
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
+from ngraph_rewrite.rewriting.conditional import matchings
 from ngraph_rewrite.rewriting.frame import is_of_signature
 from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, failure, matches, signature
 from ngraph_rewrite.rewriting.interpret import Application, Result
 from ngraph_rewrite.rewriting.order import Order, why_not_down
-from ngraph_rewrite.rewriting.pattern import variables
+from ngraph_rewrite.rewriting.pattern import restrictions, variables
 from ngraph_rewrite.rewriting.precedence import find_order
 from ngraph_rewrite.rewriting.remembered import code_digest, key, others_digest, recalled, remember
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
@@ -140,7 +141,9 @@ def _check_adjoints(rule: Rule, found: Instance, adjoints: list[Result]) -> None
 def _check_duplicates(rules: Iterable[Rule]) -> None:
     seen: dict[tuple[object, ...], Rule] = {}
     for rule in rules:
-        key = (rule.kind, rule.left, rule.guard and rule.guard.text, rule.clauses, rule.right, rule.conditions)
+        patterns = [rule.left, *(condition.pattern for condition in matchings(rule))]
+        sorts = tuple(tuple(sorted((n, str(sort)) for n, sort in restrictions(p).items())) for p in patterns)
+        key = (rule.kind, rule.left, sorts, rule.guard and rule.guard.text, rule.clauses, rule.right, rule.conditions)
         if key in seen:
             raise _error(rule, f"is the same as {seen[key]}", "delete one of them")
         seen[key] = rule

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conditions of rules of a signature: which parts of an ``if`` compare terms, and which compute with attributes."""
+"""The conditions of rules of a signature: parts of an ``if`` compare terms, match them, or compute with attributes."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ngraph_rewrite.rewriting.expression import Refused, conjoined
@@ -22,8 +22,22 @@ class Comparison(NamedTuple):
     equal: bool
 
 
-def comparisons(node: ast.expr, family: str, terms: Collection[str]) -> tuple[list[Comparison], ast.expr | None]:
-    """The comparisons of terms in a condition, and the rest of it.
+class Match(NamedTuple):
+    """``pattern := term``: a pattern that has to match the normal form of a term."""
+
+    pattern: ast.expr
+    term: ast.expr
+
+
+def match_parts(node: ast.expr) -> Iterator[Match]:
+    """The parts of a condition that match, in order."""
+    for part in conjoined(node):
+        if isinstance(part, ast.NamedExpr):
+            yield Match(part.target, part.value)
+
+
+def condition_parts(node: ast.expr, family: str, terms: Collection[str]) -> list[Comparison | Match | ast.expr]:
+    """The parts of a condition that all have to hold, in order: comparisons and matches of terms, and others.
 
     Args:
         terms: The names that stand for terms.
@@ -35,24 +49,20 @@ def comparisons(node: ast.expr, family: str, terms: Collection[str]) -> tuple[li
     >>> from ngraph_rewrite.terms.signatures import declare
     >>> nat = Signature("example_order")
     >>> _ = nat.sort("Nat"), nat.operation("half", ("Nat",), "Nat")
-    >>> found, rest = comparisons(ast.parse("half(x) != y and a < 1").body[0].value, "example_order", "xy")
-    >>> [(ast.unparse(one.left), ast.unparse(one.right), one.equal) for one in found], ast.unparse(rest)
-    ([('half(x)', 'y', False)], 'a < 1')
+    >>> one, other = condition_parts(ast.parse("half(x) != y and a < 1").body[0].value, "example_order", "xy")
+    >>> ast.unparse(one.left), ast.unparse(one.right), one.equal, ast.unparse(other)
+    ('half(x)', 'y', False, 'a < 1')
     """
-    found: list[Comparison] = []
-    rest: list[ast.expr] = []
+    found: list[Comparison | Match | ast.expr] = []
     for part in conjoined(node):
+        if isinstance(part, ast.NamedExpr):
+            found.append(Match(part.target, part.value))
+            continue
         compared = _comparison(part, family, terms)
-        if compared is not None:
-            found.append(compared)
-        else:
+        if compared is None:
             _check(part, family)
-            rest.append(part)
-    if not rest:
-        return found, None
-    whole = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(ast.And(), rest), node)
-    whole.span = getattr(node, "span", None)  # type: ignore[attr-defined]
-    return found, whole
+        found.append(part if compared is None else compared)
+    return found
 
 
 def _comparison(node: ast.expr, family: str, terms: Collection[str]) -> Comparison | None:
@@ -84,6 +94,8 @@ def _operation(name: str, family: str) -> bool:
 def _check(node: ast.expr, family: str) -> None:
     """Whether terms stand nowhere else in a condition."""
     for part in ast.walk(node):
+        if isinstance(part, ast.NamedExpr):
+            raise Refused(part, "`:=` matches a term, and is no truth value", "join conditions with `and` only")
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and _operation(part.func.id, family):
             do = "compare with == or !=, write two rules for `or`"
             raise Refused(

@@ -10,19 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ngraph_rewrite.rewriting.collapse import collapsing
+from ngraph_rewrite.rewriting.conditional import matchings, normalised
 from ngraph_rewrite.rewriting.emit_rule import applying
 from ngraph_rewrite.rewriting.emit_tree import match_leaf, step_leaf, trying
 from ngraph_rewrite.rewriting.expression import BOUNDED, Expression, as_source, called_functions
 from ngraph_rewrite.rewriting.nests import is_searched
 from ngraph_rewrite.rewriting.pattern import (
+    App,
     Build,
     Computed,
     Pick,
     Spread,
     Template,
+    subpatterns,
 )
 from ngraph_rewrite.rewriting.pieces import PAD, identifier, op_name
-from ngraph_rewrite.rewriting.rule import Let, Rule, Where
+from ngraph_rewrite.rewriting.rule import Asking, Let, Rule, Where
 from ngraph_rewrite.rewriting.tree import (
     HasAttribute,
     HasOperands,
@@ -54,6 +57,8 @@ def emit(rules: Iterable[Rule]) -> str:
     header += [f"{name} = fn['bounded {name}']" for name in sorted(_BOUNDED) if f"{name}(" in text]
     header += [f"nest_{identifier(d)} = fn['nest of']()" for d in _nests(numbered) if f"nest_{identifier(d)}." in text]
     header += [f"search_{i} = fn['search of']({i})" for i, rule in numbered if is_searched(rule.left)]
+    found = [(i, j) for i, rule in numbered for j, _ in enumerate(matchings(rule))]
+    header += [f"matching_{i}_{j} = fn['matching of']({i}, {j})" for i, j in found if f"(matching_{i}_{j}," in text]
     header += ["chain = fn['chain of']"] if "chain(" in text else []
     lines = [f"{PAD}{line}" if line else "" for line in [*header, *text.splitlines()]]
     title = '"""Decision trees of a rule set, generated from its rule files. Read it; do not edit it."""'
@@ -78,6 +83,7 @@ def _ops_of(rule: Rule) -> Iterator[OpDef]:
     for row in rows(0, rule):
         yield from (t.definition for t in row.tests if isinstance(t, IsOp))
         yield from (d for t in row.tests if isinstance(t, HasOperands) for d in t.ops)
+    yield from (part.definition for part in _matched(rule))
     templates = _templates(rule)
     while templates:
         template = templates.pop()
@@ -89,10 +95,16 @@ def _ops_of(rule: Rule) -> Iterator[OpDef]:
             templates.append(template.template)
 
 
+def _matched(rule: Rule) -> Iterator[App]:
+    """The operations in what conditions match."""
+    parts = (part for condition in matchings(rule) for part in subpatterns(condition.pattern))
+    yield from (part for part in parts if isinstance(part, App))
+
+
 def _templates(rule: Rule) -> list[Template | None]:
     """Everything that a rule builds."""
     lets = (c.template for c in rule.clauses if isinstance(c, Let))
-    return [*rule.right, *lets, *(side for c in rule.conditions for side in (c.left, c.right))]
+    return [*rule.right, *lets, *(term for c in rule.conditions for term in normalised(c))]
 
 
 def _named(text: str, known: dict[str, str]) -> set[str]:
@@ -107,6 +119,8 @@ def _functions(numbered: list[tuple[int, Rule]]) -> set[str]:
 def _expressions(rule: Rule) -> Iterator[Expression]:
     if rule.guard is not None:
         yield rule.guard
+    yield from (c.expression for c in rule.conditions if isinstance(c, Asking))
+    yield from (e for part in _matched(rule) for _, e in part.compares)
     for row in rows(0, rule):
         yield from (t.expression for t in row.tests if isinstance(t, HasAttribute))
     yield from (c.expression for c in rule.clauses if isinstance(c, Where))

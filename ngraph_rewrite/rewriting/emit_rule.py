@@ -4,10 +4,19 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import count
 
+from ngraph_rewrite.rewriting.conditional import (
+    Conditional,
+    bound_variables,
+    in_order,
+    matchings,
+    new_names,
+    pattern_names,
+)
 from ngraph_rewrite.rewriting.conditions import with_rest
+from ngraph_rewrite.rewriting.direct import may_be_direct, taken_apart
 from ngraph_rewrite.rewriting.expression import BOUNDED, Expression, as_source
 from ngraph_rewrite.rewriting.frame import REWRITE, printable
 from ngraph_rewrite.rewriting.hoisting import hoisted
@@ -24,7 +33,7 @@ from ngraph_rewrite.rewriting.pattern import (
     variables,
 )
 from ngraph_rewrite.rewriting.pieces import PAD, items_source, op_name
-from ngraph_rewrite.rewriting.rule import Clause, Let, Rule, Where
+from ngraph_rewrite.rewriting.rule import Asking, Clause, Condition, Let, Matching, Rule, Where
 from ngraph_rewrite.rewriting.sorting import held_names
 
 _BOUNDED = frozenset(function.__name__ for function in BOUNDED.values())
@@ -39,10 +48,12 @@ class _Names:
         self.parameters = [*terms, *attribute_names(rule.left)]
         self.sequences = {n for n, s in terms.items() if s}
         self.sequences |= {c.name for c in rule.clauses if isinstance(c, Where) and c.sequence}
-        everything = [*self.parameters, *(c.name for c in rule.clauses)]
+        self.sequences |= {name for name, several in bound_variables(rule).items() if several}
+        later = [name for own in new_names(rule) for name in own]
+        everything = [*self.parameters, *(c.name for c in rule.clauses), *later]
         self.python = {n: self._safe(n) for n in everything}
         # Of a rule of a signature: what it binds to terms that need not be normal, and whether it builds one now.
-        self.held = held_names(rule.left)
+        self.held = held_names(rule.left).union(*(held_names(c.pattern) for c in matchings(rule)))
         self.fresh = (n for n in map("t{}".format, count()) if n not in self.python.values())
         self.holding = False
         # Statements that come before an expression, and whether it stands in one for each term of a sequence.
@@ -65,7 +76,7 @@ class _Names:
     @staticmethod
     def _safe(name: str) -> str:
         plain = name.rstrip("_")  # so that no other name becomes the same
-        clash = plain in _TAKEN or keyword.iskeyword(plain) or name.startswith(("op_", "fn_"))
+        clash = plain in _TAKEN or keyword.iskeyword(plain) or name.startswith(("op_", "fn_", "matching_"))
         return f"{name}_" if clash else name
 
     def expression(self, expression: Expression) -> str:
@@ -108,21 +119,62 @@ def applying(index: int, rule: Rule) -> Iterator[str]:
 
 
 def _conditional(index: int, rule: Rule, early: set[str], names: _Names) -> Iterator[str]:
-    """What a rule of a signature does after its guard: `run` has normal forms, and makes terms that need not be one."""
-    lines, done = list[str](), set(early)
-    for wanted in [*rule.conditions, None]:
-        asked = None if wanted is None else _needed(rule, (wanted.left, wanted.right))
-        for clause in rule.clauses:
-            if clause.name not in done and (asked is None or clause.name in asked):
-                done.add(clause.name)
-                lines += _clause(clause, names)
-        if wanted is not None:
-            one, other = (f"run.ready({_template(side, names, '', '')})" for side in (wanted.left, wanted.right))
-            lines += [f"if {one} is {'not ' if wanted.equal else ''}{other}:", f"{PAD}return None"]
-    lines += [f"return {index}, {_outermost(rule, names)}", ""]
+    """What a rule of a signature does after its guard: `run` has normal forms, and makes terms that need not be one.
+
+    A condition that matches is a loop: where what comes after it fails, the next match is tried.
+    """
+    lines, pad, refuse, place = list[str](), "", "return None", 0
+    for step in in_order(rule, early):
+        found = (
+            _matching(index, place, rule, names, refuse) if isinstance(step, Matching) else _asked(step, names, refuse)
+        )
+        lines += [pad + line for line in found]
+        place += isinstance(step, Matching)
+        if found[-1].startswith("for "):
+            pad, refuse = pad + PAD, "continue"
+    lines += [f"{pad}return {index}, {_outermost(rule, names)}", ""]
     if any("run." in line for line in lines):
         yield f"{PAD}run = make.__self__"
     yield from (PAD + line if line else "" for line in lines)
+
+
+def _asked(step: Clause | Conditional, names: _Names, refuse: str) -> list[str]:
+    """A clause, or a condition that holds or not."""
+    if isinstance(step, Let | Where):
+        return _clause(step, names)
+    if isinstance(step, Asking):
+        return [f"if not ({names.expression(step.expression)}):", PAD + refuse]
+    assert isinstance(step, Condition)
+    one, other = (f"run.ready({_template(side, names, '', '')})" for side in (step.left, step.right))
+    return [f"if {one} is {'not ' if step.equal else ''}{other}:", PAD + refuse]
+
+
+def _matching(index: int, place: int, rule: Rule, names: _Names, refuse: str) -> list[str]:
+    """The loop over the matches of a condition, which gets what its pattern has that is bound already.
+
+    What matches in one way at most is asked, and taken apart, where it stands.
+    """
+    condition, new = matchings(rule)[place], new_names(rule)[place]
+    term = _template(condition.term, names, "", "")
+    if may_be_direct(condition.pattern):
+        name = next(names.fresh)
+        known = {n: f"run.ready({_given(n, names)})" for n in variables(condition.pattern) if n not in new}
+        tests, found = taken_apart(
+            condition.pattern, name, known, {n: names.name(n) for n in names.python if n not in new}
+        )
+        refused = [f"if not ({' and '.join(tests)}):", PAD + refuse] if tests else []
+        bound = [f"{names.name(n)} = {value}" for n, value in found.items()]
+        return [f"{name} = run.found({term}, {index})", *refused, *bound]
+    given = [_given(name, names) for name in pattern_names(condition.pattern) if name not in new]
+    targets = "".join(f"{names.name(name)}, " for name in new).strip()
+    return [f"for {targets or '()'} in run.matched({', '.join([f'matching_{index}_{place}', term, *given])}):"]
+
+
+def _given(name: str, names: _Names) -> str:
+    """What a name is bound to, in normal form."""
+    if name in names.held and name in names.sequences:
+        return f"tuple([run.force(t) for t in {names.name(name)}])"
+    return _template(Var(name), names, "", "")
 
 
 def _outermost(rule: Rule, names: _Names) -> str:
@@ -133,19 +185,6 @@ def _outermost(rule: Rule, names: _Names) -> str:
     if isinstance(right, Var) and right.name in names.held:
         return f"run.late({names.name(right.name)})"
     return _right(rule, names)
-
-
-def _needed(rule: Rule, templates: Iterable[Template]) -> set[str]:
-    """The clauses that templates need, directly or through others."""
-    reads = {c.name: _reads(c) for c in rule.clauses}
-    needed: set[str] = set()
-    pending = [n for t in templates for n in _reads(Let("", t)) if n in reads]
-    while pending:
-        name = pending.pop()
-        if name not in needed:
-            needed.add(name)
-            pending.extend(n for n in reads[name] if n in reads)
-    return needed
 
 
 def _right(rule: Rule, names: _Names) -> str:

@@ -173,7 +173,8 @@ def step_leaf(row: Row) -> Iterator[str]:
     if row.searched:
         call = f"r = apply_{row.index}(self, make, target, *values)"
         loop = [call, "if r is not None:", f"{PAD}return r"]
-        yield from _leaf(row, [f"for values in search_{row.index}(self):", *(PAD + line for line in loop)])
+        search = f"for values in search_{row.index}(self):  # rule {row.index}"  # which may take too many steps
+        yield from _leaf(row, [search, *(PAD + line for line in loop)])
         return
     values = ", ".join(["self", "make", "target", *(value for _, value in _arguments(row))])
     yield from _leaf(row, [f"r = apply_{row.index}({values})", "if r is not None:", f"{PAD}return r"])

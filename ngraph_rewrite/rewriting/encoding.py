@@ -18,6 +18,7 @@ from ngraph_rewrite.rewriting import expression, pattern, rule, waivers
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.types.sorts import SortType
 
 _AT_ONCE = frozenset({"name", "kind", "grade", "text", "file", "line"})
 
@@ -43,7 +44,12 @@ _NODES: Mapping[str, type] = MappingProxyType(
 )
 _FIELDS: Mapping[type, tuple[str, ...]] = MappingProxyType({node: _field_names(node) for node in _NODES.values()})
 _MAKE: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {**_NODES, Expression.__name__: Expression.of_text, OpDef.__name__: lookup}
+    {
+        **_NODES,
+        Expression.__name__: Expression.of_text,
+        OpDef.__name__: lookup,
+        SortType.__name__: lambda family, name, above: SortType(family, name, frozenset(above)),
+    }
 )
 _LATER = tuple(f.name for f in fields(Rule) if f.name not in _AT_ONCE and f.default is MISSING)
 _SOON = tuple(f.name for f in fields(Rule) if f.name not in _LATER)
@@ -56,7 +62,7 @@ def encoded(value: Any) -> Any:
         Unencodable: for anything else.
 
     >>> encoded(pattern.Var("x", pattern.Span(1, 2)))
-    {'Var': ['x', {'Span': [1, 2]}]}
+    {'Var': ['x', {'Span': [1, 2]}, None]}
     """
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
@@ -65,6 +71,8 @@ def encoded(value: Any) -> Any:
         return [encoded(v) for v in value]
     if kind is OpDef:
         return {OpDef.__name__: [value.name]}
+    if kind is SortType:
+        return {SortType.__name__: [value.family, value.name, sorted(value.above)]}
     if kind not in _FIELDS:
         raise Unencodable(f"{kind.__name__} in a rule")
     return {kind.__name__: [encoded(getattr(value, name)) for name in _FIELDS[kind]]}
@@ -77,8 +85,8 @@ def decoded(data: Any) -> Any:
         UnknownOpError: for an op that is not declared.
         KeyError, TypeError, ValueError: for anything that `encoded` does not write.
 
-    >>> decoded({"Var": ["x", {"Span": [1, 2]}]})
-    Var(name='x', span=Span(line=1, column=2))
+    >>> decoded({"Var": ["x", {"Span": [1, 2]}, None]})
+    Var(name='x', span=Span(line=1, column=2), sort=None)
     """
     if isinstance(data, list):
         return tuple([decoded(part) for part in data])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ngraph_rewrite.rewriting.conditional import new_names, normalised
 from ngraph_rewrite.rewriting.nests import is_flat
 from ngraph_rewrite.rewriting.pattern import (
     Build,
@@ -50,7 +51,7 @@ def extended(rule: Rule) -> Rule:
 def _reads_all(rule: Rule) -> bool:
     """Whether it says something of the whole term that it takes."""
     lets = (c.template for c in rule.clauses if isinstance(c, Let))
-    templates = [*rule.right, *lets, *(side for c in rule.conditions for side in (c.left, c.right))]
+    templates = [*rule.right, *lets, *(term for c in rule.conditions for term in normalised(c))]
     parts: Iterator[Template] = (part for t in templates if t is not None for part in subtemplates(t))
     return any(isinstance(part, Var) and part.name == "self" for part in parts)
 
@@ -62,4 +63,5 @@ def _spread(name: str) -> Spread:
 def _new(rule: Rule) -> Iterator[str]:
     """Names that the rule has not."""
     taken = {*variables(rule.left), *attribute_names(rule.left), *(c.name for c in rule.clauses)}
+    taken.update(name for names in new_names(rule) for name in names)
     yield from (name for i in range(1, 100) if (name := f"rest{i if i > 1 else ''}") not in taken)

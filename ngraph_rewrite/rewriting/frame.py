@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The frame of a rule file: which text is a header, a rule, a clause or a shorthand, and where it stands.
 
-Expressions inside the frame are Python's and parsed with `ast`; this module only cuts the file up and
-keeps the place of every piece, so that any error can show its line, its column and a caret.
+Expressions inside the frame are Python's (see `parsing`); this module only cuts the file up and keeps the place of
+every piece, so that any error can show its line, its column and a caret.
 """
 
 from __future__ import annotations
 
-import ast
 import bisect
 import keyword
 import re
@@ -15,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ngraph_rewrite.errors import RuleFileError
-from ngraph_rewrite.rewriting.bounds import DEPTH, FILE, LINE, RULES, STATEMENT, WAIVERS
-from ngraph_rewrite.rewriting.expression import Refused, Span, check_size
+from ngraph_rewrite.rewriting.bounds import FILE, LINE, RULES, STATEMENT, WAIVERS
+from ngraph_rewrite.rewriting.expression import Span
 from ngraph_rewrite.rewriting.waivers import WAIVE
 
 KINDS = ("simplify", "lower", "recognize", "select", "explore", "derive")
@@ -29,7 +28,6 @@ _RULE = re.compile(r"rule\s+(\w+)(?:\s+for\s+(\w+)\s+in\s+((?:\w+\s+)*?\w+))?\s*
 _DEFINE = re.compile(r"define\s+(\w+)\s*\(([^()]*)\)\s*=(?!=)")
 _CLAUSE = re.compile(r"(let|where)\s+([^\W\d]\w*)\s*(?:(\.\.\.)\s*)?=(?!=)|if\b")
 _WORD = re.compile(r"[^\W\d]\w*")
-_SEQUENCE = re.compile(r"(?<=[\w)])\s*\.\.\.")
 
 
 @dataclass(frozen=True)
@@ -311,7 +309,7 @@ def _arrow(text: Text, start: int, end: int) -> int:
     for offset in plain:
         if text.clean.startswith("=>", offset):
             return offset
-    _check_brackets(Piece(text, start, end))
+    check_brackets(Piece(text, start, end))
     for offset in plain:
         if text.clean.startswith("->", offset):
             raise text.error(text.span(offset), "the rule has no `=>`", "did you mean `=>`?")
@@ -321,7 +319,7 @@ def _arrow(text: Text, start: int, end: int) -> int:
 def _depths(text: Text, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Each offset that begins a visible character outside strings, with its depth in brackets."""
     depth = 0
-    for offset, char in _visible(text, start, end):
+    for offset, char in visible(text, start, end):
         if char in ")]}":
             depth -= 1
             continue
@@ -329,7 +327,7 @@ def _depths(text: Text, start: int, end: int) -> Iterator[tuple[int, int]]:
         depth += char in "([{"
 
 
-def _visible(text: Text, start: int, end: int) -> Iterator[tuple[int, str]]:
+def visible(text: Text, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Each character outside strings that is not blank, with its offset."""
     quote, offset = None, start
     while offset < end:
@@ -344,10 +342,10 @@ def _visible(text: Text, start: int, end: int) -> Iterator[tuple[int, str]]:
         offset += 1
 
 
-def _check_brackets(piece: Piece) -> None:
+def check_brackets(piece: Piece) -> None:
     """A bracket that closes nothing would close the one that is put around the expression; so would one too few."""
     text, opened = piece.text, list[int]()
-    for offset, char in _visible(text, piece.start, piece.end):
+    for offset, char in visible(text, piece.start, piece.end):
         if char in "([{":
             opened.append(offset)
         elif char in ")]}":
@@ -375,37 +373,3 @@ def _waiver(text: Text, start: int, end: int) -> WaiveFrame:
     if not reason:
         raise text.error(text.span(start), "the waiver gives no reason", "say after the colon why it is right")
     return WaiveFrame(match[1], match[2], match[3], reason, text.span(start))
-
-
-def parse_piece(piece: Piece) -> ast.expr:
-    """The expression of a piece; every node carries its place in the file as ``span``.
-
-    Raises:
-        RuleFileError: for a syntax error, at its place.
-    """
-    text, source = piece.text, piece.text.clean[piece.start : piece.end].rstrip()
-    if not source.strip():
-        raise text.error(piece.span, "an expression is missing here")
-    _check_brackets(piece)
-    wrapped = "(" + _SEQUENCE.sub(lambda m: m[0].replace("...", "[:]"), source) + "\n)"
-    starts = [0, *(m.end() for m in re.finditer("\n", wrapped))]
-    try:
-        tree = ast.parse(wrapped, mode="eval").body
-        check_size(tree)
-    except Refused as refused:
-        raise text.error(piece.span, refused.message, refused.do) from None
-    except (RecursionError, MemoryError):
-        raise text.error(piece.span, f"the expression is nested deeper than {DEPTH} levels") from None
-    except SyntaxError as error:
-        offset = min(starts[(error.lineno or 1) - 1] + (error.offset or 1) - 1, len(source)) - 1
-        do = "a clause begins with let, where or if" if "\n" in source.strip() else None
-        raise text.error(text.span(piece.start + max(offset, 0)), f"{error.msg}", do) from None
-    except ValueError as error:  # a null byte, before Python 3.12
-        raise text.error(piece.span, f"{error}") from None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.expr):
-            begin = starts[node.lineno - 1]
-            line = wrapped[begin : begin + LINE + 1].encode()  # columns of `ast` count bytes
-            offset = begin + len(line[: node.col_offset].decode()) - 1
-            node.span = text.span(piece.start + max(offset, 0))  # type: ignore[attr-defined]
-    return tree

@@ -334,8 +334,8 @@ class _Search:
         bound: Bindings,
     ) -> Iterator[tuple[tuple[Op, ...], Bindings]]:
         arg: Pattern = pattern.args[position]
-        if isinstance(arg, Var) and arg.name in bound:
-            yield (bound[arg.name],), bound
+        if isinstance(arg, Var | SeqVar) and arg.name in bound:
+            yield bound[arg.name] if isinstance(arg, SeqVar) else (bound[arg.name],), bound
             return
         if is_nest(pattern):  # all operands are alike
             position, known = min(len(known), 1), dict(enumerate(list(known.values())[:1]))

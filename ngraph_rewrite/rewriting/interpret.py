@@ -14,6 +14,7 @@ from typing import Any
 
 from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.rewriting.bounds import modulo, plus, times
+from ngraph_rewrite.rewriting.conditional import bound_variables
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.nests import chain, is_nest, may_be_empty
 from ngraph_rewrite.rewriting.pattern import (
@@ -134,11 +135,19 @@ class Application(dict[str, Any]):
         self._clauses = {c.name: c for c in rule.clauses}
         self._sequences = {n for n, s in variables(rule.left).items() if s}
         self._sequences |= {c.name for c in rule.clauses if not isinstance(c, Let) and c.sequence}
+        self._sequences |= {name for name, several in bound_variables(rule).items() if several}
 
     def __missing__(self, name: str) -> Any:
         clause = self._clauses[name]
         found = self._term(clause.template) if isinstance(clause, Let) else value_of(clause.expression, self)
         self[name] = found
+        return found
+
+    def extended(self, names: Mapping[str, Any]) -> Application:
+        """The same match with more names bound: what clauses say is worked out anew."""
+        found = Application(self._rule, self["self"], {}, self._make, self["target"])
+        found.update((name, value) for name, value in self.items() if name not in self._clauses)
+        found.update(names)
         return found
 
     def guard_holds(self) -> bool:

@@ -25,7 +25,7 @@ from ngraph_rewrite.rewriting.nests import Summaries, chain
 from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
 from ngraph_rewrite.rewriting.remembered import key, set_key
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
-from ngraph_rewrite.rewriting.search import Search
+from ngraph_rewrite.rewriting.search import Answers, Search
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
@@ -78,6 +78,7 @@ def _functions(rules: RuleSet) -> dict[str, Callable[..., Any]]:
     bounded = {f"bounded {function.__name__}": function for function in BOUNDED.values()}
     ours: dict[str, Callable[..., Any]] = {"nest of": Summaries, "chain of": chain}
     ours["search of"] = lambda index: Search(lambda: rules.rules[index].left)
+    ours["matching of"] = lambda index, place: Answers(lambda: rules.rules[index], index, place)
     return {**attribute_functions(), **term_functions(), **bounded, **ours}
 
 

@@ -5,7 +5,8 @@ One order serves all rules of a pass, so any union of their files terminates too
 right; those of a commutative op, which matches in any order, and of an op that takes any number as multisets. An op
 of the trait ``narrowing`` is a different symbol for each number of arguments, and stands above itself with fewer.
 Another order, such as `find_order` finds, may place the ops differently, compare the arguments of some in another
-manner, and weigh terms before it compares them: what weighs less is below, whatever its ops.
+manner, and weigh terms before it compares them: what weighs less is below, whatever its ops. Or it compares nests of a
+signature modulo their laws.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from ngraph_rewrite.rewriting.nest_order import goes_down
 from ngraph_rewrite.rewriting.paths import ALWAYS, LEFT, NEVER, Ways, ways_down
 from ngraph_rewrite.rewriting.pattern import Computed
 from ngraph_rewrite.rewriting.registry import consumed
@@ -40,11 +42,13 @@ class Order:
         places: The places of ops by their ranks; None for the order of declaration.
         statuses: How the arguments of an op are compared, where it is not from the left.
         weights: What an op weighs, by its rank; None if terms are not weighed.
+        laws: Whether nests are compared modulo associativity and commutativity, as `nest_paths` does.
     """
 
     places: Mapping[int, int] | None = None
     statuses: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     weights: Mapping[int, int] | None = None
+    laws: bool = False
 
     def place(self, definition: OpDef) -> Symbol:
         """Where an op stands; what has no place stands where it is declared, below all that have one."""
@@ -60,9 +64,17 @@ class Order:
         """Whether an op stands above another."""
         return ALWAYS if self.place(one) > self.place(other) else NEVER
 
+    def is_higher(self, one: OpDef, other: OpDef) -> bool:
+        """Whether an operation stands above another one."""
+        return self.place(one) > self.place(other)
+
     def compared(self, definition: OpDef, status: int) -> Ways:
         """Whether the arguments of an op are compared in this manner."""
-        return ALWAYS if self.statuses.get(definition.rank, LEFT) == status else NEVER
+        return ALWAYS if self.status(definition) == status else NEVER
+
+    def status(self, definition: OpDef) -> int:
+        """How the arguments of an op are compared."""
+        return self.statuses.get(definition.rank, LEFT)
 
 
 DECLARED = Order()
@@ -87,6 +99,8 @@ def why_not_down(rule: Rule, order: Order | None = None) -> str | None:
     if both is None:
         return _consumes(rule)
     order = usual_order(rule) if order is None else order
+    if order.laws:
+        return None if goes_down(rule, order) else _climbs(*both, order)
     if order.weights is not None:
         less, why = lighter(rule, order)
         if less or why is not None:

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two left sides overlap where one term may match both: the most general such terms are found by unification.
 
-A sequence variable stands for 0, 1 or 2 variables here, and a nest for its grouping from the left. See Baader and
-Nipkow, *Term Rewriting and All That* (1998), chapter 6: an overlap, with what each of the two rules makes of it, is a
-critical pair.
+A sequence variable stands for 0, 1 or 2 variables here, and a nest for its grouping from the left; two nests overlap by
+their operands as well (`nest_overlaps`). See Baader and Nipkow, *Term Rewriting and All That* (1998), chapter 6: an
+overlap, with what each of the two rules makes of it, is a critical pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
+from ngraph_rewrite.rewriting.nest_overlaps import met_nests
 from ngraph_rewrite.rewriting.nests import grouped, is_nest
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, subpatterns, variables
-from ngraph_rewrite.rewriting.unification import resolved, unifiers
+from ngraph_rewrite.rewriting.unification import unifiers
+from ngraph_rewrite.rewriting.unifier import resolved
 
 # The place of a subpattern: the numbers of the arguments on the way to it.
 Position = tuple[int, ...]
@@ -50,7 +53,27 @@ def overlaps(outer: App, inner: App, position: Position = ()) -> list[Overlap]:
                 pattern = resolved(whole, unifier)
                 assert isinstance(pattern, App)
                 found.setdefault((str(pattern), place), Overlap(pattern, place))
+    for overlap in _of_nests(outer, own, position):
+        found.setdefault((str(overlap.pattern), overlap.position), overlap)
     return list(found.values())
+
+
+def _of_nests(outer: App, inner: App, position: Position) -> Iterator[Overlap]:
+    """The overlaps of two nests by their operands, of which the others are a part."""
+    for nest, place, unifier in met_nests(subpattern(outer, position), inner):
+        whole = resolved(_put(outer, position, nest), unifier)
+        assert isinstance(whole, App)
+        for pattern, moved in _expanded_at(whole, position):
+            yield Overlap(pattern, (*moved, *place))
+
+
+def _put(pattern: Pattern, position: Position, part: App) -> App:
+    if not position:
+        return part
+    assert isinstance(pattern, App)
+    at = position[0]
+    inside = _put(pattern.args[at], position[1:], part)
+    return replace(pattern, args=(*pattern.args[:at], inside, *pattern.args[at + 1 :]))
 
 
 def positions(pattern: App) -> Iterator[tuple[Position, App]]:
@@ -72,7 +95,7 @@ def subpattern(pattern: Pattern, position: Position) -> Pattern:
 def renamed(pattern: Pattern, suffix: str = "_") -> Any:
     """The pattern with a suffix to all its names."""
     if isinstance(pattern, Var | SeqVar):
-        return type(pattern)(pattern.name + suffix, pattern.span)
+        return replace(pattern, name=pattern.name + suffix)
     if isinstance(pattern, Num):
         return pattern
     binds = tuple((attribute, name + suffix) for attribute, name in pattern.binds)
@@ -103,8 +126,8 @@ def _with_runs(pattern: Pattern, runs: dict[str, int]) -> Any:
         return pattern
     args: list[Pattern] = []
     for arg in pattern.args:
-        run = isinstance(arg, SeqVar)
-        args += [Var(f"{arg}[{i}]") for i in range(runs[arg.name])] if run else [_with_runs(arg, runs)]  # type: ignore[union-attr]
+        names = [f"{arg.name}...[{i}]" for i in range(runs[arg.name])] if isinstance(arg, SeqVar) else []
+        args += [Var(name, sort=arg.sort) for name in names] if isinstance(arg, SeqVar) else [_with_runs(arg, runs)]
     if is_nest(pattern) and len(args) > 1:
         return grouped(pattern.definition, args)
     return App(pattern.definition, tuple(args), pattern.binds, pattern.compares, pattern.span)

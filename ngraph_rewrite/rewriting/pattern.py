@@ -8,11 +8,13 @@ the static checks, the explanations) reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from ngraph_rewrite.rewriting.expression import Expression, Span
 from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.sorts import SortType
 
 Number = bool | int | float
 NOWHERE = Span(0, 0)
@@ -20,24 +22,34 @@ NOWHERE = Span(0, 0)
 
 @dataclass(frozen=True)
 class Var:
-    """Matches any term; a name that stands twice must match the same term twice."""
+    """Matches any term; a name that stands twice must match the same term twice.
+
+    Attributes:
+        sort: In a pattern of a signature, the sort that the term must be of; None for any. One name has one sort.
+    """
 
     name: str
     span: Span = field(default=NOWHERE, compare=False)
+    sort: SortType | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        return self.name
+        return self.name if self.sort is None else f"{self.sort}({self.name})"
 
 
 @dataclass(frozen=True)
 class SeqVar:
-    """``x...``: matches any run of arguments of an op that takes any number."""
+    """``x...``: matches any run of arguments of an op that takes any number.
+
+    Attributes:
+        sort: In a pattern of a signature, the sort that each of them must be of; None for any.
+    """
 
     name: str
     span: Span = field(default=NOWHERE, compare=False)
+    sort: SortType | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.name}..."
+        return f"{self.name}..." if self.sort is None else f"{self.sort}({self.name}...)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +107,10 @@ class Build:
     attributes: tuple[tuple[str, Expression], ...]
     span: Span = field(default=NOWHERE, compare=False)
 
+    def __str__(self) -> str:
+        attributes = [f"{a}={e}" for a, e in self.attributes]
+        return f"{self.definition.short}({', '.join([*map(str, self.args), *attributes])})"
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -102,6 +118,9 @@ class Spread:
 
     template: Template
     span: Span = field(default=NOWHERE, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.template}..."
 
 
 @dataclass(frozen=True)
@@ -112,6 +131,9 @@ class Pick:
     index: Expression
     span: Span = field(default=NOWHERE, compare=False)
 
+    def __str__(self) -> str:
+        return f"{self.name}...[{self.index}]"
+
 
 @dataclass(frozen=True)
 class Computed:
@@ -120,6 +142,9 @@ class Computed:
     function: str
     args: tuple[Template, ...]
     span: Span = field(default=NOWHERE, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.args))})"
 
 
 Template = Var | Num | Build | Spread | Pick | Computed
@@ -146,6 +171,26 @@ def attribute_names(pattern: Pattern) -> list[str]:
     """The names bound to attributes, each once, in order."""
     names = [n for part in subpatterns(pattern) if isinstance(part, App) for _, n in part.binds]
     return list(dict.fromkeys(names))
+
+
+def is_of(term: Op, sort: SortType | None) -> bool:
+    """Whether a term may stand for a variable that is restricted to a sort, or to none."""
+    return sort is None or term.type.fits(sort)  # type: ignore[attr-defined]
+
+
+def restrictions(pattern: Pattern) -> dict[str, SortType]:
+    """The sorts that variables of a pattern are restricted to, by their names."""
+    parts = (p for p in subpatterns(pattern) if isinstance(p, Var | SeqVar))
+    return {part.name: part.sort for part in parts if part.sort is not None}
+
+
+def restricted(pattern: Pattern, sorts: Mapping[str, SortType]) -> Pattern:
+    """The pattern with variables restricted to sorts, wherever they stand."""
+    if isinstance(pattern, App):
+        return replace(pattern, args=tuple([restricted(arg, sorts) for arg in pattern.args]))
+    if isinstance(pattern, Var | SeqVar) and pattern.name in sorts:
+        return replace(pattern, sort=sorts[pattern.name])
+    return pattern
 
 
 def subtemplates(template: Template) -> Iterator[Template]:

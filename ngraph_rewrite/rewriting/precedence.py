@@ -4,8 +4,8 @@
 The order of declaration is tried first. Then each rule says in what ways it would go down (`ways_down`), and a place
 for each op is looked for that gives every rule one of its ways: what only one way is left for is settled first, and
 where several are left, the one that is most like the order of declaration is tried first. If that fails, terms are
-weighed before they are compared, so that rules that make them lighter no longer count. See Junker, *QuickXplain*
-(2004), on the fewest constraints in conflict.
+weighed before they are compared, so that rules that make them lighter no longer count. For nests of a signature there
+is an order of their own (`nest_order`). See Junker, *QuickXplain* (2004), on the fewest constraints in conflict.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ngraph_rewrite.rewriting.nest_order import nest_order
 from ngraph_rewrite.rewriting.nests import is_flat
 from ngraph_rewrite.rewriting.order import DECLARED, Order, lighter, precedence, usual_order, why_not_down
 from ngraph_rewrite.rewriting.paths import ALWAYS, LEFT, NEVER, Need, Way, Ways, ways_down
@@ -24,6 +25,8 @@ from ngraph_rewrite.terms.catalogue import OpDef, definitions
 
 # How many times a way may be chosen where several are left.
 TRIALS = 4000
+# And how many times for some of the rules of which all have none.
+FEW = 300
 
 
 @dataclass(frozen=True)
@@ -52,10 +55,10 @@ def find_order(rules: Iterable[Rule]) -> Order | Conflict:
     if not flat and all(why_not_down(rule) is None for rule in rules):
         return usual_order(rules[0]) if rules else DECLARED
     asked = [_Asked(rule, _ways(rule)) for rule in rules]
-    placed = _placed(asked)
+    placed = _possible(asked, flat, TRIALS)
     if placed is not None:
         return placed
-    conflict = _fewest(asked)
+    conflict = _fewest(asked, flat=flat)
     return (None if flat else _weighed(asked, conflict)) or Conflict(tuple(a.rule for a in conflict))
 
 
@@ -128,6 +131,20 @@ def _weighed(asked: Sequence[_Asked], conflict: Sequence[_Asked]) -> Order | Non
             if placed is not None:
                 return Order(placed.places, placed.statuses, weights)
     return None
+
+
+def _possible(asked: Sequence[_Asked], flat: bool, trials: int) -> Order | None:
+    """An order of places alone: one in which nests are above nothing, or one that sees all that stands in them."""
+    placed = _placed(asked)
+    if placed is not None or not flat:
+        return placed
+    decided = nest_order([a.rule for a in asked], trials)
+    if decided is None:
+        return None
+    partial = _Partial()
+    partial.settle(frozenset((high.rank, low.rank) for high, lower in decided.below.items() for low in lower))
+    statuses = {definition.rank: status for definition, status in decided.statuses.items()}
+    return Order(partial.places(_declared(asked)), statuses, laws=True)
 
 
 def _declared(asked: Iterable[_Asked]) -> dict[int, int]:
@@ -252,12 +269,14 @@ def _propagated(partial: _Partial, ways: Sequence[Sequence[Way]]) -> Sequence[Se
 # -- conflicts -----------------------------------------------------------------------------------------
 
 
-def _fewest(asked: Sequence[_Asked], settled: Sequence[_Asked] = (), added: bool = False) -> list[_Asked]:
+def _fewest(
+    asked: Sequence[_Asked], settled: Sequence[_Asked] = (), added: bool = False, flat: bool = False
+) -> list[_Asked]:
     """The fewest rules that cannot all be placed beside those that are settled."""
-    if added and _placed(settled) is None:
+    if added and _possible(settled, flat, FEW) is None:
         return []
     if len(asked) == 1:
         return list(asked)
     first, second = asked[: len(asked) // 2], asked[len(asked) // 2 :]
-    later = _fewest(second, [*settled, *first], True)
-    return _fewest(first, [*settled, *later], bool(later)) + later
+    later = _fewest(second, [*settled, *first], True, flat)
+    return _fewest(first, [*settled, *later], bool(later), flat) + later

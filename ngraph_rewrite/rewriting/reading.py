@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ngraph_rewrite.errors import RuleFileError
@@ -34,6 +34,7 @@ from ngraph_rewrite.rewriting.shorthands import Macros, expanded
 from ngraph_rewrite.rewriting.typeclasses import CLASSES as TYPE_CLASSES
 from ngraph_rewrite.rewriting.typeclasses import asked
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, find, lookup
+from ngraph_rewrite.types.sorts import SortType
 
 _BINARY = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide",
@@ -58,6 +59,7 @@ class Reader:
     alternative: dict[str, str] = field(default_factory=dict)
     macros: Macros = field(default_factory=dict)
     conditions: list[ast.expr] = field(default_factory=list)
+    sorts: Mapping[str, SortType] = field(default_factory=dict)
 
     def error(self, node: ast.AST | Span, message: str, do: str | None = None) -> RuleFileError:
         return self.text.error(node if isinstance(node, Span) else span_of(node), message, do)
@@ -160,6 +162,8 @@ class Reader:
             return self.once(node)
         if isinstance(node, ast.Call) and _called(node) in TYPE_CLASSES and not self.is_op(_called(node)):
             return self.restricted(node)
+        if isinstance(node, ast.Call) and _called(node) in self.sorts and not self.is_operation(_called(node)):
+            return self.of_sort(node)
         if isinstance(node, ast.Call):
             return self.application(node, self.definition(node, node.func), node.args, node.keywords)
         raise self.error(node, "not a pattern", "a pattern is a variable, a number, or an op applied to patterns")
@@ -177,6 +181,10 @@ class Reader:
         """
         if "core" not in self.families:
             return True
+        return any(find(f"{family}.{self.alternative.get(short, short)}") for family in self.families)
+
+    def is_operation(self, short: str) -> bool:
+        """Whether an operation of the signature has the name of a sort, and so hides it."""
         return any(find(f"{family}.{self.alternative.get(short, short)}") for family in self.families)
 
     def once(self, node: ast.Call) -> Pattern:
@@ -207,6 +215,14 @@ class Reader:
             raise self.error(node, what, f"write `{_called(node)}(x)`")
         self.conditions.append(asked(_called(node), pattern.name))
         return pattern
+
+    def of_sort(self, node: ast.Call) -> Pattern:
+        """A variable of a sort, or a sequence of which each is."""
+        pattern = self.pattern(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+        if not isinstance(pattern, Var | SeqVar) or pattern.sort is not None:
+            what = f"`{_called(node)}` is a sort: it is asked of one variable"
+            raise self.error(node, what, f"write `{_called(node)}(x)` or `{_called(node)}(x...)`")
+        return replace(pattern, sort=self.sorts[_called(node)])
 
     def application(
         self, node: ast.expr, definition: OpDef, args: list[ast.expr], keywords: list[ast.keyword]
@@ -246,11 +262,8 @@ class Reader:
                 what = f"{definition} of no operands has no value"
                 raise self.error(node, what, "write an operand that is always there beside the sequence")
             return
-        if len(runs) == len(args) and runs:
+        if len(runs) == len(args) and runs and (len(runs) == 1 or not definition.commutative):
             raise self.error(node, "only sequences among the operands: they match in any way", "write one operand")
-        if definition.commutative and len(runs) > 1:
-            what = "two sequence variables among operands that match in any order"
-            raise self.error(node, what, "one takes all operands that are left")
         if any(isinstance(a, App) and a.definition is definition for a in args):
             what = f"an operand of nested {definition.short} is no {definition.short} itself"
             raise self.error(node, what, "write all operands in one list")

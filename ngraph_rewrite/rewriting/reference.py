@@ -11,6 +11,7 @@ and looks at every occurrence of a shared subterm.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -19,7 +20,7 @@ from multiset import BaseMultiset
 
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.rewriting.interpret import value_of
-from ngraph_rewrite.rewriting.nests import is_nest, operands
+from ngraph_rewrite.rewriting.nests import is_flat, is_nest, operands
 from ngraph_rewrite.rewriting.pattern import (
     App,
     Num,
@@ -28,6 +29,8 @@ from ngraph_rewrite.rewriting.pattern import (
     SeqVar,
     Var,
     attribute_names,
+    is_of,
+    restrictions,
     subpatterns,
     variables,
 )
@@ -35,6 +38,7 @@ from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.sorts import SortType
 
 
 class _Symbol(matchpy.Symbol):  # type: ignore[misc]
@@ -127,24 +131,55 @@ class IsNumber(matchpy.Constraint):  # type: ignore[misc]
         return hash(self.variable)
 
 
-def as_matchpy(pattern: App) -> Any:
+class IsOf(matchpy.Constraint):  # type: ignore[misc]
+    """What a variable stands for is of a sort: a term, or each of several.
+
+    Args:
+        plain: Gives the terms that an expression stands for.
+    """
+
+    def __init__(self, variable: str, sort: SortType, plain: Callable[[Any], Any]) -> None:
+        self.variable, self.sort, self.plain = variable, sort, plain
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset([self.variable])
+
+    def __call__(self, match: Any) -> bool:
+        value = self.plain(match[self.variable])
+        return all(is_of(term, self.sort) for term in (value if isinstance(value, tuple) else (value,)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IsOf) and (self.variable, self.sort) == (other.variable, other.sort)
+
+    def __hash__(self) -> int:
+        return hash((self.variable, self.sort))
+
+
+def as_matchpy(pattern: App, plain: Callable[[Any], Any] = lambda value: value) -> Any:
     """The pattern as a `matchpy.Pattern`.
 
     Variables are dot wildcards, sequence variables star wildcards, attributes symbol wildcards or symbols;
-    a number is a constant whose value a constraint looks at.
+    a number is a constant whose value a constraint looks at, and sorts are constraints.
+
+    Args:
+        plain: Gives the terms that an expression stands for.
     """
-    constraints: list[IsNumber] = []
-    return matchpy.Pattern(_expression(pattern, constraints), *constraints)
+    constraints: list[matchpy.Constraint] = []
+    expression = _expression(pattern, constraints)
+    sorts = (IsOf(name, sort, plain) for name, sort in restrictions(pattern).items())
+    return matchpy.Pattern(expression, *constraints, *sorts)
 
 
-def _expression(pattern: Pattern, constraints: list[IsNumber]) -> Any:
+def _expression(pattern: Pattern, constraints: list[matchpy.Constraint]) -> Any:
     if isinstance(pattern, Var):
         return matchpy.Wildcard.dot(pattern.name)
     if isinstance(pattern, SeqVar):
         return matchpy.Wildcard.star(pattern.name)
     if isinstance(pattern, Num):
-        constraints.append(IsNumber(f"number {len(constraints)}", pattern.value))
-        value = matchpy.Wildcard.symbol(constraints[-1].variable, Attribute)
+        number = IsNumber(f"number {len(constraints)}", pattern.value)
+        constraints.append(number)
+        value = matchpy.Wildcard.symbol(number.variable, Attribute)
         return head(lookup("core.constant"))(value, matchpy.Wildcard.dot())
     if is_nest(pattern):
         return nest_head(pattern.definition)(*(_expression(a, constraints) for a in pattern.args))
@@ -160,12 +195,12 @@ def reference_matches(rule: Rule, term: Op) -> list[dict[str, Any]]:
     The form is that of `Matcher.matches`: a term per variable, a tuple of terms per sequence variable, a
     value per attribute name. Equal terms must be the same object, as they are in a `TermBank`. The terms that a
     sequence variable matches among operands in any order come in any order. An op of which the rule matches nests
-    may stand in it as a nest only.
+    may stand in it as a nest only, and must have no identity: a pattern of it would match what stands alone.
     """
     names = [*variables(rule.left), *attribute_names(rule.left)]
     nested = frozenset(p.definition for p in subpatterns(rule.left) if isinstance(p, App) and is_nest(p))
     subject = _Subject(nested)
-    found = matchpy.match(subject.expression(term) if nested else term, as_matchpy(rule.left))
+    found = matchpy.match(subject.expression(term) if nested else term, as_matchpy(rule.left, subject.plain))
     return [{name: subject.plain(substitution[name]) for name in names} for substitution in found]
 
 
@@ -185,7 +220,8 @@ class _Subject:
 
     def _new(self, term: Op) -> Any:
         if term.definition in self.nested:
-            return nest_head(term.definition)(*map(self.expression, operands(term)))
+            own = term.args if is_flat(term.definition) else operands(term)
+            return nest_head(term.definition)(*map(self.expression, own))
         if not term.args and term.definition.name != "core.constant":
             return _Leaf(f"term {len(self.known)}")
         return head(term.definition)(*map(Attribute, term.attrs), *map(self.expression, term.args))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.rewriting.expression import Expression
-from ngraph_rewrite.rewriting.pattern import App, Template
+from ngraph_rewrite.rewriting.pattern import App, Pattern, Template
 from ngraph_rewrite.rewriting.waivers import Waiver, covers_name
 from ngraph_rewrite.terms.protocols import ask
 
@@ -52,6 +52,21 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Matching:
+    """A term whose normal form a pattern matches; what that binds is known to all that comes after."""
+
+    pattern: Pattern
+    term: Template
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A part of the guard that reads what a condition before it binds."""
+
+    expression: Expression
+
+
+@dataclass(frozen=True)
 class Rule:
     """One equation of a rule file. What a stored one says is decoded when it is first asked for.
 
@@ -63,7 +78,7 @@ class Rule:
         grade: The class: exact, real, refines or fast.
         text: The equation as it is written.
         waivers: The checks it need not pass, with the reasons.
-        conditions: What terms must be equal, or differ, beside the guard: of rules of a signature.
+        conditions: What must hold beside the guard, in the order in which it is asked: of rules of a signature.
         ordered: Whether it has to go down in some order.
         graph: Whether it looks at a whole graph: it has several roots, or asks that a term has no other user.
     """
@@ -79,7 +94,7 @@ class Rule:
     file: str
     line: int
     waivers: tuple[Waiver, ...] = field(default=(), compare=False)
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Condition | Matching | Asking, ...] = ()
     ordered: bool = True
     graph: bool = False
 
@@ -161,11 +176,12 @@ class RuleSet:
         close += [last[n] for n in difflib.get_close_matches(name.rpartition(".")[2], list(last), most, ALIKE)]
         return ends[:most] or list(dict.fromkeys(close))[:most]
 
-    def stats(self, roots: Any, target: Any = "cpu") -> Any:
+    def stats(self, roots: Any = None, target: Any = "cpu") -> Any:
         """How often each of these rules is tried and fires when a graph is lowered with them, and the time it takes.
 
         Args:
-            roots: An op, or a tuple, list or dict of ops.
+            roots: An op, or a tuple, list or dict of ops. Without them it is a block, as `ng.stats` with these rules,
+                that counts what they do in whatever is rewritten inside.
             target: The name of a target, or a target.
 
         Returns:

@@ -4,43 +4,43 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 from ngraph_rewrite.errors import RuleFileError
-from ngraph_rewrite.rewriting.bounds import CLAUSES, FILE, ORDERS, PATTERN, RULES, TESTED, WAIVERS
-from ngraph_rewrite.rewriting.choices import Given, Way, ways
-from ngraph_rewrite.rewriting.comparisons import Comparison, comparisons
+from ngraph_rewrite.rewriting.bounds import CLAUSES, FILE, RULES, WAIVERS
+from ngraph_rewrite.rewriting.choices import Way, ways
 from ngraph_rewrite.rewriting.declarations import declared
-from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check_expression
+from ngraph_rewrite.rewriting.expression import Refused, Span
 from ngraph_rewrite.rewriting.extension import extended
 from ngraph_rewrite.rewriting.frame import (
     REWRITE,
-    ClauseFrame,
     DefineFrame,
     FileFrame,
-    Piece,
     RuleFrame,
     WaiveFrame,
-    parse_piece,
     read_frame,
 )
+from ngraph_rewrite.rewriting.left_sides import check_pattern, with_sorts
+from ngraph_rewrite.rewriting.parsing import parse_piece
 from ngraph_rewrite.rewriting.pattern import (
     App,
     Build,
-    Num,
-    Template,
     attribute_names,
     subpatterns,
     variables,
 )
-from ngraph_rewrite.rewriting.reading import ONCE, RESERVED, Reader, is_sequence, span_of
-from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Clause, Condition, Let, Rule, RuleSet, Where
+from ngraph_rewrite.rewriting.reading import ONCE, Reader, span_of
+from ngraph_rewrite.rewriting.right_sides import body
+from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Rule, RuleSet, Where
 from ngraph_rewrite.rewriting.shorthands import Macros
 from ngraph_rewrite.rewriting.sorting import check_sorts
 from ngraph_rewrite.rewriting.waivers import WAIVABLE, Waiver, covers_name
 from ngraph_rewrite.terms.catalogue import definitions
+from ngraph_rewrite.types.sorts import SortType
 
 # What files have rules that may look at a whole graph: those of passes over one.
 GRAPH_KINDS = ("recognize", "simplify", "lower", "select")
@@ -76,15 +76,14 @@ def parse_rules(content: str, file: str, stem: str) -> RuleSet:
     """
     frame = read_frame(content, file)
     _check_count(frame)
-    if frame.kind == REWRITE:
-        declared(frame)
+    sorts = declared(frame).sorts if frame.kind == REWRITE else {}
     for family in {frame.source, frame.target}:
         if not any(definitions(family)):
             do = "declare its operations in the file" if frame.kind == REWRITE else None
             what = f"there is no {'signature' if frame.kind == REWRITE else 'op family'} {family}"
             raise frame.text.error(Span(1, 1), what, do)
-    macros = _macros(frame)
-    rules = [rule for one in frame.rules for rule in _rules(frame, one, macros, stem)]
+    known = _Known(_macros(frame), sorts)
+    rules = [rule for one in frame.rules for rule in _rules(frame, one, known, stem)]
     if len(rules) > RULES:
         what = f"the file has more than {RULES} rules, those that alternatives make included"
         raise frame.text.error(Span(rules[RULES].line, 1), what, "split it")
@@ -122,6 +121,13 @@ def _waiver(frame: FileFrame, one: WaiveFrame, rules: list[Rule], stem: str) -> 
     return Waiver(one.check, rule, other, one.reason, one.span)
 
 
+class _Known(NamedTuple):
+    """What rules of a file may name: its shorthands, and the sorts of its signature."""
+
+    macros: Macros
+    sorts: Mapping[str, SortType]
+
+
 def _macros(frame: FileFrame) -> Macros:
     macros: Macros = {}
     for one in frame.defines:
@@ -143,24 +149,24 @@ def _check_names(frame: FileFrame, rules: list[Rule]) -> None:
         seen[rule.name] = rule
 
 
-def _rules(frame: FileFrame, one: RuleFrame, macros: Macros, stem: str) -> list[Rule]:
+def _rules(frame: FileFrame, one: RuleFrame, known: _Known, stem: str) -> list[Rule]:
     if one.grade is not None and one.grade not in CLASSES:
         raise frame.text.error(one.span, f"@{one.grade} is not a class of rules", f"one of @{', @'.join(CLASSES)}")
     if one.variable is None:
-        return _read_ways(frame, one, macros, f"{stem}.{one.name}", {})
+        return _read_ways(frame, one, known, f"{stem}.{one.name}", {})
     named = ((f"{stem}.{one.name}.{name}", {one.variable: name}) for name in one.alternatives)
-    return [rule for name, alternative in named for rule in _read_ways(frame, one, macros, name, alternative)]
+    return [rule for name, alternative in named for rule in _read_ways(frame, one, known, name, alternative)]
 
 
-def _read_ways(frame: FileFrame, one: RuleFrame, macros: Macros, name: str, alternative: dict[str, str]) -> list[Rule]:
+def _read_ways(frame: FileFrame, one: RuleFrame, known: _Known, name: str, alternative: dict[str, str]) -> list[Rule]:
     """A rule for each left side that the written one stands for, numbered if there are several."""
     try:
         found = ways(parse_piece(one.left))
     except Refused as refused:
         raise frame.text.error(span_of(refused.node), refused.message, refused.do) from None
     if len(found) == 1:
-        return [_rule(frame, one, macros, name, alternative, found[0])]
-    rules = [_rule(frame, one, macros, f"{name}.{i}", alternative, way) for i, way in enumerate(found, 1)]
+        return [_rule(frame, one, known, name, alternative, found[0])]
+    rules = [_rule(frame, one, known, f"{name}.{i}", alternative, way) for i, way in enumerate(found, 1)]
     _check_ways(frame, one, rules)
     return rules
 
@@ -188,22 +194,23 @@ def _attributes(rule: Rule) -> list[str]:
 def _rule(
     frame: FileFrame,
     one: RuleFrame,
-    macros: Macros,
+    known: _Known,
     name: str,
     alternative: dict[str, str],
     way: Way,
 ) -> Rule:
     beside = ("core",) if frame.kind != REWRITE else ()
-    left_reader = Reader(frame.text, (frame.source, *beside), alternative)
+    left_reader = Reader(frame.text, (frame.source, *beside), alternative, sorts=known.sorts)
     several = isinstance(way.tree, ast.Tuple) and frame.kind in GRAPH_KINDS
     left = left_reader.roots(way.tree) if several else left_reader.pattern(way.tree)  # type: ignore[arg-type]
     if not isinstance(left, App) or left.once:
         raise frame.text.error(one.left.span, "the left side must be an op applied to patterns")
-    _check_pattern(left_reader, left)
-    _check_binds(left_reader, left, frame.kind)
-    right_reader = Reader(frame.text, (frame.target, *beside), alternative, macros)
+    left = with_sorts(left_reader, left)
+    assert isinstance(left, App)
+    check_pattern(left_reader, left, frame.kind)
+    right_reader = Reader(frame.text, (frame.target, *beside), alternative, known.macros, sorts=known.sorts)
     right_reader.conditions = left_reader.conditions
-    right, clauses, guard, conditions = _right_side(right_reader, frame, one, left, way.given)
+    right, clauses, guard, conditions = body(right_reader, frame, one, left, way.given)
     text = f"{one.left} => {one.right}"
     for old, new in alternative.items():
         text = f"{text}   [{old} = {new}]"
@@ -231,131 +238,3 @@ def _check_graph(frame: FileFrame, one: RuleFrame, left: App, several: bool) -> 
         raise frame.text.error(one.left.span, f"{what} in files of {', '.join(GRAPH_KINDS)} only")
     if left.definition.name == "core.make_tuple" and not several:
         raise frame.text.error(one.left.span, f"`{ONCE}` cannot stand in a tuple", "write the rule for what it wraps")
-
-
-def _check_pattern(reader: Reader, left: App) -> None:
-    """Whether a left side is small enough to be compiled with others."""
-    parts = list(subpatterns(left))
-    tested = [p for p in parts if isinstance(p, App | Num)]
-    tests = len(tested) + sum(len(p.compares) for p in tested if isinstance(p, App))
-    exchanged = sum(isinstance(p, App) and p.definition.commutative for p in parts)
-    if len(parts) > PATTERN or tests > TESTED or 1 << exchanged > ORDERS:
-        raise reader.error(left.span, "the left side is too large", "name a part of it, and match that in another rule")
-
-
-def _check_binds(reader: Reader, left: App, kind: str) -> None:
-    if kind == "derive" and "d" in attribute_names(left):
-        raise reader.error(left.span, "`d` is the incoming adjoint and cannot be bound", "use another name")
-    both = set(variables(left)) & set(attribute_names(left))
-    if both:
-        raise reader.error(left.span, f"`{both.pop()}` names a term and an attribute", "use two names")
-
-
-def _right_side(
-    reader: Reader, frame: FileFrame, one: RuleFrame, left: App, given: tuple[Given, ...] = ()
-) -> tuple[tuple[Template | None, ...], tuple[Clause, ...], Expression | None, tuple[Condition, ...]]:
-    terms = {**variables(left), "self": False}
-    if frame.kind == "derive":
-        terms["d"] = False
-    names = {*terms, *attribute_names(left), "target"}
-    lets = {c.name for c in one.clauses if c.keyword == "let"}
-    clauses: list[Clause] = _given(reader, given, names)
-    guard: Expression | None = None
-    compared: list[Comparison] = []
-    all_names = names | {c.name for c in one.clauses if c.name}
-    for clause in one.clauses:
-        _check_clause(reader, clause, names)
-        node = reader.expand(parse_piece(clause.piece))
-        if clause.keyword == "let":
-            if is_sequence(node):
-                raise reader.error(node, "a let names one term", "a sequence stands among arguments")
-            clauses.append(Let(clause.name, reader.template(node, terms, names)))
-            terms[clause.name] = False
-            names.add(clause.name)
-        elif clause.keyword == "where":
-            clauses.append(Where(clause.name, reader.expression(node, names), clause.sequence))
-            names.add(clause.name)
-        elif guard is not None or compared:
-            raise reader.error(clause.piece.span, "a rule has one guard", "join the two with `and`")
-        else:
-            compared, rest = _compared(reader, frame, node, {*terms, *lets})
-            guard = None if rest is None else reader.expression(rest, all_names - lets)
-    right = _right_templates(reader, frame, one.right, left, terms, names)
-    conditions = [
-        Condition(reader.template(c.left, terms, names), reader.template(c.right, terms, names), c.equal)
-        for c in compared
-    ]
-    return right, tuple(clauses), _with_conditions(reader, guard, names), tuple(conditions)
-
-
-def _compared(
-    reader: Reader, frame: FileFrame, node: ast.expr, terms: set[str]
-) -> tuple[list[Comparison], ast.expr | None]:
-    """What a condition compares, of a rule of a signature, and the rest of it."""
-    if frame.kind != REWRITE:
-        return [], node
-    try:
-        return comparisons(node, frame.source, terms)
-    except Refused as refused:
-        raise reader.error(refused.node, refused.message, refused.do) from None
-
-
-def _given(reader: Reader, given: tuple[Given, ...], names: set[str]) -> list[Clause]:
-    """What absent wrappers give: a clause for each name, or a condition where the left side binds it as well."""
-    clauses: list[Clause] = []
-    for name, value in given:
-        expression = reader.expression(value, names)
-        if name in names:
-            reader.conditions.append(ast.Compare(ast.Name(name, ast.Load()), [ast.Eq()], [expression.tree]))
-        else:
-            clauses.append(Where(name, expression))
-            names.add(name)
-    return clauses
-
-
-def _with_conditions(reader: Reader, guard: Expression | None, names: set[str]) -> Expression | None:
-    """The guard, after what classes of types and alternatives ask."""
-    parts = [*reader.conditions, *([] if guard is None else [guard.tree])]
-    if not reader.conditions:
-        return guard
-    whole = parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
-    found = check_expression(ast.parse(ast.unparse(ast.fix_missing_locations(whole)), mode="eval").body)
-    return replace(found, span=guard.span) if guard is not None else found
-
-
-def _check_clause(reader: Reader, clause: ClauseFrame, names: set[str]) -> None:
-    if clause.name:
-        reader.name(clause.name, clause.piece.span)
-    if clause.name and (clause.name in names or clause.name in RESERVED):
-        raise reader.error(clause.piece.span, f"`{clause.name}` is bound already", "choose another name")
-
-
-def _right_templates(
-    reader: Reader, frame: FileFrame, piece: Piece, left: App, terms: dict[str, bool], names: set[str]
-) -> tuple[Template | None, ...]:
-    node = reader.expand(parse_piece(piece))
-    if frame.kind != "derive":
-        if is_sequence(node):
-            raise reader.error(node, "a rule has one term on its right", "a sequence stands among arguments")
-        if isinstance(node, ast.Tuple):
-            return (_right_tuple(reader, node, left, terms, names),)
-        return (reader.whole(node, terms, names),)
-    parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    wanted = list(variables(left))
-    if len(parts) != len(wanted):
-        raise reader.error(node, f"{len(parts)} adjoints for the variables {', '.join(wanted)}", "write one for each")
-    return tuple(
-        None if isinstance(p, ast.Name) and p.id == "none" else reader.template(p, terms, names) for p in parts
-    )
-
-
-def _right_tuple(reader: Reader, node: ast.Tuple, left: App, terms: dict[str, bool], names: set[str]) -> Template:
-    """A right side for each of several left sides."""
-    if left.definition.name != "core.make_tuple" or len(left.args) != len(node.elts):
-        count = len(left.args) if left.definition.name == "core.make_tuple" else 1
-        raise reader.error(node, f"{len(node.elts)} right sides for {count} left", "write one for each, in their order")
-    templates = [reader.template(part, terms, names) for part in node.elts]
-    for template, part in zip(templates, node.elts, strict=True):
-        if isinstance(template, Num):
-            raise reader.error(part, "the type of this number is not known", "write `x * 0 + number` of a term")
-    return Build(left.definition, tuple(templates), (), span_of(node))

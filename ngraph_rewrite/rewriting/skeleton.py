@@ -8,8 +8,9 @@ rewriting systems* (1985): that rules regroup nests is no step of its own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
+from ngraph_rewrite.rewriting.conditional import bound_variables, normalised, sources
 from ngraph_rewrite.rewriting.nests import nests
 from ngraph_rewrite.rewriting.pattern import (
     App,
@@ -79,7 +80,7 @@ def sides(rule: Rule) -> tuple[Node, Plain] | None:
     left = _pattern(rule.left)
     assert isinstance(left, Node)
     right = _template(rule.right[0], rule)
-    asked = [_template(side, rule) for c in rule.conditions for side in (c.left, c.right)]
+    asked = [_template(side, rule) for c in rule.conditions for side in normalised(c)]
     return left, Node(lookup("core.make_tuple"), [right, *asked]) if asked else right
 
 
@@ -92,16 +93,18 @@ def _pattern(pattern: Pattern) -> Plain:
 
 def _template(template: Template, rule: Rule) -> Plain:
     lets = {c.name: c.template for c in rule.clauses if isinstance(c, Let)}
+    lets.update(sources(rule))  # what a condition binds is a part of what its term becomes, and so not above that
     named: dict[str, Plain] = {}
 
     def plain(t: Template) -> Plain:
         if isinstance(t, Build):
-            return Node(t.definition, [plain(a) for a in t.args], [_run(a) for a in t.args if isinstance(a, Spread)])
+            runs = [_run(a, lets) for a in t.args if isinstance(a, Spread)]
+            return Node(t.definition, [plain(a) for a in t.args], runs)
         if isinstance(t, Spread):
             return plain(t.template)
         if isinstance(t, Var):
             return name(t.name)
-        return t.name if isinstance(t, Pick) else Node(lookup("core.constant"), [])
+        return name(t.name) if isinstance(t, Pick) else Node(lookup("core.constant"), [])
 
     def name(n: str) -> Plain:
         if n not in named:  # one object however often it is named: what is shared is compared once
@@ -111,9 +114,9 @@ def _template(template: Template, rule: Rule) -> Plain:
     return plain(template)
 
 
-def _run(spread: Spread) -> str:
-    """The sequence variable it repeats as it is; what it builds of one may be of any number."""
-    return spread.template.name if isinstance(spread.template, Var) else "built"
+def _run(spread: Spread, known: Container[str] = ()) -> str:
+    """The sequence variable of the left side that it repeats as it is; what it builds of one may be of any number."""
+    return spread.template.name if isinstance(spread.template, Var) and spread.template.name not in known else "built"
 
 
 def nodes(term: Plain) -> Iterator[Node]:
@@ -142,10 +145,11 @@ def counted(term: Plain) -> Counter[int | str]:
 
 
 def builds_of_sequences(rule: Rule) -> bool:
-    """Whether the right side builds an op for each term of a sequence."""
+    """Whether the right side builds an op for each term of a sequence, or of one that a condition binds."""
     templates = [*rule.right, *(c.template for c in rule.clauses if isinstance(c, Let))]
     parts = (part for template in templates if template is not None for part in subtemplates(template))
-    return any(isinstance(part, Spread) and not isinstance(part.template, Var) for part in parts)
+    found, bound = [part.template for part in parts if isinstance(part, Spread)], bound_variables(rule)
+    return any(not isinstance(template, Var) or template.name in bound for template in found)
 
 
 def same(a: Plain, b: Plain) -> bool:

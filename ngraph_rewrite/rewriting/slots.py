@@ -35,6 +35,22 @@ def term_source(place: Place) -> str:
     return "self" + "".join(f".args[{i}]" for i in place)
 
 
+def sort_source(slot: Slot, sort: str) -> str:
+    """Whether what stands in a slot is of a sort: a term, or all of several.
+
+    >>> sort_source(Slot((0,)), "Small")
+    "self.args[0].type.name == 'Small' or 'Small' in self.args[0].type.above"
+    """
+    if slot.sequence is not None:
+        return f"all([t.type.name == {sort!r} or {sort!r} in t.type.above for t in {slot_source(slot)}])"
+    return sort_test(slot_source(slot), sort)
+
+
+def sort_test(term: str, sort: str) -> str:
+    """Whether a term is of a sort."""
+    return f"{term}.type.name == {sort!r} or {sort!r} in {term}.type.above"
+
+
 def slot_source(slot: Slot) -> str:
     """What stands in a slot.
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ngraph_rewrite.errors import RuleFileError
+from ngraph_rewrite.rewriting.conditional import in_order
 from ngraph_rewrite.rewriting.expression import Span
 from ngraph_rewrite.rewriting.pattern import App, Build, Num, Pattern, Pick, SeqVar, Spread, Template, Var
-from ngraph_rewrite.rewriting.rule import Let, Rule
+from ngraph_rewrite.rewriting.rule import Condition, Let, Matching, Rule
 from ngraph_rewrite.terms.catalogue import OpDef, find
 from ngraph_rewrite.types.sorts import Profile, SortType
 
@@ -25,19 +26,20 @@ def check_sorts(rule: Rule, error: Error) -> None:
     """
     sorting = _Sorting(rule.left.definition.family, error)
     sorting.pattern(rule.left, _result(rule.left.definition))
-    own = {**sorting.sorts, "self": _result(rule.left.definition)}
-    for clause in rule.clauses:
-        if isinstance(clause, Let):
-            own[clause.name] = sorting.template(clause.template, own, None)
+    sorting.sorts["self"] = _result(rule.left.definition)
+    for step in in_order(rule):
+        if isinstance(step, Let):
+            sorting.sorts[step.name] = sorting.template(step.template, None)
+        elif isinstance(step, Condition):
+            one, other = sorting.template(step.left, None), sorting.template(step.right, None)
+            if not (one.fits(other) or other.fits(one)):
+                what = f"a {one} is compared with a {other}: they are never equal"
+                raise error(step.right.span, what, "compare terms of one sort")
+        elif isinstance(step, Matching):
+            sorting.matched(step.pattern, sorting.template(step.term, None))
     right = rule.right[0]
     assert right is not None
-    sorting.template(right, own, _result(rule.left.definition))
-    for condition in rule.conditions:
-        one = sorting.template(condition.left, own, None)
-        other = sorting.template(condition.right, own, None)
-        if not (one.fits(other) or other.fits(one)):
-            what = f"a {one} is compared with a {other}: they are never equal"
-            raise error(condition.right.span, what, "compare terms of one sort")
+    sorting.template(right, _result(rule.left.definition))
 
 
 @dataclass
@@ -58,26 +60,37 @@ class _Sorting:
         if find(f"{self.family}.{pattern.name}") is not None and not isinstance(pattern, SeqVar):
             what = f"`{pattern.name}` is an operation, and would be a variable here"
             raise self.error(pattern.span, what, f"write `{pattern.name}()`, or rename the variable")
+        if pattern.sort is not None and not wanted.fits(pattern.sort):
+            if not pattern.sort.fits(wanted):
+                do = f"restrict it to a sort below {wanted}"
+                raise self.error(pattern.span, f"`{pattern.name}` is a {wanted} here, and never a {pattern.sort}", do)
+            wanted = pattern.sort
         have = self.sorts.get(pattern.name, wanted)
         if not (have.fits(wanted) or wanted.fits(have)):
             raise self.error(pattern.span, f"`{pattern.name}` is a {have} and a {wanted}", "use two names")
         self.sorts[pattern.name] = have if have.fits(wanted) else wanted
 
-    def template(self, template: Template, own: Mapping[str, SortType], wanted: SortType | None) -> SortType:
+    def matched(self, pattern: Pattern, given: SortType) -> None:
+        """Note the sorts of the variables of a pattern that a term of a sort has to match: it may be of a lower one."""
+        if isinstance(pattern, App) and given.fits(_result(pattern.definition)):
+            given = _result(pattern.definition)
+        self.pattern(pattern, given)
+
+    def template(self, template: Template, wanted: SortType | None) -> SortType:
         """The sort of a template."""
-        found = self._template(template, own)
+        found = self._template(template)
         if wanted is not None:
             self.fits(template.span, found, wanted)
         return found
 
-    def _template(self, template: Template, own: Mapping[str, SortType]) -> SortType:
+    def _template(self, template: Template) -> SortType:
         if isinstance(template, Var | Pick):
-            return own[template.name]
+            return self.sorts[template.name]
         if isinstance(template, Spread):
-            return self.template(template.template, own, None)
+            return self.template(template.template, None)
         if isinstance(template, Build):
             for place, arg in enumerate(template.args):
-                self.template(arg, own, _profiled(template.definition).sort_at(place))
+                self.template(arg, _profiled(template.definition).sort_at(place))
             return _result(template.definition)
         if isinstance(template, Num):
             raise self.error(template.span, "a number is no term of a signature", "write an operation that has it")
@@ -97,7 +110,7 @@ def _result(definition: OpDef) -> SortType:
     return _profiled(definition).result
 
 
-def held_names(left: App) -> frozenset[str]:
+def held_names(left: Pattern) -> frozenset[str]:
     """The variables that stand in, or below, arguments that are not normalised before the term."""
     return frozenset(_held(left, False))
 

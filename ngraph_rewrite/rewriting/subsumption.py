@@ -16,6 +16,7 @@ from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.implication import implied
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, subpatterns
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule
+from ngraph_rewrite.types.sorts import SortType
 
 # Of so many operands all orders are looked at.
 EXCHANGED = 5
@@ -116,7 +117,7 @@ def _meaning(found: _Found, at_root: bool) -> Callable[[str], ast.expr | None]:
 def _instances(general: Pattern, special: Pattern, found: _Found) -> Iterator[_Found]:
     """What `general` binds when `special` is taken as a term whose variables are constants."""
     if isinstance(general, Var):
-        if not isinstance(special, SeqVar):
+        if not isinstance(special, SeqVar) and _is_of(special, general.sort):
             yield from found.term(general.name, special)
     elif isinstance(general, Num):
         if general == special:
@@ -130,6 +131,15 @@ def _instances(general: Pattern, special: Pattern, found: _Found) -> Iterator[_F
         bound = _attributes(general, App(general.definition, ()), found)
         if bound is not None:
             yield bound
+
+
+def _is_of(special: Pattern, sort: SortType | None) -> bool:
+    """Whether all that a pattern matches is of a sort, as far as the pattern says."""
+    if sort is None or isinstance(special, Num):
+        return sort is None
+    if isinstance(special, App):
+        return special.definition.profile is not None and special.definition.profile.result.fits(sort)
+    return special.sort is not None and special.sort.fits(sort)
 
 
 def _orders(special: App) -> Iterable[tuple[Pattern, ...]]:
@@ -157,10 +167,11 @@ def _arguments(general: tuple[Pattern, ...], special: tuple[Pattern, ...], found
     if at is None:
         yield from _each(general, special, found)
         return
-    after = len(general) - at - 1
-    if len(special) >= at + after:
+    run, after = general[at], len(general) - at - 1
+    assert isinstance(run, SeqVar)
+    if len(special) >= at + after and all(_is_of(s, run.sort) for s in special[at : len(special) - after]):
         rest = special[:at] + special[len(special) - after :]
-        for bound in found.term(str(general[at]).removesuffix("..."), special[at : len(special) - after]):
+        for bound in found.term(run.name, special[at : len(special) - after]):
             yield from _each(general[:at] + general[at + 1 :], rest, bound)
 
 

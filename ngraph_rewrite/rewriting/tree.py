@@ -17,7 +17,7 @@ from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.nests import has_identity, is_flat, is_nest, is_searched
 from ngraph_rewrite.rewriting.pattern import App, Num, Number, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.rewriting.slots import Place, Slot
+from ngraph_rewrite.rewriting.slots import Place, Slot, sort_source
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 
 
@@ -203,12 +203,19 @@ class _Collector:
 
     def visit(self, pattern: Pattern, place: Place, root: bool = False) -> None:
         if isinstance(pattern, Var):
-            self.slots.setdefault(pattern.name, []).append(Slot(place))
+            self.variable(pattern, Slot(place))
         elif isinstance(pattern, Num):
             self.tests.append(IsOp(place, lookup("core.constant")))
             self.tests.append(IsNumber.of(place, pattern.value))
         elif isinstance(pattern, App):
             self.application(pattern, place, root)
+
+    def variable(self, pattern: Var | SeqVar, slot: Slot) -> None:
+        """A variable; where it is restricted to a sort that is asked, once."""
+        own = self.slots.setdefault(pattern.name, [])
+        if pattern.sort is not None and not own:
+            self.tests.append(Holds(sort_source(slot, pattern.sort.name), True, (slot,), True, -1))
+        own.append(slot)
 
     def application(self, pattern: App, place: Place, root: bool) -> None:
         if not root and has_identity(pattern):
@@ -228,7 +235,7 @@ class _Collector:
         for i, arg in enumerate(pattern.args):
             if isinstance(arg, SeqVar):
                 after = len(pattern.args) - 1 - i
-                self.slots.setdefault(arg.name, []).append(Slot(place, sequence=(i, after)))
+                self.variable(arg, Slot(place, sequence=(i, after)))
             else:
                 self.visit(arg, (*place, i if at is None or i < at else i - len(pattern.args)))
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ngraph_rewrite.lowering.counting import counted_function
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.saturation.directions import Direction
 from ngraph_rewrite.saturation.egraph import EGraph, Row, Snapshot
@@ -57,6 +58,7 @@ class Search:
 
     direction: Direction
     ops: frozenset[OpDef]
+    instance: Callable[..., Any]
     queries: list[int] = field(default_factory=list)
     waiting: deque[Found] = field(default_factory=deque)
     seen: set[tuple[int, Op]] = field(default_factory=set)
@@ -76,7 +78,7 @@ class Exploration:
     def __init__(self, nodes: Nodes, directions: Sequence[Direction], bounds: Bounds, target: Any) -> None:
         self.nodes, self.bounds, self.target = nodes, bounds, target
         self.egraph = EGraph(nodes)
-        self.searches = [Search(d, mentioned_ops(d.pattern)) for d in directions]
+        self.searches = [Search(d, mentioned_ops(d.pattern), counted_function(d.rule, d.instance)) for d in directions]
         self.instances: list[tuple[int, int, Rule]] = []
         self.iterations, self.stopped = 0, ""
         self._asked: list[Query] = []
@@ -169,7 +171,7 @@ class Exploration:
         bindings = _bindings(query, values, found.row, self.nodes)
         if bindings is None:
             return False
-        both = search.direction.instance(term, bindings, self.nodes.bank.make, self.target)
+        both = search.instance(term, bindings, self.nodes.bank.make, self.target)
         if both is None or both[0] is both[1]:
             return False
         one, other = map(self.nodes.add, both)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.lowering.disabling import disabled_now
 from ngraph_rewrite.lowering.passes import library, usable
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule, RuleSet
@@ -34,6 +35,7 @@ def planned(
     """
     every = library().of_kind("simplify", "explore") if rules is None else as_rules(rules)
     names, chosen = (both_ways,) if isinstance(both_ways, str) else tuple(both_ways), tuple(classes)
+    off = disabled_now()
     if not set(chosen) <= set(CLASSES):
         raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
     missing = [n for n in names if not any(covers_name(n, r.name) for r in every)]
@@ -42,19 +44,22 @@ def planned(
     base = target.base
     useful = set(map(id, every if base is None else usable(every, base)))
     directions, left_out = list[Direction](), list[tuple[Rule, str]]()
+    disabled = {id(rule): name for rule in every for name in off if covers_name(name, rule.name)}
     for rule in every:
-        there = _forwards(rule, chosen, id(rule) in useful)
+        there = _forwards(rule, chosen, id(rule) in useful, disabled.get(id(rule)))
         if isinstance(there, str):
             left_out.append((rule, there))
         else:
             directions.append(there)
     for rule in every:
-        if any(covers_name(n, rule.name) for n in names):
+        if id(rule) not in disabled and any(covers_name(n, rule.name) for n in names):
             directions.append(_backwards(rule))
     return Plan(tuple(directions), tuple(left_out), cost, bounds, effort)
 
 
-def _forwards(rule: Rule, classes: Sequence[str], useful: bool) -> Direction | str:
+def _forwards(rule: Rule, classes: Sequence[str], useful: bool, disabled: str | None) -> Direction | str:
+    if disabled is not None:
+        return f"{disabled} is disabled"
     if rule.grade not in classes:
         return f"its class is @{rule.grade}"
     return forwards(rule) if useful else "the target has no use for it"

@@ -35,17 +35,20 @@ class Arguments:
 
     def numbers(self, given: Sequence[int | Ref]) -> list[int]:
         """The next arguments as numbers; 0 for what a call fills in."""
-        found = []
-        for slot, argument in enumerate(given, self._count):
+        found, arena = [], self._arena
+        for argument in given:
             if not isinstance(argument, Ref):
                 found.append(argument)
-            elif argument.space == "arena":
-                found.append(self._arena + argument.offset)
-            elif argument.space in self._changing:
-                self._note(slot, argument)
+                continue
+            space, key, offset = argument
+            if space == "arena":
+                found.append(arena + offset)
+            elif space in self._changing:
+                self._note(self._count + len(found), argument)
                 found.append(0)
             else:
-                found.append(self._begin(argument) + argument.offset)
+                begin = self._fixed.get((space, key))
+                found.append((self._begin(space, key) if begin is None else begin) + offset)
         self._count += len(found)
         return found
 
@@ -54,12 +57,10 @@ class Arguments:
         assert isinstance(number, int)
         self._changing[ref.space].append((slot, number, ref.offset))
 
-    def _begin(self, ref: Ref) -> int:
+    def _begin(self, space: str, key: object) -> int:
         """The address or number that is the same in every call, looked up once."""
-        known = ref.space, ref.key
-        if known not in self._fixed:
-            self._fixed[known] = self._found(*known)
-        return self._fixed[known]
+        found = self._fixed[space, key] = self._found(space, key)
+        return found
 
     def _found(self, space: str, key: object) -> int:
         if space == "storage":

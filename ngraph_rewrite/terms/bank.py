@@ -21,6 +21,8 @@ from ngraph_rewrite.types.tensor import TensorType
 Structure = tuple[OpDef, tuple[Op, ...], tuple[Any, ...]]
 Signature = tuple[OpDef, tuple[TensorType, ...], tuple[Any, ...]]
 Typed = tuple[tuple[Any, ...], TensorType]
+# Both, and what the arguments' types were.
+Near = tuple[tuple[Any, ...], TensorType, tuple[TensorType, ...]]
 
 
 class TermBank:
@@ -28,15 +30,16 @@ class TermBank:
 
     Attributes:
         tables: The terms of each op by their arguments, where it has attributes with these as they are stored.
+        near: What `typed` found, by the op, the identities of the arguments' types, which it keeps alive, and the
+            stored attributes: types themselves are compared more slowly.
     """
 
-    __slots__ = ("_interned", "_near", "_order", "_types", "tables")
+    __slots__ = ("_interned", "_order", "_types", "near", "tables")
 
     def __init__(self) -> None:
         self.tables: defaultdict[OpDef, dict[Any, Op]] = defaultdict(dict)
         self._types: dict[Signature, Typed] = {}
-        # The same by the identities of the types, which it keeps alive: types are compared more slowly.
-        self._near: dict[Any, tuple[Any, ...]] = {}
+        self.near: dict[Any, Near] = {}
         self._interned: dict[TensorType, TensorType] = {}
         self._order = TermOrder()
 
@@ -99,7 +102,7 @@ class TermBank:
             term = table[key] = Op(definition, args, attrs, profile.result, info)
         return term
 
-    def typed(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def typed(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Near:
         """The stored attributes and the type of a term with these arguments; equal types are one object.
 
         Only attributes that are stored as they are given are remembered: 0 and 0.0 are equal, and what they are
@@ -114,14 +117,14 @@ class TermBank:
         else:
             key = definition, tuple([id(a.type) for a in args]), attrs
         try:
-            found = self._near.get(key)
+            found = self.near.get(key)
         except TypeError:
             found = None
         if found is None:
             types = tuple([a.type for a in args])
             found = *self._inferred(definition, types, attrs), types
             if keyed(found[0]):
-                self._near[(*key[:-1], found[0])] = found
+                self.near[(*key[:-1], found[0])] = found
         return found
 
     def _inferred(self, definition: OpDef, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> Typed:

@@ -18,6 +18,8 @@ import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, UnknownOpError
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.types.axes import Axes
+from ngraph_rewrite.types.dtypes import DTYPES
 from ngraph_rewrite.types.sorts import Profile
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -108,6 +110,8 @@ class OpDef:
 
         Remembered for terms with arguments, as graphs ask the same again and again.
         """
+        if types and _is_simple(attrs):
+            return _inferred(self, types, attrs, None)
         return _inferred(self, types, attrs, _bools(attrs)) if types and keyed(attrs) else self._infer(types, attrs)
 
     def _infer(self, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> tuple[tuple[Any, ...], TensorType]:
@@ -120,11 +124,22 @@ class OpDef:
 
 def keyed(attrs: tuple[Any, ...]) -> bool:
     """Whether equal attributes are the same attributes: lists have no hash, and 0.0 equals -0.0."""
+    if _is_simple(attrs):
+        return True
     try:
         hash(attrs)
     except TypeError:
         return False
     return not _holds_float(attrs)
+
+
+# Of values that hold neither floats nor truth values, and have a hash.
+_SIMPLE = frozenset({int, str, type(None), Axes, *map(type, DTYPES)})
+
+
+def _is_simple(attrs: tuple[Any, ...]) -> bool:
+    """Whether a look at their types is enough to say that there is neither a float nor a truth value in them."""
+    return all(type(v) in _SIMPLE or (type(v) is tuple and _SIMPLE.issuperset(map(type, v))) for v in attrs)
 
 
 def _holds_float(value: Any) -> bool:

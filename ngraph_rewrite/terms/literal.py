@@ -34,10 +34,11 @@ class Literal:
 
     def __init__(self, value: Any, dtype: Any = None) -> None:
         data = _as_array(value, dtype)
-        flat = np.ascontiguousarray(data).reshape(-1)
-        bits = flat.view(f"V{flat.itemsize}") if flat.size else flat
-        if flat.size and bool((bits == bits[0]).all()):
-            data = flat[0].reshape(())
+        if data.ndim and data.size:
+            flat = np.ascontiguousarray(data).reshape(-1)
+            bits = flat.view(f"V{flat.itemsize}")
+            if bool((bits == bits[0]).all()):
+                data = flat[0].reshape(())
         self._data = np.array(data, order="C", copy=True)
         self._data.setflags(write=False)
         self.dtype = self._data.dtype
@@ -89,8 +90,11 @@ class Literal:
 
     def cast(self, dtype: Any) -> Literal:
         """The same value in another dtype."""
+        wanted = as_dtype(dtype)
+        if wanted == self.dtype:
+            return self
         with np.errstate(all="ignore"):
-            return Literal(self._data.astype(as_dtype(dtype)))
+            return Literal(self._data.astype(wanted))
 
 
 def _far(own: float, number: float) -> bool:

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 from ngraph_rewrite.rewriting.interpret import value_of
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.variable_sorts import Sorted
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, definitions
 from ngraph_rewrite.terms.op import Op
@@ -18,6 +20,8 @@ from ngraph_rewrite.types.sorts import Profile, SortType
 
 # The attributes of drawn terms, beside those that rules compare with.
 VALUES: tuple[Any, ...] = (0, 1, 2, 3)
+# How many terms are drawn to find one that a variable may stand for.
+TRIES = 8
 
 
 class Ground:
@@ -31,6 +35,8 @@ class Ground:
     def __init__(self, rules: Iterable[Rule], family: str, bank: TermBank, seed: int = 0) -> None:
         self.rules, self.family, self.bank = list(rules), family, bank
         self.random = random.Random(seed)
+        self._unknown: dict[str, OpDef] = {}
+        self._numbers = itertools.count()
 
     @cached_property
     def constructors(self) -> list[OpDef]:
@@ -65,7 +71,7 @@ class Ground:
         """A term of a sort; a constant that nothing is said of, if the sort has none."""
         able = [d for d in self.constructors if _profile(d).result.fits(sort) and self._can(d)]
         if not able:
-            return Op(_unknown(sort), (), (), sort)
+            return self.unknown(sort)
         least = min(map(self._height, able))
         chosen = self.random.choice(able if height > 0 else [d for d in able if self._height(d) == least])
         profile = _profile(chosen)
@@ -76,16 +82,32 @@ class Ground:
         """A value of an attribute."""
         return self.random.choice([*self.values.get(name, ()), *VALUES])
 
-    def instance(self, pattern: App) -> Op:
-        """A term that a pattern without sequence variables matches, its guard aside."""
+    def instance(self, pattern: App, kinds: Mapping[str, Sorted]) -> Op:
+        """A term that a pattern matches, its guard aside.
+
+        Args:
+            kinds: What the variables of the pattern may stand for.
+        """
         names: dict[str, Any] = {}
-        for name, sort in _variables(pattern, _profile(pattern.definition).result):
-            if name not in names:
-                names[name] = self.term(sort, 2)
         for part in subpatterns(pattern):
+            if isinstance(part, Var) and part.name not in names:
+                names[part.name] = self.one(kinds[part.name])
+            elif isinstance(part, SeqVar) and part.name not in names:
+                names[part.name] = [self.one(kinds[part.name]) for _ in range(self.random.randrange(3))]
             for attribute, name in part.binds if isinstance(part, App) else ():
                 names.setdefault(f"={name}", self.attribute(attribute))
         return self._built(pattern, names)
+
+    def one(self, kind: Sorted) -> Op:
+        """A term that a variable may stand for; a constant that nothing is said of, if none of so many is."""
+        terms = (self.term(kind.sort, 2) for _ in range(TRIES))
+        found = next((term for term in terms if kind.admits(term.definition)), None)
+        return self.unknown(kind.sort) if found is None else found
+
+    def unknown(self, sort: SortType) -> Op:
+        """A constant of a sort that nothing is said of; each is another one."""
+        definition = self._unknown.setdefault(sort.name, _unknown(sort))
+        return self.bank.make(definition, (), (next(self._numbers),))
 
     def _built(self, pattern: Pattern, names: dict[str, Any]) -> Op:
         if isinstance(pattern, Var | SeqVar):
@@ -94,7 +116,10 @@ class Ground:
         assert isinstance(pattern, App)
         given = {a: names[f"={n}"] for a, n in pattern.binds} | {a: value_of(e, {}) for a, e in pattern.compares}
         attrs = tuple([given[a] if a in given else self.attribute(a) for a in pattern.definition.attributes])
-        return self.bank.make(pattern.definition, tuple([self._built(a, names) for a in pattern.args]), attrs)
+        args: list[Op] = []
+        for arg in pattern.args:
+            args += names[arg.name] if isinstance(arg, SeqVar) else [self._built(arg, names)]
+        return self.bank.make(pattern.definition, tuple(args), attrs)
 
     def _can(self, definition: OpDef) -> bool:
         return all(a.name in self.heights for a in _profile(definition).arguments)
@@ -108,14 +133,7 @@ def _profile(definition: OpDef) -> Profile:
     return definition.profile
 
 
-def _variables(pattern: Pattern, sort: SortType) -> Iterator[tuple[str, SortType]]:
-    if isinstance(pattern, App):
-        for place, arg in enumerate(pattern.args):
-            yield from _variables(arg, _profile(pattern.definition).sort_at(place))
-    elif isinstance(pattern, Var | SeqVar):
-        yield pattern.name, sort
-
-
 def _unknown(sort: SortType) -> OpDef:
-    """A constant of a sort that no operation makes; each is another one."""
-    return OpDef("some." + sort.name, (), 0, 0, -1, lambda: sort, None, None, frozenset(), profile=Profile((), sort))
+    """An operation that makes constants of a sort, and is not declared."""
+    profile = Profile((), sort)
+    return OpDef("some." + sort.name, ("number",), 0, 0, -1, lambda: sort, None, None, frozenset(), profile=profile)

@@ -8,10 +8,13 @@ lengths is an error wherever the two meet, not a surprise at run time.
 from __future__ import annotations
 
 import operator
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from threading import RLock
 from typing import Any, NoReturn, Union, overload
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -166,7 +169,7 @@ AxesLike = Union["Axes", Axis, Iterable[Any], Mapping[str, Any], None]
 
 
 class Axes:
-    """An ordered set of axes: immutable, hashable, combined by name.
+    """An ordered set of axes: immutable, hashable, combined by name. Equal axes are the same object.
 
     Args:
         axes: An `Axis`, an iterable of them (a nested iterable becomes one flattened axis), a mapping
@@ -183,11 +186,12 @@ class Axes:
     Axes(H:2)
     """
 
-    __slots__ = ("_axes", "_hash", "lengths")
+    __slots__ = ("__weakref__", "_axes", "lengths", "plain")
     _axes: tuple[Axis, ...]
-    _hash: int
     # In order; the shape of a tensor with these axes.
     lengths: tuple[Extent, ...]
+    # Whether no axis has a name or a role.
+    plain: bool
 
     def __new__(cls, axes: AxesLike = None) -> Axes:
         if isinstance(axes, Axes):
@@ -205,15 +209,19 @@ class Axes:
     @classmethod
     def _of(cls, axes: tuple[Axis, ...]) -> Axes:
         """Axes of which no name stands twice."""
-        self = super().__new__(cls)
-        self._axes, self._hash, self.lengths = axes, hash(axes), tuple([a.length for a in axes])
-        return self
+        found = _ALIVE.get(axes)
+        if found is None:
+            with _MAKING:
+                found = _ALIVE.get(axes)
+                if found is None:
+                    found = super().__new__(cls)
+                    found._axes, found.lengths = axes, tuple([a.length for a in axes])
+                    found.plain = all(a.name is None and not a.roles for a in axes)
+                    _ALIVE[axes] = found
+        return found
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Axes) and self._hash == other._hash and self._axes == other._axes)
-
-    def __hash__(self) -> int:
-        return self._hash
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Axes._of, (self._axes,)
 
     def __len__(self) -> int:
         return len(self._axes)
@@ -241,10 +249,10 @@ class Axes:
         return Axes(other) + self
 
     def __sub__(self, other: AxesLike) -> Axes:
-        return _parted(self, other if type(other) is Axes else Axes(other))[0]
+        return parted(self, other if type(other) is Axes else Axes(other))[0]
 
     def __and__(self, other: AxesLike) -> Axes:
-        return _parted(self, other if type(other) is Axes else Axes(other))[1]
+        return parted(self, other if type(other) is Axes else Axes(other))[1]
 
     def __or__(self, other: AxesLike) -> Axes:
         right = _checked_together(self, Axes(other))
@@ -346,6 +354,13 @@ class Axes:
         return Axes(_bound_axis(a, binding) for a in self._axes)
 
 
+# Every `Axes` that anybody holds: so `==` and hashes are those of identity, which cost rewriting nothing.
+_ALIVE: WeakValueDictionary[tuple[Axis, ...], Axes] = WeakValueDictionary()
+_MAKING = RLock()
+if hasattr(os, "register_at_fork"):  # no other thread is making one while a process forks: its lock would stay
+    os.register_at_fork(before=_MAKING.acquire, after_in_parent=_MAKING.release, after_in_child=_MAKING.release)
+
+
 def _bound_axis(axis: Axis, binding: Mapping[str, int]) -> Axis:
     if axis.components is not None:
         return Axis.flattened(axis.components.bound(binding))
@@ -398,7 +413,7 @@ def _joined(left: Axes, right: Axes) -> Axes:
 
 
 @lru_cache(maxsize=1 << 12)
-def _parted(left: Axes, right: Axes) -> tuple[Axes, Axes]:
+def parted(left: Axes, right: Axes) -> tuple[Axes, Axes]:
     """The axes of `left` that `right` does not have, and those that it has. Remembered: rules ask again and again."""
     _checked_together(left, right)
     common = [a in right for a in left._axes]

@@ -8,6 +8,7 @@ so code that meets only known lengths never sees the class.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import prod
 from typing import Union
 
 from ngraph_rewrite.errors import LengthError
@@ -172,7 +173,4 @@ def product(extents: Iterable[Extent]) -> Extent:
     >>> product([2, Length.symbol("N"), 3])
     6*N
     """
-    total: Extent = 1
-    for extent in extents:
-        total = total * extent
-    return total
+    return prod(extents)

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
-from ngraph_rewrite.rewriting.frame import FileFrame, Piece, parse_piece, read_frame
+from ngraph_rewrite.rewriting.frame import FileFrame, Piece, read_frame
+from ngraph_rewrite.rewriting.parsing import parse_piece
 
 drawn = settings(max_examples=150, deadline=None)
 HEADER = "simplify semi\n\n"

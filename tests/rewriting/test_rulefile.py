@@ -152,12 +152,12 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         SEMI + "rule a: exp(x...) => x\n", 2, 9, "semi.exp takes 1 arguments: a sequence cannot stand here",
         "it may among the operands of an associative op",
     ),
-    "two sequences": (
-        SEMI + "rule a: add(x..., y..., z) => z\n",
+    "a term and several": (
+        SEMI + "rule a: add(x..., exp(x)) => exp(x)\n",
         2,
-        9,
-        "two sequence variables among operands that match in any order",
-        "one takes all operands that are left",
+        13,
+        "`x` stands for one term and for several",
+        "use two names",
     ),
     "sequence of patterns": (
         SEMI + "rule a: concat((-x)..., axis=k) => x\n", 2, 16, "a sequence on the left is a variable: `x...`", None,

@@ -17,7 +17,8 @@ from ngraph_rewrite.rewriting.pattern import SeqVar, Var, subpatterns
 from ngraph_rewrite.rewriting.reference import reference_matches
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules
-from ngraph_rewrite.rewriting.unification import resolved, unifiers
+from ngraph_rewrite.rewriting.unification import unifiers
+from ngraph_rewrite.rewriting.unifier import resolved
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.strategies import begin, random_domain
 
@@ -148,3 +149,27 @@ def test_a_left_side_unifies_with_itself(rule: Rule) -> None:
         own, other = rule.left, renamed(rule.left)
         assert str(resolved(own, next(unifiers(own, other)))) == str(renamed(own))
         assert next(unifiers(own, Var("z"))).terms == {"z": own}
+
+
+# -- nests -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "expected"),
+    [
+        ("add(x, -x, y...) => add(y...)", "u + 0 => u", ["add(add(u_, 0), add(x, negative(x)))"]),
+        ("add(x, -x, y...) => add(y...)", "add(u, exp(v), w...) => add(u, w...)",
+         ["add(add(u_, negative(u_)), exp(v_))", "add(add(x, negative(x)), exp(v_))"]),
+        ("multiply(x, x, y...) => x", "multiply(u, u, w...) => u", ["multiply(multiply(multiply(x, x), u_), u_)"]),
+    ],
+)  # fmt: skip
+def test_nests_overlap_by_their_operands(outer: str, inner: str, expected: list[str]) -> None:
+    one, other = rules(f"rule a: {outer}", f"rule b: {inner}")
+    found = overlaps(one.left, other.left)
+    assert set(expected) <= {str(o.pattern) for o in found}
+    random = Random(0)
+    for overlap in (o for o in found if str(o.pattern) in expected):
+        term = instance(overlap.pattern, random)
+        if term is not None:
+            assert reference_matches(one, term)
+            assert reference_matches(other, inside(term, overlap.position))

@@ -3,7 +3,15 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import math
+import os
+import subprocess
+import sys
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -121,7 +129,7 @@ def test_a_nested_list_becomes_one_flattened_axis() -> None:
     assert flat[0].components == Axes([H, W])
     assert flat[0] == Axis.flattened([H, W]) == Axes([H, W]).flatten()
     assert Axis.flattened([H]) != Axis.flattened([H, Axis("K", 1)])
-    assert Axes(H).flatten() is H and Axes(H).flatten(force=True) == Axis.flattened(H)
+    assert Axes(H).flatten() == H and Axes(H).flatten(force=True) == Axis.flattened(H)
     assert not Axis.flattened([N]).is_sample
 
 
@@ -206,3 +214,66 @@ def test_an_axis_does_not_change(attribute: str) -> None:
         setattr(H, attribute, 5)
     assert Axis("H", 2) == H
     assert H.with_length(5) == Axis("H", 5) and N.renamed("M") == Axis("M", 4, roles="sample")
+
+
+# -- equal axes are one object --------------------------------------------------------------------
+
+
+@drawn
+@given(SETS)
+def test_equal_axes_are_the_same_object_however_they_were_made(a: Axes) -> None:
+    again = Axes([Axis(x.name, x.length, x.roles) for x in a])
+    assert again is a and Axes(iter(a)) is a and a[:] is a and a | a is a
+    assert copy.copy(a) is a
+
+
+@drawn
+@given(SETS, SETS)
+def test_axes_are_equal_only_if_all_their_parts_are(a: Axes, b: Axes) -> None:
+    assert (a == b) == (tuple(a) == tuple(b))
+    assert Axes([Axis("H", 2, ())]) != Axes([Axis("H", 2, "channel")]) != Axes([Axis("H", 3, "channel")])
+
+
+def test_threads_that_make_the_same_axes_at_once_get_the_same_object() -> None:
+    def made(start: Barrier, count: int) -> list[Axes]:
+        start.wait()
+        return [Axes([Axis("thread", n)]) for n in range(count)]
+
+    start = Barrier(8)
+    with ThreadPoolExecutor(8) as pool:
+        found = [f.result() for f in [pool.submit(made, start, 300) for _ in range(8)]]
+    assert all(one is other for own in found for one, other in zip(own, found[0], strict=True))
+
+
+def test_axes_that_nobody_holds_are_forgotten() -> None:
+    watched = weakref.ref(Axes([Axis("forgotten", 5)]))
+    gc.collect()
+    assert watched() is None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_process_may_fork_while_another_thread_makes_axes() -> None:
+    program = """
+import os, threading
+import ngraph_rewrite as ng
+
+over = threading.Event()
+
+def many():
+    i = 0
+    while not over.is_set():
+        i += 1
+        ng.anonymous([i, i + 1])
+
+thread = threading.Thread(target=many)
+thread.start()
+for k in range(20):
+    child = os.fork()
+    if child == 0:
+        ng.anonymous([10**7 + k, 3])
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+over.set()
+thread.join()
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=120)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``ngraph-rewrite explain`` and ``bisect``: questions about an op, or a term of a signature, that a file defines."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.explaining import files
+from ngraph_rewrite.explaining.bisecting_search import Bisection
+from ngraph_rewrite.explaining.questions import normalised
+from ngraph_rewrite.lowering.evaluation import is_of_signature
+from ngraph_rewrite.lowering.table import ReplacementTable
+from ngraph_rewrite.lowering.verdicts import WhyNot
+from ngraph_rewrite.rewriting.inline import as_rules
+from ngraph_rewrite.targets.choices import find_target
+
+
+def explain(options: argparse.Namespace) -> int:
+    """The derivation of one op, why a rule is not in it, or the figures of all rules."""
+    op, names = files.named_in_file(options.op)
+    if is_of_signature(op):
+        return _explain_term(options, op, names)
+    own = as_rules(options.rules)
+    with ng.disable(*options.disable, rules=own), ng.make_transformer(options.target, rules=own) as transformer:
+        computation = transformer.lowered(op)
+        if options.why_not is not None:
+            return _answered(computation.why_not(options.why_not, op))
+        if options.stats:
+            print(computation.rule_stats())
+            return 0
+        _print_derivation(computation.explain(op), computation.lowering.table)
+        transformer.computation(op, "all")  # refuses what is not lowered
+    return 0
+
+
+def _explain_term(options: argparse.Namespace, op: ng.Op, names: Mapping[str, Any]) -> int:
+    """The same of a term of a signature: its rules are those that its file has names for, or a file of rules."""
+    rules = _rules_of_term(options, op, names)
+    target = None if options.target == "cpu" else find_target(options.target)
+    if options.stats:
+        with ng.stats(rules) as figures:
+            normalised(op, target, rules, options.disable)
+        print(figures)
+        return 0
+    found = normalised(op, target, rules, options.disable)
+    if options.why_not is not None:
+        return _answered(found.why_not(options.why_not, op))
+    _print_derivation(found.explain(op), found.table)
+    return 0
+
+
+def _rules_of_term(options: argparse.Namespace, op: ng.Op, names: Mapping[str, Any]) -> ng.RuleSet:
+    return files.rules_of_signature(names, op.definition.family) if options.rules is None else as_rules(options.rules)
+
+
+def _answered(answer: WhyNot) -> int:
+    print(answer)
+    print(f"{answer.rule} {answer.verdict}")
+    return 0 if answer.fired else 1
+
+
+def _print_derivation(text: str, table: ReplacementTable) -> None:
+    """A derivation, and how many steps all of it took."""
+    print(text)
+    fired = Counter(step.why.name for step in table.redexes() if isinstance(step.why, ng.Rule))
+    print(f"{sum(fired.values())} steps by {len(fired)} rules")
+
+
+def bisect(options: argparse.Namespace) -> int:
+    """The rule whose switching off mends a value; 0 if there is nothing to mend."""
+    op, names = files.named_in_file(options.op)
+    if is_of_signature(op):
+        if options.expect is not None or options.inputs is not None:
+            what = "arrays say nothing of a term of a signature: it is judged by what its operations mean"
+            raise ng.ArgumentError(what, do="leave --expect and --inputs out, or ask ng.bisect with a normal form")
+        found = ng.bisect(op, disabled=options.disable, rules=_rules_of_term(options, op, names))
+        return _bisected(found)
+    own, expected = as_rules(options.rules), None if options.expect is None else files.array(options.expect)
+    with ng.disable(*options.disable, rules=own):
+        found = ng.bisect(op, expected, inputs=files.inputs(options.inputs, op), target=options.target, rules=own)
+    return _bisected(found)
+
+
+def _bisected(found: Bisection) -> int:
+    print(found)
+    print(f"{found.verdict}: {', '.join(rule.name for rule in found.rules) or 'no rule'}")
+    return 0 if found.verdict == "right" else 1

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What kept a rule from firing on a term that it matches: what came before it, or why nobody tried it there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ngraph_rewrite.lowering.derivation import explained, shown, wrapped
+from ngraph_rewrite.lowering.forms import Form
+from ngraph_rewrite.lowering.replaying import Replay
+from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, Forward, Step
+from ngraph_rewrite.lowering.verdicts import EARLIER, MATCHES, PASS, UNTRIED, Finding
+from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.terms.op import Op
+
+
+class Obstacles:
+    """What ran, and in which of its stages which rules were tried.
+
+    Args:
+        passes: What ran, by the names of the stages.
+    """
+
+    def __init__(self, passes: Mapping[str, Any], replay: Replay) -> None:
+        self.replay, self.table = replay, replay.table
+        matchers = {name: one for name, one in passes.items() if isinstance(one, Matcher)}
+        self._names = {name: frozenset(rule.name for rule in one.rules) for name, one in matchers.items()}
+        self._parents: dict[str, dict[Op, list[tuple[Op, int]]]] = {}
+
+    def takes_part(self, rule: Rule, stage: str | None = None) -> bool:
+        """Whether a rule is one of those that are tried in a stage, or in any."""
+        if stage is not None:
+            return rule.name in self._names.get(stage, ())
+        return any(rule.name in names for names in self._names.values())
+
+    def stage_of(self, rule: Rule) -> str | None:
+        """The first stage in which a rule is tried."""
+        return next((stage for stage, names in self._names.items() if rule.name in names), None)
+
+    def obstacle(self, rule: Rule, form: Form) -> Finding:
+        """What kept a rule from firing on a form that it matches, guard and conditions included."""
+        stages = [s for s in self.table.stages if s.name == form.stage]
+        forward = next((s.forward[form.term] for s in stages if form.term in s.forward), None)
+        if not self.takes_part(rule, form.stage):
+            return Finding(PASS, MATCHES, self._elsewhere(rule, form.stage, forward))
+        found = MATCHES + 1
+        if forward is not None and isinstance(forward.why, Rule):
+            step = Step(form.stage, form.term, *forward)
+            text = explained(step, self.replay.right(step))
+            return Finding(EARLIER, found, ["but another rule took the term first:", text])
+        if forward is not None and forward.why == ARGUMENTS:
+            lines = wrapped("    ", shown(forward.to))
+            return Finding(UNTRIED, found, ["but its arguments were rewritten first, and it became", *lines])
+        held = None if any(form.term in s.normal for s in stages) else self._held(form)
+        return Finding(UNTRIED, found, held or ["but it was not tried on it: its parts were rewritten first"])
+
+    def _elsewhere(self, rule: Rule, stage: str, forward: Forward | None) -> list[str]:
+        """In which pass it would be tried, and what became of the term in this one."""
+        if forward is not None and forward.why == SHARED:
+            forward = None
+        fate = f": there it became {shown(forward.to)}, by {forward.why}" if forward is not None else ""
+        return wrapped("", f"but it takes part in the pass {self.stage_of(rule)} and not in {stage}{fate}")
+
+    def _held(self, form: Form) -> list[str] | None:
+        """The lazy or frozen argument in which a term stands that nothing looked at, if it stands in one."""
+        parents = self._above(form.stage)
+        level, seen = [form.term], {form.term}
+        while level:
+            for one in level:
+                for above, place in parents.get(one, ()):
+                    profile = above.definition.profile
+                    if profile is not None and place in profile.held:
+                        return _says(above, place, place in profile.frozen)
+            level = [p for one in level for p, _ in parents.get(one, ()) if p not in seen]
+            seen.update(level)
+        return None
+
+    def _above(self, name: str) -> dict[Op, list[tuple[Op, int]]]:
+        """The terms above each term, among those that a stage knew, and in which place it stands."""
+        if name not in self._parents:
+            found = self._parents[name] = {}
+            before = (term for stage in self.table.stages if stage.name == "share" for term in stage.normal.values())
+            later = (term for stage in self.table.stages if stage.name == name for term in stage.forward)
+            for term in dict.fromkeys((*before, *later)):
+                for place, arg in enumerate(term.args):
+                    found.setdefault(arg, []).append((term, place))
+        return self._parents[name]
+
+
+def _says(above: Op, place: int, frozen: bool) -> list[str]:
+    what = "frozen, and nothing is rewritten there" if frozen else "lazy, and nothing asked for it"
+    says = f"but it stands in an argument that is {what}: number {place} of {above.definition.short} in"
+    return [*wrapped("", says), *wrapped("    ", shown(above))]

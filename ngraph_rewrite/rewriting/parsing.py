@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The expressions of a rule file are Python's, but for ``x...`` and ``pattern := term``, and know where they stand."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from ngraph_rewrite.rewriting.bounds import DEPTH, LINE
+from ngraph_rewrite.rewriting.expression import Refused, check_size
+from ngraph_rewrite.rewriting.frame import Piece, check_brackets, visible
+
+_SEQUENCE = re.compile(r"(?<=[\w)])\s*\.\.\.")
+
+
+def _with_marks(piece: Piece, source: str) -> str:
+    """The text with ``<<`` for each ``:=``: on its left Python allows no pattern."""
+    offsets = [o for o, c in visible(piece.text, piece.start, piece.start + len(source)) if c == ":"]
+    marks = [o for o in offsets if piece.text.clean.startswith(":=", o)]
+    shifts = [o for o, c in visible(piece.text, piece.start, piece.start + len(source)) if c == "<"]
+    for at in shifts if marks else ():
+        if piece.text.clean.startswith("<<", at):
+            raise piece.text.error(piece.text.span(at), "`<<` is no operator of rules")
+    for at in marks:
+        source = f"{source[: at - piece.start]}<<{source[at - piece.start + 2 :]}"
+    return source
+
+
+class _Matches(ast.NodeTransformer):
+    """What is marked becomes ``pattern := term``."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.LShift):
+            return node
+        return ast.copy_location(ast.NamedExpr(node.left, node.right), node)  # type: ignore[arg-type]
+
+
+def parse_piece(piece: Piece) -> ast.expr:
+    """The expression of a piece; every node carries its place in the file as ``span``.
+
+    Raises:
+        RuleFileError: for a syntax error, at its place.
+    """
+    text, source = piece.text, piece.text.clean[piece.start : piece.end].rstrip()
+    if not source.strip():
+        raise text.error(piece.span, "an expression is missing here")
+    check_brackets(piece)
+    marked = _with_marks(piece, source)
+    wrapped = "(" + _SEQUENCE.sub(lambda m: m[0].replace("...", "[:]"), marked) + "\n)"
+    starts = [0, *(m.end() for m in re.finditer("\n", wrapped))]
+    try:
+        tree = ast.parse(wrapped, mode="eval").body
+        check_size(tree)
+        tree = _Matches().visit(tree) if marked != source else tree
+    except Refused as refused:
+        raise text.error(piece.span, refused.message, refused.do) from None
+    except (RecursionError, MemoryError):
+        raise text.error(piece.span, f"the expression is nested deeper than {DEPTH} levels") from None
+    except SyntaxError as error:
+        offset = min(starts[(error.lineno or 1) - 1] + (error.offset or 1) - 1, len(source)) - 1
+        do = "a clause begins with let, where or if" if "\n" in source.strip() else None
+        raise text.error(text.span(piece.start + max(offset, 0)), f"{error.msg}", do) from None
+    except ValueError as error:  # a null byte, before Python 3.12
+        raise text.error(piece.span, f"{error}") from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr):
+            begin = starts[node.lineno - 1]
+            line = wrapped[begin : begin + LINE + 1].encode()  # columns of `ast` count bytes
+            offset = begin + len(line[: node.col_offset].decode()) - 1
+            node.span = text.span(piece.start + max(offset, 0))  # type: ignore[attr-defined]
+    return tree

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of a signature at work on drawn terms: all steps that may be taken, and the normal forms they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ngraph_rewrite.lowering.asked import Asked
+from ngraph_rewrite.lowering.evaluation import evaluate
+from ngraph_rewrite.lowering.normal_form import matcher_of
+from ngraph_rewrite.lowering.table import ReplacementTable
+from ngraph_rewrite.rewriting.interpret import Application
+from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.rewriting.pattern import App
+from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.rewriting.variable_sorts import Sorted, sorted_variables
+from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.testing.ground import Ground
+
+# Steps that a normal form may take in a check.
+STEPS = 5_000
+
+
+class SignatureSystem:
+    """The rules of a signature at work on drawn terms."""
+
+    def __init__(self, rules: list[Rule], bank: TermBank, seed: int) -> None:
+        self.rules, self.bank = rules, bank
+        self.ground = Ground(rules, rules[0].left.definition.family, bank, seed)
+        self.matcher = matcher_of(RuleSet(rules))
+        self.alone = {id(rule): matcher_of(RuleSet([rule])) for rule in rules}
+        self.asked = Asked(self.matcher, bank)
+
+    def instance(self, rule: Rule) -> Op:
+        """A term that the left side matches."""
+        return self.ground.instance(rule.left, sorted_variables(rule.left))
+
+    def steps(self, rule: Rule, term: Op, matcher: Matcher | None = None) -> Iterator[Op]:
+        """What a rule makes of a term at its root, in each way in which it and its conditions match."""
+        for _, bindings in (matcher or self.alone[id(rule)]).matches(term):
+            found = Application(rule, term, bindings, self.bank.make)
+            for one in self.asked.solutions(rule, found) if found.guard_holds() else ():
+                (made,) = one.right()
+                assert isinstance(made, Op)
+                yield made
+
+    def apart(self, pattern: App, kinds: Mapping[str, Sorted]) -> list[Op] | None:
+        """A drawn term and two normal forms of it by steps at different places, if it has them.
+
+        Args:
+            kinds: What the variables of the pattern may stand for.
+
+        Raises:
+            RewriteError: if one has no normal form in so many steps.
+        """
+        return self.parted(self.ground.instance(pattern, kinds))
+
+    def parted(self, term: Op) -> list[Op] | None:
+        """The term and two normal forms of it by steps at different places, if it has them.
+
+        Raises:
+            RewriteError: if one has no normal form in so many steps.
+        """
+        after = list(dict.fromkeys(self.outcomes(term)))
+        forms = evaluate(after, self.matcher, ReplacementTable(), self.bank, "check", STEPS)
+        other = next((form for form in forms if form is not forms[0]), None)
+        return None if other is None else [term, forms[0], other]
+
+    def outcomes(self, term: Op) -> Iterator[Op]:
+        """What one step makes of a term, at each of its places, by the first rule that fires there."""
+        for rule in self.rules if self.matcher.steps.get(term.definition) is not None else ():
+            if rule.left.definition is term.definition:
+                made = list(self.steps(rule, term))
+                yield from made
+                if made:
+                    break
+        profile = term.definition.profile
+        for i, arg in enumerate(term.args):
+            if profile is None or i not in profile.held:
+                for new in self.outcomes(arg):
+                    args = (*term.args[:i], new, *term.args[i + 1 :])
+                    yield self.bank.make(term.definition, args, term.attrs)
