@@ -21,6 +21,7 @@ from ngraph_rewrite.rewriting.rule import CLASSES, Rule, RuleSet
 from ngraph_rewrite.rewritten import Rewritten, rewrite
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.signatures import value_of_term
 
 # So many steps of a run are looked at in their order; of longer runs the others come after them.
 MOST = 5000
@@ -51,11 +52,11 @@ def judge_of_terms(term: Op, oracle: Any) -> Callable[[Op], bool]:
         return lambda found: bool(oracle(found))
     expected = oracle if isinstance(oracle, Op) else term
     try:
-        wanted = term_value(expected)
+        wanted = value_of_term(expected)
     except KeyError as error:
         if oracle is not None:
             return lambda found: _equal(found, expected)
-        what = f"{describe(term, 1)} cannot be judged: the operation {error.args[0]} has no meaning"
+        what = f"{describe(term, 1)} cannot be judged: the operation {error.args[0].rpartition('.')[2]} has no meaning"
         do = "give the expected normal form, or a function of it, or declare a meaning= of each operation"
         raise ArgumentError(what, where=user_line(), do=do) from None
     return lambda found: _means(found, wanted) if oracle is None else _means(found, wanted) or _equal(found, expected)
@@ -64,7 +65,7 @@ def judge_of_terms(term: Op, oracle: Any) -> Callable[[Op], bool]:
 def _means(found: Op, wanted: Any) -> bool:
     """Whether a normal form has a value, and this one."""
     try:
-        return bool(term_value(found) == wanted)
+        return bool(value_of_term(found) == wanted)
     except KeyError:
         return False
 
@@ -73,21 +74,6 @@ def _equal(one: Op, other: Op) -> bool:
     """Whether two terms are the same by the laws of their operations."""
     first, second = normal_form([one, other], RuleSet())
     return first is second
-
-
-def term_value(term: Op) -> Any:
-    """The value of a term by the meanings of its operations.
-
-    Raises:
-        KeyError: with the name of an operation that has none.
-    """
-    values: dict[Op, Any] = {}
-    for one in topological([term]):
-        definition = one.definition
-        if definition.meaning is None:
-            raise KeyError(definition.short)
-        values[one] = definition.meaning(*(values[arg] for arg in one.args), **one.attributes)
-    return values[term]
 
 
 class _Terms(Search):
@@ -125,7 +111,7 @@ class _Terms(Search):
         steps = self.whole.table.redexes() if self.whole is not None else ()
         own = [step for step in steps if isinstance(step.why, Rule) and step.why.name == name]
         try:
-            return any(term_value(step.before) != term_value(step.after) for step in islice(own, MOST))
+            return any(value_of_term(step.before) != value_of_term(step.after) for step in islice(own, MOST))
         except KeyError:
             return True
 

@@ -15,7 +15,7 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
 from ngraph_rewrite.terms.canonical import stored_attributes
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, enter, find
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.op import Op, build, topological
 from ngraph_rewrite.types.sorts import Profile, SortType
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -86,6 +86,21 @@ def sorts(family: str) -> dict[str, SortType]:
         for sort in (*profile.arguments, profile.result):
             found.setdefault(sort.name, sort)
     return found
+
+
+def value_of_term(term: Op) -> Any:
+    """What a ground term means, by the functions that its operations are declared with.
+
+    Raises:
+        KeyError: with the name of an operation without a meaning.
+    """
+    values: dict[Op, Any] = {}
+    for one in topological([term]):
+        function = one.definition.meaning
+        if function is None:
+            raise KeyError(one.definition.name)
+        values[one] = function(*(values[a] for a in one.args), **one.attributes)
+    return values[term]
 
 
 def declaration(definition: OpDef) -> str:

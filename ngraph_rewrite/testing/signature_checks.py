@@ -8,7 +8,6 @@ has two normal forms by steps at two places, or by two ways in which one rule ma
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from ngraph_rewrite.rewriting.order import Order
 from ngraph_rewrite.rewriting.precedence import Conflict
@@ -17,13 +16,13 @@ from ngraph_rewrite.rewriting.skeleton import nodes, sides
 from ngraph_rewrite.rewriting.subsumption import subsumes
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import find
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.signatures import value_of_term
 from ngraph_rewrite.terms.written import written
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Finding, finding
 from ngraph_rewrite.testing.signature_confluence import KIND, confluence_of, signature_of
 from ngraph_rewrite.testing.signature_system import SignatureSystem
 
-__all__ = ["KIND", "check_of_signature", "meaning", "together"]
+__all__ = ["KIND", "check_of_signature", "together"]
 
 
 def check_of_signature(check: str, rule: Rule, context: Context) -> Finding:
@@ -80,21 +79,6 @@ def _subsumption(rule: Rule, rules: list[Rule]) -> Finding:
 # -- meanings ---------------------------------------------------------------------------------------------
 
 
-def meaning(term: Op) -> Any:
-    """What a ground term means, by the functions that its operations are declared with.
-
-    Raises:
-        KeyError: for an operation without a meaning.
-    """
-    values: dict[Op, Any] = {}
-    for one in topological([term]):
-        function = one.definition.meaning
-        if function is None:
-            raise KeyError(one.definition.name)
-        values[one] = function(*(values[a] for a in one.args), **one.attributes)
-    return values[term]
-
-
 def _values(rule: Rule, context: Context) -> Finding:
     """Both sides mean the same, for terms that are drawn."""
     bank, count = TermBank(), 0
@@ -103,7 +87,7 @@ def _values(rule: Rule, context: Context) -> Finding:
         for _ in range(max(20, 4 * context.effort.examples)):
             term = system.instance(rule)
             for after in system.steps(rule, term):
-                own, other = meaning(term), meaning(after)
+                own, other = value_of_term(term), value_of_term(after)
                 if own != other:
                     shown = f"# {written(term)} means {own!r}\n# {written(after)} means {other!r}"
                     return finding(rule, "values", FAILED, f"is wrong: {own!r} becomes {other!r}", shown)
