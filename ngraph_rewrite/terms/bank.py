@@ -47,16 +47,8 @@ class TermBank:
         return sum(map(len, self.tables.values()))
 
     def __contains__(self, term: Op) -> bool:
-        return self.known((term.definition, term.args, term.attrs)) is term
-
-    def known(self, structure: Structure) -> Op | None:
-        """The term with this structure, if there is one; attributes as they are stored.
-
-        Raises:
-            TypeError: for an attribute that has no hash, as a list, which no stored one is.
-        """
-        definition, args, attrs = structure
-        return self.tables[definition].get((args, attrs) if attrs else args)
+        key = (term.args, term.attrs) if term.attrs else term.args
+        return self.tables[term.definition].get(key) is term
 
     def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...], info: Info = NO_INFO) -> Op:
         """The term with this structure, typed by the op's rule.
