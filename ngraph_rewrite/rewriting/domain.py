@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.ops.checks import tensor
 from ngraph_rewrite.ops.simple_marks import N, R, marked
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.dtypes import DTYPES, DType
@@ -105,7 +104,7 @@ class Domain:
         ones = [(*shape[:i], 1, *shape[i + 1 :]) for i in range(len(shape))]
         longer = [tuple([self.lengths[1] if n == 1 else n for n in shape])] if 1 in shape else []
         shapes = [shape, *ones, *longer, shape[1:], (), (self.lengths[0], *shape), (1,) * len(shape)]
-        return [tensor(d, s) for s in shapes for d in (like.dtype, *self.dtypes)]
+        return [TensorType(d, axes) for axes in map(anonymous, shapes) for d in (like.dtype, *self.dtypes)]
 
 
 def slices_of(n: Extent) -> list[Triple]:

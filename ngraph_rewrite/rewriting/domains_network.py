@@ -66,11 +66,11 @@ def _scaled(position: int, known: Mapping[int, TensorType], wish: Wish, domain: 
 
 def _normalized(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
     axes = types[0].axes
-    return ((chosen, e) for chosen in (axes[:1], axes[1:], axes, Axes()) for e in (0.001, 0.0))
+    return ((chosen, e) for chosen in (axes[:1], axes[1:], axes, Axes()) for e in (0.001, 0.0, 1.0))
 
 
 def _eps(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
-    return ((e,) for e in (0.001, 0.5))
+    return ((e,) for e in (0.001, 0.5, 0.0))
 
 
 def _table(position: int, known: Mapping[int, TensorType], wish: Wish, domain: Domain) -> Types:

@@ -128,7 +128,7 @@ def _normalized(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Valu
     own = keys(types[0].axes)
     count = len(features(types[0].axes))
     sets: list[tuple[Key, ...]] = [tuple(k for k in own if k != 0), tuple(range(count)), own, (0,)[:count], ()]
-    return ((s, e) for s in sets for e in (0.001, 0.0))
+    return ((s, e) for s in sets for e in (0.001, 0.0, 1.0))
 
 
 ARGUMENTS = {

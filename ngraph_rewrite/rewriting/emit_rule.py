@@ -9,7 +9,6 @@ from itertools import count
 
 from ngraph_rewrite.rewriting.conditional import (
     Conditional,
-    bound_variables,
     in_order,
     matchings,
     new_names,
@@ -46,9 +45,7 @@ class _Names:
     def __init__(self, rule: Rule) -> None:
         terms = variables(rule.left)
         self.parameters = [*terms, *attribute_names(rule.left)]
-        self.sequences = {n for n, s in terms.items() if s}
-        self.sequences |= {c.name for c in rule.clauses if isinstance(c, Where) and c.sequence}
-        self.sequences |= {name for name, several in bound_variables(rule).items() if several}
+        self.sequences = rule.sequences
         later = [name for own in new_names(rule) for name in own]
         everything = [*self.parameters, *(c.name for c in rule.clauses), *later]
         self.python = {n: self._safe(n) for n in everything}

@@ -14,7 +14,6 @@ from typing import Any
 
 from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.rewriting.bounds import modulo, plus, times
-from ngraph_rewrite.rewriting.conditional import bound_variables
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.nests import chain, is_nest, may_be_empty
 from ngraph_rewrite.rewriting.pattern import (
@@ -27,7 +26,6 @@ from ngraph_rewrite.rewriting.pattern import (
     Template,
     Var,
     subtemplates,
-    variables,
 )
 from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
 from ngraph_rewrite.rewriting.rule import Let, Rule
@@ -132,10 +130,7 @@ class Application(dict[str, Any]):
     ) -> None:
         super().__init__(bindings, self=term, target=target, **({} if adjoint is None else {"d": adjoint}))
         self._rule, self._make = rule, make
-        self._clauses = {c.name: c for c in rule.clauses}
-        self._sequences = {n for n, s in variables(rule.left).items() if s}
-        self._sequences |= {c.name for c in rule.clauses if not isinstance(c, Let) and c.sequence}
-        self._sequences |= {name for name, several in bound_variables(rule).items() if several}
+        self._clauses, self._sequences = rule.clause_of, rule.sequences
 
     def __missing__(self, name: str) -> Any:
         clause = self._clauses[name]

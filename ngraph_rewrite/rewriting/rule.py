@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.rewriting.expression import Expression
-from ngraph_rewrite.rewriting.pattern import App, Pattern, Template
+from ngraph_rewrite.rewriting.pattern import App, Pattern, Template, variables
 from ngraph_rewrite.rewriting.waivers import Waiver, covers_name
 from ngraph_rewrite.terms.protocols import ask
 
@@ -102,6 +103,18 @@ class Rule:
     def place(self) -> str:
         """``file:line`` of the rule."""
         return f"{self.file}:{self.line}"
+
+    @cached_property
+    def clause_of(self) -> Mapping[str, Clause]:
+        """The clauses by the names that they give."""
+        return {c.name: c for c in self.clauses}
+
+    @cached_property
+    def sequences(self) -> frozenset[str]:
+        """The names that stand for several terms: in the left side, of clauses, and in conditions that match."""
+        patterns = [self.left, *(c.pattern for c in self.conditions if isinstance(c, Matching))]
+        found = {name for pattern in patterns for name, several in variables(pattern).items() if several}
+        return frozenset(found | {c.name for c in self.clauses if isinstance(c, Where) and c.sequence})
 
     def __str__(self) -> str:
         return f"{self.name} ({self.place})"

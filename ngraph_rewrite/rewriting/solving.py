@@ -13,6 +13,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError
@@ -30,16 +31,23 @@ Bindings = Mapping[str, Any]
 MAX_RANK = 5
 # Of the axes of a shape, so many orders are tried.
 ORDERS = 6
+# Of so many pools of types their edges are kept.
+EDGES = 4096
 # Where nothing more is decided, so that no search is needed to see it.
 _LATE = frozenset({"self", "target", "d"})
 _PROPERTIES = frozenset({"dtype", "rank", "shape", "axes", "type"})
 
 
 class Conjunct(NamedTuple):
-    """A part of a guard, and the names of the left side that it reads, itself or through clauses."""
+    """A part of a guard, and the names of the left side that it reads, itself or through clauses.
+
+    Attributes:
+        by_dtype: Of which variables it reads the dtype, if it reads nothing else.
+    """
 
     expression: Expression
     needs: frozenset[str]
+    by_dtype: tuple[str, ...] = ()
 
 
 class Equation(NamedTuple):
@@ -70,7 +78,17 @@ def conjuncts(rule: Rule) -> tuple[Conjunct, ...]:
     if rule.guard is None:
         return ()
     reads = _Reads(rule)
-    return tuple(Conjunct(e, reads.of(e.names)) for e in map(expression_of, conjoined(rule.guard.tree)))
+    parts = map(expression_of, conjoined(rule.guard.tree))
+    return tuple(Conjunct(e, reads.of(e.names), _dtypes_read(e)) for e in parts)
+
+
+def _dtypes_read(expression: Expression) -> tuple[str, ...]:
+    """The names of which an expression reads the dtype; nothing if it reads more."""
+    parts = list(ast.walk(expression.tree))
+    called = {id(n.func) for n in parts if isinstance(n, ast.Call)}
+    reads = [n.value for n in parts if isinstance(n, ast.Attribute) and n.attr == "dtype"]
+    names = [n for n in parts if isinstance(n, ast.Name) and id(n) not in called]
+    return tuple(sorted({n.id for n in names})) if {id(n) for n in names} == {id(n) for n in reads} else ()
 
 
 def equations(rule: Rule) -> tuple[Equation, ...]:
@@ -155,6 +173,7 @@ class Solver:
     def __post_init__(self) -> None:
         self.conjuncts = [c for c in conjuncts(self.rule) if not c.needs & _LATE]
         self.equations = equations(self.rule)
+        self._decided: dict[tuple[Any, ...], bool] = {}
         self._wished = self._wished_dtype() if self.near else None
         self._shapes = tuple(dict.fromkeys(s for e in self.equations if not e.needs for s in self._fitting(e)))
 
@@ -165,6 +184,14 @@ class Solver:
         )
 
     def _holds(self, conjunct: Conjunct, bound: Bindings) -> bool:
+        if not conjunct.by_dtype:
+            return self._is_true(conjunct, bound)
+        asked = (conjunct.expression.text, *(bound[name].type.dtype for name in conjunct.by_dtype))
+        if asked not in self._decided:
+            self._decided[asked] = self._is_true(conjunct, bound)
+        return self._decided[asked]
+
+    def _is_true(self, conjunct: Conjunct, bound: Bindings) -> bool:
         try:
             return bool(value_of(conjunct.expression, self._names(bound)))
         except Exception:  # the guard as a whole may not come to ask this, or will say so
@@ -206,7 +233,7 @@ class Solver:
                 for value in self._values(equation, bound):
                     made = (_with(t, equation.what, value, domain) for t in tensors)
                     tensors = list(dict.fromkeys(t for t in made if t is not None)) or tensors
-        return [*tensors, *_edges(tensors)] if tensors else pool
+        return [*tensors, *_edges(tuple(tensors))] if tensors else pool
 
     def _fitting(self, equation: Equation) -> Iterator[tuple[int, ...]]:
         """Shapes of what may become a shape that is written out: that, its axes in another order or some of them."""
@@ -267,7 +294,8 @@ def _resized(type_: TensorType, place: int, length: Any) -> TensorType | None:
     return type_.with_axes([*axes[:place], axes[place].with_length(length), *axes[place + 1 :]])
 
 
-def _edges(types: Types) -> Types:
+@lru_cache(EDGES)
+def _edges(types: tuple[TensorType, ...]) -> Types:
     """The types of the first dtype with one length, or all of them, made 1 or 0."""
     near = [t for t in types if t.dtype == types[0].dtype and t.rank]
     one = (_resized(t, i, n) for t in near for i in range(t.rank) for n in (1, 0))

@@ -19,7 +19,7 @@ from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.terms.binders import Body, evaluated
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, describe
-from ngraph_rewrite.testing.exactness import is_exact
+from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
 from ngraph_rewrite.types.tuples import TupleType, tensors
 
 Array = NDArray[Any]
@@ -174,6 +174,7 @@ def shaken(seed: int) -> Change:
         with np.errstate(all="ignore"):
             moved = value + np.spacing(size) * steps.astype(value.dtype)
         exact = (value == 0) & (size == 0) & (not _underflows(term, args)) | is_exact(term, value, args)
+        exact |= is_exact_sum(term, value, size, args)
         moved = np.where(np.isfinite(value) & ~exact, moved, value)
         over = _overflows(term, value, args) if parts else np.zeros(value.shape, bool)
         if over.any():

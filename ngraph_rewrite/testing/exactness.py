@@ -16,6 +16,10 @@ from ngraph_rewrite.terms.op import Op
 
 Array = NDArray[Any]
 _SPLIT, _TINY = 2.0**27 + 1, 1e-280
+# Ops that add up elements, or products of one element of each operand.
+_ADDED = frozenset("sum cumulative_sum dot batch_dot tensordot matmul inner vecdot convolution".split())
+# Ops that divide by the number of elements then; a variance is known to be exact where that is a power of two.
+_MEANS = frozenset("axes.mean simple.mean numpy.mean axes.variance simple.variance".split())
 
 
 def is_exact(term: Op, value: Array, args: list[Array]) -> Array:
@@ -48,6 +52,47 @@ def _exact(short: str, value: Array, operands: list[Array]) -> Array | None:
     if short in ("divide", "reciprocal"):
         return _is_product(value, y, x if short == "divide" else np.ones_like(x))
     return _is_product(value, value, x) if short == "sqrt" else None
+
+
+def is_exact_sum(term: Op, value: Array, size: Array, args: list[Array]) -> Array:
+    """Where an op that adds up made no error, in whatever order it did: all its parts are multiples of one number.
+
+    Args:
+        size: What the op makes of the sizes of its operands.
+
+    >>> from ngraph_rewrite.testing import term
+    >>> x = term("core.placeholder", axes=[2], dtype="float32")
+    >>> a = np.array([0.5, 0.25], "float32")
+    >>> bool(is_exact_sum(term("semi.sum", x, axes=(0,)), a.sum(), a.sum(), [a]))
+    True
+    """
+    short, none = term.definition.short, np.zeros(value.shape, bool)
+    known = short in _ADDED or (term.definition.name in _MEANS and value.size)
+    if not known or not all(a.dtype.kind == "f" and np.isfinite(a).all() for a in args):
+        return none
+    unit, most = float(np.prod([_unit(a) for a in args])), 2.0 ** (np.finfo(value.dtype).nmant - 1)
+    with np.errstate(all="ignore"):
+        if short in _ADDED:
+            return np.asarray(size.astype(np.float64) < unit * most)
+        count = args[0].size / value.size
+        if short == "mean":
+            return np.asarray(_is_mean(value.astype(np.float64), count, unit) & (size * count < unit * most))
+        if np.frexp(count)[0] != 0.5:
+            return none
+        largest = float(np.abs(args[0]).max(initial=0))
+        return np.full_like(none, count * (2 * largest) ** 2 < (unit / count) ** 2 * most)
+
+
+def _is_mean(mean: Array, count: float, unit: float) -> Array:
+    total = mean * count
+    return np.asarray(_is_product(mean, np.full_like(mean, count), total) & (np.round(total / unit) * unit == total))
+
+
+def _unit(array: Array) -> float:
+    """The greatest power of two that all elements are multiples of; 1 if all are 0."""
+    digits, exponents = np.frexp(array[array != 0].astype(np.float64))
+    whole = np.ldexp(digits, 53).astype(np.int64)
+    return float(np.ldexp((whole & -whole).astype(np.float64), exponents - 53).min(initial=1.0))
 
 
 def _is_sum(x: Array, y: Array, value: Array) -> Array:

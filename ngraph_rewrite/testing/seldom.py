@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instances that are seldom drawn, and show what no others do: long axes, and integers of many digits."""
+"""Instances that are seldom drawn, and show what no others do: long axes, integers of many digits, equal numbers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.strategies import (
+    FEW,
     PLAIN,
     WILD,
     Example,
@@ -23,10 +24,12 @@ from ngraph_rewrite.testing.strategies import (
     random_values,
     valued_leaves,
 )
-from ngraph_rewrite.types.dtypes import INT64
+from ngraph_rewrite.types.dtypes import INT64, DType
 
 # Positions in an axis of this length fit no integer of eight bits.
 LONG = 300
+# Most of what can go wrong goes wrong with floats.
+FLOATS: tuple[DType, ...] = tuple(map(np.dtype, ("float32", "float64", "float16", "bool", "int64")))
 # Integers of 64 bits meet in float64, which does not hold them all.
 WIDE = (INT64, np.dtype("uint64"))
 
@@ -50,5 +53,17 @@ def wide_examples(rule: Rule, count: int) -> Iterator[Example]:
         return
     for i in range(count):
         example = draw_example(rule, Random(f"{rule.name} wide {i}"), WIDE, (WILD,) * 4)
+        if example is not None:
+            yield example
+
+
+def few_examples(rule: Rule, count: int) -> Iterator[Example]:
+    """Instances whose numbers are few, so that sums of them are 0 and what is compared is equal, from so many searches.
+
+    A condition such as `variance + eps == 0` holds where rows are constant and `eps` is 0, and where there is a 0 to
+    divide by, or an infinity to multiply with 0.
+    """
+    for i in range(count):
+        example = draw_example(rule, Random(f"{rule.name} few {i}"), FLOATS, (FEW,) * 4)
         if example is not None:
             yield example

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
-import numpy as np
-
 from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.alternatives import alternatives, wants_nothing
 from ngraph_rewrite.rewriting.instances import Target, signature
@@ -23,24 +21,21 @@ from ngraph_rewrite.testing.counterexample import Counterexample
 from ngraph_rewrite.testing.draws import lost_effect, other_draw
 from ngraph_rewrite.testing.evaluate import Undefined, Values, evaluate
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding, finding
-from ngraph_rewrite.testing.seldom import long_examples, wide_examples
+from ngraph_rewrite.testing.seldom import FLOATS, few_examples, long_examples, wide_examples
 from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.strategies import Example, draw_example
 from ngraph_rewrite.testing.unknown import Unbound
-from ngraph_rewrite.types.dtypes import DType
 from ngraph_rewrite.types.tuples import tensors
 
 # The part of the examples on which a rule must fire for its check to count.
 ENOUGH = 0.2
-# Every other example is of these, where a rule takes floats: most of what can go wrong goes wrong with them.
-FLOATS: tuple[DType, ...] = tuple(map(np.dtype, ("float32", "float64", "float16", "bool", "int64")))
 _IN_VAIN = 3
 # One in so many is drawn to go one of the ways to fire, and so often again for a value with elements.
 AIMED, _DRAWS = 3, 3
 # If so many were drawn to go each way and none did, it is not known whether the rule is right there.
 _PER_WAY = 2
-# With so much effort, so many searches are made for long axes, and so many for wide integers.
-AT_LENGTH, _LONG_ONES, _WIDE_ONES = 50, 6, 24
+# With so much effort, so many searches are made for long axes, for wide integers, and for values that are few.
+AT_LENGTH, _LONG_ONES, _WIDE_ONES, _FEW_ONES = 50, 6, 24, 12
 # So many searches are made however long they take; if they find nothing, there is nothing.
 _LEAST = 8
 
@@ -159,6 +154,7 @@ def search_values(rule: Rule, context: Context, examples: Iterable[Example] | No
 def _seldom(rule: Rule) -> Iterator[Example]:
     yield from long_examples(rule, _LONG_ONES)
     yield from wide_examples(rule, _WIDE_ONES)
+    yield from few_examples(rule, _FEW_ONES)
 
 
 def _is_empty(term: Op) -> bool:

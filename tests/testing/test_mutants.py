@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -16,12 +17,13 @@ from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.testing import term
 from ngraph_rewrite.testing.draws import other_draw
 from ngraph_rewrite.testing.findings import Context, Effort
-from ngraph_rewrite.testing.mutation import Mutant, MutantVerdict, Report, mutants, mutation_findings, score
+from ngraph_rewrite.testing.mutation import Mutant, MutantVerdict, Report, mutants, mutation_findings, score, spread
 from ngraph_rewrite.testing.mutation.equivalence import Instances, right_at_every_half
 from ngraph_rewrite.testing.mutation.expressions import broken, read, weakened
 from ngraph_rewrite.testing.mutation.judge import Judge
 from ngraph_rewrite.testing.mutation.notation import header, written
 from ngraph_rewrite.testing.mutation.verdicts import share
+from ngraph_rewrite.testing.suite import Subject
 
 
 @pytest.fixture(scope="module")
@@ -228,6 +230,44 @@ def test_where_there_is_no_element_nothing_can_be_wrong(cache: Cache) -> None:
     instances = Instances(rule, context_of(rule, cache))
     assert instances.empty(rule_of("x - 0  =>  x\n    if 0 in x.shape and x.rank == 2")) is not None
     assert instances.empty(rule_of("x - 0  =>  x\n    if x.rank == 2")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [
+        ("normalisation.standardize", "mean for variance"),
+        ("normalisation.standardize", "subtract for add"),
+        ("simple_composite.cross_entropy_softmax", "expm1 for exp"),
+    ],
+)
+def test_what_only_a_condition_asks_for_is_seen_where_numbers_are_few(name: str, mistake: str, cache: Cache) -> None:
+    """A row of variance 1 and an eps of 1, a constant row and an eps of 0; a weight of 0 where there is an infinity."""
+    rule = library().find(name)
+    mistakes = [m for m in mutants(rule) if m.what == mistake]
+    verdicts = mutation_findings(rule, context_of(rule, cache), mistakes)
+    assert verdicts and all(v.refused is not None for v in verdicts)
+
+
+class Dawdling(spread.Mutation):
+    """Judges mutants one at a time; of several it finds no end."""
+
+    def __call__(self, question: spread.Some) -> list[MutantVerdict]:
+        index, first, last = question
+        if last - first > 1:
+            time.sleep(60)
+        rule = self.subject.rules.rules[index]
+        return [MutantVerdict(rule.name, rule.place, m.what, "", "values") for m in [*mutants(rule)][first:last]]
+
+
+def test_mutants_that_take_too_long_together_are_judged_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spread, "Mutation", Dawdling)
+    monkeypatch.setattr(spread, "PATIENCE", 1.0)
+    rules = parse_rules("simplify semi\nrule a: -(-x) => x\n", "my.rules", "my")
+    told: list[tuple[int, int]] = []
+    report = spread.mutation_score(Subject((), None, Effort(), (), rules), 1, lambda *n: told.append(n))
+    count = len(list(mutants(rules.rules[0])))
+    assert [v.refused for v in report.verdicts] == ["values"] * count
+    assert told == [(k, count) for k in range(1, count + 1)]
 
 
 def test_a_table_is_updated_by_what_has_three_axes_in_a_cycle(cache: Cache) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
@@ -19,7 +21,7 @@ from ngraph_rewrite.terms.catalogue import op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing import Literal, term
 from ngraph_rewrite.testing.compare import differ
-from ngraph_rewrite.testing.exactness import is_exact
+from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding
 from ngraph_rewrite.testing.values import check_values, drawn_examples, search_values
 from ngraph_rewrite.types.axes import Axes, Axis
@@ -159,6 +161,28 @@ def test_exactness_is_that_of_fractions(name: str, dtype: str) -> None:
     wanted = [Fraction(float(v)) == w for v, w in zip(of_floats, of_fractions, strict=True)]
     assert is_exact(term(f"semi.{name}", a, a), of_floats, [x, y]).tolist() == wanted
     assert 20 < sum(wanted) < 480
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["sum", "mean", "variance"])
+@given(st.data())
+def test_a_sum_that_is_exact_is_so_in_any_order(name: str, dtype: str, data: st.DataObject) -> None:
+    shift = data.draw(st.sampled_from([0, -2, 3]))
+    numbers = data.draw(st.lists(st.integers(-9, 9) | st.just(0.1) | st.integers(-4000, 4000), min_size=1, max_size=7))
+    x = np.ldexp(np.array(numbers, dtype), shift)
+    op = term(f"axes.{name}", term("core.placeholder", axes=Axes([Axis("H", len(x))]), dtype=dtype), axes=("H",))
+    value, size = (np.asarray(op.definition.meaning(op, a)).astype(dtype) for a in (x, np.abs(x)))
+    fractions = [Fraction(float(n)) for n in x]
+    truth = sum(fractions)
+    if name != "sum":
+        truth /= len(x)
+    if name == "variance":
+        truth = sum((f - truth) ** 2 for f in fractions) / len(x)
+    if is_exact_sum(op, value, size, [x]):
+        assert Fraction(float(value)) == truth
+        assert name != "sum" or sum(x[::-1], np.zeros((), dtype)) == value
+    elif name == "sum" and np.isfinite(value):
+        assert 0.1 in numbers or np.abs(x).sum(dtype=np.float64) >= 2.0 ** (np.finfo(dtype).nmant - 4)
 
 
 # -- odd rules: nothing raises ------------------------------------------------------------------------------

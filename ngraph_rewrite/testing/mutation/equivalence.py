@@ -22,8 +22,9 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.differences import listed
 from ngraph_rewrite.testing.evaluate import Undefined
 from ngraph_rewrite.testing.findings import Context
+from ngraph_rewrite.testing.seldom import FLOATS
 from ngraph_rewrite.testing.strategies import examples_of, valued_leaves
-from ngraph_rewrite.testing.values import FLOATS, wrong_step
+from ngraph_rewrite.testing.values import wrong_step
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
 from ngraph_rewrite.types.tuples import TupleType

@@ -20,7 +20,7 @@ from ngraph_rewrite.testing.adjoints import check_adjoint
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Effort, Finding, finding
 from ngraph_rewrite.testing.guards import check_guard
 from ngraph_rewrite.testing.proof.prove import check_proof
-from ngraph_rewrite.testing.seldom import long_examples, wide_examples
+from ngraph_rewrite.testing.seldom import few_examples, long_examples, wide_examples
 from ngraph_rewrite.testing.strategies import (
     Example,
 )
@@ -30,8 +30,8 @@ from ngraph_rewrite.testing.values import ENOUGH, drawn_examples, search_values
 LITTLE = 3
 # Instances whose types are compared, and terms that are tried to find each.
 TYPED, TRIES_EACH = 20, TRIES // 2
-# So many instances with a long axis, and so many of wide integers.
-LONG_ONES, WIDE_ONES = 30, 150
+# So many instances with a long axis, so many of wide integers, and so many with few values.
+LONG_ONES, WIDE_ONES, FEW_ONES = 30, 150, 100
 # For the proof that what no check refuses is right.
 PROOF_SECONDS = 0.3
 # What is about to be called right is tried on more examples than a check takes, and on others.
@@ -88,7 +88,7 @@ class Judge:
         """The finding of the first check that refuses the rule on many more examples."""
         found = self._compared(rule, self._at_length, self._many if self._alike(rule) else None)
         if found.status != FAILED and rule.kind != "derive":
-            more = [*long_examples(rule, LONG_ONES), *wide_examples(rule, WIDE_ONES)]
+            more = [*few_examples(rule, FEW_ONES), *long_examples(rule, LONG_ONES), *wide_examples(rule, WIDE_ONES)]
             found = self._compared(rule, replace(self._at_length, examples=LITTLE), more)
         if found.status != FAILED and not self._alike(rule):
             found = check_guard(rule, replace(self.context, effort=replace(self._at_length, seconds=1.0), _matchers={}))

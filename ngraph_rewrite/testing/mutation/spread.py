@@ -42,6 +42,8 @@ def mutation_score(
 ) -> Report:
     """The verdicts on all mutants of the rules of a subject, in the order of the rules.
 
+    Those that took a process too long together are asked for again, one at a time.
+
     Args:
         count: How many processes; by default one for each core.
         progress: Told how many mutants are judged, and how many there are.
@@ -51,11 +53,18 @@ def mutation_score(
     total = sum(last - first for _, first, last in questions)
     found: dict[Some, list[MutantVerdict]] = {}
     with Workers(mutation, count, PATIENCE) as workers:
-        for question, answer in workers.ask(questions):
-            found[question] = answer if not isinstance(answer, Lost) else _lost(subject, question, answer)
-            judged += question[2] - question[1]
-            if progress is not None:
-                progress(judged, total)
+        while questions:
+            again: list[Some] = []
+            for question, answer in workers.ask(questions):
+                index, first, last = question
+                if isinstance(answer, Lost) and last - first > 1:
+                    again += [(index, k, k + 1) for k in range(first, last)]
+                    continue
+                found[question] = _lost(subject, question, answer) if isinstance(answer, Lost) else answer
+                judged += last - first
+                if progress is not None:
+                    progress(judged, total)
+            questions = again
     return Report([verdict for question in sorted(found) for verdict in found[question]])
 
 

@@ -17,6 +17,7 @@ from ngraph_rewrite.testing.strategies.terms import any_application, ops_of, ter
 from ngraph_rewrite.testing.strategies.types import axes, axis, extents, tensor_types
 from ngraph_rewrite.testing.strategies.values import (
     DISTINCT,
+    FEW,
     PLAIN,
     WILD,
     arrays,
@@ -31,6 +32,7 @@ from ngraph_rewrite.testing.strategies.values import (
 
 __all__ = [
     "DISTINCT",
+    "FEW",
     "PLAIN",
     "WILD",
     "Example",

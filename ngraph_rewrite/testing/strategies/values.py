@@ -20,8 +20,9 @@ from ngraph_rewrite.types.dtypes import DType
 from ngraph_rewrite.types.lengths import known
 from ngraph_rewrite.types.tensor import TensorType
 
-# How values are drawn: moderate ones, ones at the edges of the dtype, and ones far from one another.
-PLAIN, WILD, DISTINCT = "plain", "wild", "distinct"
+# How values are drawn: moderate ones, ones at the edges of the dtype, ones far from one another, and a few small whole
+# numbers, most of them 0, with an infinity here and there.
+PLAIN, WILD, DISTINCT, FEW = KINDS = ("plain", "wild", "distinct", "few")
 # The part of arrays that have one or two values only: there are ties, and what is large is not alone.
 _FEW = 0.25
 
@@ -98,7 +99,7 @@ def arrays(type_: TensorType, kind: str = WILD) -> st.SearchStrategy[Array]:
         type_: Its lengths are known.
         kind: `WILD`: small numbers, and what stands at the edges of the dtype: NaN, infinities, signed zeros,
             subnormals, integer limits, very large and very small ones. `PLAIN`: small numbers alone. `DISTINCT`: no two
-            elements of one size, all from 0.1 to 0.9 or its negative.
+            elements of one size, all from 0.1 to 0.9 or its negative. `FEW`: 0, 1, 2, -1, -0.5 and -inf alone.
 
     Raises:
         ArgumentError: for another kind.
@@ -109,8 +110,8 @@ def arrays(type_: TensorType, kind: str = WILD) -> st.SearchStrategy[Array]:
     >>> find(arrays(TensorType("float32", {"H": 2})), lambda a: bool(a.sum() < 0), settings=same)
     array([ 0., -1.], dtype=float32)
     """
-    if kind not in (PLAIN, WILD, DISTINCT):
-        raise ArgumentError(f"no values are called {kind!r}", do=f"choose among {PLAIN}, {WILD}, {DISTINCT}")
+    if kind not in KINDS:
+        raise ArgumentError(f"no values are called {kind!r}", do=f"choose among {', '.join(KINDS)}")
     shape = tuple(known(n) for n in type_.shape)
     count = int(np.prod(shape))
     if kind == DISTINCT and type_.dtype.kind != "b":
@@ -140,6 +141,8 @@ def _tables(dtype: DType, kind: str) -> list[list[Any]]:
     """Small whole numbers, fractions, what is not finite, and the edges, each from the simplest on."""
     if dtype.kind == "b":
         return [[False, True]]
+    if kind == FEW:
+        return [list(dict.fromkeys(_few_values(dtype).tolist()))]
     tables = [np.array([0, 1, 2, 3, 5, 9] if dtype.kind == "u" else [0, 1, -1, 2, -2, 3, -3, 5, 9])]
     if dtype.kind == "f":
         tables.append(np.array([0.5, -0.5, 1.5, 0.1, -0.3]))
@@ -156,6 +159,8 @@ def values_of(dtype: DType, kind: str) -> Array:
     random = np.random.default_rng(0)
     if dtype.kind == "b":
         return np.asarray(np.arange(256) % 2 == 1)
+    if kind == FEW:
+        return _few_values(dtype)
     few = np.array([0, 1, 2, 3, 1, 2, 0, 1] if dtype.kind == "u" else [0, 1, 2, 3, -1, -2, 0, 1])
     if dtype.kind in "iu":
         plain = np.concatenate([np.resize(few, 128), random.integers(0 if dtype.kind == "u" else -9, 10, 128)])
@@ -164,6 +169,16 @@ def values_of(dtype: DType, kind: str) -> Array:
     table = plain.astype(dtype)
     if kind == WILD:
         table[::2] = np.resize(_special_integers(dtype) if dtype.kind in "iu" else _special_floats(dtype), 128)
+    table.setflags(write=False)
+    return table
+
+
+def _few_values(dtype: DType) -> Array:
+    """Numbers that are soon equal, or add up to 0; one in twelve is infinite."""
+    few = [0, 1, 0, 2, 1, 3, 0, 1, 2, 0] if dtype.kind == "u" else [0, 1, 0, -1, 1, 2, 0, 1, -1, 0]
+    if dtype.kind == "f":
+        few = [*few, -0.5, -np.inf]
+    table = np.resize(np.array(few, np.float64), 256).astype(dtype)
     table.setflags(write=False)
     return table
 
