@@ -175,7 +175,7 @@ def values_of(dtype: DType, kind: str) -> Array:
 
 def _few_values(dtype: DType) -> Array:
     """Numbers that are soon equal, or add up to 0; one in twelve is infinite."""
-    few = [0, 1, 0, 2, 1, 3, 0, 1, 2, 0] if dtype.kind == "u" else [0, 1, 0, -1, 1, 2, 0, 1, -1, 0]
+    few: list[float] = [0, 1, 0, 2, 1, 3, 0, 1, 2, 0] if dtype.kind == "u" else [0, 1, 0, -1, 1, 2, 0, 1, -1, 0]
     if dtype.kind == "f":
         few = [*few, -0.5, -np.inf]
     table = np.resize(np.array(few, np.float64), 256).astype(dtype)
