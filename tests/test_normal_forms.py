@@ -122,6 +122,19 @@ def test_every_step_is_one_of_the_rule_that_is_named(matchers: dict[str, Matcher
         assert plainly(again[1], matchers["lower"], bank) is table.stages[-1].end(step.after)
 
 
+def test_a_term_of_which_a_part_is_given_back_is_not_built(x: Op) -> None:
+    matcher = matcher_of("simplify axes\nrule first: sin(x) => -(-exp(x))\nrule twice: -(-x) => x")
+    table, bank = ReplacementTable(), TermBank()
+    (found,) = normalise(adopt([ng.sin(x)], table, bank), matcher, table, bank, CPU, "simplify")
+    assert str(found) == "axes.exp(x)"
+    negative = next(op for op in bank.tables if op.name == "axes.negative")
+    assert len(bank.tables[negative]) == 1
+    assert [(str(s.before), s.why.name) for s in table.redexes()] == [
+        ("axes.negative(axes.negative(axes.exp(x)))", "own.twice"),
+        ("axes.sin(x)", "own.first"),
+    ]
+
+
 def test_a_step_from_a_term_that_was_not_built_is_told_in_its_place(x: Op) -> None:
     rules = """\
         simplify axes

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ngraph_rewrite.errors import RewriteError
@@ -16,6 +17,20 @@ from ngraph_rewrite.terms.op import Op
 NESTED = 24
 
 
+class _Parts(dict[OpDef, tuple[Any, Any, dict[Any, Op]]]):
+    """Of each op its step, what collapses a term of it before it is built, and the terms of the bank."""
+
+    __slots__ = ("_steps", "_tables")
+
+    def __init__(self, steps: Mapping[OpDef, Any], tables: Mapping[OpDef, dict[Any, Op]]) -> None:
+        self._steps, self._tables = steps, tables
+
+    def __missing__(self, definition: OpDef) -> tuple[Any, Any, dict[Any, Op]]:
+        step = self._steps.get(definition)
+        found = self[definition] = step, getattr(step, "collapse", None), self._tables[definition]
+        return found
+
+
 class Reduction:
     """One pass at work: `make` builds normal forms, `settle` brings any term to its own.
 
@@ -27,55 +42,80 @@ class Reduction:
     """
 
     __slots__ = (
-        "add", "bank", "budget", "collapse", "collapsed", "depth", "fired", "mark", "matcher", "moved", "near",
-        "put_off", "stage", "steps", "table", "tables", "taken", "target", "together",
+        "add", "bank", "budget", "collapsed", "depth", "fired", "mark", "matcher", "moved", "near", "parts", "put_off",
+        "stage", "steps", "table", "taken", "target", "together",
     )  # fmt: skip
 
     def __init__(
         self, matcher: Steps, table: ReplacementTable, stage: Stage, bank: TermBank, target: Any, budget: int
     ) -> None:
         self.matcher, self.steps, self.target, self.budget = matcher, matcher.steps, target, budget
-        self.collapse = {d: s.collapse for d, s in self.steps.items() if hasattr(s, "collapse")}
+        self.parts = _Parts(self.steps, bank.tables)
         self.table, self.moved, self.stage, self.bank = table, table.moved, stage, bank
         self.mark, self.taken, self.collapsed = object(), stage.taken, stage.collapsed
-        self.tables, self.near, self.add, self.together = bank.tables, bank.near, bank.add, self.make
+        self.near, self.add, self.together = bank.near, bank.add, self.make
         self.put_off: set[Op] = set()
         self.depth = self.fired = 0
 
-    def sweep(self, order: list[Op]) -> None:
-        """Bring every term to its normal form, arguments first: those that changed on the same op with new ones."""
-        mark, steps, put_off = self.mark, self.steps, self.put_off
-        visit, renewed, moved = self.visit, self.bank.renewed, self.moved
-        for term in order:
+    def sweep(self, roots: list[Op]) -> list[Op]:
+        """Bring every term to its normal form, arguments first: those that changed on the same op with new ones.
+
+        It is one loop, since it runs for every term: a term is looked at while its arguments are still at hand.
+
+        Args:
+            roots: Where to begin; or all terms, arguments first.
+
+        Returns:
+            All terms under the roots that are new to the pass, arguments first.
+        """
+        mark, steps, put_off, visit = self.mark, self.steps, self.put_off, self.visit
+        renewed, moved, order, stack = self.bank.renewed, self.moved, list[Op](), roots[::-1]
+        while stack:
+            term = stack[-1]
             if term.mark is mark:
+                stack.pop()
                 continue
-            args = term.args
+            args, changed = term.args, False
             for arg in args:
+                if arg.mark is not mark:
+                    stack += args[::-1]
+                    break
                 if arg.form is not None:
+                    changed = True
+            else:
+                stack.pop()
+                order.append(term)
+                if changed:
                     rebuilt = renewed(term, tuple([a if a.form is None else a.form for a in args]))
-                    if rebuilt.mark is not mark:
-                        found = visit(rebuilt)
-                    else:
+                    if rebuilt.mark is mark:
                         found = rebuilt if rebuilt.form is None else rebuilt.form
+                    else:
+                        step = steps.get(rebuilt.definition)
+                        if step is not None:
+                            found = visit(rebuilt, step)
+                        else:
+                            found = rebuilt
+                            found.form, found.mark = None, mark
                     if not put_off:
                         term.form, term.mark = found, mark
                         if moved or term.info.metadata:
                             self.table.carry(term, found)
-                    break
-            else:
-                if steps.get(term.definition) is None:
-                    term.form, term.mark = None, mark
                 else:
-                    visit(term)
-            if put_off:
-                self.settle(term)
-        self.stage.ended(order)
+                    step = steps.get(term.definition)
+                    if step is not None:
+                        visit(term, step)
+                    else:
+                        term.form, term.mark = None, mark
+                if put_off:
+                    self.settle(term)
+        self.stage.ended(order + roots)
+        return order
 
     def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op:
         """The normal form of the term with this structure, whose arguments are normal or put off."""
         try:
-            collapse = self.collapse.get(definition)
-            made = collapse(args, attrs) if collapse is not None else None
+            step, collapse, table = self.parts[definition]
+            made = None if collapse is None else collapse(args, attrs)
             if made is not None:
                 typed = self.near.get((definition, id(args[0].type), attrs))  # an op of one argument, as most are
                 if typed is not None and made[1].type is typed[1] and not self.put_off:
@@ -84,14 +124,14 @@ class Reduction:
                     return made[1]  # type: ignore[no-any-return]
                 if self.collapses(definition, args, attrs, made):
                     return made[1]  # type: ignore[no-any-return]
-            term = self.tables[definition].get((args, attrs) if attrs else args)
+            term = table.get((args, attrs) if attrs else args)
         except Exception:  # a list has no hash, but its stored form has; and the step itself says what is wrong with it
             term = None
         if term is None:
             term = self.add(definition, args, attrs)
-        if term.mark is not self.mark:
-            return self.visit(term)
-        return term if term.form is None else term.form
+        if term.mark is self.mark:
+            return term if term.form is None else term.form
+        return self.visit(term, self.steps.get(term.definition))
 
     def collapses(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...], made: Taken) -> bool:
         """Whether a rule may give an argument for a term that need not be built for it; then that is recorded.
@@ -105,15 +145,14 @@ class Reduction:
         self.fired += 1
         return True
 
-    def visit(self, term: Op) -> Op:
-        """The normal form of a term whose arguments are normal; the term itself if that is put off.
+    def visit(self, term: Op, step: Any) -> Op:
+        """The normal form of a term whose arguments are normal, by the step of its op; itself if that is put off.
 
         It runs for every term: what it does together would take twice the time in several functions.
         """
         if self.put_off and not self.put_off.isdisjoint(term.args):
             self.put_off.add(term)
             return term
-        step = self.steps.get(term.definition)
         if step is None:
             term.form, term.mark = None, self.mark
             return term
@@ -182,5 +221,5 @@ class Reduction:
                     taken[term] = BY_ARGUMENTS, self.bank.renewed(term, args)
                 else:
                     self.put_off.clear()
-                    self.visit(term)
+                    self.visit(term, self.steps.get(term.definition))
         self.put_off.clear()

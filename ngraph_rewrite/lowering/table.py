@@ -110,8 +110,9 @@ class Stage:
                 normal[term] = term if form is None else form
                 if form is not None and term not in self.taken:
                     changed.append(term)
-        for _, forms in ends:
+        for terms, forms in ends:
             self._hold([form for form in forms if form is not None])
+            self._hold([arg for term in terms for arg in term.args])  # what a rule had built before it was met
         for term in changed:
             assert self._bank is not None
             to = self._bank.renewed(term, tuple([normal[a] for a in term.args]))

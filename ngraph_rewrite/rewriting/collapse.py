@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that give back an argument are asked before the term is built: most casts and transposes go away at once.
+"""Rules that give back a part of a term are asked before it is built: most casts and transposes go away at once.
 
-Such a rule says ``f(x, y, a=k) => x``, with variables only, and its guard reads nothing but what it binds. The rules
-of an op that are tried first and are all of this form become a function of arguments and attributes.
+Such a rule says ``f(x, y, a=k) => x`` or ``f(g(x, b=i), a=k) => x``, with different variables, and its guard reads
+nothing but what it binds. The rules of an op that are tried first and are all of this form become a function of
+arguments and attributes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Protocol
 
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.frame import printable
-from ngraph_rewrite.rewriting.pattern import Var
+from ngraph_rewrite.rewriting.hoisting import direct
+from ngraph_rewrite.rewriting.pattern import App, Pattern, Var, subpatterns
+from ngraph_rewrite.rewriting.pieces import op_name
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.catalogue import OpDef
 
@@ -25,21 +28,34 @@ class Source(Protocol):
 
 
 def collapses(rule: Rule) -> bool:
-    """Whether the rule gives one of its op's arguments, whatever the arguments are made of.
+    """Whether the rule gives a part of its left side that it binds, and asks for ops alone in it.
 
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
     >>> text = "simplify semi\\nrule same: cast(x, dtype=t) => x\\n  if t == x.dtype\\nrule one: x * 1 => x"
-    >>> [collapses(rule) for rule in parse_rules(text, "mine.rules", "mine")]
-    [True, False]
+    >>> [collapses(rule) for rule in parse_rules(text + "\\nrule twice: -(-x) => x", "mine.rules", "mine")]
+    [True, False, True]
     """
-    left, definition = rule.left, rule.left.definition
-    if rule.kind in ("derive", "rewrite") or rule.clauses or left.compares or definition.commutative:
+    if (
+        rule.kind in ("derive", "rewrite")
+        or rule.graph
+        or rule.clauses
+        or not all(map(_is_free, subpatterns(rule.left)))
+    ):
         return False
-    names = [a.name for a in left.args if type(a) is Var and str(a) == a.name]
-    bound = [*names, *(name for _, name in left.binds)]
+    names = [part.name for part in subpatterns(rule.left) if isinstance(part, Var)]
+    bound = [*names, *(name for part in subpatterns(rule.left) if isinstance(part, App) for _, name in part.binds)]
     reads = set() if rule.guard is None else set(rule.guard.names)
-    plain = len(names) == len(left.args) == definition.arity and len(set(bound)) == len(bound)
-    return plain and type(rule.right[0]) is Var and rule.right[0].name in names and reads <= set(bound)
+    right = rule.right[0]
+    return len(set(bound)) == len(bound) and isinstance(right, Var) and right.name in names and reads <= set(bound)
+
+
+def _is_free(part: Pattern) -> bool:
+    """Whether it is a variable for any term, or an op with its arguments in one order and any attributes."""
+    if not isinstance(part, App):
+        return isinstance(part, Var) and part.sort is None
+    definition = part.definition
+    alone = definition.traits.isdisjoint(("commutative", "associative")) and not part.compares and not part.once
+    return alone and len(part.args) == definition.arity
 
 
 def collapsing(definition: OpDef, rules: Iterable[tuple[int, Rule]], source: Source) -> Iterator[str]:
@@ -55,11 +71,23 @@ def collapsing(definition: OpDef, rules: Iterable[tuple[int, Rule]], source: Sou
 
 def _asked(index: int, rule: Rule, source: Source) -> Iterator[str]:
     """One rule; it reads what it binds from where that stands."""
-    names = {a.name: f"args[{i}]" for i, a in enumerate(rule.left.args) if isinstance(a, Var)}
-    places = rule.left.definition.attributes
-    names |= {name: f"attrs[{places.index(attribute)}]" for attribute, name in rule.left.binds}
+    names, tests = dict[str, str](), list[str]()
+    _read(rule.left, "", names, tests)
     right = rule.right[0]
     assert isinstance(right, Var)
-    guard = "True" if rule.guard is None else source(rule.guard, names)
-    yield f"    if {guard}:  # {printable(' '.join(rule.name.split()))}"
+    if rule.guard is not None:
+        tests.append(f"({direct(source(rule.guard, names))})")
+    yield f"    if {' and '.join(tests) or 'True'}:  # {printable(' '.join(rule.name.split()))}"
     yield f"        return {index}, {names[right.name]}"
+
+
+def _read(pattern: App, where: str, names: dict[str, str], tests: list[str]) -> None:
+    """Where a pattern's names stand, and which op has to stand where; `where` is the term with a dot."""
+    places = pattern.definition.attributes
+    names.update((name, f"{where}attrs[{places.index(attribute)}]") for attribute, name in pattern.binds)
+    for i, arg in enumerate(pattern.args):
+        if isinstance(arg, Var):
+            names[arg.name] = f"{where}args[{i}]"
+        elif isinstance(arg, App):
+            tests.append(f"{where}args[{i}].definition is {op_name(arg.definition.name)}")
+            _read(arg, f"{where}args[{i}].", names, tests)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ngraph_rewrite.rewriting.expression import Expression, as_source, conjoined, expression_of
+from ngraph_rewrite.rewriting.hoisting import direct
 from ngraph_rewrite.rewriting.nests import is_searched
 from ngraph_rewrite.rewriting.pattern import App, Var, attribute_names, variables
 from ngraph_rewrite.rewriting.rule import Rule
@@ -72,7 +73,7 @@ def with_rest(rule: Rule) -> Rule:
 
 def source(expression: Expression, slots: Mapping[str, Slot]) -> str:
     """A part of a guard as generated code asks it: the same for all rows that ask the same of the same places."""
-    return as_source(expression, {name: slot_source(slots[name]) for name in expression.names if name != "self"})
+    return direct(as_source(expression, {n: slot_source(slots[n]) for n in expression.names if n != "self"}), ["self"])
 
 
 def without_not(text: str) -> tuple[str, bool]:

@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterator
 from itertools import count
 
 _UNSURE = (ast.IfExp, ast.BoolOp, ast.Compare, ast.ListComp, ast.GeneratorExp, ast.Lambda)
-# The properties of a term that its type has at hand.
+# The properties of a term that its type has at hand, and the functions of axes that axes have.
 _DIRECT = {"axes": ("axes",), "dtype": ("dtype",), "shape": ("axes", "lengths")}
+_AT_HAND = {"fn_is_plain": "plain", "fn_lengths": "lengths"}
 
 
 def hoisted(source: str, terms: Collection[str]) -> tuple[list[str], str]:
@@ -26,7 +27,7 @@ def hoisted(source: str, terms: Collection[str]) -> tuple[list[str], str]:
     >>> hoisted("make(op, (x,), (fn_size(self.axes), fn_lengths(fn_size(self.axes)), n[0]))", ["self"])
     (['h0 = fn_size(self.type.axes)'], 'make(op, (x,), (h0, fn_lengths(h0), n[0]))')
     """
-    tree: ast.expr = _Direct(terms).visit(ast.parse(source, mode="eval").body)
+    tree = _direct(source, terms)
     taken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     names = (name for name in map("h{}".format, count()) if name not in taken)
     lines: list[str] = []
@@ -39,6 +40,20 @@ def hoisted(source: str, terms: Collection[str]) -> tuple[list[str], str]:
         call = next(node for node in _calls(tree) if ast.dump(node) == longest)
         lines.append(f"{name} = {ast.unparse(call)}")
         tree = _Named(longest, name).visit(tree)
+
+
+def direct(source: str, terms: Collection[str] = ()) -> str:
+    """An expression that reads what terms have at hand without calling a function.
+
+    >>> direct("fn_is_plain(self.args[0].axes) and fn_size(x.axes) == 3 and y.axes", ["x"])
+    'self.args[0].type.axes.plain and fn_size(x.type.axes) == 3 and y.axes'
+    """
+    return ast.unparse(ast.fix_missing_locations(_direct(source, terms)))
+
+
+def _direct(source: str, terms: Collection[str]) -> ast.expr:
+    found: ast.expr = _Direct(terms).visit(ast.parse(source, mode="eval").body)
+    return found
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
@@ -63,12 +78,32 @@ class _Direct(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         path = _DIRECT.get(node.attr)
-        if path is None or not isinstance(node.value, ast.Name) or node.value.id not in self.terms:
+        if path is None or not self.is_term(node.value):
             return self.generic_visit(node)  # type: ignore[return-value]
         found: ast.expr = ast.Attribute(node.value, "type", ast.Load())
         for part in path:
             found = ast.Attribute(found, part, ast.Load())
         return found
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        found = self.generic_visit(node)
+        assert isinstance(found, ast.Call)
+        name = _AT_HAND.get(found.func.id) if isinstance(found.func, ast.Name) else None
+        axes = found.args[0] if name is not None and len(found.args) == 1 else None
+        if not isinstance(axes, ast.Attribute) or axes.attr != "axes" or not _is_type(axes.value):
+            return found
+        return ast.Attribute(axes, name, ast.Load())  # type: ignore[arg-type]
+
+    def is_term(self, node: ast.expr) -> bool:
+        """Whether it is a term by its name, or an argument of one."""
+        if isinstance(node, ast.Name):
+            return node.id in self.terms
+        of = node.value if isinstance(node, ast.Subscript) else None
+        return (isinstance(of, ast.Attribute) and of.attr == "args") or (isinstance(of, ast.Name) and of.id == "args")
+
+
+def _is_type(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "type"
 
 
 class _Named(ast.NodeTransformer):

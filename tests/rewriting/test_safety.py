@@ -148,7 +148,7 @@ _CONDITIONS = st.recursive(_LEAVES, _nested, max_leaves=8)
 
 # What generated code is made of, beside functions of rules: nothing else is called, and nothing else is read.
 _CALLS = {"op", "make", "fill", "zip", "float", "len", "plus", "times", "modulo"}
-_READS = {"args", "attrs", "definition", "is_number", "get", "bit_length", "collapse", *PROPERTIES}
+_READS = {"args", "attrs", "definition", "is_number", "get", "bit_length", "collapse", "plain", *PROPERTIES}
 _NODES = (
     *(ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Expr, ast.Constant, ast.Return, ast.Assign, ast.If),
     *(ast.Name, ast.Load, ast.Store, ast.Call, ast.keyword, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple),
