@@ -199,7 +199,7 @@ def search_adjoints(rule: Rule, context: Context, examples: Iterable[Example] | 
     """
     effort, search, more = context.effort, Search(), _MORE
     context.matcher(rule)  # that takes its own time
-    stop = time.monotonic() + effort.seconds
+    stop = time.process_time() + effort.seconds
     drawn = examples_of(rule, _SPARE * effort.examples, effort.seed, (FLOAT64, BOOL), (DISTINCT,))
     for example in drawn if examples is None else examples:
         if not is_double(example.instance.term):
@@ -213,8 +213,9 @@ def search_adjoints(rule: Rule, context: Context, examples: Iterable[Example] | 
         if wrong is not None:
             search.found.append(wrong)
         more -= bool(search.found)
-        search.late = time.monotonic() > stop
-        if search.late or not more or search.drawn >= effort.examples:
+        search.late = time.process_time() > stop
+        few = search.compared < _LEAST and search.drawn < _LEAST**2
+        if (search.late and not few) or not more or search.drawn >= effort.examples:
             break
     return search
 
