@@ -66,8 +66,10 @@ class Computation:
         keep: Sequence[Op],
         choice: Choice | None = None,
         complete: bool = True,
+        threads: int = 1,
     ) -> None:
         self._target, self._state, self._cache, self._passes = target, state, cache, matchers
+        self._threads = threads
         self._choice = choice or Choice(RuleSet(), (), ())
         check_handles([*leaves(returns), *keep])
         self._parts = {h: unboxed(h) for h in (*leaves(returns), *keep)}
@@ -103,6 +105,8 @@ class Computation:
         Raises:
             ComputationError: for a wrong number of arguments, or wrong shapes or dtypes.
             ClosedError: if the transformer was closed.
+            KeyboardInterrupt: between two kernels. Variables and `out` keep what was written until then, and the
+                computation can be called again.
         """
         values = in_order(self.inputs, args, feed_dict)
         state = self._state
@@ -158,6 +162,7 @@ class Computation:
             seed=self._state.seed,
             cache=self._cache,
             order=None if binding else list(bound),
+            threads=self._threads,
         )
         return _Ready(self._target.prepare(program), bound, program.results)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from ngraph_rewrite.arguments import as_argument
 from ngraph_rewrite.errors import ClosedError, InvalidHandleError
 from ngraph_rewrite.initialization import Initials, initial_array
 from ngraph_rewrite.runtime.aligned import aligned_array
+from ngraph_rewrite.runtime.forking import COMPUTING, fork_lock
 from ngraph_rewrite.savefile import read_state, write_state
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.op import Op, describe, topological
@@ -34,6 +34,7 @@ class State:
         storage: Their arrays, whose memory never moves.
         streams: The number of each random draw, by the same order.
         calls: How many calls have been made: what tells their draws apart.
+        lock: Held by whoever computes. A fork waits for it, so that the forked process finds variables whole.
     """
 
     def __init__(self, seed: int, compute: Callable[[Sequence[Op]], list[Array]]) -> None:
@@ -42,7 +43,7 @@ class State:
         self.variables: dict[Uid, Op] = {}
         self.storage: dict[Uid, Array] = {}
         self.streams: dict[Uid, int] = {}
-        self.lock = threading.RLock()
+        self.lock = fork_lock(COMPUTING)
 
     def register(self, variables: Iterable[Op], draws: Iterable[Op]) -> None:
         """Note the variables and the random draws of a computation."""

@@ -23,6 +23,7 @@ from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet
 from ngraph_rewrite.rewriting.watched import without
+from ngraph_rewrite.runtime.pool import MOST_THREADS, usable_threads
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.choices import find_target
 from ngraph_rewrite.targets.target import Target
@@ -47,6 +48,7 @@ def make_transformer(
     sample: str | None = None,
     recurrent: str | None = None,
     cache: Cache | None = None,
+    threads: int | None = None,
 ) -> Transformer:
     """A transformer for the target called `name`.
 
@@ -61,9 +63,11 @@ def make_transformer(
             target's own preference.
         recurrent: The same for the axis of time steps.
         cache: Where kernels and compiled rules are kept; the user's cache folder by default.
+        threads: How many threads may work on a call, the calling one included; 1 starts none. By default
+            ``NUMBA_NUM_THREADS``, or the cores this process may run on. Results do not depend on it.
 
     Raises:
-        ArgumentError: for an unknown target, class, rule, pass or place, or a seed out of range.
+        ArgumentError: for an unknown target, class, rule, pass or place, or a seed or number of threads out of range.
         ExtensionError: for an installed package that cannot be used.
         RuleFileError: for a rule file with a mistake.
 
@@ -82,7 +86,17 @@ def make_transformer(
         raise ArgumentError(f"the seed is {seed!r}", where=user_line(), do="give an integer from 0 to 2**63 - 1")
     firing = every.of_class(chosen).without(off)
     check_together(own.of_class(chosen).without(off), firing)
-    return Transformer(target, firing, seed, cache or Cache(), tuple(passes), Choice(every, chosen, off))
+    choice = Choice(every, chosen, off)
+    return Transformer(target, firing, seed, cache or Cache(), tuple(passes), choice, _checked_threads(threads))
+
+
+def _checked_threads(threads: int | None) -> int:
+    if threads is None:
+        return usable_threads()
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        do = f"give an integer from 1 to {MOST_THREADS}"
+        raise ArgumentError(f"the number of threads is {threads!r}", where=user_line(), do=do)
+    return threads
 
 
 class Transformer:
@@ -101,8 +115,9 @@ class Transformer:
         cache: Cache,
         passes: tuple[GraphPass, ...] = (),
         choice: Choice | None = None,
+        threads: int = 1,
     ) -> None:
-        self.target, self.rules, self.cache = target, rules, cache
+        self.target, self.rules, self.cache, self.threads = target, rules, cache, threads
         self.choice = choice or Choice(rules, CLASSES, ())
         in_place(tuple(PASSES), passes)  # refuses what has no place
         self._own_passes = passes
@@ -175,7 +190,9 @@ class Transformer:
             choice = self.choice._replace(disabled=(*self.choice.disabled, *off))
             passes = self._passes(off)
             with switched_off(self.choice.disabled):  # for passes that have rules of their own
-                return Computation(self.target, passes, state, self.cache, returns, inputs, keep, choice, complete)
+                return Computation(
+                    self.target, passes, state, self.cache, returns, inputs, keep, choice, complete, self.threads
+                )
 
     def _passes(self, off: tuple[str, ...] = ()) -> Passes:
         """The compiled rules of each pass but those that are off, and passes of one's own."""

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import harness, rewriting
+from benchmarks import harness, rewriting, threads
 from benchmarks.equations import App, Reading, compiled, functions, left_source, number, read_equations, right_source
 from benchmarks.graphs import SHAPES, Graph, arities, checksum, dag, tree
 from benchmarks.lowering import from_arrays, to_arrays
@@ -256,6 +256,15 @@ def test_unknown_names_are_refused(arguments: str, message: str) -> None:
         [sys.executable, "-m", "benchmarks.rewriting", *arguments.split()], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 1 and message in done.stderr
+
+
+@pytest.mark.parametrize("workload", ["idle", "map_1000", "launches_1000"])
+def test_threads_are_compared_with_one(workload: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "usable_threads", lambda: 3)
+    chosen = harness.options("").parse_args(["--only", workload, "--size", "1000"])
+    rows = threads.run(chosen)
+    assert [(r.workload, r.engine) for r in rows] == [(workload, harness.OURS), (workload, "2 threads")]
+    assert rows[0].ratio == 1
 
 
 def test_growth_compares_ten_times_the_nodes() -> None:

@@ -16,6 +16,8 @@ from ngraph_rewrite.codegen.copy import render_copy
 from ngraph_rewrite.codegen.loops import MapNest, Operand, ReduceNest, Step, render_map, render_reduce
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
+from ngraph_rewrite.plan.shapes import DTYPE_SIZES
+from ngraph_rewrite.plan.shares import Share, nest_share
 from ngraph_rewrite.plan.views import Layout
 
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
@@ -47,12 +49,17 @@ class ScalarProgram(NamedTuple):
 
 
 class Collapsed(NamedTuple):
-    """A kernel with the run-time numbers it takes: lengths of loops, and of each load and the store where it lies."""
+    """A kernel with the run-time numbers it takes: lengths of loops, and of each load and the store where it lies.
+
+    Attributes:
+        share: How its loops may be shared out.
+    """
 
     source: Source
     sizes: tuple[int, ...]
     loads: tuple[Layout, ...]
     store: Layout
+    share: Share
 
 
 @lru_cache(maxsize=_PROGRAMS)
@@ -69,7 +76,8 @@ def _map(program: ScalarProgram) -> Collapsed:
     number, steps = _numbered(program, space)
     store = space.operand(program.dtype, program.store)
     nest = MapNest(len(space.sizes), loads, steps, ((number(program.value), store),), buffers)
-    return Collapsed(_rendered(nest, program.literals), space.sizes, space.loads(), space.collapsed(program.store))
+    source = _rendered(nest, program.literals)
+    return Collapsed(source, space.sizes, space.loads(), space.collapsed(program.store), space.share(nest))
 
 
 def _reduction(program: ScalarProgram, kind: str) -> Collapsed:
@@ -89,7 +97,8 @@ def _reduction(program: ScalarProgram, kind: str) -> Collapsed:
         tuple(space.reduced),
         ((kind, number(program.value)),),
     )
-    return Collapsed(_rendered(nest, program.literals), space.sizes, space.loads(), space.collapsed(spread))
+    source = _rendered(nest, program.literals)
+    return Collapsed(source, space.sizes, space.loads(), space.collapsed(spread), space.share(nest))
 
 
 @lru_cache(maxsize=_KERNELS)
@@ -134,6 +143,19 @@ class _Space:
 
     def loads(self) -> tuple[Layout, ...]:
         return tuple(self.collapsed(layout) for _, layout in self.program.loads)
+
+    def share(self, nest: MapNest | ReduceNest) -> Share:
+        """Chunks split the first loop that is not reduced."""
+        kept = [d for d, r in enumerate(self.reduced) if not r]
+        if not kept:
+            return nest_share(1, False, self.sizes, *_each(nest))
+        return nest_share(self.sizes[kept[0]], kept[0] == nest.rank - 1, self.sizes, *_each(nest))
+
+
+def _each(nest: MapNest | ReduceNest) -> tuple[list[int], list[str]]:
+    """The sizes of what a nest reads and writes at every index, but for what stays the same, and its operations."""
+    last = nest.rank - 1
+    return [DTYPE_SIZES[operand.dtype] for operand in nest.operands if last in operand.dims], [s.op for s in nest.steps]
 
 
 def _stretches(shape: Sequence[int], strides: Sequence[Sequence[int]], reduced: Sequence[bool]) -> list[list[int]]:

@@ -17,6 +17,7 @@ from ngraph_rewrite.plan.nests import Body, Load, Value
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain
 from ngraph_rewrite.plan.products import gemm
 from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.shares import Share, loop_share
 from ngraph_rewrite.plan.views import IDENTITIES, Layout, is_view, row_major
 from ngraph_rewrite.plan.windows import fold_call
 from ngraph_rewrite.terms.literal import Literal
@@ -69,13 +70,13 @@ class Job:
     @property
     def scratch(self) -> tuple[Scratch, ...]:
         """The memory it needs beside its operands."""
-        return tuple([s for _, _, scratch in self.calls for s in scratch])
+        return tuple([s for call in self.calls for s in call.scratch])
 
     def operands(self) -> list[Load]:
         """What it reads, worked out."""
         found = [load for piece in self.pieces for load in piece.body.loads]
-        for _, arguments, _ in self.calls:
-            found += [a for a in arguments if isinstance(a, Load)]
+        for call in self.calls:
+            found += [a for a in call.arguments if isinstance(a, Load)]
         return found
 
 
@@ -190,7 +191,7 @@ def _dot(term: Op, groups: Groups) -> Call:
     a, b = all_in_memory(term.args, groups)
     (m, n), k = known(term), a.layout.shape[1]
     source = render_dot(term.dtype.name)
-    return Call(source, (m, n, k, a, *a.layout.strides, b, *b.layout.strides, OUTPUT, n))
+    return Call(source, (m, n, k, a, *a.layout.strides, b, *b.layout.strides, OUTPUT, n), loop_share(m, n * k / 2))
 
 
 def _gather(term: Op, groups: Groups) -> Call:
@@ -199,13 +200,16 @@ def _gather(term: Op, groups: Groups) -> Call:
     outer, inner, length = prod(shape[:axis]), prod(shape[axis + 1 :]), shape[axis]
     source = render_gather(term.dtype.name, indices.base.dtype.name)
     count = prod(indices.layout.shape)
-    return Call(source, (outer, count, inner, length, x, length * inner, inner, indices, OUTPUT))
+    arguments = (outer, count, inner, length, x, length * inner, inner, indices, OUTPUT)
+    return Call(source, arguments, loop_share(outer * count, 2 + inner / 2))
 
 
 def _own_kernel(term: Op, groups: Groups) -> Call:
     """The kernel file of a third party's op."""
     source, sizes = rendered(term)
-    return Call(source, (*sizes, *all_plain(term.args, groups), OUTPUT))
+    operands = all_plain(term.args, groups)
+    elements = prod(known(term)) + sum(prod(x.layout.shape) for x in operands)
+    return Call(source, (*sizes, *operands, OUTPUT), Share(max(known(term), default=1), elements))
 
 
 def _random(term: Op, groups: Groups) -> Call:
@@ -213,7 +217,8 @@ def _random(term: Op, groups: Groups) -> Call:
     first, second = ("low", "high") if kind == "uniform" else ("loc", "scale")
     source = render_random(kind, term.dtype.name)
     bits = [struct.unpack("<q", struct.pack("<d", term.attribute(a).scalar))[0] for a in (first, second)]
-    return Call(source, (OUTPUT, prod(known(term)), "seed", "call", term.attribute("uid"), *bits))
+    count = prod(known(term))
+    return Call(source, (OUTPUT, count, "seed", "call", term.attribute("uid"), *bits), loop_share(count, 4))
 
 
 # What is computed piece by piece, and what in one call.

@@ -14,6 +14,7 @@ from ngraph_rewrite.plan.jobs import OUTPUT, Job, Piece
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import Scratch
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES
+from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import DType
@@ -36,12 +37,17 @@ class Ref(NamedTuple):
 
 
 class Work(NamedTuple):
-    """One kernel launch: the rendered kernel and its arguments, the term it computes, and where that will lie."""
+    """One kernel launch: the rendered kernel and its arguments, the term it computes, and where that will lie.
+
+    Attributes:
+        share: What decides in how many chunks it runs.
+    """
 
     source: Source
     arguments: tuple[int | Ref, ...]
     term: Op
     stored: Ref
+    share: Share = Share()
 
 
 class Loop(NamedTuple):
@@ -89,7 +95,7 @@ def launches(job: Job, home: Mapping[Op | Scratch, Ref]) -> list[Work]:
     works = [nest(job, piece, home, target, job.term.type.dtype) for piece in job.pieces]
     for call in job.calls:
         arguments = tuple([a if type(a) is int else _argument(job, a, home, target) for a in call.arguments])
-        works.append(Work(call.source, arguments, job.term, target))
+        works.append(Work(call.source, arguments, job.term, target, call.share))
     return works
 
 
@@ -102,12 +108,12 @@ def nest(job: Job, piece: Piece, home: Mapping[Op | Scratch, Ref], target: Ref, 
     program = ScalarProgram(
         body.shape, loads, tuple(body.steps), value, DTYPE_NAMES[dtype], store, kind, axes, in_place
     )
-    source, sizes, layouts, stored = collapsed(program)
+    source, sizes, layouts, stored, share = collapsed(program)
     arguments: list[int | Ref] = [*sizes]
     for (base, _), place, layout in zip(body.loads, places, layouts, strict=True):
         _strided(arguments, place, layout, base.type.dtype)
     _strided(arguments, target, stored, dtype)
-    return Work(source, tuple(arguments), job.term, target)
+    return Work(source, tuple(arguments), job.term, target, share)
 
 
 def _strided(arguments: list[int | Ref], place: Ref, layout: Layout, dtype: DType) -> None:

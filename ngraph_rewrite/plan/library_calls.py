@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
+from math import log2, prod
 
 from ngraph_rewrite.codegen.library_indexed import render_add_along, render_scatter_add, render_take_along
 from ngraph_rewrite.codegen.library_order import render_argsort, render_searchsorted, render_sort
@@ -13,6 +13,7 @@ from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, plain
 from ngraph_rewrite.plan.products import batch_gemm, is_product
+from ngraph_rewrite.plan.shares import loop_share, running_share, sorting_share
 from ngraph_rewrite.terms.op import Op
 
 
@@ -27,7 +28,7 @@ def _batch_dot(term: Op, groups: Groups) -> Call:
     a, b = all_in_memory(term.args, groups)
     (count, m, n), k = known(term), a.layout.shape[2]
     arguments = (count, m, n, k, a, *a.layout.strides, b, *b.layout.strides, OUTPUT)
-    return Call(render_batch_dot(term.dtype.name), arguments)
+    return Call(render_batch_dot(term.dtype.name), arguments, loop_share(count * m, n * k / 2))
 
 
 def _sort(term: Op, groups: Groups) -> Call:
@@ -38,20 +39,23 @@ def _sort(term: Op, groups: Groups) -> Call:
     workspace = [Scratch(outer * n * inner * term.dtype.itemsize) for _ in range(2)]
     first = OUTPUT if inner == 1 else workspace[0]
     used = (workspace[1],) if inner == 1 else (workspace[0], workspace[1])
-    return Call(source, (outer * inner, n, inner, x, first, workspace[1], OUTPUT), used)
+    arguments = (outer * inner, n, inner, x, first, workspace[1], OUTPUT)
+    return Call(source, arguments, sorting_share(outer * inner, n), used)
 
 
 def _searchsorted(term: Op, groups: Groups) -> Call:
     x, v = all_plain(term.args, groups)
     source = render_searchsorted(x.base.dtype.name, term.attribute("right"))
-    return Call(source, (prod(v.layout.shape), x.layout.shape[0], x, v, OUTPUT))
+    count, length = prod(v.layout.shape), x.layout.shape[0]
+    return Call(source, (count, length, x, v, OUTPUT), loop_share(count, 5 * log2(length + 1)))
 
 
 def _running(term: Op, groups: Groups) -> Call:
     operands = all_plain(reversed(term.args), groups)
     short, dtype, reverse = term.definition.short, term.dtype.name, term.attribute("reverse")
     source = render_recurrence(dtype, reverse) if short == "recurrence" else render_running(short, dtype, reverse)
-    return Call(source, (*_split(known(term), term.attribute("axis")), *operands, OUTPUT))
+    sizes = _split(known(term), term.attribute("axis"))
+    return Call(source, (*sizes, *operands, OUTPUT), running_share(*sizes))
 
 
 def _take_along(term: Op, groups: Groups) -> Call:
@@ -59,7 +63,8 @@ def _take_along(term: Op, groups: Groups) -> Call:
     axis = term.attribute("axis")
     outer, count, inner = _split(indices.layout.shape, axis)
     source = render_take_along(term.dtype.name, indices.base.dtype.name)
-    return Call(source, (outer, count, inner, x.layout.shape[axis], x, indices, OUTPUT))
+    arguments = (outer, count, inner, x.layout.shape[axis], x, indices, OUTPUT)
+    return Call(source, arguments, loop_share(outer * count, 2 * inner))
 
 
 def _add_along(term: Op, groups: Groups) -> Call:
@@ -67,14 +72,16 @@ def _add_along(term: Op, groups: Groups) -> Call:
     axis = term.attribute("axis")
     outer, count, inner = _split(updates.layout.shape, axis)
     source = render_add_along(term.dtype.name, indices.base.dtype.name)
-    return Call(source, (outer, count, inner, known(term)[axis], indices, updates, OUTPUT))
+    arguments = (outer, count, inner, known(term)[axis], indices, updates, OUTPUT)
+    return Call(source, arguments, running_share(outer, count, inner))
 
 
 def _scatter_add(term: Op, groups: Groups) -> Call:
     indices, updates = all_plain(term.args[1:], groups)
     outer, length, inner = _split(known(term), term.attribute("axis"))
     source = render_scatter_add(term.dtype.name, indices.base.dtype.name)
-    return Call(source, (outer, prod(indices.layout.shape), inner, length, indices, updates, OUTPUT))
+    count = prod(indices.layout.shape)
+    return Call(source, (outer, count, inner, length, indices, updates, OUTPUT), running_share(outer, count, inner))
 
 
 # What computes an op in one call.

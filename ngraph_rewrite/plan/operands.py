@@ -12,6 +12,7 @@ from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.fusion import Groups, is_scalar_constant
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.plan.views import is_view
 from ngraph_rewrite.terms.op import Op
 
@@ -30,11 +31,13 @@ class Call(NamedTuple):
     """One library kernel: its source and its arguments; a `Load`, a `Scratch` or a symbol stands for an address.
 
     Attributes:
+        share: How it may be shared out.
         scratch: The memory it needs beside its operands: all of its arguments that are such.
     """
 
     source: Source
     arguments: tuple[object, ...]
+    share: Share
     scratch: tuple[Scratch, ...] = ()
 
 

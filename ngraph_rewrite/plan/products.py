@@ -12,6 +12,7 @@ from ngraph_rewrite.plan.fusion import Effects, Groups, Kinds
 from ngraph_rewrite.plan.nests import CopyFirst, Load
 from ngraph_rewrite.plan.operands import OUTPUT, Call, in_memory, together
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
+from ngraph_rewrite.plan.shares import batch_share, product_share
 from ngraph_rewrite.terms.op import Op
 
 # A matrix in memory, the stride between its rows, and whether they are columns.
@@ -55,7 +56,8 @@ def gemm(term: Op, groups: Groups) -> Call:
     (a, lda, ta), (b, ldb, tb) = _operands(term, groups)
     (m, n), dtype = known(term), DTYPE_NAMES[term.type.dtype]
     k = known(term.args[0])[0 if term.attrs[0] else 1]
-    return Call(render_gemm(dtype, ta, tb), (m, n, k, a, lda, b, ldb, OUTPUT, max(n, 1), f"gemm {dtype}"))
+    arguments = (m, n, k, a, lda, b, ldb, OUTPUT, max(n, 1), f"gemm {dtype}")
+    return Call(render_gemm(dtype, ta, tb), arguments, product_share(m, n, k, term.dtype.itemsize))
 
 
 def batch_gemm(term: Op, groups: Groups) -> Call:
@@ -63,7 +65,8 @@ def batch_gemm(term: Op, groups: Groups) -> Call:
     (a, lda, ta), (b, ldb, tb) = _operands(term, groups)
     (count, m, n), k, dtype = known(term), a.layout.shape[2], DTYPE_NAMES[term.type.dtype]
     source, strides = render_batch_gemm(dtype, ta, tb), (a.layout.strides[0], b.layout.strides[0])
-    return Call(source, (count, m, n, k, a, strides[0], lda, b, strides[1], ldb, OUTPUT, f"gemm {dtype}"))
+    arguments = (count, m, n, k, a, strides[0], lda, b, strides[1], ldb, OUTPUT, f"gemm {dtype}")
+    return Call(source, arguments, batch_share(count, m, n, k, term.dtype.itemsize))
 
 
 def _operands(term: Op, groups: Groups) -> tuple[Matrix, Matrix]:

@@ -7,6 +7,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import DTYPES
 
 DTYPE_NAMES = {dtype: dtype.name for dtype in DTYPES}
+DTYPE_SIZES = {dtype.name: dtype.itemsize for dtype in DTYPES}
 
 
 def known(term: Op) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from ngraph_rewrite.codegen.library_windows import render_fold
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.nests import CopyFirst
 from ngraph_rewrite.plan.operands import OUTPUT, Call, in_memory, known
+from ngraph_rewrite.plan.shares import loop_share
 from ngraph_rewrite.plan.views import merged, row_major
 from ngraph_rewrite.terms.op import Op
 
@@ -36,7 +37,8 @@ def fold_call(term: Op, groups: Groups) -> Call:
     arguments: list[object] = [count, prod(whole.shape[first:]), load, step, OUTPUT]
     for n, x, y in inner:
         arguments += [n, *(s for s in (x, y) if s != 1)]
-    return Call(render_fold(term.dtype.name, [(x == 1, y == 1) for _, x, y in inner]), tuple(arguments))
+    source = render_fold(term.dtype.name, [(x == 1, y == 1) for _, x, y in inner])
+    return Call(source, tuple(arguments), loop_share(count, prod(n for n, _, _ in inner)))
 
 
 def _lead(dims: list[tuple[int, int]], x: Op) -> tuple[int, int]:

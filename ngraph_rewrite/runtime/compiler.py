@@ -9,7 +9,6 @@ import hashlib
 import importlib.util
 import os
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache as memoise
@@ -20,6 +19,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.engine import ObjectCode, load_object
+from ngraph_rewrite.runtime.forking import COMPILING, fork_lock
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -46,7 +46,7 @@ class Kernel:
 
 
 _kernels: dict[str, Kernel] = {}  # by source: machine code is the process's, whoever asked for it
-_lock = threading.RLock()
+_lock = fork_lock(COMPILING)
 
 
 def compile_kernel(source: str, name: str, cache: Cache) -> Kernel:

@@ -3,19 +3,20 @@
 
 import contextlib
 import os
-import threading
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.runtime.forking import LOADING, fork_lock
 
 if TYPE_CHECKING:
     from llvmlite import binding
 else:
     binding = lazy_module("llvmlite.binding")
 
-_lock = threading.RLock()
+_lock = fork_lock(LOADING)
 
 
 class ObjectCode(NamedTuple):
@@ -51,10 +52,15 @@ def load_object(code: ObjectCode) -> int:
 
 def load_ir(symbol: str, text: str) -> int:
     """Compile a module of LLVM IR and return the address of one of its functions."""
+    return load_functions(text, [symbol])[0]
+
+
+def load_functions(text: str, symbols: Iterable[str]) -> list[int]:
+    """Compile a module of LLVM IR and return the addresses of some of its functions."""
     with _lock:
         engine = _engine()
         module = binding.parse_assembly(text)
         module.verify()
         engine.add_module(module)
         engine.finalize_object()
-        return int(engine.get_function_address(symbol))
+        return [int(engine.get_function_address(symbol)) for symbol in symbols]

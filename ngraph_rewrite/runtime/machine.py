@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launch table: a computation as rows of (kernel, arguments, chunks) that one compiled function walks.
 
-A row may also be a table of its own that runs a number of times, while some of its arguments grow.
+A row may also be a table of its own that runs a number of times, while some of its arguments grow. The chunks of a row
+are shared out to threads. A walk that takes long is cut, so that an interrupt is noticed between two rows.
 """
 
-import ctypes
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -14,101 +16,24 @@ import numpy as np
 import numpy.typing as npt
 
 from ngraph_rewrite.runtime.compiler import Kernel
-from ngraph_rewrite.runtime.engine import load_ir
+from ngraph_rewrite.runtime.pool import Pool, process_pool
+from ngraph_rewrite.runtime.walker import walker
 
-_WALKER = """
-define void @ngraph_rewrite_walk(i64 %table, i64 %count) {
-entry:
-  %rows = inttoptr i64 %table to ptr
-  br label %row
-row:
-  %i = phi i64 [0, %entry], [%next, %done]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %read, label %end
-read:
-  %base = mul i64 %i, 3
-  %at = getelementptr i64, ptr %rows, i64 %base
-  %at1 = getelementptr i64, ptr %at, i64 1
-  %at2 = getelementptr i64, ptr %at, i64 2
-  %address = load i64, ptr %at
-  %args = load i64, ptr %at1
-  %chunks = load i64, ptr %at2
-  %kernel = inttoptr i64 %address to ptr
-  %repeats = icmp eq i64 %address, 0
-  br i1 %repeats, label %loop, label %chunk
-chunk:
-  %c = phi i64 [0, %read], [%c1, %call]
-  %left = icmp slt i64 %c, %chunks
-  br i1 %left, label %call, label %done
-call:
-  call void %kernel(i64 %args, i64 %c, i64 %chunks)
-  %c1 = add i64 %c, 1
-  br label %chunk
-loop:
-  %l = inttoptr i64 %args to ptr
-  %l1 = getelementptr i64, ptr %l, i64 1
-  %l2 = getelementptr i64, ptr %l, i64 2
-  %l3 = getelementptr i64, ptr %l, i64 3
-  %body = load i64, ptr %l
-  %length = load i64, ptr %l1
-  %moves = load i64, ptr %l2
-  %moving = load i64, ptr %l3
-  br label %time
-time:
-  %t = phi i64 [0, %loop], [%t1, %moved]
-  %again = icmp slt i64 %t, %chunks
-  br i1 %again, label %once, label %back
-once:
-  call void @ngraph_rewrite_walk(i64 %body, i64 %length)
-  call void @ngraph_rewrite_move(i64 %moves, i64 %moving, i64 1)
-  br label %moved
-moved:
-  %t1 = add i64 %t, 1
-  br label %time
-back:
-  %all = sub i64 0, %t
-  call void @ngraph_rewrite_move(i64 %moves, i64 %moving, i64 %all)
-  br label %done
-done:
-  %next = add i64 %i, 1
-  br label %row
-end:
-  ret void
-}
-
-define internal void @ngraph_rewrite_move(i64 %table, i64 %count, i64 %times) {
-entry:
-  %moves = inttoptr i64 %table to ptr
-  br label %move
-move:
-  %i = phi i64 [0, %entry], [%next, %one]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %one, label %end
-one:
-  %base = mul i64 %i, 2
-  %at = getelementptr i64, ptr %moves, i64 %base
-  %at1 = getelementptr i64, ptr %at, i64 1
-  %where = load i64, ptr %at
-  %step = load i64, ptr %at1
-  %slot = inttoptr i64 %where to ptr
-  %before = load i64, ptr %slot
-  %by = mul i64 %step, %times
-  %after = add i64 %before, %by
-  store i64 %after, ptr %slot
-  %next = add i64 %i, 1
-  br label %move
-end:
-  ret void
-}
-"""
+SLICE = 20_000_000  # the weight after which Python may look at signals: 20 ms, as far as weights are right
+_NEVER = 2**62
 
 
 class Launch(NamedTuple):
-    """One row: a kernel, its int64 arguments in the order of its signature, and in how many chunks it runs."""
+    """One row: a kernel, its int64 arguments in the order of its signature, and in how many chunks it runs.
+
+    Attributes:
+        weight: About how many nanoseconds it takes.
+    """
 
     kernel: Kernel
     arguments: Sequence[int]
     chunks: int = 1
+    weight: int = 1
 
 
 class Repeat(NamedTuple):
@@ -119,16 +44,9 @@ class Repeat(NamedTuple):
             afterwards they are what they were.
     """
 
-    launches: Sequence["Launch | Repeat"]
+    launches: Sequence[Launch | Repeat]
     times: int
     steps: Sequence[tuple[int, int]] = ()
-
-
-@cache
-def _walker() -> Callable[[int, int], None]:
-    """The compiled walker; ctypes releases the interpreter lock around it."""
-    address = load_ir("ngraph_rewrite_walk", _WALKER)
-    return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(address)
 
 
 class LaunchTable:
@@ -137,9 +55,12 @@ class LaunchTable:
     ``arguments[slot(launch, i)] = address`` changes one argument of one launch; launches are numbered in the order
     in which they are written, those that are repeated included. A table may be walked by one thread at a time;
     `copy` gives another thread its own.
+
+    Args:
+        pool: The workers to share chunks with; those of the process by default.
     """
 
-    def __init__(self, launches: Sequence[Launch | Repeat]) -> None:
+    def __init__(self, launches: Sequence[Launch | Repeat], pool: Pool | None = None) -> None:
         self.launches = tuple(launches)
         every = list(_flat(self.launches))
         lengths = [len(launch.arguments) for launch in every]
@@ -147,8 +68,14 @@ class LaunchTable:
         flat = [*chain.from_iterable([launch.arguments for launch in every])]
         self.arguments: npt.NDArray[np.int64] = np.array(flat or [0], dtype=np.int64)
         self._tables: list[npt.NDArray[np.int64]] = []  # what rows point to
+        self._records: list[int] = []
         self._address, _ = self._table(self.launches, 0)
-        self._walk = _walker()
+        self._records_at = self._kept([(record,) for record in self._records])
+        self._context = np.array([0, 0, SLICE, 0], dtype=np.int64)
+        self._context_at = int(self._context.ctypes.data)
+        self._pool, self._is_shared = pool, any(launch.chunks > 1 for launch in every)
+        self._walk, self._rewind = walker()
+        self._unfinished = False
 
     def _table(self, launches: Sequence[Launch | Repeat], slot: int) -> tuple[int, int]:
         """The address of the rows of launches whose arguments begin at `slot`, and where they end."""
@@ -158,9 +85,11 @@ class LaunchTable:
             if isinstance(one, Repeat):
                 inner, slot = self._table(one.launches, first)
                 steps = self._kept([(base + 8 * (first + at), step) for at, step in one.steps])
-                rows.append((0, self._kept([(inner, len(one.launches), steps, len(one.steps))]), one.times))
+                record = self._kept([(inner, len(one.launches), steps, len(one.steps), 0, 0)])
+                self._records.append(record)
+                rows.append((0, record, one.times, 0))
             else:
-                rows.append((one.kernel.address, base + 8 * first, one.chunks))
+                rows.append((one.kernel.address, base + 8 * first, one.chunks, one.weight))
                 slot += len(one.arguments)
         return self._kept(rows), slot
 
@@ -179,17 +108,59 @@ class LaunchTable:
             raise IndexError(f"launch {launch} has {count} arguments, so none of number {argument}")
         return int(self._first[launch]) + argument
 
-    def run(self) -> None:
-        """Run every launch."""
-        self._walk(self._address, len(self.launches))
+    def run(self, threads: int = 1) -> None:
+        """Run every launch, with at most so many threads.
 
-    def step(self, launch: int) -> None:
+        Raises:
+            KeyboardInterrupt: between two rows, in the main thread. Rows before that have run; it can be run again.
+        """
+        self._run(0, len(self.launches), threads)
+
+    def step(self, launch: int, threads: int = 1) -> None:
         """Run one row: a launch, or all that is repeated together."""
-        self._walk(self._address + 24 * range(len(self.launches))[launch], 1)
+        row = range(len(self.launches))[launch]
+        self._run(row, row + 1, threads)
 
-    def copy(self) -> "LaunchTable":
+    def _run(self, first: int, end: int, threads: int) -> None:
+        if self._is_shared:
+            self._share(threads)
+        self.rewind()
+        self._unfinished = True
+        stands = self._walk(self._address, first, end, self._context_at)
+        if stands < end:
+            self._go_on(stands, end)
+        self._unfinished = False
+
+    def rewind(self) -> None:
+        """After a run that was interrupted: let what was repeated begin anew. Do so before you patch arguments."""
+        if self._unfinished:
+            self._rewind(self._records_at, len(self._records))
+            self._unfinished = False
+
+    def _share(self, threads: int) -> None:
+        """Tell the walker of a pool with workers enough."""
+        if threads > 1:
+            pool = self._pool or process_pool()
+            if pool.workers < threads - 1:
+                pool.grow(threads - 1)
+            self._context[0], self._context[1] = pool.address, threads - 1
+        else:
+            self._context[0] = 0
+
+    def _go_on(self, stands: int, end: int) -> None:
+        """Walk the rest of a table slice by slice; signals are for the main thread, others need no slices."""
+        in_main = threading.get_ident() == threading.main_thread().ident
+        self._context[2] = SLICE if in_main else _NEVER
+        try:
+            while stands < end:
+                stands = self._walk(self._address, stands, end, self._context_at)
+        finally:
+            self._context[2] = SLICE
+
+    def copy(self) -> LaunchTable:
         """Return a table with its own arguments, as they are now."""
-        other = LaunchTable(self.launches)
+        self.rewind()
+        other = LaunchTable(self.launches, self._pool)
         other.arguments[:] = self.arguments
         return other
 

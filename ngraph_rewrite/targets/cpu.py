@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base
 from ngraph_rewrite.plan.launches import Loop, Ref, Work, kernels, loops_in
 from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.plan.views import Layout
+from ngraph_rewrite.runtime.blas import blas_threads
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernel
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable, Repeat
 from ngraph_rewrite.targets.arguments import Arguments
@@ -22,6 +24,7 @@ from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.terms.tracing import CallLog, listener
 
 _CORE = "constant placeholder variable strip label assign after doall parameter item make_tuple"
+_NOTHING = nullcontext()
 _COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution", "semi.pooling"})
 
 
@@ -44,6 +47,7 @@ class CpuExecutable:
             source = work.source
             if source.name not in self.kernels:
                 self.kernels[source.name] = compile_kernel(source.text, source.name, program.cache)
+        self._blas = blas_threads() if any(_calls_blas(work) for work in self._work) else None
         self._arguments = Arguments(program, self.plan.arena)
         self._table = LaunchTable([self._launch(work) for work in self.plan.work])
         self._arguments.seal()
@@ -53,17 +57,24 @@ class CpuExecutable:
     def _launch(self, work: Work | Loop) -> Launch | Repeat:
         if isinstance(work, Loop):
             return Repeat([self._launch(inner) for inner in work.work], work.times, work.steps)
-        return Launch(self.kernels[work.source.name], self._arguments.numbers(work.arguments))
+        kernel, arguments = self.kernels[work.source.name], self._arguments.numbers(work.arguments)
+        return Launch(kernel, arguments, self._chunks(work), work.share.weight)
+
+    def _chunks(self, work: Work) -> int:
+        """A product is left to the threads of its BLAS, if that cannot be kept to one."""
+        return 1 if self._blas is None and _calls_blas(work) else work.share.chunks
 
     def run(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:
         """Fill in the addresses of this call and walk the table."""
+        self._table.rewind()
         self._arguments.fill(self._table.arguments, inputs, results)
         self._arguments.call[0] = call
         log = listener([*self.program.results, *self.program.writes])
-        if log is None:
-            self._table.run()
-        else:
-            self._run_told(log, results)
+        with self._blas or _NOTHING:
+            if log is None:
+                self._table.run(self.program.threads)
+            else:
+                self._run_told(log, results)
         for number, source, layout in self._echoes:
             np.copyto(results[number], seen(inputs[source], layout))
 
@@ -71,7 +82,7 @@ class CpuExecutable:
         """Walk the table row by row, and tell what each row computed."""
         writes = list(self.program.writes)
         for row, work in enumerate(self.plan.work):
-            self._table.step(row)
+            self._table.step(row, self.program.threads)
             following = self.plan.work[row + 1 : row + 2]
             if following and following[0].term is work.term and isinstance(work, Work):
                 continue  # a part of what the next one completes
@@ -107,7 +118,7 @@ class CpuExecutable:
         return "\n\n".join(parts)
 
     def stats(self) -> dict[str, Any]:
-        """Kernels by name in the order in which they run, launches, the arena, copies into another order of axes."""
+        """Kernels by name in the order in which they run and their chunks, launches, the arena, layout copies."""
         return {
             "kernels": [w.source.name for w in self._work],
             "launches": _count(self.plan.work),
@@ -117,6 +128,8 @@ class CpuExecutable:
             "temporaries": self.plan.temporaries,
             "layout_copies": len(self.plan.copies),
             "layout_copy_bytes": sum(c.bytes for c in self.plan.copies),
+            "threads": self.program.threads,
+            "chunks": [self._chunks(w) for w in self._work],
         }
 
     def where(self, term: Op) -> str | None:
@@ -136,6 +149,10 @@ class CpuExecutable:
 def _count(work: Sequence[Work | Loop]) -> int:
     """How many kernels are launched, those of loops once for each step."""
     return sum(one.times * _count(one.work) if isinstance(one, Loop) else 1 for one in work)
+
+
+def _calls_blas(work: Work) -> bool:
+    return any(isinstance(a, Ref) and a.space == "gemm" for a in work.arguments)
 
 
 def _base() -> frozenset[str]:

@@ -89,6 +89,7 @@ class Program:
         streams: The number of each random draw.
         order: All terms, in the order in which `topological` gives them from results and writes; None if nobody
             has worked it out.
+        threads: How many threads may work on it; what it computes does not depend on that.
     """
 
     results: Sequence[Op]
@@ -100,6 +101,7 @@ class Program:
     cache: Cache
     table: ReplacementTable = field(default_factory=ReplacementTable)
     order: Sequence[Op] | None = None
+    threads: int = 1
 
 
 class Executable(Protocol):

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine code that walks a launch table, and stops from time to time, so that Python can look at signals.
+
+A row is a kernel, its arguments, its number of chunks and its weight; or, with no kernel, rows that are repeated. A
+walk takes the weight of each row it has run from what is left of its budget, and returns where it stands when nothing
+is left. What is repeated keeps its own place in its record: how often it has run, and where in its rows it stands.
+
+The words of a record are the rows, their number, the moves, their number, how often they have run, the row; those of a
+context the pool or 0, the number of workers, the budget, what is left of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+from ngraph_rewrite.runtime.engine import load_functions
+
+_WALKER = """
+define i64 @ngraph_rewrite_walk(i64 %table, i64 %first, i64 %count, ptr %context) {
+  %budget_at = getelementptr i64, ptr %context, i64 2
+  %left_at = getelementptr i64, ptr %context, i64 3
+  %budget = load i64, ptr %budget_at
+  store i64 %budget, ptr %left_at
+  %stands = call i64 @ngraph_rewrite_rows(i64 %table, i64 %first, i64 %count, ptr %context)
+  ret i64 %stands
+}
+
+define internal i64 @ngraph_rewrite_rows(i64 %table, i64 %first, i64 %count, ptr %context) {
+entry:
+  %rows = inttoptr i64 %table to ptr
+  %workers_at = getelementptr i64, ptr %context, i64 1
+  %left_at = getelementptr i64, ptr %context, i64 3
+  %pool = load ptr, ptr %context
+  %workers = load i64, ptr %workers_at
+  %no_pool = icmp eq ptr %pool, null
+  br label %row
+row:
+  %i = phi i64 [%first, %entry], [%next, %done]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %read, label %end
+read:
+  %base = mul i64 %i, 4
+  %at = getelementptr i64, ptr %rows, i64 %base
+  %at1 = getelementptr i64, ptr %at, i64 1
+  %at2 = getelementptr i64, ptr %at, i64 2
+  %at3 = getelementptr i64, ptr %at, i64 3
+  %address = load i64, ptr %at
+  %args = load i64, ptr %at1
+  %chunks = load i64, ptr %at2
+  %weight = load i64, ptr %at3
+  %kernel = inttoptr i64 %address to ptr
+  %repeats = icmp eq i64 %address, 0
+  br i1 %repeats, label %loop, label %launch
+launch:
+  %one = icmp sle i64 %chunks, 1
+  %alone = or i1 %one, %no_pool
+  br i1 %alone, label %chunk, label %shared
+shared:
+  %share = load ptr, ptr %pool
+  call void %share(ptr %pool, i64 %address, i64 %args, i64 %chunks, i64 %workers)
+  br label %done
+chunk:
+  %c = phi i64 [0, %launch], [%c1, %call]
+  %some = icmp slt i64 %c, %chunks
+  br i1 %some, label %call, label %done
+call:
+  call void %kernel(i64 %args, i64 %c, i64 %chunks)
+  %c1 = add i64 %c, 1
+  br label %chunk
+loop:
+  %record = inttoptr i64 %args to ptr
+  %length_at = getelementptr i64, ptr %record, i64 1
+  %moves_at = getelementptr i64, ptr %record, i64 2
+  %moving_at = getelementptr i64, ptr %record, i64 3
+  %times_at = getelementptr i64, ptr %record, i64 4
+  %stands_at = getelementptr i64, ptr %record, i64 5
+  %body = load i64, ptr %record
+  %length = load i64, ptr %length_at
+  %moves = load i64, ptr %moves_at
+  %moving = load i64, ptr %moving_at
+  br label %time
+time:
+  %t = load i64, ptr %times_at
+  %again = icmp slt i64 %t, %chunks
+  br i1 %again, label %once, label %back
+once:
+  %begin = load i64, ptr %stands_at
+  %stands = call i64 @ngraph_rewrite_rows(i64 %body, i64 %begin, i64 %length, ptr %context)
+  store i64 %stands, ptr %stands_at
+  %unfinished = icmp slt i64 %stands, %length
+  br i1 %unfinished, label %end, label %moved
+moved:
+  call void @ngraph_rewrite_move(i64 %moves, i64 %moving, i64 1)
+  %t1 = add i64 %t, 1
+  store i64 %t1, ptr %times_at
+  store i64 0, ptr %stands_at
+  %left_here = load i64, ptr %left_at
+  %tired_here = icmp slt i64 %left_here, 0
+  br i1 %tired_here, label %end, label %time
+back:
+  %all = sub i64 0, %t
+  call void @ngraph_rewrite_move(i64 %moves, i64 %moving, i64 %all)
+  store i64 0, ptr %times_at
+  br label %done
+done:
+  %next = add i64 %i, 1
+  %left = load i64, ptr %left_at
+  %less = sub i64 %left, %weight
+  store i64 %less, ptr %left_at
+  %tired = icmp slt i64 %less, 0
+  br i1 %tired, label %stop, label %row
+stop:
+  ret i64 %next
+end:
+  ret i64 %i
+}
+
+define internal void @ngraph_rewrite_move(i64 %table, i64 %count, i64 %times) {
+entry:
+  %moves = inttoptr i64 %table to ptr
+  br label %move
+move:
+  %i = phi i64 [0, %entry], [%next, %one]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %one, label %end
+one:
+  %base = mul i64 %i, 2
+  %at = getelementptr i64, ptr %moves, i64 %base
+  %at1 = getelementptr i64, ptr %at, i64 1
+  %where = load i64, ptr %at
+  %step = load i64, ptr %at1
+  %slot = inttoptr i64 %where to ptr
+  %before = load i64, ptr %slot
+  %by = mul i64 %step, %times
+  %after = add i64 %before, %by
+  store i64 %after, ptr %slot
+  %next = add i64 %i, 1
+  br label %move
+end:
+  ret void
+}
+
+; Give what is repeated the place and the arguments it begins with.
+define void @ngraph_rewrite_rewind(i64 %table, i64 %count) {
+entry:
+  %records = inttoptr i64 %table to ptr
+  br label %next_record
+next_record:
+  %i = phi i64 [0, %entry], [%next, %one]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %one, label %end
+one:
+  %at = getelementptr i64, ptr %records, i64 %i
+  %record = load ptr, ptr %at
+  %moves_at = getelementptr i64, ptr %record, i64 2
+  %moving_at = getelementptr i64, ptr %record, i64 3
+  %times_at = getelementptr i64, ptr %record, i64 4
+  %stands_at = getelementptr i64, ptr %record, i64 5
+  %moves = load i64, ptr %moves_at
+  %moving = load i64, ptr %moving_at
+  %times = load i64, ptr %times_at
+  %back = sub i64 0, %times
+  call void @ngraph_rewrite_move(i64 %moves, i64 %moving, i64 %back)
+  store i64 0, ptr %times_at
+  store i64 0, ptr %stands_at
+  %next = add i64 %i, 1
+  br label %next_record
+end:
+  ret void
+}
+"""
+
+
+class Walker(NamedTuple):
+    """Compiled functions; ctypes releases the interpreter lock around them, and no signal comes between.
+
+    Attributes:
+        walk: From (rows, first, number, context) to where it stands.
+        rewind: Of (addresses of records, number).
+    """
+
+    walk: Callable[[int, int, int, int], int]
+    rewind: Callable[[int, int], None]
+
+
+@cache
+def walker() -> Walker:
+    """The functions that walk launch tables."""
+    walk, rewind = load_functions(_WALKER, ["ngraph_rewrite_walk", "ngraph_rewrite_rewind"])
+    word = ctypes.c_int64
+    return Walker(ctypes.CFUNCTYPE(word, word, word, word, word)(walk), ctypes.CFUNCTYPE(None, word, word)(rewind))
