@@ -24,14 +24,15 @@ def render_map(nest: MapNest) -> Source:
     """
     names = signature(nest)
     body = "\n".join([_start(nest), _level(nest, 0)])
+    arguments = argument_lines(names, nest.steps)
     template = kernel_template("map")
     text = template.fill(
         "cpu",
         name="$name",
         idea=template.idea,
-        arguments=argument_lines(names),
+        arguments=arguments,
         signature=", ".join(names),
-        imports=imports(f"wide_vectors() argument() {body}"),
+        imports=imports(f"wide_vectors() {arguments} {body}"),
         nest=body,
     )
     return named("map", text, names)

@@ -5,6 +5,7 @@ Values are numbered: first one for each load, then one for each step; in a `Redu
 one for each epilogue step. Nothing here names a variable, so two nests that differ only in names are equal.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,8 @@ from ngraph_rewrite.codegen.scalar import DTYPES, expression
 from ngraph_rewrite.errors import KernelError
 
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
+_FUNCTIONS = frozenset("exp exp2 expm1 tanh sigmoid erf log log2 log10 log1p sin cos tan sinh cosh power".split())
+_STRIDE = re.compile(r"_s\d+$")
 
 
 @dataclass(frozen=True)
@@ -158,9 +161,15 @@ def operand_names(nest: _Nest) -> list[str]:
     return [f"x{i}" for i in range(len(nest.loads))] + [f"y{i}" for i in range(len(nest.stores))]
 
 
-def argument_lines(names: Sequence[str]) -> str:
-    """The lines that read the argument block."""
-    return "\n".join(f"{name} = argument(args, {position})" for position, name in enumerate(names))
+def argument_lines(names: Sequence[str], steps: Iterable[Step] = ()) -> str:
+    """The lines that read the argument block.
+
+    For cheap steps LLVM compiles a loop for a stride of 1 and one, an element at a time, for all others. Functions are
+    worth collecting the elements for: then the reads of strides keep it from that.
+    """
+    word = "stride" if any(step.op in _FUNCTIONS for step in steps) else "argument"
+    reads = (word if _STRIDE.search(name) else "argument" for name in names)
+    return "\n".join(f"{name} = {read}(args, {i})" for i, (name, read) in enumerate(zip(names, reads, strict=True)))
 
 
 def place(name: str, operand: Operand) -> str:

@@ -16,10 +16,10 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 
 # Unary functions of a float that exist under their own name; the flag says whether a half result needs rounding.
 _REAL_UNARY = {
-    "sqrt": True, "exp": True, "expm1": True, "log": True, "log1p": True, "sin": True, "cos": True, "tan": True,
-    "tanh": True, "sigmoid": True, "erf": True, "floor": False, "ceil": False, "trunc": False, "log2": True,
-    "log10": True, "sinh": True, "cosh": True, "asin": True, "acos": True, "atan": True, "asinh": True, "acosh": True,
-    "atanh": True,
+    "sqrt": True, "exp": True, "exp2": True, "expm1": True, "log": True, "log1p": True, "sin": True, "cos": True,
+    "tan": True, "tanh": True, "sigmoid": True, "erf": True, "floor": False, "ceil": False, "trunc": False,
+    "log2": True, "log10": True, "sinh": True, "cosh": True, "asin": True, "acos": True, "atan": True, "asinh": True,
+    "acosh": True, "atanh": True,
 }  # fmt: skip
 _COMPARISON = {
     "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",

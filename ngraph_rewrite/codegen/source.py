@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 _RUNTIME = "ngraph_rewrite.runtime"
 _WORDS = {
-    "intrinsics": "argument call_gemm chunk_start wide_vectors",
-    "scalar_functions": "exp expm1 log log1p sin cos tan tanh erf fmod power sqrt fabs floor ceil rint select maximum "
-    "minimum accumulate_max accumulate_min above below same add_reassociated multiply_reassociated rounding_error "
-    "compensated",
-    "arithmetic": "floor_divide modulo sign sigmoid integer_power",
-    "elementary": "log2 log10 sinh cosh asin acos atan asinh acosh atanh atan2 hypot nextafter next_half trunc "
+    "intrinsics": "argument call_gemm chunk_start stride wide_vectors",
+    "scalar_functions": "fmod sqrt fabs floor ceil rint select maximum minimum accumulate_max "
+    "accumulate_min above below same add_reassociated multiply_reassociated rounding_error compensated",
+    "arithmetic": "floor_divide modulo sign integer_power",
+    "elementary": "asin acos atan asinh acosh atanh atan2 hypot nextafter next_half trunc "
     "copysign signbit left_shift right_shift",
+    "exponentials": "exp exp2 expm1 tanh sigmoid erf",
+    "logarithms": "log log2 log10 log1p",
+    "trigonometry": "sin cos tan",
+    "hyperbolics": "sinh cosh",
+    "powers": "power",
     "draws": "bits_as_float64 box_muller philox_block unit_double unit_single",
 }
 _MODULE_OF = {word: module for module, words in _WORDS.items() for word in words.split()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Composite scalar operations of kernels, as NumPy defines them: division, modulo, sign, sigmoid, integer power.
+"""Composite scalar operations of kernels, as NumPy defines them: division, modulo, sign, integer power.
 
 Integer division and modulo by zero give 0, and the one quotient that overflows wraps; floats follow NumPy's ``divmod``,
 signed zeros and infinities included. All are free of branches but `integer_power`.
@@ -122,16 +122,8 @@ def _sign(builder: Any, kind: Any, x: Any) -> Any:
     return builder.select(builder.fcmp_unordered("uno", x, x), x, nonzero)
 
 
-def _sigmoid(builder: Any, kind: Any, x: Any) -> Any:
-    """``1 / (1 + exp(-x))`` by the exponential of ``-|x|``, which cannot overflow."""
-    small = c_function(builder, "exp", [builder.fneg(llvm_function(builder, "llvm.fabs", [x]))])
-    one = _constant(x, 1.0)
-    top = builder.select(builder.fcmp_ordered("<", x, _constant(x, 0.0)), small, one)
-    return builder.fdiv(top, builder.fadd(one, small))
-
-
 floor_divide, modulo = _same_type("floor_divide", 2, _floor_divide), _same_type("modulo", 2, _modulo)
-sign, sigmoid = _same_type("sign", 1, _sign), _same_type("sigmoid", 1, _sigmoid)
+sign = _same_type("sign", 1, _sign)
 
 
 @register_jitable

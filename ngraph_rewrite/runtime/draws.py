@@ -9,8 +9,10 @@ from numba.core import types
 from numba.core.typing import signature
 from numba.extending import intrinsic, register_jitable
 
+from ngraph_rewrite.runtime.logarithms import log
 from ngraph_rewrite.runtime.philox import MULTIPLIERS, ROUNDS, WEYL
-from ngraph_rewrite.runtime.scalar_functions import cos, log, sin, sqrt
+from ngraph_rewrite.runtime.scalar_functions import sqrt
+from ngraph_rewrite.runtime.trigonometry import near_cos, near_sin
 
 _M0, _M1 = (np.uint64(word) for word in MULTIPLIERS)
 _W0, _W1 = (np.uint64(word) for word in WEYL)
@@ -48,7 +50,7 @@ def unit_double(high: int, low: int) -> float:
 def box_muller(first: float, second: float) -> tuple[float, float]:
     """Two independent normal draws from two uniform ones."""
     radius, angle = sqrt(-2.0 * log(1.0 - first)), _TURN * second
-    return radius * cos(angle), radius * sin(angle)
+    return radius * near_cos(angle), radius * near_sin(angle)
 
 
 @intrinsic

@@ -33,7 +33,6 @@ def _real(name: str, arity: int, external: str | None = None) -> Any:
     return intrinsic(typing)
 
 
-log2, log10, sinh, cosh = _real("log2", 1), _real("log10", 1), _real("sinh", 1), _real("cosh", 1)
 asin, acos, atan = _real("asin", 1), _real("acos", 1), _real("atan", 1)
 asinh, acosh, atanh = _real("asinh", 1), _real("acosh", 1), _real("atanh", 1)
 atan2, hypot, nextafter = _real("atan2", 2), _real("hypot", 2), _real("nextafter", 2)

@@ -16,7 +16,7 @@ from numba.core import cgutils, types
 from numba.core.typing import signature
 from numba.extending import intrinsic
 
-__all__ = ["argument", "call_gemm", "chunk_start", "wide_vectors"]
+__all__ = ["argument", "call_gemm", "chunk_start", "stride", "wide_vectors"]
 
 _HALF, _FLOAT, _DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
@@ -123,6 +123,19 @@ def argument(context: Any, args: Any, number: Any) -> Any:
 
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         return builder.load(_element(builder, _I64, *arguments))
+
+    return signature(types.int64, types.int64, types.int64), generate
+
+
+@intrinsic
+def stride(context: Any, args: Any, number: Any) -> Any:
+    """``args[number]`` where that is a stride: LLVM is kept from compiling a loop for a stride of 1 and no other."""
+
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        value = builder.load(_element(builder, _I64, *arguments))
+        kind = ir.FunctionType(_I64, [_I64, _I64])
+        maximum = builder.module.declare_intrinsic("llvm.smax", [_I64], kind)
+        return builder.call(maximum, [value, ir.Constant(_I64, -(2**62))])
 
     return signature(types.int64, types.int64, types.int64), generate
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalar operations of kernels, each bit for bit what NumPy computes, in a form LLVM can vectorise.
 
-Integers wrap; integer division by zero gives 0; floor division and modulo take Python's sign; a NaN propagates. The
-transcendental functions are those of the C library, at the precision of their operand. ``float16`` operands are
-``float32`` values; the caller rounds the result.
+Integers wrap; integer division by zero gives 0; floor division and modulo take Python's sign; a NaN propagates.
+``float16`` operands are ``float32`` values; the caller rounds the result. Functions that are not exact are elsewhere:
+those of modules named for them, such as `exponentials`, are formulas, those of `elementary` the C library's.
 """
 
 from collections.abc import Callable
@@ -65,9 +65,7 @@ def _real_function(name: str, arity: int, generate: Callable[..., Any]) -> Any:
     return _named(name, unary if arity == 1 else binary)
 
 
-exp, expm1, log, log1p = _external("exp"), _external("expm1"), _external("log"), _external("log1p")
-sin, cos, tan, tanh = _external("sin"), _external("cos"), _external("tan"), _external("tanh")
-erf, fmod, power = _external("erf"), _external("fmod", 2), _external("pow", 2)
+fmod = _external("fmod", 2)
 sqrt, fabs = _llvm("sqrt", "llvm.sqrt"), _llvm("fabs", "llvm.fabs")
 floor, ceil, rint = _llvm("floor", "llvm.floor"), _llvm("ceil", "llvm.ceil"), _llvm("rint", "llvm.rint")
 

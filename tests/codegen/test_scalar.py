@@ -13,7 +13,7 @@ from ngraph_rewrite.errors import KernelError
 
 EXACT_UNARY = "negative absolute sign square floor ceil round isnan isinf isfinite logical_not".split()
 EXACT_FLOAT = [*EXACT_UNARY, "sqrt", "reciprocal"]
-LIBRARY = "exp expm1 log log1p sin cos tan tanh sigmoid erf".split()
+LIBRARY = "exp exp2 expm1 log log1p sin cos tan tanh sigmoid erf".split()
 ARITHMETIC = "add subtract multiply floordivide mod maximum minimum".split()
 PREDICATES = "logical_and logical_or logical_xor equal not_equal less less_equal greater greater_equal".split()
 BOOL_RESULT = {*PREDICATES, "isnan", "isinf", "isfinite", "logical_not"}

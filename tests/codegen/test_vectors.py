@@ -49,8 +49,19 @@ def test_the_loop_is_packed(run: Runner, name: str) -> None:
 
 
 def test_a_library_function_is_called_where_there_is_no_vector_form(run: Runner) -> None:
-    source = map_of((Step("exp", "float32", (0,)),), (0, 1))
-    assert "expf" in assembly(source.text, source.name, run.cache)
+    source = map_of((Step("atan", "float32", (0,)),), (0, 1))
+    assert "atanf" in assembly(source.text, source.name, run.cache)
+
+
+def test_elements_are_collected_for_functions_only(run: Runner) -> None:
+    """LLVM would compile a packed loop for a stride of 1 alone; the read of the stride keeps it from asking."""
+    strided = Operand("float32", ("s",))
+    exp, negative = (
+        render_map(MapNest(1, (strided,), (Step(op, "float32", (0,)),), ((1, VECTOR),), (0, 1)))
+        for op in ("exp", "negative")
+    )
+    assert "x0_s0 = stride(args, 2)" in exp.text
+    assert "x0_s0 = argument(args, 2)" in negative.text
 
 
 def test_in_place_names_one_address() -> None:

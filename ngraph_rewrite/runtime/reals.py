@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A formula over floats and their bits, written with Python's operators, becomes the LLVM instructions of one lane.
+
+The formulas of the modules beside this one are free of branches, tables and calls, so that LLVM's loop vectoriser puts
+each in as many lanes as the processor has. No instruction has a fast-math flag: a sum is rounded as it is written.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from llvmlite import binding, ir
+from numba.core import config, types
+from numba.core.typing import signature
+from numba.extending import intrinsic
+
+_FUSING = ("aarch64", "arm64")
+
+
+@cache
+def fuses() -> bool:
+    """Whether kernels may use ``x * y + z`` rounded once: elsewhere LLVM would call a slow function for it."""
+    if platform.machine().lower() in _FUSING:
+        return True
+    features = vars(config)["CPU_FEATURES"]
+    if features is None:
+        features = binding.get_host_cpu_features().flatten()
+    return "+fma" in features.split(",")
+
+
+class Format(NamedTuple):
+    """What there is to know of a float type.
+
+    Attributes:
+        bits: Its width.
+        digits: The binary digits of a number, the first included.
+        bias: What is added to an exponent.
+    """
+
+    bits: int
+    digits: int
+    bias: int
+
+    @property
+    def whole(self) -> float:
+        """Added to a number of moderate size, this rounds it to an integer and leaves that in the last bits."""
+        return 1.5 * 2.0 ** (self.digits - 1)
+
+    @property
+    def tiny(self) -> float:
+        """The smallest normal number."""
+        return 2.0 ** (1 - self.bias)
+
+
+SINGLE, DOUBLE = Format(32, 24, 127), Format(64, 53, 1023)
+_TYPES = {32: ir.FloatType(), 64: ir.DoubleType()}
+
+
+class Bits:
+    """An integer as wide as a `Real`; operations wrap."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+
+    def _other(self, other: Bits | int) -> Any:
+        return other.value if isinstance(other, Bits) else ir.Constant(self.value.type, other)
+
+    def _new(self, instruction: str, other: Bits | int) -> Bits:
+        return Bits(self.builder, getattr(self.builder, instruction)(self.value, self._other(other)))
+
+    def __add__(self, other: Bits | int) -> Bits:
+        return self._new("add", other)
+
+    def __sub__(self, other: Bits | int) -> Bits:
+        return self._new("sub", other)
+
+    def __and__(self, other: Bits | int) -> Bits:
+        return self._new("and_", other)
+
+    def __xor__(self, other: Bits | int) -> Bits:
+        return self._new("xor", other)
+
+    def __mul__(self, other: Bits | int) -> Bits:
+        return self._new("mul", other)
+
+    def __lshift__(self, other: int) -> Bits:
+        return self._new("shl", other)
+
+    def unsigned_shift(self, other: int) -> Bits:
+        """Shift right, zeros coming in."""
+        return self._new("lshr", other)
+
+    def is_(self, sign: str, other: Bits | int) -> Any:
+        """A condition: compared as signed integers."""
+        return self.builder.icmp_signed(sign, self.value, self._other(other))
+
+    def unless(self, condition: Any, otherwise: int) -> Bits:
+        """This, but the other where the condition holds."""
+        return Bits(self.builder, self.builder.select(condition, self._other(otherwise), self.value))
+
+    def narrow(self) -> Bits:
+        """The lower half."""
+        return Bits(self.builder, self.builder.trunc(self.value, ir.IntType(self.value.type.width // 2)))
+
+    def real(self) -> Real:
+        """The float that has these bits."""
+        return Real(self.builder, self.builder.bitcast(self.value, _TYPES[self.value.type.width]))
+
+
+class Real:
+    """A float32 or a float64 of a kernel; numbers beside it are constants of its type."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+
+    @property
+    def format(self) -> Format:
+        return SINGLE if self.value.type == _TYPES[32] else DOUBLE
+
+    def of(self, value: float) -> Real:
+        """A constant of the same type."""
+        return Real(self.builder, ir.Constant(self.value.type, value))
+
+    def _other(self, other: Real | float) -> Any:
+        return other.value if isinstance(other, Real) else self.of(other).value
+
+    def _new(self, instruction: str, *others: Real | float) -> Real:
+        function = getattr(self.builder, instruction)
+        return Real(self.builder, function(self.value, *(self._other(other) for other in others)))
+
+    def _llvm(self, name: str, *others: Real | float) -> Real:
+        args = [self.value, *(self._other(other) for other in others)]
+        kind = ir.FunctionType(self.value.type, [self.value.type] * len(args))
+        function = self.builder.module.declare_intrinsic(name, [self.value.type], kind)
+        return Real(self.builder, self.builder.call(function, args))
+
+    # -- arithmetic ----------------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Real | float) -> Real:
+        return self._new("fadd", other)
+
+    def __sub__(self, other: Real | float) -> Real:
+        return self._new("fsub", other)
+
+    def __mul__(self, other: Real | float) -> Real:
+        return self._new("fmul", other)
+
+    def __truediv__(self, other: Real | float) -> Real:
+        return self._new("fdiv", other)
+
+    def __radd__(self, other: float) -> Real:
+        return self.of(other) + self
+
+    def __rsub__(self, other: float) -> Real:
+        return self.of(other) - self
+
+    def __rmul__(self, other: float) -> Real:
+        return self.of(other) * self
+
+    def __rtruediv__(self, other: float) -> Real:
+        return self.of(other) / self
+
+    def __neg__(self) -> Real:
+        return Real(self.builder, self.builder.fneg(self.value))
+
+    def times_plus(self, factor: Real | float, term: Real | float) -> Real:
+        """``self * factor + term``, rounded once where the processor does that, else twice."""
+        return self._llvm("llvm.fma", factor, term) if fuses() else self * factor + term
+
+    def polynomial(self, coefficients: Sequence[float]) -> Real:
+        """The sum of the coefficients, lowest first, times powers of this, by Horner's rule."""
+        total = self.of(coefficients[-1])
+        for coefficient in coefficients[-2::-1]:
+            total = total.times_plus(self, coefficient)
+        return total
+
+    # -- signs, choices, conversions -----------------------------------------------------------------------------------
+
+    def size(self) -> Real:
+        """The absolute value."""
+        return self._llvm("llvm.fabs")
+
+    def nearest(self) -> Real:
+        """The nearest integer, to even at a tie."""
+        return self._llvm("llvm.rint")
+
+    def signed_as(self, other: Real) -> Real:
+        """The number with another's sign."""
+        return self._llvm("llvm.copysign", other)
+
+    def is_(self, sign: str, other: Real | float) -> Any:
+        """A condition, false if either is NaN."""
+        return self.builder.fcmp_ordered(sign, self.value, self._other(other))
+
+    def is_nan(self) -> Any:
+        """Whether it is NaN, as a condition."""
+        return self.builder.fcmp_unordered("uno", self.value, self.value)
+
+    def where(self, condition: Any, otherwise: Real | float) -> Real:
+        """This where the condition holds, else the other."""
+        return Real(self.builder, self.builder.select(condition, self.value, self._other(otherwise)))
+
+    def at_most(self, limit: float) -> Real:
+        """The smaller of both; NaN stays NaN."""
+        return self.of(limit).where(self.is_(">", limit), self)
+
+    def at_least(self, limit: float) -> Real:
+        """The larger of both; NaN stays NaN."""
+        return self.of(limit).where(self.is_("<", limit), self)
+
+    def bits(self) -> Bits:
+        """Its bits, as an integer."""
+        return Bits(self.builder, self.builder.bitcast(self.value, ir.IntType(self.format.bits)))
+
+    def double(self) -> Real:
+        """The same number as a float64."""
+        return Real(self.builder, self.builder.fpext(self.value, _TYPES[64]))
+
+    def single(self) -> Real:
+        """The number rounded to float32."""
+        return Real(self.builder, self.builder.fptrunc(self.value, _TYPES[32]))
+
+
+# -- formulas as functions of kernels ----------------------------------------------------------------------------------
+
+
+def kernel_function(formula: Callable[..., Real]) -> Any:
+    """Return a formula as a function that kernels call with floats of one type, and that is expanded in place."""
+    arity = formula.__code__.co_argcount
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return formula(*(Real(builder, arg) for arg in args)).value
+
+    def unary(context: Any, x: Any) -> Any:
+        return (signature(x, x), generate) if isinstance(x, types.Float) else None
+
+    def binary(context: Any, x: Any, y: Any) -> Any:
+        return (signature(x, x, x), generate) if isinstance(x, types.Float) else None
+
+    typing = unary if arity == 1 else binary
+    typing.__name__ = typing.__qualname__ = formula.__name__.lstrip("_")
+    typing.__doc__ = formula.__doc__
+    return intrinsic(typing)

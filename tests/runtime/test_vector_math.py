@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vector math: each function is within its bound, right at special values, and packed.
+
+What is right NumPy says in higher precision: float64 for float32, ``longdouble`` for float64 (mpmath for erf). All is
+done twice: as the processor can, and without the instruction that rounds ``x * y + z`` once.
+"""
+
+import os
+import platform
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from llvmlite import binding
+from scipy import special
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.codegen.loops import MapNest, Operand, Source, Step, render_map
+from ngraph_rewrite.runtime import compiler, reals
+from ngraph_rewrite.runtime.machine import Launch, LaunchTable
+
+Array = np.ndarray[Any, Any]
+INF, NAN = float("inf"), float("nan")
+
+# The bounds that the functions' docstrings state, in units in the last place.
+BOUNDS = {
+    "exp": 1.0, "exp2": 1.2, "expm1": 1.6, "tanh": 1.4, "sigmoid": 1.7, "erf": 1.6, "sinh": 1.7, "cosh": 1.4,
+    "log": 0.9, "log2": 1.3, "log10": 1.2, "log1p": 1.4, "sin": 1.6, "cos": 1.6, "tan": 1.9, "power": 1.0,
+}  # fmt: skip
+UNARY = [name for name in BOUNDS if name != "power"]
+DTYPES = ["float32", "float64"]
+
+
+# -- running and knowing -----------------------------------------------------------------------------------------------
+
+
+def source_of(function: str, dtype: str, operands: int) -> Source:
+    vector = Operand(dtype, ("1",))
+    step = Step(function, dtype, tuple(range(operands)))
+    return render_map(MapNest(1, (vector,) * operands, (step,), ((operands, vector),), tuple(range(operands + 1))))
+
+
+class Machine:
+    """Applies functions to arrays by kernels of its own cache folder."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.cache = cache
+        self.kernels: dict[tuple[str, str], tuple[Source, compiler.Kernel]] = {}
+
+    def __call__(self, function: str, *operands: Array) -> Array:
+        dtype = operands[0].dtype.name
+        if (function, dtype) not in self.kernels:
+            source = source_of(function, dtype, len(operands))
+            self.kernels[function, dtype] = source, compiler.compile_kernel(source.text, source.name, self.cache)
+        source, kernel = self.kernels[function, dtype]
+        result = np.empty_like(operands[0])
+        arguments = {"n0": result.size, "y0": result.ctypes.data}
+        arguments |= {f"x{i}": operand.ctypes.data for i, operand in enumerate(operands)}
+        LaunchTable([Launch(kernel, [arguments[name] for name in source.signature])]).run()
+        return result
+
+
+@pytest.fixture(scope="module", params=["as the processor can", "multiplies, then adds"])
+def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "_kernels", {})
+        if request.param == "multiplies, then adds":
+            patch.setattr(reals, "fuses", lambda: False)
+        yield Machine(Cache(tmp_path_factory.mktemp("kernels")))
+
+
+def wide_sigmoid(x: Array) -> Array:
+    small = np.exp(-np.abs(x))
+    return np.asarray(np.where(x < 0, small, 1) / (1 + small))
+
+
+def wide_erf(x: Array) -> Array:
+    if x.dtype == np.float64:
+        return np.asarray(special.erf(x))
+    with mpmath.workdps(25):
+        values = [x.dtype.type(mpmath.nstr(mpmath.erf(mpmath.mpf(str(v))), 25)) for v in x]
+    return np.copysign(np.array(values, x.dtype), x)
+
+
+def truth(function: str, *operands: Array) -> Array:
+    wide = np.float64 if operands[0].dtype == np.float32 else np.longdouble
+    own: dict[str, Callable[..., Array]] = {"sigmoid": wide_sigmoid, "erf": wide_erf}
+    with np.errstate(all="ignore"):
+        return np.asarray((own.get(function) or getattr(np, function))(*(x.astype(wide) for x in operands)))
+
+
+def check(machine: Machine, function: str, *operands: Array) -> None:
+    """Within the bound; finite, infinite and NaN where the right result is; a zero that is exact keeps its sign."""
+    found, right = machine(function, *operands), truth(function, *operands)
+    with np.errstate(all="ignore"):
+        rounded = right.astype(found.dtype)
+        usual = np.isfinite(rounded)
+        wrong = np.where(usual, ~np.isfinite(found), ~((found == rounded) | (np.isnan(found) & np.isnan(rounded))))
+        wrong |= (right == 0) & (np.signbit(found) != np.signbit(right))
+        off = np.where(usual, np.abs(found.astype(right.dtype) - right) / np.spacing(np.abs(rounded)), 0)
+    wrong |= off > BOUNDS[function]
+    assert not wrong.any(), [(*(x[i] for x in operands), found[i], right[i], off[i]) for i in np.flatnonzero(wrong)[:5]]
+
+
+# -- bounds ------------------------------------------------------------------------------------------------------------
+
+
+def sample(dtype: str, size: int) -> Array:
+    """Bit patterns of all exponents, numbers around 0 and 1, large ones, and those at the edges."""
+    rng = np.random.default_rng(0)
+    bits = np.dtype(f"u{np.dtype(dtype).itemsize}")
+    patterns = rng.integers(0, np.iinfo(bits).max, size, dtype=bits, endpoint=True).view(dtype)
+    drawn = [rng.normal(scale=3, size=size), rng.normal(scale=0.5, size=size), rng.normal(scale=300, size=size)]
+    drawn += [1 + rng.normal(scale=1e-3, size=size), 2.0 ** np.arange(-149, 128), 10.0 ** np.arange(-37, 38)]
+    limits = np.finfo(dtype)
+    edges = [0.0, limits.smallest_subnormal, limits.tiny, limits.eps, 0.5, 1.0, limits.max, INF, NAN]
+    positive = np.concatenate([*drawn, edges]).astype(dtype)
+    return np.concatenate([patterns, positive, -positive])
+
+
+@pytest.mark.parametrize("function", UNARY)
+def test_a_dense_sample_of_float32(machine: Machine, function: str) -> None:
+    check(machine, function, np.arange(0, 2**32, 4099, dtype=np.uint64).astype(np.uint32).view(np.float32))
+
+
+@pytest.mark.parametrize("function", UNARY)
+def test_a_sample_of_float64(machine: Machine, function: str) -> None:
+    check(machine, function, sample("float64", 300 if function == "erf" else 30_000))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_powers_of_a_sample(machine: Machine, dtype: str) -> None:
+    """Of anything to anything; and results over all exponents, where the logarithm's error counts most."""
+    x = sample(dtype, 20_000)
+    check(machine, "power", x, np.random.default_rng(1).permutation(x))
+    with np.errstate(all="ignore"):
+        exponents = np.random.default_rng(2).uniform(-1.05, 1, x.size) * np.log(np.finfo(dtype).max)
+        check(machine, "power", np.abs(x), (exponents / np.log(np.abs(x).astype(np.longdouble))).astype(dtype))
+
+
+@pytest.mark.parametrize("function", UNARY)
+@given(st.lists(st.floats(width=32), min_size=1, max_size=20))
+def test_any_float32(machine: Machine, function: str, numbers: list[float]) -> None:
+    check(machine, function, np.array(numbers, "float32"))
+
+
+@given(st.lists(st.tuples(st.floats(), st.floats()), min_size=1, max_size=20))
+def test_any_power(machine: Machine, pairs: list[tuple[float, float]]) -> None:
+    x, y = np.array(pairs).T
+    check(machine, "power", x.copy(), y.copy())
+
+
+@given(st.integers(-(2**60), 2**60), st.integers(1, 2**30))
+@example(6381956970095103 * 2**797, 0)  # no float64 is nearer to a multiple of pi / 2
+@example(2**1023, 0)
+def test_quarter_turns(machine: Machine, turns: int, more: int) -> None:
+    """A float64 next to a multiple of pi / 2, whose sine or cosine is all error unless 2 / pi has many digits."""
+    with mpmath.workprec(1400):
+        exact = float(mpmath.mpf(turns) * more * mpmath.pi / 2) if more else float(turns)
+        right = {name: getattr(mpmath, name)(mpmath.mpf(exact)) for name in ("sin", "cos", "tan")}
+        for name, value in right.items():
+            (found,) = machine(name, np.array([exact]))
+            assert abs(mpmath.mpf(float(found)) - value) <= BOUNDS[name] * np.spacing(abs(float(value)))
+
+
+# -- where results end -------------------------------------------------------------------------------------------------
+
+
+def neighbours(dtype: str, around: list[float]) -> Array:
+    """The numbers next to some, a hundred on each side."""
+    kind = np.int32 if dtype == "float32" else np.int64
+    near = np.array(around, dtype).view(kind)[:, None] + np.arange(-100, 101, dtype=kind)
+    return near.ravel().view(dtype).copy()
+
+
+ENDS = {
+    "exp": lambda limits: np.log([limits.max, limits.tiny, limits.smallest_subnormal / 2]),
+    "exp2": lambda limits: np.log2([limits.max, limits.tiny, limits.smallest_subnormal / 2 or 2.0**-1075]),
+    "expm1": lambda limits: [np.log(limits.max), np.log(limits.eps), np.log(2) / 2, -np.log(2) / 2],
+    "sigmoid": lambda limits: [np.log(limits.tiny), np.log(limits.eps), -np.log(limits.max)],
+    "tanh": lambda limits: [0.55, 9.0, 10.0, 19.0, 20.0],
+    "erf": lambda limits: [1.0, 3.9, 4.0, 5.9, 6.0],
+    "log": lambda limits: [limits.tiny, np.sqrt(0.5), 1.0, np.sqrt(2)],
+    "log1p": lambda limits: [-1.0, np.sqrt(0.5) - 1, limits.tiny, np.sqrt(2) - 1, 1.0, limits.max / 2],
+    "sinh": lambda limits: [1.0, np.log(limits.max), np.log(limits.max) + np.log(2)],
+    "cosh": lambda limits: [np.log(limits.eps), np.log(limits.max), np.log(limits.max) + np.log(2)],
+    "tan": lambda limits: [2.0**-30, np.pi / 4, 0.75, np.pi / 2, 2.0**50, 2.0**76, 2.0**102],
+    "sin": lambda limits: [2.0**-30, np.pi / 4, 0.75, 2.0**50, 2.0**76, 2.0**102],
+    "cos": lambda limits: [2.0**-30, np.pi / 4, 0.75, 2.0**50, 2.0**76, 2.0**102],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", ENDS)
+def test_where_a_formula_ends(machine: Machine, function: str, dtype: str) -> None:
+    """Overflow and underflow come where they must, and where two formulas meet both are right."""
+    with np.errstate(divide="ignore"):
+        limits = np.finfo(dtype)
+        places = [float(x) for x in ENDS[function](limits) if np.isfinite(x)]
+    check(machine, function, neighbours(dtype, places))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", ["tanh", "sigmoid", "erf", "sin", "cos"])
+def test_nothing_leaves_the_range(machine: Machine, function: str, dtype: str) -> None:
+    found = machine(function, sample(dtype, 30_000))
+    known = found[~np.isnan(found)]
+    assert np.all(known <= 1) and np.all(known >= (0 if function == "sigmoid" else -1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", ["tanh", "erf", "sin", "cos", "tan", "sinh", "cosh"])
+def test_odd_and_even_functions_are_so_to_the_bit(machine: Machine, function: str, dtype: str) -> None:
+    x = sample(dtype, 10_000)
+    there, back = machine(function, x), machine(function, -x)
+    same = back == (there if function in ("cos", "cosh") else -there)
+    assert np.all(same | np.isnan(there))
+
+
+# -- special values ----------------------------------------------------------------------------------------------------
+
+SPECIAL: dict[str, list[tuple[float, float]]] = {
+    "exp": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (1e30, INF), (-1e30, 0.0)],
+    "exp2": [(0.0, 1.0), (INF, INF), (-INF, 0.0), (10.0, 1024.0), (-3.0, 0.125)],
+    "expm1": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -1.0)],
+    "tanh": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0)],
+    "sigmoid": [(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0)],
+    "erf": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0)],
+    "log": [(1.0, 0.0), (0.0, -INF), (-0.0, -INF), (INF, INF), (-1.0, NAN), (-INF, NAN)],
+    "log2": [(1.0, 0.0), (8.0, 3.0), (0.0, -INF), (-0.0, -INF), (INF, INF), (-1.0, NAN), (-INF, NAN)],
+    "log10": [(1.0, 0.0), (1000.0, 3.0), (0.0, -INF), (-0.0, -INF), (INF, INF), (-1.0, NAN), (-INF, NAN)],
+    "log1p": [(0.0, 0.0), (-0.0, -0.0), (-1.0, -INF), (INF, INF), (-2.0, NAN), (-INF, NAN)],
+    "sin": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
+    "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN)],
+    "tan": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
+    "sinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (1e30, INF), (-1e30, -INF)],
+    "cosh": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, INF), (-1e30, INF)],
+}
+# C's table of pow: bases, exponents, results
+POWERS = [
+    (0.0, -3.0, INF), (-0.0, -3.0, -INF), (0.0, -2.0, INF), (-0.0, -2.0, INF), (-0.0, -0.5, INF), (-0.0, -INF, INF),
+    (0.0, 3.0, 0.0), (-0.0, 3.0, -0.0), (0.0, 0.5, 0.0), (-0.0, 0.5, 0.0), (-0.0, 2.0, 0.0), (-0.0, INF, 0.0),
+    (-1.0, INF, 1.0), (-1.0, -INF, 1.0), (1.0, NAN, 1.0), (1.0, INF, 1.0), (1.0, -INF, 1.0), (NAN, 0.0, 1.0),
+    (NAN, -0.0, 1.0), (INF, 0.0, 1.0), (-2.0, 0.0, 1.0), (0.0, 0.0, 1.0), (NAN, 1.0, NAN), (2.0, NAN, NAN),
+    (-1.0, NAN, NAN), (-2.0, 0.5, NAN), (-2.0, -0.5, NAN), (0.5, -INF, INF), (-0.5, -INF, INF), (2.0, -INF, 0.0),
+    (0.5, INF, 0.0), (2.0, INF, INF), (-2.0, INF, INF), (-INF, -3.0, -0.0), (-INF, -2.0, 0.0), (-INF, -0.5, 0.0),
+    (-INF, 3.0, -INF), (-INF, 2.0, INF), (-INF, 0.5, INF), (INF, -0.5, 0.0), (INF, 0.5, INF), (-2.0, 3.0, -8.0),
+    (-2.0, 4.0, 16.0), (-2.0, -1.0, -0.5), (-3.0, 1e30, INF), (2.0, 10.0, 1024.0), (9.0, 0.5, 3.0), (10.0, 2.0, 100.0),
+]  # fmt: skip
+
+
+def same_bits(found: Array, right: Array) -> bool:
+    """Equal, signs of zeros included; any NaN is one NaN."""
+    equal = (found == right) & (np.signbit(found) == np.signbit(right))
+    return bool(np.all(equal | (np.isnan(found) & np.isnan(right))))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", UNARY)
+def test_special_values(machine: Machine, function: str, dtype: str) -> None:
+    x, right = np.array([*SPECIAL[function], (NAN, NAN)], dtype).T
+    found = machine(function, x.copy())
+    assert same_bits(found, right), found
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_special_powers(machine: Machine, dtype: str) -> None:
+    x, y, right = np.array(POWERS, dtype).T
+    found = machine("power", x.copy(), y.copy())
+    assert same_bits(found, right), found
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_powers_of_two_and_of_ten_are_exact(machine: Machine, dtype: str) -> None:
+    least, most = (-149, 128) if dtype == "float32" else (-1074, 1024)
+    n = np.arange(least, most).astype(dtype)
+    x = np.ldexp(np.ones_like(n), np.arange(least, most))
+    assert same_bits(machine("exp2", n), x)
+    assert same_bits(machine("log2", x), n)
+    tens = np.arange(0, 11 if dtype == "float32" else 23).astype(dtype)
+    assert same_bits(machine("log10", (10.0 ** tens.astype(np.longdouble)).astype(dtype)), tens)
+
+
+@pytest.mark.parametrize("function", UNARY)
+def test_every_half(machine: Machine, function: str) -> None:
+    """Computed in float32, rounded once more: at most a rounding error and a little."""
+    x = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    found, right = machine(function, x), truth(function, x.astype(np.float32))
+    with np.errstate(all="ignore"):
+        rounded = right.astype(np.float16)
+        off = np.abs(found - right) / np.spacing(np.abs(rounded)).astype(float)
+        assert np.all((off < 0.501) | ~np.isfinite(rounded))
+        assert same_bits(found[~np.isfinite(rounded)], rounded[~np.isfinite(rounded)])
+
+
+# -- machine code ------------------------------------------------------------------------------------------------------
+
+PROCESSOR = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine())
+FEATURES = os.environ.get("NUMBA_CPU_FEATURES", binding.get_host_cpu_features().flatten()).split(",")
+WIDEST = "zmm" if "+avx512f" in FEATURES else "ymm" if "+avx" in FEATURES else "xmm"
+PACKED = {
+    "x86_64": rf"\bv?(?:mul|fmadd\d+)p[sd]\s+.*%{WIDEST}",
+    "aarch64": r"\bf(?:mul|mla)\s+v\d+\.(?:4s|2d)",
+}[PROCESSOR]
+CALL = {"x86_64": r"^\s+call", "aarch64": r"^\s+blr?\s"}[PROCESSOR]
+JUMP = {"x86_64": r"^\s+j\w+\s+(\.?L\w+)", "aarch64": r"^\s+(?:b[.\w]*|cbn?z|tbn?z)\s.*?(\.?L\w+)"}[PROCESSOR]
+
+
+def inner_loops(assembly: str) -> list[str]:
+    """The text between a label and a jump back to it, where no other loop is inside."""
+    lines = assembly.split("\n")
+    places = {line.split(":")[0]: number for number, line in enumerate(lines) if re.match(r"\.?L\w+:", line)}
+    jumps = ((places.get(found[1]), number) for number, line in enumerate(lines) if (found := re.match(JUMP, line)))
+    loops = [(start, end) for start, end in jumps if start is not None and start < end]
+    inner = [(a, b) for a, b in loops if not any(a <= c and d <= b and (a, b) != (c, d) for c, d in loops)]
+    return ["\n".join(lines[a : b + 1]) for a, b in inner]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", BOUNDS)
+def test_the_inner_loop_is_as_wide_as_the_processor_and_calls_nothing(
+    tmp_path_factory: Any, function: str, dtype: str
+) -> None:
+    source = source_of(function, dtype, 2 if function == "power" else 1)
+    text = compiler.assembly(source.text, source.name, Cache(tmp_path_factory.mktemp("kernel")))
+    loops = inner_loops(text)
+    assert any(re.search(PACKED, loop) for loop in loops), text
+    assert not any(re.search(CALL, loop, re.MULTILINE) for loop in loops), text
