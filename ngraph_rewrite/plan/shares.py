@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import log2, prod
+from types import MappingProxyType
 from typing import NamedTuple
 
 # A chunk takes about so many nanoseconds or more: twenty times what it costs to hand a launch to a thread that waits.
@@ -18,11 +19,11 @@ MOST = 64
 INNERMOST = 128
 _BYTES = 10  # that one core moves in a nanosecond
 _LAUNCH = 50  # nanoseconds of a launch, whatever it does
-_SIMPLE, _SLOW = 0.05, 2.0  # nanoseconds of a scalar operation
-_SLOW_OPS = frozenset(
-    "exp expm1 log log1p log2 log10 tanh sigmoid erf sin cos tan asin acos atan sinh cosh asinh acosh atanh atan2 "
-    "power logaddexp floordivide mod remainder softplus".split()
-)
+# Nanoseconds of a scalar operation: of one instruction, of a formula in vectors, and of a call for each number.
+_SIMPLE, _FORMULA, _CALL = 0.05, 0.5, 6.0
+_FORMULAS = "exp expm1 exp2 log log1p log2 log10 tanh sigmoid erf sin cos tan sinh cosh power logaddexp softplus"
+_CALLS = "asin acos atan asinh acosh atanh atan2 hypot floordivide mod remainder"
+_TIMES = MappingProxyType(dict.fromkeys(_FORMULAS.split(), _FORMULA) | dict.fromkeys(_CALLS.split(), _CALL))
 
 
 class Share(NamedTuple):
@@ -61,7 +62,7 @@ def nest_share(length: int, innermost: bool, sizes: Sequence[int], widths: Itera
         widths: The sizes of the elements it reads and writes at every index.
         ops: The scalar operations at every index.
     """
-    each = sum(widths) / _BYTES + sum(_SLOW if op in _SLOW_OPS else _SIMPLE for op in ops)
+    each = sum(widths) / _BYTES + sum(_TIMES.get(op, _SIMPLE) for op in ops)
     return Share(length, int(prod(sizes) * each), INNERMOST if innermost else 1)
 
 

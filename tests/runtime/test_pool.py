@@ -186,6 +186,7 @@ def ran(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 COMPUTATION = """
 import os, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, as in the background
 import numpy as np
 import ngraph_rewrite as ng
 from ngraph_rewrite.runtime.pool import process_pool

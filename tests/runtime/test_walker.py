@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -95,6 +96,14 @@ def told(rows: Sequence[Row], values: list[int]) -> Iterator[int]:
         else:
             yield from (10 * values[at] + chunk for chunk in range(row.chunks))
         at = end
+
+
+@pytest.fixture(autouse=True, scope="module")
+def heard() -> Iterator[None]:
+    """What runs in the background may have been told to ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def meaning(rows: Sequence[Row]) -> list[int]:
