@@ -79,7 +79,7 @@ def _asked(index: int, rule: Rule, source: Source) -> Iterator[str]:
     right = rule.right[0]
     assert isinstance(right, Var)
     if rule.guard is not None:
-        tests.append(f"({direct(source(rule.guard, names))})")
+        tests.append(f"({direct(source(rule.guard, names), ['args'])})")
     yield f"    if {' and '.join(tests) or 'True'}:  # {printable(' '.join(rule.name.split()))}"
     yield f"        return {index}, {names[right.name]}"
 

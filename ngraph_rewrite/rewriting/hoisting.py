@@ -47,6 +47,8 @@ def direct(source: str, terms: Collection[str] = ()) -> str:
 
     >>> direct("fn_is_plain(self.args[0].axes) and fn_size(x.axes) == 3 and y.axes", ["x"])
     'self.args[0].type.axes.plain and fn_size(x.type.axes) == 3 and y.axes'
+    >>> direct("args[0].dtype"), direct("args[0].dtype", ["args"])
+    ('args[0].dtype', 'args[0].type.dtype')
     """
     return ast.unparse(ast.fix_missing_locations(_direct(source, terms)))
 
@@ -99,7 +101,9 @@ class _Direct(ast.NodeTransformer):
         if isinstance(node, ast.Name):
             return node.id in self.terms
         of = node.value if isinstance(node, ast.Subscript) else None
-        return (isinstance(of, ast.Attribute) and of.attr == "args") or (isinstance(of, ast.Name) and of.id == "args")
+        if isinstance(of, ast.Name):  # the arguments by themselves; elsewhere `args` may be an attribute of a rule
+            return of.id == "args" and "args" in self.terms
+        return isinstance(of, ast.Attribute) and of.attr == "args"
 
 
 def _is_type(node: ast.expr) -> bool:
