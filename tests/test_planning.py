@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from collections import Counter
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.errors import LengthError
-from ngraph_rewrite.plan import collapsing, nests, plan
+from ngraph_rewrite.plan import collapsing, memory, nests, plan
 from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.launches import Ref, Work, kernels
@@ -263,6 +264,26 @@ def test_long_lives_inside_each_other_are_placed_as_by_the_search_block_by_block
     blocks = [Block(512 + 128 * (i % 3), i, 400 - i) for i in range(200)]
     blocks += [Block(640, 400 - i, 403 - i) for i in range(200)]
     assert place(blocks) == placed_one_by_one(blocks)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(spans, max_size=60))
+def test_many_blocks_take_turns_and_never_overlap_while_they_live(blocks: list[Block]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "SOME_BLOCKS", 0)
+        offsets, end = place(blocks)
+    for (i, a), (j, b) in itertools.combinations(enumerate(blocks), 2):
+        if a.size and b.size and a.first <= b.last and b.first <= a.last:
+            assert offsets[i] + rounded(a.size) <= offsets[j] or offsets[j] + rounded(b.size) <= offsets[i]
+    assert all(at + rounded(block.size) <= end for at, block in zip(offsets, blocks, strict=True))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(spans.map(lambda block: block._replace(size=640)), min_size=1, max_size=60))
+def test_many_blocks_of_one_size_need_no_more_than_live_at_one_time(blocks: list[Block]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "SOME_BLOCKS", 0)
+        assert place(blocks)[1] == 640 * max(sum(b.first <= time <= b.last for b in blocks) for time in range(90))
 
 
 # -- order ------------------------------------------------------------------------------------------

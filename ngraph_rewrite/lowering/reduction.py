@@ -9,7 +9,7 @@ from typing import Any
 from ngraph_rewrite.errors import RewriteError
 from ngraph_rewrite.lowering.steps import Steps, cycle_error, exhausted, ill_typed, step_error
 from ngraph_rewrite.lowering.table import BY_ARGUMENTS, ReplacementTable, Stage, Taken
-from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.bank import Near, TermBank
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
 
@@ -17,17 +17,18 @@ from ngraph_rewrite.terms.op import Op
 NESTED = 24
 
 
-class _Parts(dict[OpDef, tuple[Any, Any, dict[Any, Op]]]):
-    """Of each op its step, what collapses a term of it before it is built, and the terms of the bank."""
+class _Parts(dict[OpDef, tuple[Any, Any, dict[Any, Op], dict[Any, Near]]]):
+    """Of each op its step, what collapses a term of it before it is built, and its terms and types in the bank."""
 
-    __slots__ = ("_steps", "_tables")
+    __slots__ = ("_bank", "_steps")
 
-    def __init__(self, steps: Mapping[OpDef, Any], tables: Mapping[OpDef, dict[Any, Op]]) -> None:
-        self._steps, self._tables = steps, tables
+    def __init__(self, steps: Mapping[OpDef, Any], bank: TermBank) -> None:
+        self._steps, self._bank = steps, bank
 
-    def __missing__(self, definition: OpDef) -> tuple[Any, Any, dict[Any, Op]]:
-        step = self._steps.get(definition)
-        found = self[definition] = step, getattr(step, "collapse", None), self._tables[definition]
+    def __missing__(self, definition: OpDef) -> tuple[Any, Any, dict[Any, Op], dict[Any, Near]]:
+        step, bank = self._steps.get(definition), self._bank
+        found = step, getattr(step, "collapse", None), bank.tables[definition], bank.near[definition]
+        self[definition] = found
         return found
 
 
@@ -42,7 +43,7 @@ class Reduction:
     """
 
     __slots__ = (
-        "add", "bank", "budget", "collapsed", "depth", "fired", "mark", "matcher", "moved", "near", "parts", "put_off",
+        "add", "bank", "budget", "collapsed", "depth", "fired", "mark", "matcher", "moved", "parts", "put_off",
         "stage", "steps", "table", "taken", "target", "together",
     )  # fmt: skip
 
@@ -50,10 +51,10 @@ class Reduction:
         self, matcher: Steps, table: ReplacementTable, stage: Stage, bank: TermBank, target: Any, budget: int
     ) -> None:
         self.matcher, self.steps, self.target, self.budget = matcher, matcher.steps, target, budget
-        self.parts = _Parts(self.steps, bank.tables)
+        self.parts = _Parts(self.steps, bank)
         self.table, self.moved, self.stage, self.bank = table, table.moved, stage, bank
         self.mark, self.taken, self.collapsed = object(), stage.taken, stage.collapsed
-        self.near, self.add, self.together = bank.near, bank.add, self.make
+        self.add, self.together = bank.add, self.make
         self.put_off: set[Op] = set()
         self.depth = self.fired = 0
 
@@ -68,8 +69,9 @@ class Reduction:
         Returns:
             All terms under the roots that are new to the pass, arguments first.
         """
-        mark, steps, put_off, visit = self.mark, self.steps, self.put_off, self.visit
-        renewed, moved, order, stack = self.bank.renewed, self.moved, list[Op](), roots[::-1]
+        mark, parts, put_off, make, target = self.mark, self.parts, self.put_off, self.together, self.target
+        moved, order, stack = self.moved, list[Op](), roots[::-1]
+        self.depth = 1
         while stack:
             term = stack[-1]
             if term.mark is mark:
@@ -85,71 +87,103 @@ class Reduction:
             else:
                 stack.pop()
                 order.append(term)
+                step, _, table, _ = parts[term.definition]
+                now: Any = term
                 if changed:
-                    rebuilt = renewed(term, tuple([a if a.form is None else a.form for a in args]))
-                    if rebuilt.mark is mark:
-                        found = rebuilt if rebuilt.form is None else rebuilt.form
+                    if len(args) == 1:
+                        args = (arg.form,)  # type: ignore[assignment]
                     else:
-                        step = steps.get(rebuilt.definition)
-                        if step is not None:
-                            found = visit(rebuilt, step)
-                        else:
-                            found = rebuilt
-                            found.form, found.mark = None, mark
-                    if not put_off:
-                        term.form, term.mark = found, mark
-                        if moved or term.info.metadata:
-                            self.table.carry(term, found)
+                        args = tuple([a if a.form is None else a.form for a in args])
+                    if term.definition.profile is None:  # as the bank does it
+                        attrs = term.attrs
+                        key = (args, attrs) if attrs else args
+                        now = table.get(key)
+                        if now is None:
+                            now = table[key] = Op(term.definition, args, attrs, term.type, term.info)
+                    else:
+                        now = self.bank.renewed(term, args)
+                        step = parts[now.definition][0]
+                if now.mark is mark:
+                    found = now if now.form is None else now.form
                 else:
-                    step = steps.get(term.definition)
-                    if step is not None:
-                        visit(term, step)
+                    found = now
+                    try:
+                        made = None if step is None else step(now, make, target)
+                    except Exception as error:
+                        self.refuse(error, now)
+                        raise
+                    if made is None:
+                        now.form, now.mark = None, mark
                     else:
-                        term.form, term.mark = None, mark
+                        found = self.fires(now, made)
                 if put_off:
                     self.settle(term)
+                elif changed:
+                    term.form, term.mark = found, mark
+                    if moved or term.info.metadata:
+                        self.table.carry(term, found)
+        self.depth = 0
         self.stage.ended(order + roots)
         return order
 
     def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op:
-        """The normal form of the term with this structure, whose arguments are normal or put off."""
+        """The normal form of the term with this structure, whose arguments are normal or put off.
+
+        It runs for every op of a right side: what it does together would take twice the time in several functions.
+        """
+        step, collapse, table, near = self.parts[definition]
+        term = None
         try:
-            step, collapse, table = self.parts[definition]
-            made = None if collapse is None else collapse(args, attrs)
-            if made is not None:
-                typed = self.near.get((definition, id(args[0].type), attrs))  # an op of one argument, as most are
-                if typed is not None and made[1].type is typed[1] and not self.put_off:
-                    self.collapsed.append((len(self.taken), (definition, args, attrs), made))
-                    self.fired += 1
-                    return made[1]  # type: ignore[no-any-return]
-                if self.collapses(definition, args, attrs, made):
-                    return made[1]  # type: ignore[no-any-return]
-            term = table.get((args, attrs) if attrs else args)
+            if collapse is not None:
+                made = collapse(args, attrs)
+                if made is not None:
+                    typed = near.get((id(args[0].type), attrs))  # an op of one argument, as most are
+                    usual = typed is not None and made[1].type is typed[1] and not self.put_off
+                    if usual or self.collapses(definition, args, attrs, made):
+                        self.collapsed.append((len(self.taken), (definition, args, attrs), made))
+                        self.fired += 1
+                        return made[1]  # type: ignore[no-any-return]
+            key: Any = (args, attrs) if attrs else args
+            term = table.get(key)
+            if term is None:  # as the bank does it, where it knows the type
+                if len(args) == 2:
+                    left, right = args
+                    typed = near.get((id(left.type), id(right.type), attrs))
+                else:
+                    typed = near.get((id(args[0].type), attrs)) if len(args) == 1 else None
+                if typed is not None:
+                    term = table[key] = Op(definition, args, typed[0], typed[1])
         except Exception:  # a list has no hash, but its stored form has; and the step itself says what is wrong with it
             term = None
         if term is None:
             term = self.add(definition, args, attrs)
+            step = self.steps.get(term.definition)
         if term.mark is self.mark:
             return term if term.form is None else term.form
-        return self.visit(term, self.steps.get(term.definition))
+        if step is None or self.put_off or self.depth >= NESTED or term in self.taken:
+            return self.visit(term, step)
+        self.depth += 1
+        try:
+            made = step(term, self.together, self.target)
+        except Exception as error:
+            self.refuse(error, term)
+            raise
+        self.depth -= 1
+        if made is None:
+            term.form, term.mark = None, self.mark
+            return term
+        return self.fires(term, made)
 
     def collapses(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...], made: Taken) -> bool:
-        """Whether a rule may give an argument for a term that need not be built for it; then that is recorded.
+        """Whether a rule may give an argument for a term that need not be built for it.
 
         Where anything is unusual the term is built, and its own steps say what is to be said.
         """
         stored, type_, _ = self.bank.typed(definition, args, attrs)
-        if self.put_off or made[1].type is not type_ or (stored is not attrs and stored != attrs):
-            return False
-        self.collapsed.append((len(self.taken), (definition, args, attrs), made))
-        self.fired += 1
-        return True
+        return not self.put_off and made[1].type is type_ and (stored is attrs or stored == attrs)
 
     def visit(self, term: Op, step: Any) -> Op:
-        """The normal form of a term whose arguments are normal, by the step of its op; itself if that is put off.
-
-        It runs for every term: what it does together would take twice the time in several functions.
-        """
+        """The normal form of a term whose arguments are normal, by the step of its op; itself if that is put off."""
         if self.put_off and not self.put_off.isdisjoint(term.args):
             self.put_off.add(term)
             return term
@@ -162,18 +196,26 @@ class Reduction:
         self.depth += 1
         try:
             made = step(term, self.together, self.target)
-        except RewriteError:
-            raise
         except Exception as error:
-            failed = step_error(error, term, self.matcher)
-            if failed is None:
-                raise
-            raise failed from error
+            self.refuse(error, term)
+            raise
         self.depth -= 1
         if made is None:
             term.form, term.mark = None, self.mark
             return term
-        new: Op = made[1]
+        return self.fires(term, made)
+
+    def refuse(self, error: Exception, term: Op) -> None:
+        """Say at which rule a step failed, if it was one that builds an ill-typed term."""
+        if isinstance(error, RewriteError):
+            return
+        failed = step_error(error, term, self.matcher)
+        if failed is not None:
+            raise failed from error
+
+    def fires(self, term: Op, made: Taken) -> Op:
+        """Record a step; the normal form that it leads to, or the term itself if that is put off."""
+        new = made[1]
         if new.type is not term.type and new.type != term.type:
             raise ill_typed(term, new, self.matcher.reasons[made[0]])
         self.taken[term] = made

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from ngraph_rewrite.plan.needs import SCAN, Needs, Scan
@@ -85,7 +86,7 @@ def close(results: Sequence[Op], writes: Sequence[Op], given: Sequence[Op] | Non
         given: All terms in topological order, for those who have it.
     """
     order = topological([*results, *writes]) if given is None else list(given)
-    if not any(t.definition.name == SCAN for t in order):
+    if all(definition.name != SCAN for definition in set(map(attrgetter("definition"), order))):
         return Closed(list(results), list(writes), order)
     needs = Needs(order, [*results, *writes])
     level = _Level(needs, None, frozenset(), {})

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.op import Op
 
 IDENTITIES = frozenset({"core.strip", "core.label", "core.stop_gradient", "core.value_of", "semi.transfer"})
@@ -65,32 +66,36 @@ def view(term: Op, layout: Layout) -> Layout | None:
     name = term.definition.name
     if name in IDENTITIES:
         return layout
+    return _view(name, term.attrs, known(term), layout)
+
+
+@lru_cache(maxsize=1 << 13)
+def _view(name: str, attrs: tuple[Any, ...], shape: tuple[int, ...], layout: Layout) -> Layout | None:
+    """As `view`, for a view of some shape; they are few in a graph, though many terms are such views."""
+    offset, _, strides = layout
+    if name == "semi.reshape":
+        return reshaped(layout, shape)
     if name == "semi.transpose":
-        perm = term.attribute("perm")
-        return Layout(layout.offset, _picked(layout.shape, perm), _picked(layout.strides, perm))
+        return Layout(offset, shape, tuple([strides[p] for p in attrs[0]]))
     if name == "semi.broadcast":
-        dims, shape = term.attribute("dims"), term.attribute("shape")
-        strides = tuple(layout.strides[dims.index(k)] if k in dims else 0 for k in range(len(shape)))
-        return Layout(layout.offset, shape, strides)
+        dims = attrs[1]
+        return Layout(offset, shape, tuple([strides[dims.index(k)] if k in dims else 0 for k in range(len(shape))]))
     if name == "semi.diagonal":
-        return _diagonal(layout, term.attribute("places"))
+        return _diagonal(layout, attrs[0])
     if name == "semi.slice":
-        starts, steps = term.attribute("starts"), term.attribute("steps")
-        shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
-        offset = layout.offset + sum(a * s for a, s, n in zip(starts, layout.strides, shape, strict=True) if n)
-        return Layout(offset, shape, tuple(k * s for k, s in zip(steps, layout.strides, strict=True)))
-    if name == "semi.windows":
-        return _windows(term, layout)
-    assert name == "semi.reshape", name
-    return reshaped(layout, term.attribute("shape"))
+        starts, _, steps = attrs
+        offset += sum(a * s for a, s, n in zip(starts, strides, shape, strict=True) if n)
+        return Layout(offset, shape, tuple(k * s for k, s in zip(steps, strides, strict=True)))
+    assert name == "semi.windows", name
+    return Layout(offset, shape, _windows(attrs, strides))
 
 
-def _windows(term: Op, layout: Layout) -> Layout:
-    axes, _, strides, dilations = term.attrs
-    step = dict(zip(axes, strides, strict=True))
-    along = [s * step.get(k, 1) for k, s in enumerate(layout.strides)]
-    within = [layout.strides[k] * d for k, d in zip(axes, dilations, strict=True)]
-    return Layout(layout.offset, tuple(int(n) for n in term.shape), (*along, *within))  # type: ignore[arg-type]
+def _windows(attrs: tuple[Any, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    axes, _, steps, dilations = attrs
+    step = dict(zip(axes, steps, strict=True))
+    along = [s * step.get(k, 1) for k, s in enumerate(strides)]
+    within = [strides[k] * d for k, d in zip(axes, dilations, strict=True)]
+    return (*along, *within)
 
 
 def _diagonal(layout: Layout, places: tuple[int, ...]) -> Layout:
@@ -99,10 +104,6 @@ def _diagonal(layout: Layout, places: tuple[int, ...]) -> Layout:
     axes = [[k for k, p in enumerate(places) if p == place] for place in range(rank)]
     strides = tuple(sum(layout.strides[k] for k in own) for own in axes)
     return Layout(layout.offset, tuple(layout.shape[own[0]] for own in axes), strides)
-
-
-def _picked(values: tuple[int, ...], perm: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(values[p] for p in perm)
 
 
 def reshaped(layout: Layout, shape: tuple[int, ...]) -> Layout | None:

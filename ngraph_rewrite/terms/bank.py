@@ -30,17 +30,18 @@ class TermBank:
 
     Attributes:
         tables: The terms of each op by their arguments, where it has attributes with these as they are stored.
-        near: What `typed` found, by the op, the identities of the arguments' types, which it keeps alive, and the
+        near: What `typed` found for each op, by the identities of the arguments' types, which it keeps alive, and the
             stored attributes: types themselves are compared more slowly.
     """
 
-    __slots__ = ("_interned", "_order", "_types", "near", "tables")
+    __slots__ = ("_interned", "_order", "_own", "_types", "near", "tables")
 
     def __init__(self) -> None:
         self.tables: defaultdict[OpDef, dict[Any, Op]] = defaultdict(dict)
         self._types: dict[Signature, Typed] = {}
-        self.near: dict[Any, Near] = {}
+        self.near: defaultdict[OpDef, dict[Any, Near]] = defaultdict(dict)
         self._interned: dict[TensorType, TensorType] = {}
+        self._own: dict[int, tuple[TensorType, TensorType]] = {}  # by the identity of a type, which it keeps alive
         self._order = TermOrder()
 
     def __len__(self) -> int:
@@ -103,20 +104,21 @@ class TermBank:
         key: tuple[Any, ...]
         if len(args) == 2:
             left, right = args
-            key = definition, id(left.type), id(right.type), attrs
+            key = id(left.type), id(right.type), attrs
         elif len(args) == 1:
-            key = definition, id(args[0].type), attrs
+            key = id(args[0].type), attrs
         else:
-            key = definition, tuple([id(a.type) for a in args]), attrs
+            key = tuple([id(a.type) for a in args]), attrs
+        near = self.near[definition]
         try:
-            found = self.near.get(key)
+            found = near.get(key)
         except TypeError:
             found = None
         if found is None:
             types = tuple([a.type for a in args])
             found = *self._inferred(definition, types, attrs), types
             if keyed(found[0]):
-                self.near[(*key[:-1], found[0])] = found
+                near[(*key[:-1], found[0])] = found
         return found
 
     def _inferred(self, definition: OpDef, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> Typed:
@@ -134,7 +136,10 @@ class TermBank:
 
     def adopt(self, term: Op, args: tuple[Op, ...]) -> Op:
         """The bank's own copy of a handle; `args` stand for its arguments, and have their types."""
-        return self.renewed(term, args, self._interned.setdefault(term.type, term.type))
+        own = self._own.get(id(term.type))
+        if own is None:
+            own = self._own[id(term.type)] = term.type, self._interned.setdefault(term.type, term.type)
+        return self.renewed(term, args, own[1])
 
     def renewed(self, term: Op, args: tuple[Op, ...], type_: TensorType | None = None) -> Op:
         """The bank's term as `term`, with arguments of the same types in their place: it has the type that it had."""
