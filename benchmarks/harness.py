@@ -90,7 +90,7 @@ def measure(workloads: Iterable[Workload], chosen: argparse.Namespace) -> list[R
     return rows
 
 
-def write(rows: Iterable[Row], file: Path | None) -> None:
+def write(rows: Iterable[Any], file: Path | None) -> None:
     """Write rows to a file, if there is one to write to."""
     if file is not None:
         file.write_text(json.dumps([asdict(r) for r in rows], indent=1) + "\n", encoding="utf-8")

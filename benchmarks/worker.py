@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import gc
 import json
-import resource
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from benchmarks.graphs import Graph, dag, tree
+from benchmarks.memory import peak
 from benchmarks.peers import Engine, engine
 from benchmarks.rulesets import RuleChoice
 
 KINDS = {"dag": dag, "tree": tree}
-STATUS = Path("/proc/self/status")
 
 
 def measured(asked: dict[str, Any]) -> dict[str, Any]:
@@ -36,7 +34,7 @@ def measured(asked: dict[str, Any]) -> dict[str, Any]:
     if switch == "nogc":
         gc.disable()
     gc.collect()
-    memory, (build, run, result) = _peak(lambda: _round(peer, graph))
+    memory, (build, run, result) = peak(lambda: _round(peer, graph))
     count, number = peer.checksum(result) if len(graph.nodes) <= peer.checked else (None, None)
     del result
     rounds = [(build, run)]
@@ -64,25 +62,6 @@ def _round(peer: Engine, graph: Graph) -> tuple[float, float, Any]:
     middle = time.process_time()
     result = peer.run(built)
     return middle - start, time.process_time() - middle, result
-
-
-def _peak(work: Any) -> tuple[int, Any]:
-    """By how many bytes the process grew at most during `work`, and what that returned."""
-    before = _bytes("VmRSS")
-    try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
-    except OSError:
-        pass
-    found = work()
-    return max(_bytes("VmHWM") - before, 0), found
-
-
-def _bytes(name: str) -> int:
-    """A figure of Linux about this process; elsewhere the largest size there was."""
-    if STATUS.exists():
-        line = next(line for line in STATUS.read_text(encoding="ascii").splitlines() if line.startswith(name))
-        return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 if __name__ == "__main__":
