@@ -2,16 +2,20 @@
 """A folder of kernels that outlives the process: sources a user can read, and object code.
 
 An entry is written to a temporary file and renamed, and carries a digest of its content, so a reader sees
-either a whole entry or none; a truncated, corrupted or foreign file reads as missing.
+either a whole entry or none; a truncated, corrupted or foreign file reads as missing. The folder has a bound: what was
+not read for longest goes when it grows beyond that.
 """
 
 import hashlib
 import os
+import time
 import warnings
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ngraph_rewrite.errors import CacheWarning
+from ngraph_rewrite.errors import ArgumentError, CacheWarning
 from ngraph_rewrite.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -21,7 +25,12 @@ if TYPE_CHECKING:
 else:
     tempfile, platformdirs = lazy_module("tempfile"), lazy_module("platformdirs")
 
-_VARIABLE = "NGRAPH_REWRITE_CACHE"
+_VARIABLE, _BOUND = "NGRAPH_REWRITE_CACHE", "NGRAPH_REWRITE_CACHE_MEGABYTES"
+MEGABYTES = 512
+# What is left of a folder that grew too large: then it is some time until it does so again.
+_KEPT = 0.8
+# Seconds after which reading an entry is noted again; and in which a file that somebody writes is whole.
+_NOTED, _WRITING = 86_400, 3_600
 _fallback: list[Path] = []  # the temporary folder, once this process has needed one
 
 
@@ -30,11 +39,19 @@ class Cache:
 
     The folder is the argument, else ``NGRAPH_REWRITE_CACHE``, else the user's cache folder. Where it cannot be written,
     a temporary folder takes its place and one `CacheWarning` a process says so.
+
+    Args:
+        megabytes: The bound of its size; ``NGRAPH_REWRITE_CACHE_MEGABYTES``, or 512, by default.
+
+    Raises:
+        ArgumentError: if that variable is no number.
     """
 
-    def __init__(self, folder: str | Path | None = None) -> None:
+    def __init__(self, folder: str | Path | None = None, megabytes: float | None = None) -> None:
         chosen = folder or os.environ.get(_VARIABLE) or platformdirs.user_cache_dir("ngraph_rewrite")
         self.folder = _writable(Path(chosen))
+        self.bound = int((_megabytes() if megabytes is None else megabytes) * 1e6)
+        self._size: int | None = None  # of the folder, as far as this object knows
 
     def path(self, key: str, ext: str) -> Path:
         """Return where an entry is or would be."""
@@ -42,26 +59,87 @@ class Cache:
 
     def read(self, key: str, ext: str) -> bytes | None:
         """Return the content of an entry, or None if there is none or it is damaged."""
-        try:
-            stored = self.path(key, ext).read_bytes()
-        except OSError:
-            return None
-        data, separator, digest = stored.rpartition(_MARK)
-        return data if separator and digest == _digest(data) else None
+        path = self.path(key, ext)
+        found = _content(path)
+        if found is not None:
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _NOTED:
+                    os.utime(path)
+        return found
 
     def write(self, key: str, ext: str, data: bytes) -> Path:
         """Store an entry whole, replacing an earlier one, and return its path."""
-        path = self.path(key, ext)
+        path, stored = self.path(key, ext), data + _MARK + _digest(data)
         try:
-            _replace(path, data + _MARK + _digest(data))
+            _replace(path, stored)
         except OSError:
             self.folder = _temporary(self.folder)
             path = self.path(key, ext)
-            _replace(path, data + _MARK + _digest(data))
+            _replace(path, stored)
+        self._size = self.size() if self._size is None else self._size + len(stored)
+        if self._size > self.bound:
+            self._shrink(path)
         return path
+
+    def entries(self) -> Iterator[Path]:
+        """The files of all entries; others in the folder are nobody's here."""
+        return (path for path in sorted(self.folder.iterdir()) if path.is_file() and _content(path) is not None)
+
+    def size(self) -> int:
+        """How many bytes all files of the folder have."""
+        return sum(size for _, size, _ in _files(self.folder))
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        for path in self.entries():
+            with suppress(OSError):
+                path.unlink()
+        self._size = None
+
+    def _shrink(self, newest: Path) -> None:
+        """Remove what was not read or written for longest; whoever reads it at this moment finds it or does not."""
+        files = sorted(_files(self.folder))
+        size = sum(size for _, size, _ in files)
+        for when, bytes_, path in files:
+            if size <= self.bound * _KEPT:
+                break
+            abandoned = path.name.startswith(_WRITTEN) and time.time() - when > _WRITING
+            if path != newest and (abandoned or _content(path) is not None):
+                with suppress(OSError):
+                    path.unlink()
+                    size -= bytes_
+        self._size = size
 
 
 _MARK = b"\n# sha256 "  # a comment, so that a source stays a source
+_WRITTEN = ".writing-"
+
+
+def _content(path: Path) -> bytes | None:
+    """What is in an entry, if it is one and is whole."""
+    try:
+        stored = path.read_bytes()
+    except OSError:
+        return None
+    data, separator, digest = stored.rpartition(_MARK)
+    return data if separator and digest == _digest(data) else None
+
+
+def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    """When each file of a folder was written, or read last, and its size."""
+    with suppress(OSError), os.scandir(folder) as found:
+        for one in found:
+            with suppress(OSError):
+                if one.is_file():
+                    yield one.stat().st_mtime, one.stat().st_size, Path(one.path)
+
+
+def _megabytes() -> float:
+    told = os.environ.get(_BOUND, str(MEGABYTES))
+    try:
+        return float(told)
+    except ValueError:
+        raise ArgumentError(f"{_BOUND} is {told!r}", do="set it to a number") from None
 
 
 def _digest(data: bytes) -> bytes:
@@ -79,7 +157,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 def _new_file(folder: Path, data: bytes) -> Path:
     """A file of this process's own."""
-    path = folder / f".writing-{os.urandom(8).hex()}"
+    path = folder / f"{_WRITTEN}{os.urandom(8).hex()}"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -22,7 +22,7 @@ from ngraph_rewrite.rewriting.checks import checked_rules
 if TYPE_CHECKING:
     from rich import console, table, text
 
-    from ngraph_rewrite import asking, checking, demo, fuzzing
+    from ngraph_rewrite import asking, checking, demo, fuzzing, warming
     from ngraph_rewrite import catalogue_listing as listing
     from ngraph_rewrite.testing import workers
 else:  # what one command needs and others do without
@@ -30,7 +30,7 @@ else:  # what one command needs and others do without
     listing = lazy_module("ngraph_rewrite.catalogue_listing")
     asking = lazy_module("ngraph_rewrite.asking")
     checking, demo = lazy_module("ngraph_rewrite.checking"), lazy_module("ngraph_rewrite.demo")
-    fuzzing = lazy_module("ngraph_rewrite.fuzzing")
+    fuzzing, warming = lazy_module("ngraph_rewrite.fuzzing"), lazy_module("ngraph_rewrite.warming")
     workers = lazy_module("ngraph_rewrite.testing.workers")
 
 EPOCHS = 30
@@ -85,7 +85,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_explain(commands)
 
     cache = _command(commands, "cache", run_cache, "tell where compiled kernels are kept, and how much there is")
-    cache.add_argument("--clear", action="store_true", help="remove them; they are made again when needed")
+    what = "show: the folder and its size; clear: remove all, it is made again when needed; warm: compile now the rules"
+    what += " and what most programs need (default: show)"
+    cache.add_argument("action", nargs="?", choices=("show", "clear", "warm"), default="show", help=what)
+    cache.add_argument("--clear", action="store_true", help="the same as clear")
     return parser
 
 
@@ -233,13 +236,16 @@ def run_bisect(options: argparse.Namespace) -> int:
 
 def run_cache(options: argparse.Namespace) -> int:
     """The folder, its entries and bytes. Files that are no entries are left alone."""
-    cache = Cache()
-    entries = [f for f in sorted(cache.folder.iterdir()) if cache.read(f.stem, f.suffix[1:]) is not None]
+    cache, clear = Cache(), options.clear or options.action == "clear"
+    if options.action == "warm" and not clear:
+        for name, kernels in warming.warm(cache):
+            print(f"{name}: {kernels} kernels", flush=True)
+    entries = list(cache.entries())
     size = sum(f.stat().st_size for f in entries)
-    if options.clear:
-        for file in entries:
-            file.unlink(missing_ok=True)
-    print(f"{cache.folder}: {len(entries)} entries, {size / 1e6:.1f} MB {'removed' if options.clear else 'kept'}")
+    if clear:
+        cache.clear()
+    done = "removed" if clear else f"kept, at most {cache.bound / 1e6:.0f} MB"
+    print(f"{cache.folder}: {len(entries)} entries, {size / 1e6:.1f} MB {done}")
     return 0
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +17,12 @@ from ngraph_rewrite.lowering.disabling import Choice, only_off
 from ngraph_rewrite.lowering.driver import no_garbage_collection
 from ngraph_rewrite.lowering.passes import Lowering, Passes, lower
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
+from ngraph_rewrite.ready import Ready, Shapes, Signature, declined, machine_call, same_dtype
 from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, replaced, unboxed
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed
-from ngraph_rewrite.targets.target import Executable, Program, Target
+from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.tuples import TupleType
@@ -41,15 +42,6 @@ else:  # for those who ask
 Array = NDArray[Any]
 # Sets of lengths a computation stays ready for: each keeps an arena. Kernels are kept by the cache anyway.
 MOST_PLANS = 32
-Shapes = tuple[tuple[int, ...], ...]
-
-
-class _Ready:
-    """An executable for one set of lengths, and the graph it was made of."""
-
-    def __init__(self, executable: Executable, bound: Mapping[Op, Op], results: Sequence[Op]) -> None:
-        self.executable, self.bound, self.results = executable, bound, results
-        self.shapes = [tuple(int(n) for n in t.shape) for t in results]  # type: ignore[arg-type]
 
 
 class Computation:
@@ -85,8 +77,14 @@ class Computation:
             (t for t in order if t.definition.name == "core.variable"),
             (t for t in order if "draw" in t.definition.traits),
         )
-        self._ready: dict[Shapes, _Ready] = {}
-        self._last: tuple[_Ready, list[Array], list[Array], int] | None = None
+        self._ready: dict[Shapes, Ready] = {}
+        self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
+        self._latest: Ready | None = None
+        self._dtypes = [same_dtype(p.dtype) for p in self.inputs]
+        self._quick: Any = declined  # what makes a call with the same shapes as the latest
+        # the last call: what was ready, the number of the call, arguments and results
+        self._kept: list[tuple[Any, ...] | None] = [None]
+        self._signature = Signature(self._dtypes, self.returns, self._kept, state, cache)
 
     def __repr__(self) -> str:
         inside = ", ".join(describe(p, 1) for p in self.inputs)
@@ -108,46 +106,96 @@ class Computation:
             KeyboardInterrupt: between two kernels. Variables and `out` keep what was written until then, and the
                 computation can be called again.
         """
+        if feed_dict is None:
+            found = self._quick(*args) if out is None else self._quick(*args, out=out)
+            if found is not NotImplemented:
+                return found
+        return self._call(*args, feed_dict=feed_dict, out=out)
+
+    def entry(self, *examples: Any) -> Callable[..., Any]:
+        """A function that calls this computation, made ready for arguments of one set of shapes: what calls cost least.
+
+        It takes arguments in order, and ``out=``, and gives what the computation gives. Arguments of other shapes, or
+        that have to be converted, are no mistake: they take the way that calls take.
+
+        Args:
+            examples: A value for each input, or its shape; only shapes matter.
+
+        Raises:
+            ComputationError, ClosedError: as calls do.
+
+        >>> import numpy as np
+        >>> import ngraph_rewrite as ng
+        >>> x = ng.placeholder({"H": 3}, name="x")
+        >>> with ng.make_transformer("cpu") as transformer:
+        ...     twice = transformer.computation(x + x, x).entry((3,))
+        ...     twice(np.ones(3, np.float32))
+        array([2., 2., 2.], dtype=float32)
+        """
+        given = in_order(self.inputs, examples, None)
+        shapes = tuple(one if isinstance(one, tuple) else np.shape(one) for one in given)
+        with self._state.lock:
+            self._state.allocate()
+            ready = self._executable(shapes)
+            return machine_call(ready, self._signature, self) or self._call
+
+    def _call(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None) -> Any:
+        """A call, whatever the arguments are."""
         values = in_order(self.inputs, args, feed_dict)
         state = self._state
         with state.lock:
             state.allocate()
-            arrays = [as_argument(v, p) for v, p in zip(values, self.inputs, strict=True)]
-            ready = self._executable(tuple(a.shape for a in arrays))
+            arrays = [
+                v if type(v) is np.ndarray and v.dtype is d and (f := v.flags).c_contiguous and f.aligned
+                else as_argument(v, p)
+                for v, p, d in zip(values, self.inputs, self._dtypes, strict=True)
+            ]  # fmt: skip
+            ready = self._executable(tuple([a.shape for a in arrays]))
             results = self._results(ready, out)
             if out is not None:
                 arrays = [a.copy() if any(np.may_share_memory(a, r) for r in results) else a for a in arrays]
-            ready.executable.run(arrays, results, state.calls)
-            self._last = (ready, arrays, results, state.calls)
-            state.calls += 1
+            number = state.calls
+            ready.executable.run(arrays, results, number)
+            self._kept[0] = (ready, number, *arrays, *results)
+            state.calls = number + 1
+        if isinstance(self.returns, Op) and self._valued:
+            return results[0]
         following = iter(results)
         return replaced(self.returns, lambda handle: next(following) if has_value(handle) else None)
 
-    def _results(self, ready: _Ready, out: Any) -> list[Array]:
+    def _results(self, ready: Ready, out: Any) -> list[Array]:
+        if out is None:
+            return [np.empty(shape, dtype) for dtype, shape in ready.kinds]
         given = [array for handle, array in beside(self.returns, out) if has_value(handle)]
         given += [None] * (len(self._valued) - len(given))
         results = [
             np.empty(shape, handle.dtype) if array is None else check_output(array, handle, shape)
             for handle, shape, array in zip(self._valued, ready.shapes, given, strict=True)
         ]
-        if out is not None:
+        if len(results) > 1:
             refuse_overlaps(results)
         return results
 
-    def _executable(self, shapes: Shapes) -> _Ready:
+    def _executable(self, shapes: Shapes) -> Ready:
+        """What is ready for a set of shapes; it becomes the latest."""
+        if self._latest is not None and self._latest.given == shapes:
+            return self._latest
         ready = self._ready.pop(shapes, None)
         if ready is None:
             ready = self._prepare(shapes)
             if len(self._ready) >= MOST_PLANS:
-                del self._ready[next(iter(self._ready))]  # the one that was used longest ago
-        self._ready[shapes] = ready
+                oldest = next(iter(self._ready))  # the one that was used longest ago
+                del self._ready[oldest], self._entries[oldest]
+            self._entries[shapes] = machine_call(ready, self._signature) or declined
+        self._ready[shapes] = self._latest = ready
+        self._quick = self._entries[shapes]
         return ready
 
-    def _prepare(self, shapes: Shapes) -> _Ready:
+    def _prepare(self, shapes: Shapes) -> Ready:
         with no_garbage_collection():
             return self._planned(shapes)
 
-    def _planned(self, shapes: Shapes) -> _Ready:
+    def _planned(self, shapes: Shapes) -> Ready:
         binding = bind_lengths(self.inputs, shapes)
         roots, lowering = [self._terms[h] for h in self._valued], self.lowering
         order = lowering.order if roots == lowering.roots else None
@@ -164,12 +212,23 @@ class Computation:
             order=None if binding else list(bound),
             threads=self._threads,
         )
-        return _Ready(self._target.prepare(program), bound, program.results)
+        return Ready(self._target.prepare(program), bound, program.results, shapes)
 
     def forget_executables(self) -> None:
         """Drop what was prepared for calls; the next call prepares it again."""
+        for ready in self._ready.values():
+            ready.dropped.value = 1
         self._ready.clear()
-        self._last = None
+        self._entries.clear()
+        self._latest, self._quick, self._kept[0] = None, declined, None
+
+    @property
+    def _last(self) -> tuple[Ready, list[Array], list[Array], int] | None:
+        """The last call: what was ready for it, arguments, results, its number."""
+        if self._kept[0] is None:
+            return None
+        ready, number, *arrays = self._kept[0]
+        return ready, arrays[: len(self.inputs)], arrays[len(self.inputs) :], number
 
     # -- asking -------------------------------------------------------------------------------------
 
@@ -208,14 +267,14 @@ class Computation:
                 do="list it in keep=[...], or ask with recompute=True",
             )
 
-    def _known(self, ready: _Ready, arrays: Sequence[Array], results: Sequence[Array]) -> dict[Op, Array]:
+    def _known(self, ready: Ready, arrays: Sequence[Array], results: Sequence[Array]) -> dict[Op, Array]:
         known = dict(zip(ready.results, results, strict=True))
         for placeholder, array in zip(self.inputs, arrays, strict=True):
             known[placeholder] = array
             known[ready.bound.get(self.lowering.table.snap(placeholder), placeholder)] = array
         return through_views(known, ready.bound.values())
 
-    def _reason(self, op: Op, term: Op, ready: _Ready) -> str:
+    def _reason(self, op: Op, term: Op, ready: Ready) -> str:
         if not self.lowering.table.knows(op) and op not in topological(self._handles):
             return "it is not part of this computation"
         while term not in ready.bound and "view" in term.definition.traits:
@@ -327,7 +386,7 @@ class Computation:
         """
         return {**self._ran().executable.stats(), "plans": len(self._ready)}
 
-    def _ran(self) -> _Ready:
+    def _ran(self) -> Ready:
         self._state.check_open()
         if self._last is None:
             raise InvalidHandleError("nothing has run yet", where=user_line(), do="call the computation first")

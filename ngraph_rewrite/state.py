@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -34,28 +35,49 @@ class State:
         storage: Their arrays, whose memory never moves.
         streams: The number of each random draw, by the same order.
         calls: How many calls have been made: what tells their draws apart.
+        closed: Whether nothing can be called any more.
+        words: Two words that machine code reads: 0 if it is open and every variable has its array; `calls`.
         lock: Held by whoever computes. A fork waits for it, so that the forked process finds variables whole.
     """
 
     def __init__(self, seed: int, compute: Callable[[Sequence[Op]], list[Array]]) -> None:
-        self.seed, self.calls, self.closed = seed, 0, False
+        self.seed, self._closed, self.words = seed, False, (ctypes.c_int64 * 2)(1, 0)
         self._compute = compute
         self.variables: dict[Uid, Op] = {}
         self.storage: dict[Uid, Array] = {}
         self.streams: dict[Uid, int] = {}
         self.lock = fork_lock(COMPUTING)
 
+    @property
+    def calls(self) -> int:
+        return self.words[1]
+
+    @calls.setter
+    def calls(self, number: int) -> None:
+        self.words[1] = number
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @closed.setter
+    def closed(self, closed: bool) -> None:
+        self._closed, self.words[0] = closed, 1
+
     def register(self, variables: Iterable[Op], draws: Iterable[Op]) -> None:
         """Note the variables and the random draws of a computation."""
         for variable in variables:
             self.variables.setdefault(variable.attribute("uid"), variable)
+            self.words[0] = 1
         for draw in draws:
             self.streams.setdefault(draw.attribute("uid"), len(self.streams))
 
     def allocate(self) -> None:
         """Give every variable that has none its array, with its initial value."""
         self.check_open()
-        self.storage.update(self._initial(v for uid, v in self.variables.items() if uid not in self.storage))
+        if self.words[0]:
+            self.storage.update(self._initial(v for uid, v in self.variables.items() if uid not in self.storage))
+            self.words[0] = 0
 
     def initialize(self) -> None:
         """Give every variable its initial value, again if need be, and begin the draws anew."""

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import harness, rewriting, threads
+from benchmarks import harness, latency, rewriting, threads
 from benchmarks.equations import App, Reading, compiled, functions, left_source, number, read_equations, right_source
 from benchmarks.graphs import SHAPES, Graph, arities, checksum, dag, tree
 from benchmarks.lowering import from_arrays, to_arrays
@@ -265,6 +265,32 @@ def test_threads_are_compared_with_one(workload: str, monkeypatch: pytest.Monkey
     rows = threads.run(chosen)
     assert [(r.workload, r.engine) for r in rows] == [(workload, harness.OURS), (workload, "2 threads")]
     assert rows[0].ratio == 1
+
+
+def test_calls_are_compared_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(latency, "_is_there", lambda engine: False)
+    rows = latency.run(harness.options("").parse_args(["--only", "call_50", "--size", "50"]))
+    assert [r.engine for r in rows] == [harness.OURS, "entry", "entry_out", "numpy"]
+
+
+def test_starts_are_of_processes_that_find_what_they_should(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with all, without object code, or empty; here no process is started, and none compiles."""
+    kept = {"a.o": b"object", "b.py": b"source"}
+    found: list[tuple[str, set[str]]] = []
+
+    def started(engine: str, folder: Path) -> dict[str, Any]:
+        found.append((engine, {path.name for path in folder.iterdir()}))
+        for name, data in kept.items():
+            (folder / name).write_bytes(data)
+        return {"seconds": 0.5, "loss": 2.0, "imported": ["llvmlite"]}
+
+    monkeypatch.setattr(latency, "_started", started)
+    monkeypatch.setattr(latency, "STARTS", 2)
+    for kind, files in (("start_warm", {"a.o", "b.py"}), ("start_kernels", {"b.py"}), ("start_cold", set())):
+        found.clear()
+        (row,) = latency._starts(kind, [])
+        assert (row.workload, row.engine, row.ratio, row.note) == (kind, harness.OURS, 1.0, "imported: llvmlite")
+        assert [files_ for _, files_ in found[-1:]] == [files]
 
 
 def test_growth_compares_ten_times_the_nodes() -> None:

@@ -10,9 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ngraph_rewrite as ng
+from ngraph_rewrite import warming
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.cli import main
 from ngraph_rewrite.data import data_folder
@@ -184,8 +186,9 @@ def test_explain_says_what_it_cannot_find(
 # -- cache ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("clear", ["clear", "--clear"])
 def test_cache_counts_and_clears_its_entries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    clear: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("NGRAPH_REWRITE_CACHE", str(tmp_path))
     entry = Cache().write("map_1", "py", b"pass\n")
@@ -193,9 +196,23 @@ def test_cache_counts_and_clears_its_entries(
     other.write_text("not an entry")
     assert main(["cache"]) == 0
     assert verdict(capsys).startswith(f"{tmp_path}: 1 entries, ")
-    assert main(["cache", "--clear"]) == 0
+    assert main(["cache", clear]) == 0
     assert verdict(capsys).endswith(" removed")
     assert other.exists() and not entry.exists()
+
+
+def test_cache_warm_compiles_what_others_find(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kernels serve all lengths, but for numbers that follow from them: here the mean of as many errors."""
+    monkeypatch.setattr(warming, "PROGRAMS", {"regression": warming.regression})
+    assert main(["cache", "warm"]) == 0
+    assert re.match(r"regression: \d+ kernels\n", capsys.readouterr().out)
+    sources = {path.stem for path in Cache().folder.glob("*.py")}
+    returns, inputs = warming.regression(samples=192, features=5, outputs=2)
+    computation = ng.make_transformer("cpu").computation(returns, *inputs)
+    computation(*(np.ones(p.axes.lengths) for p in inputs))
+    assert {*computation.stats()["kernels"]} <= sources
 
 
 def test_a_check_leaves_no_folder_behind(tmp_path: Path, rule_file: Path) -> None:

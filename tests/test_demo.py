@@ -31,7 +31,7 @@ def test_the_demonstration_learns_to_read(tmp_path: Path, capsys: pytest.Capture
     out = capsys.readouterr().out
     assert accuracy(out) >= 0.97
     assert re.search(r"axes_composite\.relu  \(rules/axes_composite\.rules:\d+\)", out)
-    assert re.search(r"^def map_\w+\(args, chunk, nchunks\):$", out, re.MULTILINE)
+    assert re.search(r"^def epilogue_\w+\(args, block, last\):$", out, re.MULTILINE)
     assert re.search(r"^kernels that ran in a training step: .*\d gemm", out, re.MULTILINE)
     assert imread(tmp_path / "new" / "digits.png").shape[:2] == (600, 900)
 

@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("targets",),
     ("returns", "arguments", "savefile", "initialization"),
     ("state",),
+    ("ready",),
     ("computation",),
     ("transformer",),
     ("saturation",),
@@ -41,7 +42,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("digits", "catalogue_trials"),
     ("catalogue_listing",),
     ("",),  # the package root: the public names
-    ("demo", "checking", "fuzzing", "asking"),
+    ("demo", "checking", "fuzzing", "asking", "warming"),
     ("cli",),
     ("__main__",),
 )

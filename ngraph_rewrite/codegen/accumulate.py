@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How each kind of reduction starts, takes in a value, and ends: as lines of text over accumulator names.
 
-An accumulator is one or two variables. Sums and products of floats are kept in float64; a float64 sum also keeps the
-rounding errors of its blocks, so that it is as accurate as pairwise summation.
+An accumulator is one or two variables. Sums and products of floats are kept in float64. Sums along memory go by blocks:
+of float64, the rounding errors of adding blocks are kept as well; of what functions give in float32, blocks are summed
+in float32, in as many sums as there are lanes in some vectors. So they are as accurate as pairwise summation.
 """
 
 from collections.abc import Callable
@@ -19,13 +20,34 @@ NOWHERE = literal(np.iinfo(np.int64).max, "int64")
 class Accumulator:
     """One reduction: its kind, the dtype of its values, and the name and dtype of each variable it keeps.
 
-    If ``compensated``, blocks are summed apart and the rounding errors of adding them are kept.
+    If ``guarded``, NaN is looked for beside the extremum, which is then one instruction. If ``compensated``, blocks are
+    summed apart and the rounding errors of adding them are kept; if ``narrow``, blocks are summed in the dtype of the
+    values, and their sums in float64.
     """
 
     kind: str
     dtype: str
     variables: tuple[tuple[str, str], ...]
     compensated: bool = False
+    narrow: bool = False
+    guarded: bool = False
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether blocks are summed apart."""
+        return self.compensated or self.narrow
+
+    @property
+    def block_lines(self) -> tuple[list[str], list[str]]:
+        """The lines before and after a block."""
+        name = self.variables[0][0]
+        if self.narrow:
+            return [f"{name} = {literal(0, self.dtype)}"], [f"{name}_total += to_float64({name})"]
+        return [f"{name}_total = {name}", f"{name} = 0.0"], [
+            f"{name}_sum = {name}_total + {name}",
+            f"{name}_error += rounding_error({name}_total, {name}, {name}_sum)",
+            f"{name} = {name}_sum",
+        ]
 
     @property
     def result_dtype(self) -> str:
@@ -33,15 +55,25 @@ class Accumulator:
         return self.variables[-1][1] if self.kind in ("argmax", "argmin", "any", "all") else self.dtype
 
 
-def accumulator(kind: str, dtype: str, number: int, *, one_sum: bool) -> Accumulator:
-    """Return the accumulator of reduction ``number`` over values of a dtype; ``one_sum`` if it is a single variable."""
+def accumulator(kind: str, dtype: str, number: int, *, in_blocks: bool, functions: bool = False) -> Accumulator:
+    """Return the accumulator of reduction ``number`` over values of a dtype.
+
+    Args:
+        in_blocks: Whether it is a single variable, and its sums may go by blocks.
+        functions: Whether functions are computed beside it, which then have vectors of one width.
+    """
     name = f"a{number}"
+    guarded = in_blocks and dtype.startswith("float") and kind in ("max", "min", "argmax", "argmin")
     if kind in ("argmax", "argmin"):
-        return Accumulator(kind, dtype, ((name, dtype), (f"{name}_at", "int64")))
+        return Accumulator(kind, dtype, ((name, dtype), (f"{name}_at", "int64")), guarded=guarded)
+    if guarded:
+        return Accumulator(kind, dtype, ((name, dtype),), guarded=True)
     if kind in ("any", "all"):
         return Accumulator(kind, dtype, ((name, "bool"),))
     wide = kind in ("sum", "prod") and dtype.startswith("float")
-    compensated = one_sum and kind == "sum" and dtype == "float64"
+    if functions and kind == "sum" and dtype in ("float16", "float32"):
+        return Accumulator(kind, dtype, ((name, dtype),), narrow=True)
+    compensated = in_blocks and kind == "sum" and dtype == "float64"
     return Accumulator(kind, dtype, ((name, "float64" if wide else dtype),), compensated)
 
 
@@ -50,6 +82,20 @@ def initial(item: Accumulator) -> list[str]:
     first = _extreme(item.dtype, lowest=item.kind in ("max", "argmax"))
     start = {"sum": 0, "prod": 1, "any": False, "all": True}.get(item.kind, first)
     return [literal(start if i == 0 else 0, dtype) for i, (_, dtype) in enumerate(item.variables)]
+
+
+def beginning(item: Accumulator) -> list[str]:
+    """Return the lines that set each variable, and what blocks are added to, before any value is seen."""
+    lines = [f"{name} = {text}" for (name, _), text in zip(item.variables, initial(item), strict=True)]
+    name = item.variables[0][0]
+    lines += [f"{name}_error = 0.0"] * item.compensated + [f"{name}_total = 0.0"] * item.narrow
+    return lines + [f"{name}_nan = False"] * item.guarded
+
+
+def ending(item: Accumulator) -> list[str]:
+    """Return the lines that follow when all values were seen."""
+    name, dtype = item.variables[0]
+    return [f"{name} = select({name}_nan, {literal(np.nan, dtype)}, {name})"] if item.guarded else []
 
 
 def _extreme(dtype: str, *, lowest: bool) -> object:
@@ -67,6 +113,9 @@ def combined(item: Accumulator, value: str, *, free_order: bool) -> list[str]:
     For argmax and argmin they find the extremum alone, which vectorises; `located` then finds its place.
     """
     name, held = item.variables[0]
+    if item.guarded:
+        lines = [f"{name} = number_{item.kind[-3:]}({name}, {value})"]
+        return [*lines, f"{name}_nan = {name}_nan | ({value} != {value})"]
     return [f"{name} = {_COMBINE[item.kind](item, name, cast(value, item.dtype, held), free_order)}"]
 
 
@@ -84,10 +133,15 @@ def followed(item: Accumulator, value: str, position: str) -> list[str]:
     return [*lines, f"{at} = select({name}_better, {position}, {at})"]
 
 
+def _extremum(item: Accumulator, name: str, value: str, free_order: bool) -> str:
+    which = item.kind[-3:]
+    return f"accumulate_{which}({name}, {value})" if free_order else f"{which}imum({name}, {value})"
+
+
 def _arithmetic(op: str, free: str) -> Callable[[Accumulator, str, str, bool], str]:
     def text(item: Accumulator, name: str, value: str, free_order: bool) -> str:
         held = item.variables[0][1]
-        if free_order and held == "float64":
+        if free_order and (held == "float64" or item.narrow):
             return f"{free}({name}, {value})"
         return expression(op, held, [name, value], {}, [held, held])
 
@@ -97,10 +151,10 @@ def _arithmetic(op: str, free: str) -> Callable[[Accumulator, str, str, bool], s
 _COMBINE: dict[str, Callable[[Accumulator, str, str, bool], str]] = {
     "sum": _arithmetic("add", "add_reassociated"),
     "prod": _arithmetic("multiply", "multiply_reassociated"),
-    "max": lambda item, name, value, free_order: f"accumulate_max({name}, {value})",
-    "min": lambda item, name, value, free_order: f"accumulate_min({name}, {value})",
-    "argmax": lambda item, name, value, free_order: f"accumulate_max({name}, {value})",
-    "argmin": lambda item, name, value, free_order: f"accumulate_min({name}, {value})",
+    "max": _extremum,
+    "min": _extremum,
+    "argmax": _extremum,
+    "argmin": _extremum,
     "any": lambda item, name, value, free_order: f"{name} | {value}",
     "all": lambda item, name, value, free_order: f"{name} & {value}",
 }
@@ -109,5 +163,7 @@ _COMBINE: dict[str, Callable[[Accumulator, str, str, bool], str]] = {
 def result(item: Accumulator, number: int) -> str:
     """Return the line that gives value ``number`` its result."""
     name, held = item.variables[-1]
+    if item.narrow:
+        return f"v{number} = {cast(f'{name}_total', 'float64', item.result_dtype)}"
     text = f"compensated({name}, {name}_error)" if item.compensated else name
     return f"v{number} = {cast(text, held, item.result_dtype)}"

@@ -1,68 +1,165 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loops of a reduction by columns: a block of the innermost, kept loop at once, accumulators in stack arrays."""
+"""The loops of a row kernel whose rows lie side by side: a block of them at once, accumulators in stack arrays.
 
-from ngraph_rewrite.codegen.accumulate import initial
-from ngraph_rewrite.codegen.form import Form
+Memory is read in order: the innermost loop runs over the lanes of a block, whatever the pass. What is computed once a
+row lies in stack arrays as well, for the loops that use it. One pass takes wide blocks, a few indices of the row at a
+time, so that accumulators are read and written less often than memory; several take blocks that stay in cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ngraph_rewrite.codegen.accumulate import combined, followed, initial
+from ngraph_rewrite.codegen.form import LANES, Form
 from ngraph_rewrite.codegen.source import indented
 
-_LANES = 256  # accumulators in a block of columns: a few KiB of stack, many vectors
+_AT_A_TIME = 4  # indices of a row that one loop over lanes takes in, where a value takes few steps
+_FEW = 6
 
 
 def columns(form: Form) -> list[str]:
-    """The loops of a reduction whose innermost loop is kept."""
+    """The loops of a nest whose innermost loop is kept."""
+    written = _Columns(form)
     dim, outer = form.kept[-1], len(form.kept) - 1
-    outside = sorted({*form.before, *form.after})
     first, last = ("start", "stop") if outer == 0 else ("0", f"n{dim}")
-    lines = [f"lanes = min({_LANES}, {last} - block)", *_lane_loop(_reset(form))]
-    lines += _column_loops(form, outer) + _lane_loop(_index(dim) + _lane_finish(form))
-    lines = [f"for block in range({first}, {last}, {_LANES}):", indented("\n".join(lines), 4)]
+    lines = [f"lanes = min(width, {last} - block)"]
+    for number in range(form.stages.passes + 1):
+        lines += written.between(number)
+        if number < form.stages.passes:
+            lines += written.loops(number, outer)
+    lines = [f"for block in range({first}, {last}, width):", indented("\n".join(lines), 4)]
     for level in range(outer, -1, -1):
-        lines = form.values(outside, level, level) + lines
+        lines = form.at_once(level, level) + lines
         lines = form.loop(form.order[level - 1], lines) if level else lines
-    return _workspaces(form) + lines
+    return written.arrays() + [f"width = {form.width()}"] + lines
 
 
-def _column_loops(form: Form, level: int) -> list[str]:
-    if level == form.nest.rank - 1:
-        deepest = form.values(form.before, form.nest.rank, form.nest.rank)
-        body = _load_accumulators(form) + form.combine() + _store_accumulators(form)
-        return _lane_loop(_index(form.order[-1]) + deepest + body)
-    inner = form.values(form.before, level + 1, level + 1) if level + 1 < form.nest.rank else []
-    return form.loop(form.order[level], inner + _column_loops(form, level + 1))
+@dataclass(frozen=True)
+class _Columns:
+    """The lines of a nest by columns."""
 
+    form: Form
 
-def _index(dim: int) -> list[str]:
-    return [f"i{dim} = block + lane"]
+    @cached_property
+    def lanes(self) -> list[int]:
+        """The values that are computed once a row, in the loops over lanes."""
+        return [v for v in self.form.stages.narrow if self.form.depth[v] == self.form.nest.rank]
 
+    @cached_property
+    def saved(self) -> dict[int, int]:
+        """Those of them that other loops use, with the numbers of their buffers."""
+        form, used = self.form, set[int]()
+        for number in range(form.stages.passes + 1):
+            used |= self._uses(number) - set(self._computes(number))
+            used |= set(form.stages.wants(number)) if number < form.stages.passes else set()
+        first = form.first_buffer + len(form.stages.workspaces) + len(self.variables)
+        return {v: first + i for i, v in enumerate(v for v in self.lanes if v in used)}
 
-def _lane_loop(body: list[str]) -> list[str]:
-    return ["for lane in range(lanes):", indented("\n".join(body), 4)]
+    @cached_property
+    def variables(self) -> dict[str, tuple[str, int]]:
+        """The dtype of each accumulator variable, and the number of its buffer."""
+        form = self.form
+        every = [variable for r in form.nest.reductions for variable in form.accumulators[r].variables]
+        first = form.first_buffer + len(form.stages.workspaces)
+        return {name: (dtype, first + i) for i, (name, dtype) in enumerate(every)}
 
+    def _computes(self, number: int) -> list[int]:
+        """The values of lanes that are known before a pass, and were not before the one before it."""
+        return [v for v in self.form.between(number) if v in self.lanes]
 
-def _variables(form: Form) -> list[tuple[str, str, int]]:
-    """Each accumulator variable with its dtype and a buffer number of its own."""
-    every = [variable for item in form.accumulators for variable in item.variables]
-    first = max(form.nest.buffers, default=-1) + 1
-    return [(name, dtype, first + i) for i, (name, dtype) in enumerate(every)]
+    def _uses(self, number: int) -> set[int]:
+        """The values that the loop before a pass uses."""
+        form = self.form
+        computed = [v for v in self._computes(number) if v not in form.accumulators]
+        found = {operand for v in computed for operand in form.stages.operands(v)}
+        return found | {form.nest.stores[i][0] for i in form.stages.stored_before(number)}
 
+    # -- loops ---------------------------------------------------------------------------------------------------------
 
-def _workspaces(form: Form) -> list[str]:
-    return [f"{name}_lanes = workspace_{dtype}({_LANES})" for name, dtype, _ in _variables(form)]
+    def loops(self, number: int, level: int) -> list[str]:
+        """The loops of a pass from ``level`` inward."""
+        form = self.form
+        values, rank = form.stages.needs(number), form.nest.rank
+        if level == rank - 1:
+            lines = [form.wide_line(v, number) for v in values if form.depth[v] == rank]
+            return self._lane_loop(self._read(form.stages.wants(number)) + lines + self._take_in(number))
+        if level == rank - 2 and len(values) <= _FEW and not form.stages.stores(number):
+            return self._several(number, level)
+        inner = [form.wide_line(v, number) for v in values if form.depth[v] == level + 1]
+        return form.loop(form.order[level], inner + self.loops(number, level + 1))
 
+    def _several(self, number: int, level: int) -> list[str]:
+        """The innermost loop over a row of a pass without stores, several indices at a time, then the rest."""
+        form, dim = self.form, self.form.order[level]
+        read = self._read(form.stages.wants(number))
+        values = [form.wide_line(v, number) for v in form.stages.needs(number) if form.depth[v] > level]
+        taken = self._take_in(number, kept=True)
+        variables = [line for r in form.stages.reductions(number) for line in self._load_variables(r)]
+        ends = [line for r in form.stages.reductions(number) for line in self._store_variables(r)]
+        steps = [[f"i{dim} = at + {k}", *values, *taken] for k in range(_AT_A_TIME)]
+        many = self._lane_loop(read + variables + [line for step in steps for line in step] + ends)
+        one = self._lane_loop(read + variables + [f"i{dim} = at", *values, *taken] + ends)
+        return [
+            f"whole = n{dim} - n{dim} % {_AT_A_TIME}",
+            f"for at in range(0, whole, {_AT_A_TIME}):",
+            indented("\n".join(many), 4),
+            f"for at in range(whole, n{dim}):",
+            indented("\n".join(one), 4),
+        ]
 
-def _reset(form: Form) -> list[str]:
-    starts = [text for item in form.accumulators for text in initial(item)]
-    variables = zip(_variables(form), starts, strict=True)
-    return [f"store_{dtype}({name}_lanes, lane, {text}, {buffer})" for (name, dtype, buffer), text in variables]
+    def _take_in(self, number: int, kept: bool = False) -> list[str]:
+        """Take the values of one index into the accumulators, and store what is to be stored there.
 
+        Args:
+            kept: Whether the accumulators are in variables all the time.
+        """
+        form, lines = self.form, list[str]()
+        for reduction in form.stages.reductions(number):
+            item, operand = form.accumulators[reduction], form.operand(reduction)
+            two = len(item.variables) == 2
+            taken = followed(item, operand, form.position()) if two else combined(item, operand, free_order=False)
+            lines += taken if kept else [*self._load_variables(reduction), *taken, *self._store_variables(reduction)]
+        return lines + form.keep(number) + [form.store(i) for i in form.stages.stores(number)]
 
-def _load_accumulators(form: Form) -> list[str]:
-    return [f"{name} = load_{dtype}({name}_lanes, lane, {buffer})" for name, dtype, buffer in _variables(form)]
+    def between(self, number: int) -> list[str]:
+        """Before a pass: what the passes so far say about each row, and accumulators as they begin."""
+        form, computed = self.form, self._computes(number)
+        lines = self._read(sorted(self._uses(number) - set(computed)))
+        for value in computed:
+            lines += self._load_variables(value) if value in form.accumulators else []
+            lines.append(form.narrow_line(value))
+        for value in (v for v in computed if v in self.saved):
+            lines.append(f"store_{form.nest.dtypes[value]}(v{value}_lanes, lane, v{value}, {self.saved[value]})")
+        lines += [form.store(i) for i in form.stages.stored_before(number)]
+        for reduction in form.stages.reductions(number):
+            item = form.accumulators[reduction]
+            for (name, dtype), text in zip(item.variables, initial(item), strict=True):
+                lines.append(f"store_{dtype}({name}_lanes, lane, {text}, {self.variables[name][1]})")
+        return self._lane_loop(lines) if lines else []
 
+    def _lane_loop(self, body: list[str]) -> list[str]:
+        inner = [f"i{self.form.order[-1]} = block + lane", *body]
+        return ["for lane in range(lanes):", indented("\n".join(inner), 4)]
 
-def _store_accumulators(form: Form) -> list[str]:
-    return [f"store_{dtype}({name}_lanes, lane, {name}, {buffer})" for name, dtype, buffer in _variables(form)]
+    # -- stack arrays --------------------------------------------------------------------------------------------------
 
+    def arrays(self) -> list[str]:
+        """The stack arrays."""
+        lines = [f"{name}_lanes = workspace_{dtype}({LANES})" for name, (dtype, _) in self.variables.items()]
+        return lines + [f"v{v}_lanes = workspace_{self.form.nest.dtypes[v]}({LANES})" for v in self.saved]
 
-def _lane_finish(form: Form) -> list[str]:
-    return form.values(form.after, form.nest.rank, form.nest.rank) + _load_accumulators(form) + form.finish()
+    def _read(self, values: list[int]) -> list[str]:
+        """What other loops computed."""
+        dtypes = self.form.nest.dtypes
+        return [f"v{v} = load_{dtypes[v]}(v{v}_lanes, lane, {self.saved[v]})" for v in values if v in self.saved]
+
+    def _store_variables(self, reduction: int) -> list[str]:
+        variables = self.form.accumulators[reduction].variables
+        return [f"store_{d}({n}_lanes, lane, {n}, {self.variables[n][1]})" for n, d in variables]
+
+    def _load_variables(self, reduction: int) -> list[str]:
+        """The accumulator variables of a reduction."""
+        names = [name for name, _ in self.form.accumulators[reduction].variables]
+        return [f"{n} = load_{self.variables[n][0]}({n}_lanes, lane, {self.variables[n][1]})" for n in names]

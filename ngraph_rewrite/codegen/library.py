@@ -36,24 +36,6 @@ def index_holes(dtype: str, index_dtype: str) -> dict[str, str]:
 
 
 @cache
-def render_gemm(dtype: str, ta: bool, tb: bool) -> Source:
-    """Return the kernel C[m, n] = op(A) op(B) for float32 or float64, where op transposes if its flag says so.
-
-    A is stored as [m, k] ([k, m] if ``ta``), B as [k, n] ([n, k] if ``tb``), each row-major with unit stride in a row;
-    ``lda``, ``ldb``, ``ldc`` are the strides of their rows in elements; ``gemm`` is `blas.gemm_address(dtype)`. Chunks
-    split the rows of C, or its columns if there are more.
-
-    >>> render_gemm("float32", False, True).signature
-    ('m', 'n', 'k', 'a', 'lda', 'b', 'ldb', 'c', 'ldc', 'gemm')
-    """
-    has_dtype(dtype, ("float32", "float64"), "gemm")
-    holes = {"ta": str(ta), "tb": str(tb), "a_step": "1" if ta else "lda", "b_step": "ldb" if tb else "1"}
-    holes["itemsize"] = str(int(dtype.removeprefix("float")) // 8)
-    names = ("m", "n", "k", "a", "lda", "b", "ldb", "c", "ldc", "gemm")
-    return rendered("gemm", names, one=literal(1, dtype), zero=literal(0, dtype), **holes)
-
-
-@cache
 def render_dot(dtype: str) -> Source:
     """Return the kernel C[m, n] = A[m, k] B[k, n] for any dtype, with run-time strides in elements.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the kernels of many matrix products at once: by a BLAS, and in plain loops for what a BLAS does not have."""
+"""Renders the kernels of matrix products: by tiles for float32 and float64, in plain loops for other numbers."""
 
 from functools import cache
 
@@ -7,22 +7,31 @@ from ngraph_rewrite.codegen.library import LANES, has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import DTYPES, expression, literal
 from ngraph_rewrite.codegen.source import Source
 
+_GEMM = (
+    "count m n k size a a_sb a_sm a_sk b b_sb b_sk b_sn c c_sb ldc space room pitch a_at c_at "
+    "groups down across rows columns deep block packs high wide apart tile pack epilogue"
+)
+
 
 @cache
-def render_batch_gemm(dtype: str, ta: bool, tb: bool) -> Source:
-    """Return the kernel C[b] = op(A[b]) op(B[b]) for float32 or float64, where op transposes if its flag says so.
+def render_gemm() -> Source:
+    """Return the kernel C[b] = A[b] B[b] of ``count`` products of m, n and k, of numbers of ``size`` bytes.
 
-    ``a_sb`` and ``b_sb`` are the strides from matrix to matrix (0 repeats one), ``lda`` and ``ldb`` those of the rows,
-    as in `render_gemm`; C is contiguous, and ``gemm`` is `blas.gemm_address(dtype)`.
+    ``a_sb``, ``a_sm``, ``a_sk`` are the strides of A from matrix to matrix, of rows and of columns, in bytes; so on for
+    B. C has unit stride in its rows. ``space`` is workspace, ``room`` the bytes of it for one chunk: packed B,
+    ``pitch`` for a column, at ``a_at`` packed A, at ``c_at`` a part of C. What ``groups`` and the following say is in
+    `ngraph_rewrite.plan.blocking`; ``high``, ``wide`` and ``apart`` are the rows, columns and stride of the tile of
+    `ngraph_rewrite.runtime.tiles` whose functions are at ``tile`` and ``pack``.
 
-    >>> render_batch_gemm("float32", False, True).signature
-    ('count', 'm', 'n', 'k', 'a', 'a_sb', 'lda', 'b', 'b_sb', 'ldb', 'c', 'gemm')
+    C is stored if ``epilogue`` is 0. Else that is called for each block with the address of what follows these
+    arguments, and that of seven int64: the number of the matrix, the first row, the number of rows, the first column,
+    the number of columns, the address of that part of C, the stride of its rows in elements.
+
+    >>> render_gemm().signature[:4]
+    ('count', 'm', 'n', 'k')
     """
-    has_dtype(dtype, ("float32", "float64"), "batch_gemm")
-    holes = {"ta": str(ta), "tb": str(tb), "a_step": "1" if ta else "lda"}
-    holes["itemsize"] = str(int(dtype.removeprefix("float")) // 8)
-    names = ("count", "m", "n", "k", "a", "a_sb", "lda", "b", "b_sb", "ldb", "c", "gemm")
-    return rendered("batch_gemm", names, one=literal(1, dtype), zero=literal(0, dtype), **holes)
+    names = tuple(_GEMM.split())
+    return rendered("gemm", names, length=str(8 * len(names)))
 
 
 @cache

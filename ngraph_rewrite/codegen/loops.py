@@ -2,8 +2,18 @@
 """Loop nests as data and as kernels: the vocabulary in which a planner says what a kernel shall do."""
 
 from ngraph_rewrite.codegen.map import render_map
-from ngraph_rewrite.codegen.nest import REDUCTIONS, MapNest, Operand, ReduceNest, Step
-from ngraph_rewrite.codegen.reduce import render_reduce
+from ngraph_rewrite.codegen.nest import REDUCTIONS, MapNest, Operand, RowNest, Step
+from ngraph_rewrite.codegen.reduce import render_rows, workspaces
 from ngraph_rewrite.codegen.source import Source
 
-__all__ = ["REDUCTIONS", "MapNest", "Operand", "ReduceNest", "Source", "Step", "render_map", "render_reduce"]
+__all__ = [
+    "REDUCTIONS",
+    "MapNest",
+    "Operand",
+    "RowNest",
+    "Source",
+    "Step",
+    "render_map",
+    "render_rows",
+    "workspaces",
+]

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loop nest as data: strided operands, scalar steps in single-assignment form, and where results go.
 
-Values are numbered: first one for each load, then one for each step; in a `ReduceNest`, then one for each reduction and
-one for each epilogue step. Nothing here names a variable, so two nests that differ only in names are equal.
+Values are numbered: first one for each load, then one for each step. Nothing here names a variable, so two nests that
+differ only in names are equal. The steps of a `RowNest` may be reductions, and later ones use what these found.
 """
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +16,7 @@ from ngraph_rewrite.codegen.scalar import DTYPES, expression
 from ngraph_rewrite.errors import KernelError
 
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
-_FUNCTIONS = frozenset("exp exp2 expm1 tanh sigmoid erf log log2 log10 log1p sin cos tan sinh cosh power".split())
+FUNCTIONS = frozenset("exp exp2 expm1 tanh sigmoid erf log log2 log10 log1p sin cos tan sinh cosh power".split())
 _STRIDE = re.compile(r"_s\d+$")
 
 
@@ -74,8 +76,14 @@ class _Nest:
         found = [load.dims for load in self.loads]
         for step in self.steps:
             own = [frozenset([int(str(dict(step.attributes)["dim"]))])] if step.op == "index" else []
-            found.append(frozenset().union(*own, *(found[value] for value in step.operands)))
+            used = frozenset().union(*own, *(found[value] for value in step.operands))
+            found.append(used - self.within if step.op in REDUCTIONS else used)
         return tuple(found)
+
+    @property
+    def within(self) -> frozenset[int]:
+        """The loops over which its reductions reduce."""
+        return frozenset()
 
     def _check(self) -> None:
         if len(self.buffer_of) != len(self.operands):
@@ -107,42 +115,55 @@ class MapNest(_Nest):
 
 
 @dataclass(frozen=True)
-class ReduceNest(_Nest):
-    """A scalar expression reduced over some loops, then an epilogue at every index of the others.
+class RowNest(_Nest):
+    """Scalar expressions over rows, reductions of them, and expressions of both, in as many passes as these ask for.
 
-    ``reductions`` are (kind, value) pairs; a result has its value's dtype (int64 for argmax and argmin, bool for any
-    and all). Epilogue steps use reduction results, each other, and values that no reduced loop moves. Stores give a
-    stride for every loop, ``"0"`` for the reduced ones.
+    A row is what the `reduced` loops run over at one index of the others. A step whose `op` is one of `REDUCTIONS`
+    reduces its operand over these loops, to a number of the operand's dtype (int64 for argmax and argmin, bool for any
+    and all) that is the same all over the row. Stores give a stride for every loop:
+    one that no reduced loop moves takes a value once a row, any other at every index. No buffer is shared.
+
+    Attributes:
+        reduced: For each loop whether rows run along it.
+        totals: Values that are summed over all rows, where rows lie along memory: each chunk adds to a row of its own,
+            in float64.
     """
 
     reduced: tuple[bool, ...] = ()
-    reductions: tuple[tuple[str, int], ...] = ()
-    epilogue: tuple[Step, ...] = ()
+    totals: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self._check()
         if len(self.reduced) != self.rank:
             raise KernelError(f"reduced has {len(self.reduced)} flags for a nest of rank {self.rank}")
-        for kind, value in self.reductions:
-            if kind not in REDUCTIONS or not 0 <= value < len(self.dtypes):
-                raise KernelError(f"no reduction {kind!r} of value {value}", do=f"kinds: {', '.join(REDUCTIONS)}")
-        within = frozenset(dim for dim in range(self.rank) if self.reduced[dim])
-        for number, value in self._late_uses():
-            if value >= number or (value < len(self.dtypes) and self.dims[value] & within):
-                raise KernelError(f"value {value} is not known after the reduction")
-        if any(operand.dims & within for _, operand in self.stores):
-            raise KernelError("a store of a reduction moves along a reduced loop")
+        for value, operand in self.stores:
+            if not 0 <= value < len(self.dtypes):
+                raise KernelError(f"store of value {value}, but the nest has {len(self.dtypes)}")
+            if self.dims[value] & self.within and not operand.dims & self.within:
+                raise KernelError(f"value {value} changes along a row, the place where it is stored does not")
+        if self.totals and not (
+            self.reduced and self.reduced[-1] and all(0 <= v < len(self.dtypes) for v in self.totals)
+        ):
+            raise KernelError(f"values {self.totals} cannot be summed over rows")
 
-    def _late_uses(self) -> Iterable[tuple[int, int]]:
-        first = len(self.dtypes) + len(self.reductions)
-        uses = [(first + i, value) for i, step in enumerate(self.epilogue) for value in step.operands]
-        return uses + [(first + len(self.epilogue), value) for value, _ in self.stores]
+    @cached_property
+    def within(self) -> frozenset[int]:
+        """The loops that run over a row."""
+        return frozenset(dim for dim, flag in enumerate(self.reduced) if flag)
+
+    @cached_property
+    def stages(self) -> tuple[int, ...]:
+        """For each load and step, after how many passes over the row it is known."""
+        found = [0] * len(self.loads)
+        for step in self.steps:
+            last = max((found[value] for value in step.operands), default=0)
+            found.append(last + (step.op in REDUCTIONS))
+        return tuple(found)
 
     @property
-    def result_dtypes(self) -> tuple[str, ...]:
-        """The dtype of each reduction."""
-        fixed = {"argmax": "int64", "argmin": "int64", "any": "bool", "all": "bool"}
-        return tuple(fixed.get(kind, self.dtypes[value]) for kind, value in self.reductions)
+    def reductions(self) -> tuple[int, ...]:
+        """The values that are reductions."""
+        return tuple(n for n, step in enumerate(self.steps, len(self.loads)) if step.op in REDUCTIONS)
 
 
 # -- text shared by both renderers -------------------------------------------------------------------------------------
@@ -167,7 +188,7 @@ def argument_lines(names: Sequence[str], steps: Iterable[Step] = ()) -> str:
     For cheap steps LLVM compiles a loop for a stride of 1 and one, an element at a time, for all others. Functions are
     worth collecting the elements for: then the reads of strides keep it from that.
     """
-    word = "stride" if any(step.op in _FUNCTIONS for step in steps) else "argument"
+    word = "stride" if any(step.op in FUNCTIONS for step in steps) else "argument"
     reads = (word if _STRIDE.search(name) else "argument" for name in names)
     return "\n".join(f"{name} = {read}(args, {i})" for i, (name, read) in enumerate(zip(names, reads, strict=True)))
 
@@ -198,11 +219,11 @@ def store_line(nest: _Nest, position: int, dtypes: Sequence[str]) -> str:
     """The store of one result; a value of another dtype is converted."""
     value, operand = nest.stores[position]
     text = expression("cast", operand.dtype, [f"v{value}"], {}, [dtypes[value]])
-    name, buffer = _stored_name(nest, position), nest.buffers[len(nest.loads) + position]
+    name, buffer = stored_name(nest, position), nest.buffers[len(nest.loads) + position]
     return f"store_{operand.dtype}({name}, {place(name, operand)}, {text}, {buffer})"
 
 
-def _stored_name(nest: _Nest, position: int) -> str:
+def stored_name(nest: _Nest, position: int) -> str:
     """The name of a store; in place, that of the load, as LLVM would not know two addresses to be one."""
     buffer, operand = nest.buffers[len(nest.loads) + position], nest.stores[position][1]
     for number, load in enumerate(nest.loads):

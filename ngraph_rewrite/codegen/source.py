@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 _RUNTIME = "ngraph_rewrite.runtime"
 _WORDS = {
-    "intrinsics": "argument call_gemm chunk_start stride wide_vectors",
+    "intrinsics": "argument call_words chunk_start lesser stride sum_block wide_vectors",
     "scalar_functions": "fmod sqrt fabs floor ceil rint select maximum minimum accumulate_max "
-    "accumulate_min above below same add_reassociated multiply_reassociated rounding_error compensated",
+    "accumulate_min number_max number_min above below same add_reassociated multiply_reassociated rounding_error "
+    "compensated",
     "arithmetic": "floor_divide modulo sign integer_power",
     "elementary": "asin acos atan asinh acosh atanh atan2 hypot nextafter next_half trunc "
     "copysign signbit left_shift right_shift",

@@ -27,7 +27,7 @@ from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
 
-def _convolution_attributes(
+def convolution_attributes(
     x: TensorType,
     w: TensorType,
     *,
@@ -38,6 +38,7 @@ def _convolution_attributes(
     dilations: Any,
     groups: Any,
 ) -> Attributes:
+    """The attributes of a convolution along the axes that `x` has behind images and channels."""
     count = max(x.rank - 2, 0)
     if as_int(groups, "groups") < 1:
         raise AttributeValueError(f"groups is {groups}", do="give at least 1")
@@ -51,13 +52,14 @@ def _convolution_attributes(
     }
 
 
-def _convolution(term: Op, x: Any, w: Any) -> Any:
+def convolution_of_values(term: Op, x: Any, w: Any) -> Any:
+    """The meaning of a convolution."""
     *each_axis, groups = term.attrs
     with np.errstate(all="ignore"):
         return correlated(x, w, slides(*each_axis), groups, known_shape(term.axes))
 
 
-@op("semi.convolution", meaning=_convolution, normalise=_convolution_attributes)
+@op("semi.convolution", meaning=convolution_of_values, normalise=convolution_attributes)
 def convolution(
     x: TensorType,
     w: TensorType,

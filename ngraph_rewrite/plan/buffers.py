@@ -34,7 +34,7 @@ def buffers(ordered: Sequence[Job], home: Container[Op | Scratch]) -> Buffers:
         for term in job.outputs if job.destination is None else ():
             if term in home:
                 continue
-            dying = _dying(job, i, last, block_of) if job.is_one_map else None
+            dying = _dying(job, i, last, block_of) if term is job.term else None
             if dying is not None:
                 number = block_of[dying]
                 size, first, _ = blocks[number]
@@ -61,7 +61,7 @@ def _dying(job: Job, at: int, last: dict[Op, int], block_of: Container[Op | Scra
     if job.raw:
         return None
     shape, itemsize = known(job.term), job.term.type.dtype.itemsize
-    for base, _ in job.loads:
+    for base, _ in job.in_step:
         if last.get(base) == at and base in block_of and base.type.dtype.itemsize == itemsize:
             mine = [load.layout for load in job.loads if load.base is base]
             if all(x.shape == shape and x.is_plain for x in mine) and prod(known(base)) == prod(shape):

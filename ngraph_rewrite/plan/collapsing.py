@@ -13,7 +13,15 @@ from math import prod
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.copy import render_copy
-from ngraph_rewrite.codegen.loops import MapNest, Operand, ReduceNest, Step, render_map, render_reduce
+from ngraph_rewrite.codegen.loops import (
+    MapNest,
+    Operand,
+    RowNest,
+    Step,
+    render_map,
+    render_rows,
+    workspaces,
+)
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
@@ -28,8 +36,7 @@ class ScalarProgram(NamedTuple):
     """All that decides a kernel: loads by dtype and layout, steps, the value that is stored, how and where.
 
     Attributes:
-        axes: The loops that are reduced, if `kind` says how.
-        in_place: Of a map, the loads whose memory is overwritten.
+        in_place: The loads whose memory is overwritten.
     """
 
     shape: tuple[int, ...]
@@ -38,9 +45,7 @@ class ScalarProgram(NamedTuple):
     value: Value
     dtype: str
     store: Layout
-    kind: str | None = None
-    axes: tuple[int, ...] = ()
-    in_place: tuple[bool, ...] = ()
+    in_place: tuple[bool, ...]
 
     @property
     def literals(self) -> tuple[object, ...]:
@@ -62,15 +67,47 @@ class Collapsed(NamedTuple):
     share: Share
 
 
+class RowProgram(NamedTuple):
+    """All that decides a kernel over rows; some of its steps are reductions.
+
+    Attributes:
+        stores: The values that are stored, by dtype and layout.
+        axes: The loops that run over a row.
+        totals: The values that are summed over all rows.
+    """
+
+    shape: tuple[int, ...]
+    loads: tuple[tuple[str, Layout], ...]
+    steps: tuple[ScalarStep, ...]
+    stores: tuple[tuple[Value, str, Layout], ...]
+    axes: tuple[int, ...]
+    totals: tuple[Value, ...] = ()
+
+    @property
+    def literals(self) -> tuple[object, ...]:
+        """Its constants."""
+        return tuple([attribute for op, _, _, attribute in self.steps if op == "constant"])
+
+
+class CollapsedRows(NamedTuple):
+    """A kernel over rows with the run-time numbers it takes.
+
+    Attributes:
+        workspaces: Bytes that each chunk needs in each workspace, and for each sum over all rows.
+    """
+
+    source: Source
+    sizes: tuple[int, ...]
+    loads: tuple[Layout, ...]
+    stores: tuple[Layout, ...]
+    share: Share
+    workspaces: tuple[int, ...]
+
+
 @lru_cache(maxsize=_PROGRAMS)
 def collapsed(program: ScalarProgram) -> Collapsed:
-    """The kernel of a program."""
-    return _map(program) if program.kind is None else _reduction(program, program.kind)
-
-
-def _map(program: ScalarProgram) -> Collapsed:
-    """Store the value at every index."""
-    space = _Space(program, program.store, [False] * len(program.shape))
+    """The kernel of a program: store the value at every index."""
+    space = _Space(program, [program.store], [False] * len(program.shape))
     loads = space.operands()
     buffers = tuple(len(loads) if same else i for i, same in enumerate(program.in_place)) + (len(loads),)
     number, steps = _numbered(program, space)
@@ -80,36 +117,15 @@ def _map(program: ScalarProgram) -> Collapsed:
     return Collapsed(source, space.sizes, space.loads(), space.collapsed(program.store), space.share(nest))
 
 
-def _reduction(program: ScalarProgram, kind: str) -> Collapsed:
-    """Reduce the value over some loops, and store the result over the others."""
-    reduced = [k in program.axes for k in range(len(program.shape))]
-    strides = iter(program.store.strides)
-    spread = Layout(program.store.offset, program.shape, tuple(0 if r else next(strides) for r in reduced))
-    space = _Space(program, spread, reduced)
-    loads = space.operands()
-    number, steps = _numbered(program, space)
-    nest = ReduceNest(
-        len(space.sizes),
-        loads,
-        steps,
-        ((len(loads) + len(steps), space.operand(program.dtype, spread)),),
-        tuple(range(len(loads) + 1)),
-        tuple(space.reduced),
-        ((kind, number(program.value)),),
-    )
-    source = _rendered(nest, program.literals)
-    return Collapsed(source, space.sizes, space.loads(), space.collapsed(spread), space.share(nest))
-
-
 @lru_cache(maxsize=_KERNELS)
-def _rendered(nest: MapNest | ReduceNest, literals: tuple[object, ...]) -> Source:
+def _rendered(nest: MapNest | RowNest, literals: tuple[object, ...]) -> Source:
     """The kernel of a nest; a map that only moves elements goes by tiles where rows become columns.
 
     Args:
         literals: The constants of the nest bit by bit: in the nest itself 0.0 equals -0.0.
     """
-    if isinstance(nest, ReduceNest):
-        return render_reduce(nest)
+    if isinstance(nest, RowNest):
+        return render_rows(nest)
     if len(nest.loads) == 1 and not nest.steps and nest.buffer_of[0] != nest.buffer_of[1]:
         source, target = nest.operands
         if source.dtype == target.dtype:
@@ -117,13 +133,41 @@ def _rendered(nest: MapNest | ReduceNest, literals: tuple[object, ...]) -> Sourc
     return render_map(nest)
 
 
+@lru_cache(maxsize=_PROGRAMS)
+def collapsed_rows(program: RowProgram) -> CollapsedRows:
+    """The kernel of a program over rows."""
+    space, nest = _row_nest(program)
+    source = _rendered(nest, program.literals)
+    stores = tuple([space.collapsed(layout) for _, _, layout in program.stores])
+    spare = tuple(workspaces(nest, space.sizes))
+    return CollapsedRows(source, space.sizes, space.loads(), stores, space.share(nest), spare)
+
+
+@lru_cache(maxsize=_PROGRAMS)
+def row_share(program: RowProgram) -> Share:
+    """How a program over rows is shared out."""
+    space, nest = _row_nest(program)
+    return space.share(nest)
+
+
+def _row_nest(program: RowProgram) -> tuple[_Space, RowNest]:
+    reduced = [k in program.axes for k in range(len(program.shape))]
+    space = _Space(program, [layout for _, _, layout in program.stores], reduced)
+    loads = space.operands()
+    number, steps = _numbered(program, space)
+    stores = tuple((number(value), space.operand(dtype, layout)) for value, dtype, layout in program.stores)
+    buffers = tuple(range(len(loads) + len(stores)))
+    totals = tuple(map(number, program.totals))
+    return space, RowNest(len(space.sizes), loads, steps, stores, buffers, tuple(space.reduced), totals)
+
+
 class _Space:
     """The collapsed loops of a program: how each dimension of each layout maps to them."""
 
-    def __init__(self, program: ScalarProgram, store: Layout, reduced: Sequence[bool]) -> None:
+    def __init__(self, program: ScalarProgram | RowProgram, stores: Sequence[Layout], reduced: Sequence[bool]) -> None:
         self.program = program
         positions = [attribute.layout for _, _, _, attribute in program.steps if isinstance(attribute, Position)]
-        layouts = [layout for _, layout in program.loads] + positions + [store]
+        layouts = [layout for _, layout in program.loads] + positions + [*stores]
         self.groups = _stretches(program.shape, [x.strides for x in layouts], reduced)
         self.sizes = tuple(prod(program.shape[d] for d in g) for g in self.groups)
         self.reduced = [reduced[g[0]] for g in self.groups]
@@ -144,7 +188,7 @@ class _Space:
     def loads(self) -> tuple[Layout, ...]:
         return tuple(self.collapsed(layout) for _, layout in self.program.loads)
 
-    def share(self, nest: MapNest | ReduceNest) -> Share:
+    def share(self, nest: MapNest | RowNest) -> Share:
         """Chunks split the first loop that is not reduced."""
         kept = [d for d, r in enumerate(self.reduced) if not r]
         if not kept:
@@ -152,7 +196,7 @@ class _Space:
         return nest_share(self.sizes[kept[0]], kept[0] == nest.rank - 1, self.sizes, *_each(nest))
 
 
-def _each(nest: MapNest | ReduceNest) -> tuple[list[int], list[str]]:
+def _each(nest: MapNest | RowNest) -> tuple[list[int], list[str]]:
     """The sizes of what a nest reads and writes at every index, but for what stays the same, and its operations."""
     last = nest.rank - 1
     return [DTYPE_SIZES[operand.dtype] for operand in nest.operands if last in operand.dims], [s.op for s in nest.steps]
@@ -172,7 +216,7 @@ def _stretches(shape: Sequence[int], strides: Sequence[Sequence[int]], reduced: 
     return groups
 
 
-def _numbered(program: ScalarProgram, space: _Space) -> tuple[Callable[[Value], int], tuple[Step, ...]]:
+def _numbered(program: ScalarProgram | RowProgram, space: _Space) -> tuple[Callable[[Value], int], tuple[Step, ...]]:
     """Steps with the numbers loops.py wants: loads first, then steps; a position becomes arithmetic."""
     numbers: list[int] = []  # of the steps
     steps: list[Step] = []

@@ -8,9 +8,11 @@ reduces. Everything else is a group of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ngraph_rewrite.codegen.opkernels import has_kernel
 from ngraph_rewrite.plan.closing import LOOP
@@ -54,6 +56,7 @@ class Kinds(dict[OpDef, str]):
 # Who reads a term: the root of the reading group (None: memory itself), through which views, whether they repeat it.
 Use = tuple[Op | None, tuple[Op, ...], bool]
 _IN_MEMORY: Use = (None, (), False)
+_NOTHING: Mapping[Op, Op] = MappingProxyType({})
 
 
 @dataclass
@@ -65,12 +68,30 @@ class Effects:
     reads: dict[Op, int] = field(default_factory=dict)
 
 
+class RowGroup(NamedTuple):
+    """A group over rows: the elements of `shape` at one index of the axes that are not among `axes` are a row.
+
+    Attributes:
+        outputs: The terms that it stores.
+        totals: Those of them that are sums over all rows, of each place in a row.
+    """
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    outputs: tuple[Op, ...]
+    totals: tuple[Op, ...] = ()
+
+
 @dataclass
 class Groups:
     """The result of fusion: the group each computed term belongs to, roots of groups in topological order.
 
     Attributes:
         layouts: Of what is in memory or a view of it, what it lies in and how, as far as anybody asked.
+        rows: The groups over rows, by root.
+        programs: What was worked out of them already.
+        uses: Who reads each term.
+        stead: What stands for a reduction that is done in two steps: the same, of what the first one gives.
     """
 
     group_of: dict[Op, Op]
@@ -78,6 +99,19 @@ class Groups:
     effects: Effects
     kinds: Kinds
     layouts: dict[Op, Load] = field(default_factory=dict)
+    rows: dict[Op, RowGroup] = field(default_factory=dict)
+    programs: dict[Op, Any] = field(default_factory=dict)
+    uses: dict[Op, list[Use]] = field(default_factory=dict)
+    stead: Mapping[Op, Op] = field(default_factory=dict)
+
+    def reduced(self, term: Op) -> Op:
+        """What a reduction reduces."""
+        return self.stead.get(term, term).args[0]
+
+    def axes(self, term: Op) -> tuple[int, ...]:
+        """The axes over which it does."""
+        found: tuple[int, ...] = self.stead.get(term, term).attribute("axes")
+        return found
 
 
 def is_scalar_constant(term: Op) -> bool:
@@ -137,11 +171,18 @@ def study_effects(order: Sequence[Op], writes: Sequence[Op], kinds: Kinds) -> Ef
     return effects
 
 
-def fuse(order: Sequence[Op], results: Iterable[Op], writes: Sequence[Op], forced: set[Op]) -> Groups:
+def fuse(
+    order: Sequence[Op],
+    results: Iterable[Op],
+    writes: Sequence[Op],
+    forced: set[Op],
+    stead: Mapping[Op, Op] = _NOTHING,
+) -> Groups:
     """Draw terms into groups, users first.
 
     Args:
         forced: Terms that have to be in memory by themselves, whatever they are.
+        stead: What stands for some terms: their operands are others.
     """
     kinds = Kinds()
     effects = study_effects(order, writes, kinds)
@@ -164,23 +205,23 @@ def fuse(order: Sequence[Op], results: Iterable[Op], writes: Sequence[Op], force
                 group_of[term] = term
             _pass_on(term, [(term, (), False)] if term in forced else uses[term], uses)
         elif kind == OTHER:
-            _alone(term, group_of, uses)
+            _alone(term, stead.get(term, term).args, group_of, uses)
         elif term.definition.name == "core.assign":
             uses[term.args[1]].append(_IN_MEMORY)
         elif term in forced:
             group_of[term] = term
-    roots = [t for t in order if group_of.get(t) is t]
-    return Groups(group_of, roots, effects, kinds)
+    roots = [t for t, group in reversed(group_of.items()) if group is t]
+    return Groups(group_of, roots, effects, kinds, uses=uses, stead=stead)
 
 
-def _alone(term: Op, group_of: dict[Op, Op], uses: dict[Op, list[Use]]) -> None:
+def _alone(term: Op, args: tuple[Op, ...], group_of: dict[Op, Op], uses: dict[Op, list[Use]]) -> None:
     """A group of its own, which may draw in operands."""
     if term.definition.name in ("core.doall", "core.item"):
         return
     group_of[term] = term
     fused = _fused_operands(term)
-    for i, arg in enumerate(term.args):
-        inside = i < fused and term.args.index(arg) == i
+    for i, arg in enumerate(args):
+        inside = i < fused and args.index(arg) == i
         uses[arg].append((term, (), False) if inside else _IN_MEMORY)
 
 

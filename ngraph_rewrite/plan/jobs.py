@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library import render_dot, render_gather, render_random
 from ngraph_rewrite.codegen.opkernels import rendered
-from ngraph_rewrite.plan.fusion import OTHER, REDUCTIONS, Groups, is_leaf
+from ngraph_rewrite.plan.convolutions import CONVOLUTION, convolution_calls
+from ngraph_rewrite.plan.fusion import OTHER, Groups, is_leaf
 from ngraph_rewrite.plan.library_calls import ADDITIONS, CALLS
 from ngraph_rewrite.plan.nests import Body, Load, Value
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain
-from ngraph_rewrite.plan.products import gemm
+from ngraph_rewrite.plan.pooling import UNPOOLING, unpooling_call
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import Share, loop_share
 from ngraph_rewrite.plan.views import IDENTITIES, Layout, is_view, row_major
@@ -25,13 +26,11 @@ from ngraph_rewrite.terms.op import Op
 
 
 class Piece(NamedTuple):
-    """One loop nest: a body, the value to store, and where; for a reduction, its kind and axes."""
+    """One loop nest: a body, the value to store, and where."""
 
     body: Body
     value: Value
     store: Layout
-    kind: str | None = None
-    axes: tuple[int, ...] = ()
 
 
 Pieces = tuple[Piece, ...]
@@ -60,7 +59,12 @@ class Job:
     @property
     def is_one_map(self) -> bool:
         """Whether it is one elementwise loop nest."""
-        return len(self.pieces) == 1 and self.pieces[0].kind is None and not self.calls
+        return len(self.pieces) == 1 and not self.calls
+
+    @property
+    def in_step(self) -> list[Load]:
+        """What it reads only at the very element that it stores then."""
+        return self.loads if self.is_one_map else []
 
     @property
     def outputs(self) -> tuple[Op, ...]:
@@ -76,22 +80,22 @@ class Job:
         """What it reads, worked out."""
         found = [load for piece in self.pieces for load in piece.body.loads]
         for call in self.calls:
-            found += [a for a in call.arguments if isinstance(a, Load)]
+            found += call.loads
         return found
 
 
 def job_of(term: Op, groups: Groups) -> Job:
-    """The work that computes the root of a group.
+    """The work that computes the root of a group, but for those over rows.
 
     Raises:
         CopyFirst: if a view in it needs its argument in memory.
         KernelError: if no kernel computes its op.
     """
     name = term.definition.name
-    if name in REDUCTIONS:
-        return _reduction(term, groups)
     if name in _IN_PIECES:
         return Job(term, _IN_PIECES[name](term, groups))
+    if name == CONVOLUTION:
+        return Job(term, calls=convolution_calls(term, groups))
     if name in _CALLS:
         return Job(term, calls=(_CALLS[name](term, groups),))
     if name in ADDITIONS:
@@ -114,14 +118,6 @@ def copy_job(term: Op, groups: Groups, destination: Op | int | None = None, own:
 
 
 _NOBODY: Op = object()  # type: ignore[assignment]  # a group to which no term belongs
-
-
-def _reduction(term: Op, groups: Groups) -> Job:
-    arg = term.args[0]
-    body = Body(known(arg), groups, term)
-    value = body.value(arg)
-    piece = Piece(body, value, row_major(known(term)), term.definition.short, term.attribute("axes"))
-    return Job(term, (piece,))
 
 
 def _copy(term: Op, groups: Groups) -> Pieces:
@@ -231,10 +227,10 @@ _IN_PIECES: dict[str, Callable[[Op, Groups], Pieces]] = {
     "semi.on_diagonal": _on_diagonal,
 }
 _CALLS: dict[str, Callable[[Op, Groups], Call]] = CALLS | {
-    "cpu.gemm": gemm,
     "semi.dot": _dot,
     "semi.gather": _gather,
     "semi.fold": fold_call,
+    UNPOOLING: unpooling_call,
     "semi.uniform": _random,
     "semi.normal": _random,
 }

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.collapsing import ScalarProgram, collapsed
 from ngraph_rewrite.plan.fusion import is_storage_read, variable_of
 from ngraph_rewrite.plan.jobs import OUTPUT, Job, Piece
 from ngraph_rewrite.plan.nests import Load
-from ngraph_rewrite.plan.operands import Scratch
+from ngraph_rewrite.plan.operands import Call, Scratch
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES
 from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.plan.views import Layout
@@ -24,7 +24,7 @@ class Ref(NamedTuple):
     """An address to be filled in: `offset` bytes into what `key` names in a space.
 
     Spaces: arena, input (a placeholder), storage (a variable), result, constant, stream (of a draw), seed,
-    call (the address of the call counter), gemm (of a dtype).
+    call (the address of the call counter), product (what the processor decides of those of a dtype), kernel (a source).
     """
 
     space: str
@@ -41,6 +41,9 @@ class Work(NamedTuple):
 
     Attributes:
         share: What decides in how many chunks it runs.
+        refs: Which of its arguments are no numbers yet.
+        parts: The kernels that it calls.
+        others: What else it computes, and where that will lie.
     """
 
     source: Source
@@ -48,6 +51,14 @@ class Work(NamedTuple):
     term: Op
     stored: Ref
     share: Share = Share()
+    refs: tuple[int, ...] = ()
+    parts: tuple[Source, ...] = ()
+    others: tuple[tuple[Op, Ref], ...] = ()
+
+    @property
+    def computed(self) -> tuple[Op, ...]:
+        """All that it computes."""
+        return (self.term, *(term for term, _ in self.others))
 
 
 class Loop(NamedTuple):
@@ -94,32 +105,43 @@ def launches(job: Job, home: Mapping[Op | Scratch, Ref]) -> list[Work]:
     target = _target(job, home)
     works = [nest(job, piece, home, target, job.term.type.dtype) for piece in job.pieces]
     for call in job.calls:
-        arguments = tuple([a if type(a) is int else _argument(job, a, home, target) for a in call.arguments])
-        works.append(Work(call.source, arguments, job.term, target, call.share))
+        arguments, refs = called(job, call, home, target)
+        works.append(Work(call.source, tuple(arguments), job.term, target, call.share, tuple(refs), call.parts))
     return works
+
+
+def called(job: Job, call: Call, home: Mapping[Op | Scratch, Ref], target: Ref) -> tuple[list[Any], list[int]]:
+    """The arguments of a library call, and which of them are no numbers yet."""
+    arguments: list[Any] = list(call.arguments)
+    refs = []
+    for place in range(len(arguments)) if call.places is None else call.places:
+        if type(arguments[place]) is not int:
+            found = arguments[place] = argument(job, arguments[place], home, target)
+            if type(found) is not int:
+                refs.append(place)
+    return arguments, refs
 
 
 def nest(job: Job, piece: Piece, home: Mapping[Op | Scratch, Ref], target: Ref, dtype: DType) -> Work:
     """The launch of one loop nest, which stores to `target`."""
-    body, value, store, kind, axes = piece
-    places = [_address(job, load, home) for load in body.loads]
-    in_place = tuple([place == target for place in places]) if kind is None else ()
+    body, value, store = piece
+    places = [base_address(job, load.base, home) for load in body.loads]
+    in_place = tuple([place == target for place in places])
     loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in body.loads])
-    program = ScalarProgram(
-        body.shape, loads, tuple(body.steps), value, DTYPE_NAMES[dtype], store, kind, axes, in_place
-    )
+    program = ScalarProgram(body.shape, loads, tuple(body.steps), value, DTYPE_NAMES[dtype], store, in_place)
     source, sizes, layouts, stored, share = collapsed(program)
-    arguments: list[int | Ref] = [*sizes]
+    arguments, refs = list[int | Ref](sizes), list[int]()
     for (base, _), place, layout in zip(body.loads, places, layouts, strict=True):
-        _strided(arguments, place, layout, base.type.dtype)
-    _strided(arguments, target, stored, dtype)
-    return Work(source, tuple(arguments), job.term, target, share)
+        strided(arguments, refs, place, layout, base.type.dtype.itemsize)
+    strided(arguments, refs, target, stored, dtype.itemsize)
+    return Work(source, tuple(arguments), job.term, target, share, tuple(refs))
 
 
-def _strided(arguments: list[int | Ref], place: Ref, layout: Layout, dtype: DType) -> None:
+def strided(arguments: list[int | Ref], refs: list[int], place: Ref, layout: Layout, itemsize: int) -> None:
     """Add what a kernel takes for an operand: where its first element lies, and the strides it does not know."""
     offset, _, strides = layout
-    arguments.append(place.moved(offset * dtype.itemsize) if offset else place)
+    refs.append(len(arguments))
+    arguments.append(place.moved(offset * itemsize) if offset else place)
     arguments += [stride for stride in strides if stride != 0 and stride != 1]
 
 
@@ -131,13 +153,16 @@ def _target(job: Job, home: Mapping[Op | Scratch, Ref]) -> Ref:
     return home[job.term]
 
 
-def _argument(job: Job, value: object, home: Mapping[Op | Scratch, Ref], target: Ref) -> int | Ref:
+def argument(job: Job, value: object, home: Mapping[Op | Scratch, Ref], target: Ref) -> int | Ref:
+    """What stands for an argument of a call: a number, or an address to be filled in."""
     if isinstance(value, int):
         return value
     if isinstance(value, Load):
         return address(job, value, home)
     if isinstance(value, Scratch):
         return home[value]
+    if isinstance(value, Source):
+        return Ref("kernel", value)
     if value == OUTPUT:
         return target
     return _symbol(value) if isinstance(value, str) else Ref("stream", value)
@@ -146,18 +171,18 @@ def _argument(job: Job, value: object, home: Mapping[Op | Scratch, Ref], target:
 @lru_cache(maxsize=64)
 def _symbol(text: str) -> Ref:
     """What a call names by a word, or by a word and an index."""
-    space, _, index = text.partition(" ")
-    return Ref(space, index)
+    space, _, key = text.partition(" ")
+    return Ref(space, key)
 
 
 def address(job: Job, load: Load, home: Mapping[Op | Scratch, Ref]) -> Ref:
     """Where the first element of an operand lies."""
-    begin, offset = _address(job, load, home), load.layout.offset
+    begin, offset = base_address(job, load.base, home), load.layout.offset
     return begin.moved(offset * load.base.type.dtype.itemsize) if offset else begin
 
 
-def _address(job: Job, load: Load, home: Mapping[Op | Scratch, Ref]) -> Ref:
-    base = load.base
+def base_address(job: Job, base: Op, home: Mapping[Op | Scratch, Ref]) -> Ref:
+    """Where the memory begins in which an operand lies."""
     found = home.get(base)
     if found is not None and not (job.raw and base is job.term):
         return found

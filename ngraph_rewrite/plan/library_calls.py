@@ -12,7 +12,6 @@ from ngraph_rewrite.codegen.library_products import render_batch_dot
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence, render_running
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, plain
-from ngraph_rewrite.plan.products import batch_gemm, is_product
 from ngraph_rewrite.plan.shares import loop_share, running_share, sorting_share
 from ngraph_rewrite.terms.op import Op
 
@@ -23,8 +22,6 @@ def _split(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
 
 
 def _batch_dot(term: Op, groups: Groups) -> Call:
-    if is_product(term):
-        return batch_gemm(term, groups)
     a, b = all_in_memory(term.args, groups)
     (count, m, n), k = known(term), a.layout.shape[2]
     arguments = (count, m, n, k, a, *a.layout.strides, b, *b.layout.strides, OUTPUT)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 ALIGNMENT = 64
 # Above so many blocks those of one size are placed in rows, and above so many in the order of time: the search by size
 # for each would take longer than it saves. Of rows the arena is 2% larger in the mean, of real graphs as large.
-SOME_BLOCKS, MANY_BLOCKS = 500, 5000
+SOME_BLOCKS, MANY_BLOCKS = 250, 5000
 
 
 class Block(NamedTuple):

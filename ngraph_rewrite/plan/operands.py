@@ -32,13 +32,26 @@ class Call(NamedTuple):
 
     Attributes:
         share: How it may be shared out.
-        scratch: The memory it needs beside its operands: all of its arguments that are such.
+        scratch: The memory it needs beside its operands: all of its arguments that are such, but for those of a call
+            before it that does the same job.
+        places: Which of its arguments may stand for addresses; all, if it is None.
+        given: What it computes, for those who group it with other work.
+        parts: The kernels that it calls, which are arguments.
     """
 
     source: Source
     arguments: tuple[object, ...]
     share: Share
     scratch: tuple[Scratch, ...] = ()
+    places: tuple[int, ...] | None = None
+    given: object = None
+    parts: tuple[Source, ...] = ()
+
+    @property
+    def loads(self) -> list[Load]:
+        """The operands among its arguments."""
+        given = self.arguments if self.places is None else [self.arguments[i] for i in self.places]
+        return [a for a in given if isinstance(a, Load)]
 
 
 def in_memory(term: Op, groups: Groups) -> Load:

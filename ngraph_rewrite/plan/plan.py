@@ -10,18 +10,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from ngraph_rewrite.plan.buffers import buffers
 from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
 from ngraph_rewrite.plan.copies import LayoutCopy, layout_copies
-from ngraph_rewrite.plan.fusion import fuse, is_leaf, is_storage_read, variable_of, version_of
+from ngraph_rewrite.plan.epilogues import with_epilogues
+from ngraph_rewrite.plan.fusion import REDUCTIONS, fuse, is_leaf, is_storage_read, variable_of, version_of
+from ngraph_rewrite.plan.gathering import gather_rows
 from ngraph_rewrite.plan.jobs import Job, copy_job, job_of
 from ngraph_rewrite.plan.launches import Loop, Ref, Work, launches
 from ngraph_rewrite.plan.loops import LoopJob, loop_job, loop_work
+from ngraph_rewrite.plan.nesting import nested
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.operands import Scratch
-from ngraph_rewrite.plan.products import foreseen
+from ngraph_rewrite.plan.pooling import pooling_call
+from ngraph_rewrite.plan.product_jobs import ProductJob, product_work
+from ngraph_rewrite.plan.products import foreseen, is_product, product, product_call
 from ngraph_rewrite.plan.reuse import stale_roots
+from ngraph_rewrite.plan.row_launches import row_work
+from ngraph_rewrite.plan.rows import RowJob, row_job, thin_job
 from ngraph_rewrite.plan.schedule import in_order
 from ngraph_rewrite.plan.updates import reads_in_step, slice_only
 from ngraph_rewrite.terms.op import Op, topological
@@ -86,15 +94,17 @@ def _planned(results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op], e
         echoes: Whether a result that is a view of an input may be left to the caller.
     """
     bodies: dict[Op, Plan] = {}
-    for term in order:
+    definitions = set(map(attrgetter("definition"), order))
+    for term in order if any(definition.name == LOOP for definition in definitions) else ():
         if term.definition.name == LOOP:
             body: LoopBody = term.attrs[0]
             inside = [r for _, r in body.read(_parts(term, order))]
             bodies[term] = _planned(inside, body.writes, topological([*inside, *body.writes]), echoes=False)
+    order, stead = nested(order)
     forced, layouts = foreseen(order)
     direct, attempt = True, None
     while True:
-        attempt = _Attempt(results, writes, order, forced, direct, echoes, bodies, attempt)
+        attempt = _Attempt(results, writes, order, forced, direct, echoes, bodies, stead, attempt)
         attempt.groups.layouts.update(layouts)
         layouts = {}  # from here on attempts hand on theirs
         try:
@@ -128,12 +138,14 @@ class _Attempt:
         direct: bool,
         echoing: bool,
         bodies: Mapping[Op, Plan],
+        stead: Mapping[Op, Op],
         previous: _Attempt | None,
     ) -> None:
         self.results, self.writes, self.forced, self.direct = list(results), list(writes), forced, direct
         self.echoing, self.bodies = echoing, bodies
         self.order = order
-        self.groups = fuse(self.order, results, writes, forced)
+        self.groups = fuse(self.order, results, writes, forced, stead)
+        gather_rows(self.order, self.groups, forced)
         self.effects = self.groups.effects
         self.made: dict[Op, Job] = {}  # by root
         if previous is not None:
@@ -142,10 +154,11 @@ class _Attempt:
 
     def plan(self) -> Plan:
         self.jobs, needs = self._jobs()
-        self.job_of = {term: job for job in self.jobs for term in job.outputs}
         needs |= self._hazards() | self._unseen()
         if needs:
             raise _CopyAll(needs)
+        self.jobs = with_epilogues(self.jobs, self._kept(), self.order, self.groups)
+        self.job_of = {term: job for job in self.jobs for term in job.outputs}
         self.home: dict[Op | Scratch, Ref] = {}
         self.written: dict[Op, Job] = {}
         self._claim_results()
@@ -156,12 +169,20 @@ class _Attempt:
         self.home.update((term, Ref("arena", 0, offset)) for term, offset in found.offsets.items())
         work: list[Work | Loop] = []
         for job in ordered:
-            work += loop_work(job, self.home) if isinstance(job, LoopJob) else launches(job, self.home)
-        inlined = {t: g for t, g in self.groups.group_of.items() if t is not g}
+            work += self._launched(job)
+        inlined = {t: g for t, g in self.groups.group_of.items() if t is not g and t not in self.job_of}
+        inlined.update((t, job.term) for job in ordered if isinstance(job, ProductJob) for t in job.inlined)
         for body in self.bodies.values():
             inlined.update(body.inlined)
         copies = [*layout_copies(ordered, self.echoes), *(c for body in self.bodies.values() for c in body.copies)]
         return Plan(work, found.arena, self.results, inlined, found.blocks, self.echoes, copies=copies)
+
+    def _launched(self, job: Job) -> Sequence[Work | Loop]:
+        if isinstance(job, LoopJob):
+            return loop_work(job, self.home)
+        if isinstance(job, ProductJob):
+            return [product_work(job, self.home)]
+        return row_work(job, self.home) if isinstance(job, RowJob) else launches(job, self.home)
 
     def _jobs(self) -> tuple[list[Job], set[Op]]:
         """The jobs of all groups, and the terms they need copies of."""
@@ -170,7 +191,7 @@ class _Attempt:
             if root in self.made:
                 continue
             try:
-                self.made[root] = self._loop(root) if root in self.bodies else job_of(root, self.groups)
+                self.made[root] = self._job(root)
             except CopyFirst as need:
                 needs.update(need.terms)
         return [self.made[root] for root in self.groups.roots if root in self.made], needs
@@ -185,7 +206,19 @@ class _Attempt:
                 found.update(need.terms)
         return found
 
-    def _loop(self, term: Op) -> Job:
+    def _kept(self) -> set[Op]:
+        """What results and writes see: it has to be in memory."""
+        return {resolve(t, self.groups).base for t in (*self.results, *(write.args[1] for write in self.writes))}
+
+    def _job(self, term: Op) -> Job:
+        if term in self.groups.rows:
+            pooled = pooling_call(term, self.groups) if term.definition.name in REDUCTIONS else None
+            return row_job(term, self.groups) if pooled is None else Job(term, calls=(pooled,))
+        if is_product(term):
+            given = product(term, self.groups)
+            return thin_job(term, given, self.groups) if given.is_thin else Job(term, calls=(product_call(given),))
+        if term not in self.bodies:
+            return job_of(term, self.groups)
         body = self.bodies[term]
         return loop_job(term, self.groups, _parts(term, self.order), body.work, body.arena)
 
@@ -201,7 +234,7 @@ class _Attempt:
                 ends = self.effects.ends.get(load.base)
                 if ends is None or self._is_copied(load.base):
                     continue
-                if self.effects.waits.get(job.term, 0) >> ends & 1:
+                if any(self.effects.waits.get(term, 0) >> ends & 1 for term in {job.term, *job.outputs}):
                     found.add(load.base)
         return found
 
@@ -247,7 +280,7 @@ class _Attempt:
         if base in self.read or self.stored[base] > 1:
             return None
         own = [x for x in job.loads if self._is_own(x.base, variable)]
-        if not own or (job.is_one_map and all(x.layout.is_plain for x in own)):
+        if not own or all(x.layout.is_plain and x in job.in_step for x in own):
             return job
         if isinstance(job, LoopJob):
             return None
@@ -310,7 +343,7 @@ class _Attempt:
                     before[i].append(index[own])
                 elif self.writes and is_storage_read(base):
                     self._order_read(i, base, before, done_by)
-        number = {t: i for i, t in enumerate(self.order)}
+        number = dict(zip(self.order, range(len(self.order)), strict=True))
         numbers = {i: number[job.term] for i, job in enumerate(self.jobs)}
         order = in_order(numbers, before)
         if order is None:

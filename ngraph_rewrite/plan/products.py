@@ -1,31 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of matrices by BLAS: which copies their operands need is known before anything is grouped."""
+"""Products of matrices by tiles: which copies their operands need is known before anything is grouped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.library import render_gemm
-from ngraph_rewrite.codegen.library_products import render_batch_gemm
+from ngraph_rewrite.codegen.library_products import render_gemm
+from ngraph_rewrite.plan.blocking import Room, blocking, product_time
 from ngraph_rewrite.plan.fusion import Effects, Groups, Kinds
 from ngraph_rewrite.plan.nests import CopyFirst, Load
-from ngraph_rewrite.plan.operands import OUTPUT, Call, in_memory, together
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
-from ngraph_rewrite.plan.shares import batch_share, product_share
+from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.terms.op import Op
 
-# A matrix in memory, the stride between its rows, and whether they are columns.
-Matrix = tuple[Load, int, bool]
-_OF_BLAS = ("float32", "float64")
+# A sum of fewer numbers than this is not worth vectors of its own.
+_LONG = 32
+EPILOGUE = "epilogue"
+_PRODUCTS = ("cpu.gemm", "semi.batch_dot")
+_TILED = ("float32", "float64")
+# Which arguments of the kernel stand for memory, for what the processor decides, and for the epilogue.
+_NAMES = render_gemm().signature
+_PLACES = (*map(_NAMES.index, ("a", "b", "c", "space")), *range(len(_NAMES) - 6, len(_NAMES)))
 # The view that most often needs a copy of what it sees, as no strides can say it.
 _RESHAPE = "semi.reshape"
 
 
 def is_product(term: Op) -> bool:
-    """Whether BLAS computes it."""
-    name = term.definition.name
-    return name == "cpu.gemm" or (name == "semi.batch_dot" and DTYPE_NAMES[term.type.dtype] in _OF_BLAS)
+    """Whether the kernel for products computes it."""
+    return term.definition.name in _PRODUCTS and DTYPE_NAMES[term.type.dtype] in _TILED
 
 
 class Foreseen(NamedTuple):
@@ -39,9 +44,11 @@ def foreseen(order: Iterable[Op]) -> Foreseen:
     """The copies of reshaped operands that products in a graph need: each that is found here saves an attempt."""
     groups, needs = Groups({}, [], Effects(), Kinds()), set[Op]()
     for term in order:
+        if term.definition.name not in _PRODUCTS:
+            continue
         if is_product(term) and any(arg.definition.name == _RESHAPE for arg in term.args):
             try:
-                _operands(term, groups)
+                all_in_memory(term.args, groups)
             except CopyFirst as need:
                 needs.update(need.terms)
     hidden = set(needs)
@@ -51,48 +58,96 @@ def foreseen(order: Iterable[Op]) -> Foreseen:
     return Foreseen(needs, {term: load for term, load in groups.layouts.items() if term not in hidden})
 
 
-def gemm(term: Op, groups: Groups) -> Call:
-    """The call that computes a product of two matrices."""
-    (a, lda, ta), (b, ldb, tb) = _operands(term, groups)
-    (m, n), dtype = known(term), DTYPE_NAMES[term.type.dtype]
-    k = known(term.args[0])[0 if term.attrs[0] else 1]
-    arguments = (m, n, k, a, lda, b, ldb, OUTPUT, max(n, 1), f"gemm {dtype}")
-    return Call(render_gemm(dtype, ta, tb), arguments, product_share(m, n, k, term.dtype.itemsize))
+class Matrix(NamedTuple):
+    """An operand of a product: where it lies, and its strides from matrix to matrix, of its rows, of its columns."""
+
+    load: Load
+    strides: tuple[int, int, int]
+
+    @property
+    def transposed(self) -> Matrix:
+        """Its columns as rows."""
+        batch, down, along = self.strides
+        return Matrix(self.load, (batch, along, down))
 
 
-def batch_gemm(term: Op, groups: Groups) -> Call:
-    """The call that computes products of as many pairs of matrices."""
-    (a, lda, ta), (b, ldb, tb) = _operands(term, groups)
-    (count, m, n), k, dtype = known(term), a.layout.shape[2], DTYPE_NAMES[term.type.dtype]
-    source, strides = render_batch_gemm(dtype, ta, tb), (a.layout.strides[0], b.layout.strides[0])
-    arguments = (count, m, n, k, a, strides[0], lda, b, strides[1], ldb, OUTPUT, f"gemm {dtype}")
-    return Call(source, arguments, batch_share(count, m, n, k, term.dtype.itemsize))
+class Product(NamedTuple):
+    """As many products of matrices: their number, m, n and k, the operands, the dtype."""
+
+    sizes: tuple[int, int, int, int]
+    a: Matrix
+    b: Matrix
+    dtype: str
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether it is of one row or one column, and both operands lie along what is summed."""
+        _, m, n, k = self.sizes
+        return (m == 1 or n == 1) and k >= _LONG and self.a.strides[2] == 1 and self.b.strides[1] == 1
+
+    @property
+    def factors(self) -> tuple[Load, Load]:
+        """What is multiplied."""
+        return self.a.load, self.b.load
+
+    @property
+    def transposed(self) -> Product:
+        """What gives the rows of the result as columns."""
+        count, m, n, k = self.sizes
+        return Product((count, n, m, k), self.b.transposed, self.a.transposed, self.dtype)
 
 
-def _operands(term: Op, groups: Groups) -> tuple[Matrix, Matrix]:
-    """Both operands of a product.
+def product(term: Op, groups: Groups) -> Product:
+    """The product that a term is.
 
     Raises:
-        CopyFirst: if one is no matrix that BLAS takes.
+        CopyFirst: if an operand is not in memory, or is so in a way that strides cannot say.
     """
-    (x, y), (ta, tb) = term.args, term.attrs or (False, False)
-    try:
-        return _matrix(x, ta, groups), _matrix(y, tb, groups)
-    except CopyFirst:  # both may need one
-        first, second = together(lambda: _matrix(x, ta, groups), lambda: _matrix(y, tb, groups))
-    return first, second
+    (x, y), (ta, tb) = all_in_memory(term.args, groups), term.attrs or (False, False)
+    (*batch, m, n), a, b = known(term), _matrix(x, ta), _matrix(y, tb)
+    k = x.layout.shape[-2 if ta else -1]
+    return Product((*(batch or (1,)), m, n, k), a, b, DTYPE_NAMES[term.type.dtype])
 
 
-def _matrix(term: Op, transposed: bool, groups: Groups) -> Matrix:
-    """The last two axes as BLAS takes a matrix: rows or columns of unit stride, the stride between them, a flag.
+def _matrix(load: Load, transposed: bool) -> Matrix:
+    *batch, down, along = load.layout.strides
+    found = Matrix(load, (batch[0] if batch else 0, down, along))
+    return found.transposed if transposed else found
 
-    Raises:
-        CopyFirst: if neither its rows nor its columns have unit stride.
+
+def product_call(given: Product, epilogue: object = 0, each: float = 0) -> Call:
+    """The call that computes products; C is stored row by row, or goes to an epilogue.
+
+    Args:
+        epilogue: What stands for its address; its arguments follow those of the call.
+        each: The nanoseconds it takes for a number of C.
     """
-    load = in_memory(term, groups)
-    (rows, columns), (down, along) = load.layout.shape[-2:], load.layout.strides[-2:]
-    if (along == 1 or columns <= 1) and (down >= columns or rows <= 1):
-        return load, max(down if rows > 1 else columns, 1), transposed
-    if (down == 1 or rows <= 1) and (along >= rows or columns <= 1):
-        return load, max(along if columns > 1 else rows, 1), not transposed
-    raise CopyFirst(term)
+    (count, m, n, k), a, b, dtype = given
+    cut = _cut(given.sizes, a.strides[1:], b.strides[1:], dtype, epilogue != 0)
+    share = Share(cut.groups, cut.time + int(each * count * m * n))
+    spaces = (Scratch(cut.room.bytes * share.chunks),) if cut.room.bytes else ()
+    (a1, a2, a3), (b1, b2, b3), size = a.strides, b.strides, cut.itemsize
+    matrices = (a.load, a1 * size, a2 * size, a3 * size, b.load, b1 * size, b2 * size, b3 * size)
+    c = (OUTPUT, m * n * size, n * size) if epilogue == 0 else (0, 0, 0)
+    arguments = (count, m, n, k, size, *matrices, *c, *(spaces or (0,)), *cut.room, *cut.parts, epilogue)
+    return Call(render_gemm(), arguments, share, spaces, _PLACES, given)
+
+
+class _Cut(NamedTuple):
+    """What follows from the shapes and strides of a product."""
+
+    itemsize: int
+    time: int
+    groups: int
+    room: Room
+    parts: tuple[object, ...]
+
+
+@lru_cache(maxsize=1 << 12)
+def _cut(sizes: tuple[int, int, int, int], a: tuple[int, ...], b: tuple[int, ...], dtype: str, aside: bool) -> _Cut:
+    size = 4 if dtype == "float32" else 8
+    found, time = blocking(*sizes, size, max(a), max(b), b[1] == 1), product_time(*sizes, size)
+    parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
+    words = [f"product {word} {dtype}" for word in ("rows", "columns", "stride", "tile", "pack")]
+    room = found.room(sizes[2], sizes[3], size, aside)
+    return _Cut(size, time, found.groups, room, (*parts, *words))

@@ -23,10 +23,14 @@ def stale_roots(order: Sequence[Op], old: Groups, new: Groups) -> set[Op]:
     for term in order:
         group = after.get(term)
         moved = group is not before.get(term)
-        touched = moved or not changed.isdisjoint(term.args)
+        touched = moved or not changed.isdisjoint(new.stead.get(term, term).args)
         if moved or (touched and kinds[term.definition] == VIEW):
             changed.add(term)
         if touched and group is not None:
             stale.add(group)
+        if moved and term in before:
+            stale.add(before[term])
+    stale.update(root for root in new.rows if new.rows[root] != old.rows.get(root))
+    stale.update(root for root in old.rows if root not in new.rows)
     new.layouts.update((term, load) for term, load in old.layouts.items() if term not in changed)
     return stale

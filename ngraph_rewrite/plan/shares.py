@@ -66,24 +66,6 @@ def nest_share(length: int, innermost: bool, sizes: Sequence[int], widths: Itera
     return Share(length, int(prod(sizes) * each), INNERMOST if innermost else 1)
 
 
-def product_share(m: int, n: int, k: int, itemsize: int) -> Share:
-    """Of a product of matrices by BLAS, in stretches of its rows, or of its columns if it has more.
-
-    Each chunk rearranges the other operand anew: in stretches of 128 that costs a tenth on one core, of 256 half that.
-    """
-    length = max(m, n)
-    return Share(length, _product_time(m, n, k, itemsize), 128 if length < 1024 else 256)
-
-
-def batch_share(count: int, m: int, n: int, k: int, itemsize: int) -> Share:
-    """Of products of many matrices by BLAS, in stretches of the rows of all."""
-    return Share(count * m, count * _product_time(m, n, k, itemsize), max(16, min(m, 128)))
-
-
-def _product_time(m: int, n: int, k: int, itemsize: int) -> int:
-    return 2 * m * n * k * itemsize // 400  # at 100 operations of float32 in a nanosecond
-
-
 def loop_share(length: int, each: float) -> Share:
     """Of a kernel that takes so many nanoseconds for each index of the loop that it splits."""
     return Share(length, int(length * each))

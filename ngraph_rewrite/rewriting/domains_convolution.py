@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ngraph_rewrite.ops.checks import tensor
-from ngraph_rewrite.ops.sliding import KINDS, reach
+from ngraph_rewrite.ops.sliding import KINDS, Slide, reach, slid
 from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.types.dtypes import BOOL, DType
 from ngraph_rewrite.types.lengths import Extent
@@ -128,10 +128,41 @@ def _pooling(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
         yield axes, sizes, strides, before, after, dilations, "avg", i % 2 == 0
 
 
-CONVOLUTION_TYPES = {"semi.convolution": convolved}
+def _direct(position: int, known: Mapping[int, TensorType], wish: Wish, domain: Domain) -> Types:
+    return [t for t in convolved(position, known, wish, domain) if t.dtype.name in _FLOATS]
+
+
+def _unpooled(position: int, known: Mapping[int, TensorType], wish: Wish, domain: Domain) -> Types:
+    """What windows went over, and what they gave, or what belongs to them."""
+    x, given = known.get(0), known.get(3 - position)
+    if position == 0 or x is None:
+        return [tensor(d, s) for s in ((5,), (2, 4), (4, 4)) for d in domain.dtypes if d.name in _FLOATS]
+    if given is not None:
+        return [given]
+    shapes = [
+        (*x.shape[:-count], *lengths)
+        for count in range(1, min(x.rank, 3) + 1)
+        for lengths in ([n - 1 for n in x.shape[-count:]], [n // 2 for n in x.shape[-count:]])
+    ]
+    return [tensor(x.dtype, s) for s in shapes]
+
+
+def _unpooling(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
+    x, result, _ = types
+    for count in range(1, min(x.rank, 3) + 1):
+        for size, stride, dilation in WINDOWS:
+            window = Slide(stride, 0, 0, 0, dilation)
+            if size and [slid(n, size, window) for n in x.shape[-count:]] == list(result.shape[-count:]):
+                yield tuple(range(x.rank - count, x.rank)), (size,) * count, (stride,) * count, (dilation,) * count
+
+
+_FLOATS = ("float32", "float64")
+CONVOLUTION_TYPES = {"semi.convolution": convolved, "cpu.convolution": _direct, "cpu.unpooling": _unpooled}
 CONVOLUTION = {
     "semi.windows": _windows,
     "semi.fold": _fold,
     "semi.convolution": _convolution,
+    "cpu.convolution": _convolution,
+    "cpu.unpooling": _unpooling,
     "semi.pooling": _pooling,
 }

@@ -31,15 +31,17 @@ def hoisted(source: str, terms: Collection[str]) -> tuple[list[str], str]:
     taken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     names = (name for name in map("h{}".format, count()) if name not in taken)
     lines: list[str] = []
-    while True:
-        counts = Counter(map(ast.dump, _calls(tree)))
+    while source.count("fn_") > 1:
+        texts = [(ast.dump(call), call) for call in _calls(tree)]
+        counts = Counter(text for text, _ in texts)
         twice = [text for text, times in counts.items() if times > 1]
         if not twice:
-            return lines, ast.unparse(ast.fix_missing_locations(tree))
+            break
         name, longest = next(names), max(twice, key=len)
-        call = next(node for node in _calls(tree) if ast.dump(node) == longest)
+        call = next(node for text, node in texts if text == longest)
         lines.append(f"{name} = {ast.unparse(call)}")
         tree = _Named(longest, name).visit(tree)
+    return lines, ast.unparse(ast.fix_missing_locations(tree))
 
 
 def direct(source: str, terms: Collection[str] = ()) -> str:
@@ -68,8 +70,9 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 
 
 def _is_pure(call: ast.Call) -> bool:
-    names = {part.id for part in ast.walk(call) if isinstance(part, ast.Name)}
-    return isinstance(call.func, ast.Name) and call.func.id.startswith("fn_") and names.isdisjoint(("make", "fill"))
+    if not isinstance(call.func, ast.Name) or not call.func.id.startswith("fn_"):
+        return False
+    return not any(isinstance(part, ast.Name) and part.id in ("make", "fill") for part in ast.walk(call))
 
 
 class _Direct(ast.NodeTransformer):

@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 ALIGNMENT = 64
 
 
+def address_of(array: NDArray[Any]) -> int:
+    """Where the elements of an array begin."""
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
 def aligned_array(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """An uninitialised row-major array whose memory begins at a multiple of 64.
 

@@ -5,33 +5,27 @@ The source becomes a file, is imported, compiled by Numba once, and its object c
 object with llvmlite alone: Numba is imported only when a kernel has to be compiled.
 """
 
-import hashlib
 import importlib.util
-import os
 import sys
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache as memoise
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.engine import ObjectCode, load_object
 from ngraph_rewrite.runtime.forking import COMPILING, fork_lock
+from ngraph_rewrite.runtime.helpers import helped
+from ngraph_rewrite.runtime.progress import shown_progress
+from ngraph_rewrite.runtime.stored import object_key, read_object, write_object
 
 if TYPE_CHECKING:
-    from importlib import metadata
-
-    import llvmlite
-    from llvmlite import binding
-
     from ngraph_rewrite.runtime import objectcode
 else:
-    metadata = lazy_module("importlib.metadata")
-    llvmlite = lazy_module("llvmlite")
-    binding = lazy_module("llvmlite.binding")
     objectcode = lazy_module("ngraph_rewrite.runtime.objectcode")  # imported when a kernel has to be compiled
 
 
@@ -54,10 +48,70 @@ def compile_kernel(source: str, name: str, cache: Cache) -> Kernel:
 
     Raises `KernelError` if the source does not compile; the source file stays in the cache folder to be read.
     """
+    return compile_kernels({name: source}, cache)[name]
+
+
+def compile_kernels(sources: Mapping[str, str], cache: Cache, threads: int = 1) -> dict[str, Kernel]:
+    """Return the kernels that sources define, by name, each from the cache if it is there.
+
+    Args:
+        threads: How many processes may compile, this one included.
+
+    Raises:
+        KernelError: if one does not compile; the source file stays in the cache folder to be read.
+    """
     with _lock:
-        if source not in _kernels:
-            _kernels[source] = _from_cache(source, name, cache) or _compiled(source, name, cache)
-        return _kernels[source]
+        missing = {}
+        for name, source in sources.items():
+            if source not in _kernels:
+                found = _from_cache(source, name, cache)
+                if found is None:
+                    missing[name] = source
+                else:
+                    _kernels[source] = found
+        if missing:
+            _compile_all(missing, cache, threads - 1)
+        return {name: _kernels[source] for name, source in sources.items()}
+
+
+def _compile_all(sources: Mapping[str, str], cache: Cache, helpers: int) -> None:
+    """Compile all, those that take longest first, as far as the length of the source tells."""
+    names = deque(sorted(sources, key=lambda name: len(sources[name]), reverse=True))
+    for name in names:
+        _source_file(sources[name], name, cache)
+    own: dict[str, ObjectCode] = {}
+    with shown_progress("compiling kernels", len(names)) as tell, helped(names, cache, helpers):
+        while (taken := _next(names)) is not None:
+            own[taken] = compile_object(sources[taken], taken, cache)
+            tell(len(sources) - len(names))
+    for name, source in sources.items():
+        code = own.get(name) or read_object(cache, object_key(source, name))
+        if code is None:  # a helper failed, or its work is gone
+            code = compile_object(source, name, cache)
+        _kernels[source] = Kernel(name, load_object(code), _source_file(source, name, cache), False)
+
+
+def _next(names: deque[str]) -> str | None:
+    """The next name, or None if helpers took the last one."""
+    try:
+        return names.popleft()
+    except IndexError:
+        return None
+
+
+def compile_object(source: str, name: str, cache: Cache) -> ObjectCode:
+    """Compile a kernel, and keep its object code.
+
+    Raises:
+        KernelError: if it does not compile.
+    """
+    path = _source_file(source, name, cache)
+    try:
+        code: ObjectCode = objectcode.object_code(_function(path, name))
+    except Exception as error:
+        raise KernelError(f"kernel {name} does not compile: {error}", where=str(path)) from error
+    write_object(cache, object_key(source, name), code)
+    return code
 
 
 def assembly(source: str, name: str, cache: Cache) -> str:
@@ -66,23 +120,10 @@ def assembly(source: str, name: str, cache: Cache) -> str:
 
 
 def _from_cache(source: str, name: str, cache: Cache) -> Kernel | None:
-    stored = cache.read(_object_key(source, name), "o")
-    if stored is None:
+    code = read_object(cache, object_key(source, name))
+    if code is None:
         return None
-    entry, outside, data = stored.split(b"\0", 2)
-    code = ObjectCode(entry.decode(), tuple(outside.decode().split()), data)
     return Kernel(name, load_object(code), _source_file(source, name, cache), True)
-
-
-def _compiled(source: str, name: str, cache: Cache) -> Kernel:
-    path = _source_file(source, name, cache)
-    try:
-        code: ObjectCode = objectcode.object_code(_function(path, name))
-    except Exception as error:
-        raise KernelError(f"kernel {name} does not compile: {error}", where=str(path)) from error
-    stored = b"\0".join([code.entry.encode(), " ".join(code.outside).encode(), code.data])
-    cache.write(_object_key(source, name), "o", stored)
-    return Kernel(name, load_object(code), path, False)
 
 
 def _source_file(source: str, name: str, cache: Cache) -> Path:
@@ -92,32 +133,19 @@ def _source_file(source: str, name: str, cache: Cache) -> Path:
 
 def _function(path: Path, name: str) -> Callable[..., None]:
     """Import a rendered source under its own name and return its kernel."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    loader = _Loader(name, str(path))
+    spec = importlib.util.spec_from_loader(name, loader)
+    if spec is None:
         raise ImportError(f"cannot import {path}")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    loader.exec_module(module)
     function: Callable[..., None] = getattr(module, name)
     return function
 
 
-def _object_key(source: str, name: str) -> str:
-    return f"{name}-{hashlib.sha256(source.encode() + _environment()).hexdigest()[:16]}"
+class _Loader(SourceFileLoader):
+    """Leaves no bytecode behind: a kernel's source is run once."""
 
-
-@memoise
-def _environment() -> bytes:
-    """All that decides what object code a source becomes: versions, the processor, the library's own instructions."""
-    facts = [_numba_version(), llvmlite.__version__, sys.version, sys.platform]
-    facts += [binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()]
-    facts += [f"{key}={value}" for key, value in sorted(os.environ.items()) if key.startswith("NUMBA_")]
-    words = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
-    return hashlib.sha256("\n".join(facts).encode() + b"".join(words)).digest()
-
-
-def _numba_version() -> str:
-    """What tells one Numba from another, without importing it."""
-    spec = importlib.util.find_spec("numba")
-    file = Path(spec.origin).with_name("_version.py") if spec is not None and spec.origin else None
-    return file.read_text(encoding="utf-8") if file is not None and file.exists() else metadata.version("numba")
+    def set_data(self, *args: Any, **kwargs: Any) -> None:
+        """Where it would be written."""

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.runtime.features import processor
 from ngraph_rewrite.runtime.forking import LOADING, fork_lock
+from ngraph_rewrite.runtime.half_code import CONVERSIONS, HALF
 
 if TYPE_CHECKING:
     from llvmlite import binding
@@ -31,23 +33,56 @@ class ObjectCode(NamedTuple):
 def _engine() -> Any:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    if os.name == "posix":  # kernels call the C library's mathematical functions by name
-        with contextlib.suppress(RuntimeError):
-            binding.load_library_permanently("libm.so.6")
+    if os.name == "posix":  # kernels call mathematical functions by name, and casts of halves where no instruction is
+        for library in ("libm.so.6", "libgcc_s.so.1"):
+            with contextlib.suppress(RuntimeError):
+                binding.load_library_permanently(library)
     machine = binding.Target.from_default_triple().create_target_machine(opt=2, jit=True)
     return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
 
 
+@cache
+def host_machine() -> Any:
+    """The processor that code is made for, as a target of object code: the one here, or what Numba's variables say."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    name, features = processor()
+    return binding.Target.from_default_triple().create_target_machine(
+        cpu=name,
+        features=features,
+        opt=3,
+        reloc="static",
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
 def load_object(code: ObjectCode) -> int:
     """Load an object file and return the address of its entry; raises `KernelError` if it calls what is not there."""
+    return load_objects(code, [code.entry])[0]
+
+
+def load_objects(code: ObjectCode, symbols: Iterable[str]) -> list[int]:
+    """The same, for some of the functions that an object file defines."""
     with _lock:
         engine = _engine()
+        if any(name.encode() in code.data for name in CONVERSIONS):  # code calls them where no instruction does it
+            _define_conversions()
         missing = [name for name in code.outside if binding.address_of_symbol(name) is None]
         if missing:
             raise KernelError(f"{code.entry} calls {', '.join(missing)}, which this process does not have")
         engine.add_object_file(binding.ObjectFileRef.from_data(code.data))
         engine.finalize_object()
-        return int(engine.get_function_address(code.entry))
+        return [int(engine.get_function_address(symbol)) for symbol in symbols]
+
+
+@cache
+def _define_conversions() -> None:
+    """Give the process the conversions of float16 that code may call, whatever it has by their names."""
+    for name, address in zip(
+        CONVERSIONS, load_functions(HALF, [f"ngraph_rewrite{n}" for n in CONVERSIONS]), strict=True
+    ):
+        binding.add_symbol(name, address)
 
 
 def load_ir(symbol: str, text: str) -> int:

@@ -16,7 +16,9 @@ from numba.core import cgutils, types
 from numba.core.typing import signature
 from numba.extending import intrinsic
 
-__all__ = ["argument", "call_gemm", "chunk_start", "stride", "wide_vectors"]
+from ngraph_rewrite.runtime.features import features
+
+__all__ = ["argument", "call_words", "chunk_start", "lesser", "stride", "sum_block", "wide_vectors"]
 
 _HALF, _FLOAT, _DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
@@ -152,6 +154,27 @@ def chunk_start(context: Any, length: Any, chunk: Any, nchunks: Any) -> Any:
 
 
 @intrinsic
+def lesser(context: Any, x: Any, y: Any) -> Any:
+    """The smaller one of two int64."""
+
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        x, y = arguments
+        return builder.select(builder.icmp_signed("<", x, y), x, y)
+
+    return signature(types.int64, types.int64, types.int64), generate
+
+
+@intrinsic
+def sum_block(context: Any) -> Any:
+    """How many float32 are summed in float32, in as many sums as some vectors have lanes: at most 16 in each."""
+
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        return ir.Constant(_I64, 256 if "+avx" in features() else 128)
+
+    return signature(types.int64), generate
+
+
+@intrinsic
 def wide_vectors(context: Any) -> Any:
     """Ask LLVM for 512-bit vectors in this function, where the processor has them."""
 
@@ -163,37 +186,16 @@ def wide_vectors(context: Any) -> Any:
 
 
 @intrinsic
-def call_gemm(context: Any, function: Any, flags: Any, sizes: Any, matrices: Any, leading: Any, scale: Any) -> Any:
-    """Call a Fortran ``?gemm`` at an address: C = scale[0] op(A) op(B) + scale[1] C, column-major.
-
-    ``flags`` are two booleans (transpose A, B), ``sizes`` m n k, ``matrices`` the addresses of A B C, ``leading`` their
-    leading dimensions, ``scale`` alpha and beta, whose type says which of sgemm and dgemm the address is.
-    """
-    real = scale.dtype
+def call_words(context: Any, function: Any, words: Any) -> Any:
+    """Call the function at an address with some int64, of which a tuple is made; it returns nothing."""
 
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        address, flags, sizes, matrices, leading, scale = arguments
-        pointer = _I8.as_pointer()
-
-        def cell(value: Any) -> Any:
-            place = cgutils.alloca_once(builder, value.type)
-            builder.store(value, place)
-            return builder.bitcast(place, pointer)
-
-        def part(group: Any, position: int) -> Any:
-            return builder.extract_value(group, position)
-
-        def letter(position: int) -> Any:
-            transposed = builder.trunc(part(flags, position), ir.IntType(1))
-            return cell(builder.select(transposed, ir.Constant(_I8, ord("T")), ir.Constant(_I8, ord("N"))))
-
-        m, n, k = (cell(builder.trunc(part(sizes, i), _I32)) for i in range(3))
-        lda, ldb, ldc = (cell(builder.trunc(part(leading, i), _I32)) for i in range(3))
-        a, b, c = (builder.inttoptr(part(matrices, i), pointer) for i in range(3))
-        alpha, beta = (cell(part(scale, i)) for i in range(2))
-        gemm = builder.inttoptr(address, ir.FunctionType(ir.VoidType(), [pointer] * 13).as_pointer())
-        builder.call(gemm, [letter(0), letter(1), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc])
+        address, group = arguments
+        given = [builder.extract_value(group, i) for i in range(words.count)]
+        kind = ir.FunctionType(ir.VoidType(), [_I64] * words.count)
+        builder.call(builder.inttoptr(address, kind.as_pointer()), given)
         return context.get_dummy_value()
 
-    pair, triple = types.UniTuple(types.boolean, 2), types.UniTuple(types.int64, 3)
-    return signature(types.none, types.int64, pair, triple, triple, triple, types.UniTuple(real, 2)), generate
+    if not isinstance(words, types.UniTuple):
+        return None
+    return signature(types.none, types.int64, types.UniTuple(types.int64, words.count)), generate

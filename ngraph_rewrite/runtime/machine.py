@@ -15,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.compiler import Kernel
+from ngraph_rewrite.runtime.entry import Rows
 from ngraph_rewrite.runtime.pool import Pool, process_pool
 from ngraph_rewrite.runtime.walker import walker
 
@@ -58,9 +60,16 @@ class LaunchTable:
 
     Args:
         pool: The workers to share chunks with; those of the process by default.
+        cache: Where the machine code that walks is kept.
+
+    Attributes:
+        weight: About how many nanoseconds one core takes for all of it.
+        shared: Whether any launch has chunks to share out.
     """
 
-    def __init__(self, launches: Sequence[Launch | Repeat], pool: Pool | None = None) -> None:
+    def __init__(
+        self, launches: Sequence[Launch | Repeat], pool: Pool | None = None, cache: Cache | None = None
+    ) -> None:
         self.launches = tuple(launches)
         every = list(_flat(self.launches))
         lengths = [len(launch.arguments) for launch in every]
@@ -73,8 +82,9 @@ class LaunchTable:
         self._records_at = self._kept([(record,) for record in self._records])
         self._context = np.array([0, 0, SLICE, 0], dtype=np.int64)
         self._context_at = int(self._context.ctypes.data)
-        self._pool, self._is_shared = pool, any(launch.chunks > 1 for launch in every)
-        self._walk, self._rewind = walker()
+        self.weight, self.shared = _weight(self.launches), any(launch.chunks > 1 for launch in every)
+        self._pool, self._cache = pool, cache
+        self._walk, self._rewind, self._walk_at = walker(cache)
         self._unfinished = False
 
     def _table(self, launches: Sequence[Launch | Repeat], slot: int) -> tuple[int, int]:
@@ -101,6 +111,10 @@ class LaunchTable:
     def __len__(self) -> int:
         return len(self.launches)
 
+    def rows(self) -> Rows:
+        """What the walker is called with, for who calls it without this object; it has to live until then."""
+        return Rows(self._address, len(self.launches), self._context_at, self._walk_at)
+
     def slot(self, launch: int, argument: int) -> int:
         """Return the index in ``arguments`` of one argument of one launch."""
         count = self._first[launch + 1] - self._first[launch]
@@ -122,7 +136,7 @@ class LaunchTable:
         self._run(row, row + 1, threads)
 
     def _run(self, first: int, end: int, threads: int) -> None:
-        if self._is_shared:
+        if self.shared:
             self._share(threads)
         self.rewind()
         self._unfinished = True
@@ -140,7 +154,7 @@ class LaunchTable:
     def _share(self, threads: int) -> None:
         """Tell the walker of a pool with workers enough."""
         if threads > 1:
-            pool = self._pool or process_pool()
+            pool = self._pool or process_pool(self._cache)
             if pool.workers < threads - 1:
                 pool.grow(threads - 1)
             self._context[0], self._context[1] = pool.address, threads - 1
@@ -160,9 +174,13 @@ class LaunchTable:
     def copy(self) -> LaunchTable:
         """Return a table with its own arguments, as they are now."""
         self.rewind()
-        other = LaunchTable(self.launches, self._pool)
+        other = LaunchTable(self.launches, self._pool, self._cache)
         other.arguments[:] = self.arguments
         return other
+
+
+def _weight(launches: Sequence[Launch | Repeat]) -> int:
+    return sum(one.times * _weight(one.launches) if isinstance(one, Repeat) else one.weight for one in launches)
 
 
 def _flat(launches: Sequence[Launch | Repeat]) -> Iterator[Launch]:

@@ -2,20 +2,23 @@
 """A kernel's Python function as object code: Numba makes the LLVM IR, llvmlite makes an object of the kernel alone.
 
 Numba's own callback reports Python exceptions and so needs Python and Numba where it is loaded. A kernel cannot raise;
-an entry of our own calls it and nothing else, and the object then depends on the C library only.
+an entry of our own calls it and nothing else, and the object then depends on the C library only. Numba itself makes no
+machine code: that would be thrown away.
 """
 
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-import numba
 from llvmlite import binding
+from numba.core import compiler, types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+from numba.core.typed_passes import NopythonRewrites
 
-from ngraph_rewrite.runtime.engine import ObjectCode
+from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
 
-_SIGNATURE = "void(int64, int64, int64)"
+_OPTIONS = {"nopython": True, "error_model": "numpy"}
 # what the linker could see: functions that are not internal yet, and variables that modules share
 _SHARED = re.compile(r"^(define (?!internal|private)(?:linkonce_odr )?|(@\S+ = )common )", re.MULTILINE)
 _ENTRY = """
@@ -32,46 +35,69 @@ def object_code(function: Callable[..., None]) -> ObjectCode:
     """Compile a kernel: three int64 arguments, no result, IEEE arithmetic as written."""
     entry, module = _module(function)
     outside = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
-    return ObjectCode(entry, tuple(outside), bytes(_machine().emit_object(module)))
+    return ObjectCode(entry, tuple(outside), bytes(host_machine().emit_object(module)))
+
+
+def warm() -> None:
+    """Compile next to nothing, so that the first kernel does not pay for what Numba prepares once."""
+    object_code(_nothing)
+
+
+def _nothing(arguments: int, chunk: int, chunks: int) -> None:
+    pass
 
 
 def assembly(function: Callable[..., None]) -> str:
     """Return the assembly of a kernel, for those who want to see what the processor does."""
-    return str(_machine().emit_assembly(_module(function)[1]))
+    return str(host_machine().emit_assembly(_module(function)[1]))
+
+
+def ir_assembly(text: str) -> str:
+    """Return the assembly of a module of LLVM IR."""
+    return str(host_machine().emit_assembly(binding.parse_assembly(text)))
 
 
 def _module(function: Callable[..., None]) -> tuple[str, Any]:
-    callback = numba.cfunc(_SIGNATURE, error_model="numpy")(function)
     entry = f"{function.__name__}_entry"
-    return entry, _with_entry(callback.inspect_llvm(), entry, str(callback.native_name))
+    text, body = _optimised(function)
+    return entry, _with_entry(text, entry, body)
 
 
-def _with_entry(text: str, entry: str, wrapper: str) -> Any:
+@global_compiler_lock  # type: ignore[untyped-decorator]
+def _optimised(function: Callable[..., None]) -> tuple[str, str]:
+    """What Numba makes of a kernel, as LLVM IR, and what the kernel is called in it."""
+    flags: Any = compiler.Flags()
+    cpu_target.options.parse_as_flags(flags, _OPTIONS)
+    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
+    arguments = (types.int64,) * 3
+    contexts = cpu_target.typing_context, cpu_target.target_context
+    result = compiler.compile_extra(*contexts, function, arguments, types.void, flags, {}, pipeline_class=_Pipeline)
+    library = result.library
+    library._finalize_final_module = lambda: None  # it would make machine code
+    library.finalize()
+    return str(library.get_llvm_str()), str(result.fndesc.llvm_func_name)
+
+
+class _Pipeline(compiler.CompilerBase):
+    """Numba's own, but for the search for expressions of whole arrays: a kernel has numbers only."""
+
+    def define_pipelines(self) -> list[Any]:
+        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [one for one in passes.passes if one[0] is not NopythonRewrites]
+        passes.finalize()
+        return [passes]
+
+
+def _with_entry(text: str, entry: str, body: str) -> Any:
     """The module with an entry in place of Numba's callback, and nothing that the entry does not need."""
-    body = wrapper.removeprefix("cfunc.")
     private = _SHARED.sub(_internal, text)
     module = binding.parse_assembly(private + _ENTRY.format(entry=entry, body=body))
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, binding.create_pass_builder(_machine(), binding.create_pipeline_tuning_options()))
+    passes.run(module, binding.create_pass_builder(host_machine(), binding.create_pipeline_tuning_options()))
     module.verify()
     return module
 
 
 def _internal(found: re.Match[str]) -> str:
     return f"{found[2]}internal " if found[2] else "define internal "
-
-
-@cache
-def _machine() -> Any:
-    """The host processor, as a target of object code."""
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    return binding.Target.from_default_triple().create_target_machine(
-        cpu=binding.get_host_cpu_name(),
-        features=binding.get_host_cpu_features().flatten(),
-        opt=3,
-        reloc="static",
-        codemodel="jitdefault",
-        jit=True,
-    )

@@ -18,6 +18,7 @@ from functools import cache
 
 import numpy as np
 
+from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.runtime.aligned import aligned_array
 from ngraph_rewrite.runtime.claiming_code import (
@@ -49,6 +50,7 @@ class Pool:
         futex: Whether threads sleep by futex, or by Python's locks; as the system has it, by default.
         spins: How often a thread looks before it sleeps.
         hesitation: For tests: LLVM IR that makes a thread late (`ngraph_rewrite.runtime.claiming_code`).
+        cache: Where its machine code is kept.
 
     Attributes:
         address: Where its memory begins, which a launch is given.
@@ -60,8 +62,10 @@ class Pool:
     >>> pool.stop()
     """
 
-    def __init__(self, futex: bool | None = None, spins: int = _SPINS, hesitation: str = "") -> None:
-        self._code: PoolCode = pool_code(waits_by_futex() if futex is None else futex, hesitation)
+    def __init__(
+        self, futex: bool | None = None, spins: int = _SPINS, hesitation: str = "", cache: Cache | None = None
+    ) -> None:
+        self._code: PoolCode = pool_code(waits_by_futex() if futex is None else futex, hesitation, cache)
         self._memory = aligned_array((POOL_WORDS,), np.int64)
         self._slots = aligned_array((MOST_THREADS, SLOT_WORDS), np.int64)
         _keep_for_ever(self._memory, self._slots)  # a worker may outlive all of Python's objects
@@ -145,25 +149,29 @@ def _keep_for_ever(*things: object) -> None:
 _making = fork_lock(STARTING)
 
 
-def process_pool() -> Pool:
-    """The pool of this process, made when it is first asked for; it has no workers until it grows."""
+def process_pool(cache: Cache | None = None) -> Pool:
+    """The pool of this process, made when it is first asked for; it has no workers until it grows.
+
+    Args:
+        cache: Where its machine code is kept, if it is made now.
+    """
     with _making:
-        return _made()
+        if not _made:
+            _made.append(Pool(cache=cache))
+        return _made[0]
 
 
-@cache
-def _made() -> Pool:
-    return Pool()
+_made: list[Pool] = []
 
 
 def _stop_at_exit() -> None:
-    if _made.cache_info().currsize:
-        _made().stop()
+    for pool in _made:
+        pool.stop()
 
 
 atexit.register(_stop_at_exit)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_made.cache_clear)
+    os.register_at_fork(after_in_child=_made.clear)
 
 
 @cache

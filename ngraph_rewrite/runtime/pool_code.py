@@ -4,11 +4,11 @@
 Whoever waits, the caller for the last chunk or a worker for a launch, looks for a bounded time and then sleeps.
 """
 
-from functools import cache
 from typing import NamedTuple
 
+from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.claiming_code import WORDS, claiming_code
-from ngraph_rewrite.runtime.engine import load_functions
+from ngraph_rewrite.runtime.native import native_functions
 from ngraph_rewrite.runtime.waiting_code import waiting_code
 
 _POOL = """
@@ -191,9 +191,13 @@ class PoolCode(NamedTuple):
     stop: int
 
 
-@cache
-def pool_code(futex: bool, hesitation: str = "") -> PoolCode:
-    """The functions of a pool whose threads sleep by futex, or else by Python's own locks."""
+def pool_code(futex: bool, hesitation: str = "", kept: Cache | None = None) -> PoolCode:
+    """The functions of a pool whose threads sleep by futex, or else by Python's own locks.
+
+    Args:
+        kept: Where their machine code is kept; that with Python's locks has addresses in it, which change.
+    """
     name = f"ngraph_rewrite_pool_{'futex' if futex else 'lock'}{'_late' if hesitation else ''}"
     text = waiting_code(name, futex) + claiming_code(name, hesitation) + _POOL.format(name=name, **WORDS)
-    return PoolCode(*load_functions(text, [f"{name}_{part}" for part in PoolCode._fields]))
+    symbols = [f"{name}_{part}" for part in PoolCode._fields]
+    return PoolCode(*native_functions("pool", text, symbols, kept if futex and not hesitation else None))

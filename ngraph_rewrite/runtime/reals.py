@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from llvmlite import binding, ir
-from numba.core import config, types
+from llvmlite import ir
+from numba.core import types
 from numba.core.typing import signature
 from numba.extending import intrinsic
+
+from ngraph_rewrite.runtime.features import features
 
 _FUSING = ("aarch64", "arm64")
 
@@ -25,10 +27,7 @@ def fuses() -> bool:
     """Whether kernels may use ``x * y + z`` rounded once: elsewhere LLVM would call a slow function for it."""
     if platform.machine().lower() in _FUSING:
         return True
-    features = vars(config)["CPU_FEATURES"]
-    if features is None:
-        features = binding.get_host_cpu_features().flatten()
-    return "+fma" in features.split(",")
+    return "+fma" in features()
 
 
 class Format(NamedTuple):

@@ -131,6 +131,23 @@ accumulate_max = _reduced_extremum("accumulate_max", ">", "llvm.maximum")
 accumulate_min = _reduced_extremum("accumulate_min", "<", "llvm.minimum")
 
 
+def _number_extremum(name: str, sign: str) -> Any:
+    """The same in one instruction, for an accumulator that is not used once a NaN was met; look for NaN beside it."""
+
+    def typing(context: Any, x: Any, y: Any) -> Any:
+        flags = ("nnan", "nsz")  # with a NaN the result is no value at all, until something else is selected
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.select(builder.fcmp_ordered(sign, *args, flags=flags), *args, flags=flags)
+
+        return (signature(x, x, x), generate) if isinstance(x, types.Float) else None
+
+    return _named(name, typing)
+
+
+number_max, number_min = _number_extremum("number_max", ">"), _number_extremum("number_min", "<")
+
+
 def _ahead(name: str, sign: str) -> Any:
     """Whether ``x`` replaces ``best`` in an argmax or argmin: strictly better, or the first NaN."""
 

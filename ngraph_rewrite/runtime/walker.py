@@ -16,7 +16,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from ngraph_rewrite.runtime.engine import load_functions
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.runtime.native import native_functions
 
 _WALKER = """
 define i64 @ngraph_rewrite_walk(i64 %table, i64 %first, i64 %count, ptr %context) {
@@ -180,15 +181,26 @@ class Walker(NamedTuple):
     Attributes:
         walk: From (rows, first, number, context) to where it stands.
         rewind: Of (addresses of records, number).
+        address: Of `walk`, for machine code that calls it.
     """
 
     walk: Callable[[int, int, int, int], int]
     rewind: Callable[[int, int], None]
+    address: int
+
+
+def walker(kept: Cache | None = None) -> Walker:
+    """The functions that walk launch tables.
+
+    Args:
+        kept: Where their machine code is kept, if they have to be compiled.
+    """
+    symbols = ("ngraph_rewrite_walk", "ngraph_rewrite_rewind")
+    return _functions(*native_functions("walker", _WALKER, symbols, kept))
 
 
 @cache
-def walker() -> Walker:
-    """The functions that walk launch tables."""
-    walk, rewind = load_functions(_WALKER, ["ngraph_rewrite_walk", "ngraph_rewrite_rewind"])
+def _functions(walk: int, rewind: int) -> Walker:
     word = ctypes.c_int64
-    return Walker(ctypes.CFUNCTYPE(word, word, word, word, word)(walk), ctypes.CFUNCTYPE(None, word, word)(rewind))
+    walking, rewinding = ctypes.CFUNCTYPE(word, word, word, word, word), ctypes.CFUNCTYPE(None, word, word)
+    return Walker(walking(walk), rewinding(rewind), walk)

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.launches import Ref
-from ngraph_rewrite.runtime.aligned import aligned_array
-from ngraph_rewrite.runtime.blas import gemm_address
+from ngraph_rewrite.runtime.aligned import address_of, aligned_array
+from ngraph_rewrite.runtime.compiler import compile_kernel
+from ngraph_rewrite.runtime.entry import fill_function
+from ngraph_rewrite.runtime.machine import LaunchTable
+from ngraph_rewrite.runtime.products import product_number
 from ngraph_rewrite.targets.target import Array, Program
 from ngraph_rewrite.terms.op import Op
 
@@ -20,6 +25,8 @@ class Arguments:
     Attributes:
         arena: The memory that lives only inside a call.
         call: The number of the call, for random draws.
+        patches: Where addresses of a call go: the address of the argument, the number of the array (inputs come before
+            results), and how far into it. Known once all is sealed.
     """
 
     def __init__(self, program: Program, arena: int) -> None:
@@ -27,28 +34,29 @@ class Arguments:
         self._program = program
         self._constants: list[Array] = []
         self._fixed: dict[tuple[str, object], int] = {}
-        self._arena = _address(self.arena)
+        self._arena = address_of(self.arena)
         self._inputs: Mapping[object, int] = {p: i for i, p in enumerate(program.inputs)}
         self._count = 0
         # of each argument that changes: where it is, the number of the array, how far into it; by space
         self._changing: dict[str, list[tuple[int, int, int]]] = {"input": [], "result": []}
 
-    def numbers(self, given: Sequence[int | Ref]) -> list[int]:
-        """The next arguments as numbers; 0 for what a call fills in."""
-        found, arena = [], self._arena
-        for argument in given:
-            if not isinstance(argument, Ref):
-                found.append(argument)
-                continue
-            space, key, offset = argument
+    def numbers(self, given: Sequence[int | Ref], refs: Sequence[int]) -> list[int]:
+        """The next arguments as numbers; 0 for what a call fills in.
+
+        Args:
+            refs: Which of them are no numbers yet.
+        """
+        found: list[Any] = list(given)
+        for place in refs:
+            space, key, offset = ref = found[place]
             if space == "arena":
-                found.append(arena + offset)
+                found[place] = self._arena + offset
             elif space in self._changing:
-                self._note(self._count + len(found), argument)
-                found.append(0)
+                self._note(self._count + place, ref)
+                found[place] = 0
             else:
                 begin = self._fixed.get((space, key))
-                found.append((self._begin(space, key) if begin is None else begin) + offset)
+                found[place] = (self._begin(space, key) if begin is None else begin) + offset
         self._count += len(found)
         return found
 
@@ -65,13 +73,17 @@ class Arguments:
     def _found(self, space: str, key: object) -> int:
         if space == "storage":
             assert isinstance(key, Op)
-            return _address(self._program.storage[key.attribute("uid")])
+            return address_of(self._program.storage[key.attribute("uid")])
         if space == "constant":
-            return _address(self._constant(key))
+            return address_of(self._constant(key))
         if space == "call":
-            return _address(self.call)
-        if space == "gemm":
-            return gemm_address(str(key))
+            return address_of(self.call)
+        if space == "product":
+            word, dtype = str(key).split()
+            return product_number(word, dtype, self._program.cache)
+        if space == "kernel":
+            assert isinstance(key, Source)
+            return compile_kernel(key.text, key.name, self._program.cache).address
         return self._program.seed if space == "seed" else self._program.streams[key]  # type: ignore[index]
 
     def _constant(self, term: object) -> Array:
@@ -80,19 +92,22 @@ class Arguments:
         self._constants.append(np.ascontiguousarray(term.attrs[0].array(shape)))
         return self._constants[-1]
 
-    def seal(self) -> None:
-        """Sort what changes into arrays, so that a call fills it in at once."""
-        every = [np.array(found, dtype=np.intp).reshape(-1, 3).T for found in self._changing.values()]
-        self._sides = [(slots, numbers, offsets) for slots, numbers, offsets in every]
+    def seal(self, table: LaunchTable) -> None:
+        """Once all is numbered: say where in the arguments of a table the addresses of a call go."""
+        begin, inputs = address_of(table.arguments), len(self._program.inputs)
+        self.patches: list[tuple[int, int, int]] = [
+            (begin + 8 * slot, number + first, offset)
+            for first, found in zip((0, inputs), self._changing.values(), strict=True)
+            for slot, number, offset in found
+        ]
+        self._slots = [((at - begin) // 8, number, offset) for at, number, offset in self.patches]
+        results = len(self._program.results)
+        self._fill = fill_function(inputs, results, self.patches, table.arguments, self._program.cache)
 
     def fill(self, arguments: Array, inputs: Sequence[Array], results: Sequence[Array]) -> None:
         """Write the addresses of a call into the arguments."""
-        for (slots, numbers, offsets), arrays in zip(self._sides, (inputs, results), strict=True):
-            if len(slots):
-                addresses = np.array([_address(a) for a in arrays], dtype=np.int64)
-                arguments[slots] = addresses[numbers] + offsets
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
+        if self._fill is not None and self._fill(*inputs, *results) is None:
+            return
+        addresses = [address_of(a) for a in (*inputs, *results)]
+        for slot, number, offset in self._slots:
+            arguments[slot] = addresses[number] + offset

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -14,17 +13,18 @@ from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base
 from ngraph_rewrite.plan.launches import Loop, Ref, Work, kernels, loops_in
 from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.plan.views import Layout
-from ngraph_rewrite.runtime.blas import blas_threads
-from ngraph_rewrite.runtime.compiler import Kernel, compile_kernel
+from ngraph_rewrite.runtime.aligned import address_of
+from ngraph_rewrite.runtime.compiler import Kernel, compile_kernels
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable, Repeat
 from ngraph_rewrite.targets.arguments import Arguments
-from ngraph_rewrite.targets.target import Array, Program, Target
+from ngraph_rewrite.targets.target import Array, Program, Quick, Target
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op, describe
-from ngraph_rewrite.terms.tracing import CallLog, listener
+from ngraph_rewrite.terms.tracing import CallLog, listener, told
 
 _CORE = "constant placeholder variable strip label assign after doall parameter item make_tuple"
-_NOTHING = nullcontext()
+# Other Python threads wait for so many nanoseconds, as far as weights are right: a hundredth of what they always may.
+SHORT = 50_000
 _COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution", "semi.pooling"})
 
 
@@ -41,42 +41,47 @@ class CpuExecutable:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.plan: Plan = make_plan(program.results, program.writes, program.order)
-        self.kernels: dict[str, Kernel] = {}
         self._work = list(kernels(self.plan.work))
-        for work in self._work:
-            source = work.source
-            if source.name not in self.kernels:
-                self.kernels[source.name] = compile_kernel(source.text, source.name, program.cache)
-        self._blas = blas_threads() if any(_calls_blas(work) for work in self._work) else None
+        sources = {source.name: source.text for work in self._work for source in (work.source, *work.parts)}
+        self.kernels: dict[str, Kernel] = compile_kernels(sources, program.cache, program.threads)
         self._arguments = Arguments(program, self.plan.arena)
-        self._table = LaunchTable([self._launch(work) for work in self.plan.work])
-        self._arguments.seal()
+        self._table = LaunchTable([self._launch(work) for work in self.plan.work], cache=program.cache)
+        self._arguments.seal(self._table)
         position = {p: i for i, p in enumerate(program.inputs)}
         self._echoes = [(number, position[load.base], load.layout) for number, load in self.plan.echoes]
 
     def _launch(self, work: Work | Loop) -> Launch | Repeat:
         if isinstance(work, Loop):
             return Repeat([self._launch(inner) for inner in work.work], work.times, work.steps)
-        kernel, arguments = self.kernels[work.source.name], self._arguments.numbers(work.arguments)
-        return Launch(kernel, arguments, self._chunks(work), work.share.weight)
+        kernel, arguments = self.kernels[work.source.name], self._arguments.numbers(work.arguments, work.refs)
+        return Launch(kernel, arguments, work.share.chunks, work.share.weight)
 
-    def _chunks(self, work: Work) -> int:
-        """A product is left to the threads of its BLAS, if that cannot be kept to one."""
-        return 1 if self._blas is None and _calls_blas(work) else work.share.chunks
+    def quick(self) -> Quick | None:
+        """What machine code needs to run it: if it is short, one thread does it, and nothing else is to be done."""
+        shared = self._table.shared and self.program.threads > 1
+        if shared or self._table.weight > SHORT or self._echoes:
+            return None
+        return Quick(self._arguments.patches, self._table.rows(), address_of(self._arguments.call), self)
 
     def run(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:
         """Fill in the addresses of this call and walk the table."""
         self._table.rewind()
         self._arguments.fill(self._table.arguments, inputs, results)
         self._arguments.call[0] = call
-        log = listener([*self.program.results, *self.program.writes])
-        with self._blas or _NOTHING:
-            if log is None:
-                self._table.run(self.program.threads)
-            else:
-                self._run_told(log, results)
+        if not told[0]:
+            self._table.run(self.program.threads)
+        else:
+            self._run_heard(results)
         for number, source, layout in self._echoes:
             np.copyto(results[number], seen(inputs[source], layout))
+
+    def _run_heard(self, results: Sequence[Array]) -> None:
+        """The same, told to whoever listens, if it is this that they listen to."""
+        log = listener([*self.program.results, *self.program.writes])
+        if log is None:
+            self._table.run(self.program.threads)
+        else:
+            self._run_told(log, results)
 
     def _run_told(self, log: CallLog, results: Sequence[Array]) -> None:
         """Walk the table row by row, and tell what each row computed."""
@@ -90,11 +95,13 @@ class CpuExecutable:
             if isinstance(work, Loop):
                 log.tell_all(term)
                 continue
-            log.tell_all(term, partial(self._stored, term, work.stored, results))
-            write = next((w for w in writes if work.stored[:2] == ("storage", w.args[0])), None)
-            if write is not None:
-                writes.remove(write)
-                log.tell_all(write)
+            for other, ref in (*work.others, (work.term, work.stored)):
+                was = self.plan.origins.get(other, other)
+                log.tell_all(was, partial(self._stored, was, ref, results))
+                write = next((w for w in writes if ref[:2] == ("storage", w.args[0])), None)
+                if write is not None:
+                    writes.remove(write)
+                    log.tell_all(write)
         for term in (*self.program.results, *self.program.writes):
             log.tell_all(term)
 
@@ -113,9 +120,9 @@ class CpuExecutable:
         return np.array(raw.view(term.dtype).reshape(shape))
 
     def source(self) -> str:
-        """Every kernel, once, as the file that was compiled."""
-        parts = [f"# {k.source_path}\n{k.source_path.read_text(encoding='utf-8')}" for k in self.kernels.values()]
-        return "\n\n".join(parts)
+        """Every kernel, once, as it was compiled, and the file that it was then."""
+        texts = {source.name: source.text for work in self._work for source in (work.source, *work.parts)}
+        return "\n\n".join(f"# {self.kernels[name].source_path}\n{text}" for name, text in texts.items())
 
     def stats(self) -> dict[str, Any]:
         """Kernels by name in the order in which they run and their chunks, launches, the arena, layout copies."""
@@ -129,7 +136,7 @@ class CpuExecutable:
             "layout_copies": len(self.plan.copies),
             "layout_copy_bytes": sum(c.bytes for c in self.plan.copies),
             "threads": self.program.threads,
-            "chunks": [self._chunks(w) for w in self._work],
+            "chunks": [w.share.chunks for w in self._work],
         }
 
     def where(self, term: Op) -> str | None:
@@ -139,7 +146,8 @@ class CpuExecutable:
         if term.definition.name == "core.item":
             return self.where(term.args[0])
         was = self.plan.origins
-        names = [w.source.name for w in self._work if was.get(w.term, w.term) is term]
+        every = [(w, {was.get(t, t) for t in w.computed}) for w in self._work]
+        names = [" with ".join(s.name for s in (w.source, *w.parts)) for w, computed in every if term in computed]
         loops = [w for w in loops_in(self.plan.work) if was.get(w.term, w.term) is term]
         for loop in loops:
             names.append(f"a loop of {loop.times} steps ({', '.join(w.source.name for w in kernels(loop.work))})")
@@ -151,13 +159,10 @@ def _count(work: Sequence[Work | Loop]) -> int:
     return sum(one.times * _count(one.work) if isinstance(one, Loop) else 1 for one in work)
 
 
-def _calls_blas(work: Work) -> bool:
-    return any(isinstance(a, Ref) and a.space == "gemm" for a in work.arguments)
-
-
 def _base() -> frozenset[str]:
     semi_ops = {d.name for d in definitions("semi") if d.shipped} - _COMPOSITE
-    return frozenset(f"core.{name}" for name in _CORE.split()) | semi_ops | {"cpu.gemm"}
+    own = {"cpu.convolution", "cpu.gemm", "cpu.unpooling"}
+    return frozenset(f"core.{name}" for name in _CORE.split()) | semi_ops | own
 
 
 CPU = Target("cpu", _base(), CpuExecutable, sample="any", recurrent="any")

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.table import ReplacementTable
+from ngraph_rewrite.runtime.entry import Rows
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.op import Op
@@ -104,8 +105,26 @@ class Program:
     threads: int = 1
 
 
+class Quick(NamedTuple):
+    """A run that machine code can make: rows of a launch table, once the addresses of arrays are in their places.
+
+    Attributes:
+        patches: Where an address goes, of which array (inputs come before results), how far into it.
+        number: Where kernels read the number of the call.
+        owner: What has to live as long.
+    """
+
+    patches: Sequence[tuple[int, int, int]]
+    rows: Rows
+    number: int
+    owner: object
+
+
 class Executable(Protocol):
-    """A program that can be run; one run at a time."""
+    """A program that can be run; one run at a time.
+
+    It may also have a method ``quick`` without arguments: a `Quick` that does what `run` does, or None.
+    """
 
     def run(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:
         """Read `inputs`, perform the writes, fill `results`; `call` numbers the run for random draws."""

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drawn loop nests with arrays to run them on: any layout, broadcasts, updates in place, lengths of zero."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 from running import Array, evaluate
 
-from ngraph_rewrite.codegen.loops import MapNest, Operand, ReduceNest, Step
+from ngraph_rewrite.codegen.loops import REDUCTIONS, MapNest, Operand, RowNest, Step
 
 NEST_DTYPES = ["bool", "int8", "int32", "uint64", "float16", "float32", "float64"]
 _REAL_OPS = ["add", "subtract", "multiply", "maximum", "minimum"]
@@ -85,6 +87,12 @@ def map_cases(draw: st.DrawFn) -> Case:
     return Case(nest, size, [x for x, _ in loads], [y for y, _ in outputs], draw(st.integers(1, 4)))
 
 
+def reducing(reductions: Sequence[tuple[str, int]], dtype: str) -> tuple[Step, ...]:
+    """Reductions of values of one dtype as steps."""
+    own = {"argmax": "int64", "argmin": "int64", "any": "bool", "all": "bool"}
+    return tuple(Step(kind, own.get(kind, dtype), (value,)) for kind, value in reductions)
+
+
 @st.composite
 def reduce_cases(draw: st.DrawFn) -> Case:
     size, dtype = draw(lengths(1, 4)), draw(st.sampled_from(NEST_DTYPES))
@@ -103,13 +111,13 @@ def reduce_cases(draw: st.DrawFn) -> Case:
     last = first + len(reductions)
     epilogue = (Step("maximum", dtype, (first, count)),) if draw(st.booleans()) else ()
     operands = tuple(operand for _, operand in loads)
-    bare = ReduceNest(rank, operands, body, (), tuple(range(count + 1)), reduced, reductions, epilogue)
+    body = (*body, *reducing(reductions, dtype), *epilogue)
     targets = [*range(first, last), *([last] if epilogue else [])]
-    dtypes = [*bare.result_dtypes, *([dtype] if epilogue else [])]
+    dtypes = [body[target - count - 1].dtype for target in targets]
     outputs = [draw(strided(size, own, reduced)) for own in dtypes]
     stores = tuple((value, operand) for value, (_, operand) in zip(targets, outputs, strict=True))
     buffers = tuple(range(count + 1 + len(stores)))
-    nest = ReduceNest(rank, bare.loads, body, stores, buffers, reduced, reductions, epilogue)
+    nest = RowNest(rank, operands, body, stores, buffers, reduced)
     return Case(nest, size, [x for x, _ in loads], [y for y, _ in outputs], draw(st.integers(1, 4)))
 
 
@@ -149,3 +157,69 @@ def extreme(dtype: Any, *, lowest: bool) -> Any:
     if dtype.kind == "f":
         return -np.inf if lowest else np.inf
     return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def row_steps(draw: st.DrawFn, dtype: str, loads: int, rank: int, functions: bool) -> tuple[Step, ...]:
+    """Arithmetic, reductions, and perhaps functions; what a reduction gives of another dtype, no step uses."""
+    found: list[Step] = []
+    usable = list(range(loads))
+    ops = ["add", "multiply", "maximum"] if dtype == "bool" else ["add", "subtract", "maximum", "minimum"]
+    for number in range(loads, loads + draw(st.integers(1, 8))):
+        kind = draw(st.sampled_from(["arithmetic", "reduction", "index", "function" if functions else "arithmetic"]))
+        value = draw(st.sampled_from(usable))
+        if kind == "function":
+            found.append(Step(draw(st.sampled_from(["tanh", "sigmoid"])), dtype, (value,)))
+        elif kind == "reduction":
+            kinds = ["sum", "max", "min"] if functions else ["sum", "max", "min", "any", "argmax", "argmin"]
+            op = draw(st.sampled_from(kinds))
+            own = {"any": "bool", "argmax": "int64", "argmin": "int64"}.get(op, dtype)
+            found.append(Step(op, own, (value,)))
+        elif kind == "index" and dtype != "bool":
+            found.append(Step("index", dtype, (), (("dim", draw(st.integers(0, rank - 1))),)))
+        else:
+            found.append(Step(draw(st.sampled_from(ops)), dtype, (value, draw(st.sampled_from(usable)))))
+        usable += [number] * (found[-1].dtype == dtype)
+    return tuple(found)
+
+
+@st.composite
+def row_cases(draw: st.DrawFn, functions: bool = False) -> Case:
+    """A nest over rows with up to three results, each of them once a row or at every index."""
+    size = draw(lengths(1, 4))
+    dtype = "float64" if functions else draw(st.sampled_from(NEST_DTYPES))
+    rank, count = len(size), draw(st.integers(1, 3))
+    reduced = tuple(draw(st.lists(st.booleans(), min_size=rank, max_size=rank)))
+    flags = st.lists(st.booleans(), min_size=rank, max_size=rank).map(tuple)
+    loads = [draw(strided(size, dtype, draw(flags))) for _ in range(count)]
+    body = draw(row_steps(dtype, count, rank, functions))
+    operands = tuple(operand for _, operand in loads)
+    bare = RowNest(rank, operands, body, (), tuple(range(count)), reduced)
+    targets = draw(st.lists(st.integers(0, count + len(body) - 1), min_size=1, max_size=3, unique=True))
+    outputs = []
+    for target in targets:
+        once = not bare.dims[target] & bare.within and draw(st.booleans())
+        outputs.append(draw(strided(size, bare.dtypes[target], reduced if once else (False,) * rank)))
+        assume(once or "0" not in outputs[-1][1].strides)  # as an array without elements may have it
+    stores = tuple((value, operand) for value, (_, operand) in zip(targets, outputs, strict=True))
+    nest = RowNest(rank, operands, body, stores, tuple(range(count + len(stores))), reduced)
+    return Case(nest, size, [x for x, _ in loads], [y for y, _ in outputs], draw(st.integers(1, 4)))
+
+
+def row_values(case: Case) -> list[Array]:
+    """Every load and step of a nest over rows, over the whole index space."""
+    nest = case.nest
+    axes = tuple(dim for dim in range(nest.rank) if nest.reduced[dim])
+    found = [x.copy() for x in case.loads]
+    for step in nest.steps:
+        operands = [found[number] for number in step.operands]
+        value = (
+            reduced_value(step.op, operands[0], axes)
+            if step.op in REDUCTIONS
+            else evaluate(step, operands, case.lengths)
+        )
+        found.append(np.broadcast_to(value, case.lengths))
+    return found

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products, gather, random draws and copies against NumPy."""
-
-import itertools
+"""Products in plain loops, gather, random draws and copies against NumPy."""
 
 import numpy as np
 import pytest
@@ -11,35 +9,17 @@ from nests import strided
 from running import DTYPES, FLOATS, INTEGERS, Runner, address, nest_arguments, operand_arguments, same_bits
 
 from ngraph_rewrite.codegen.copy import render_copy
-from ngraph_rewrite.codegen.library import render_dot, render_gather, render_gemm, render_random
+from ngraph_rewrite.codegen.library import render_dot, render_gather, render_random
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.runtime.blas import gemm_address
 from ngraph_rewrite.runtime.philox import normal, uniform
 
 drawn = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-FLAGS = list(itertools.product((False, True), repeat=2))
 
 
 def small(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
     """Whole numbers, whose products are exact in every dtype."""
     low = 0 if dtype[0] in "ub" else -2
     return np.random.default_rng(seed).integers(low, 2 if dtype == "bool" else 4, shape).astype(dtype)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("ta, tb", FLAGS)
-@drawn
-@given(st.tuples(*[st.integers(0, 5)] * 3), st.integers(0, 3), st.integers(1, 3))
-def test_gemm(run: Runner, dtype: str, ta: bool, tb: bool, size: tuple[int, int, int], spare: int, chunks: int) -> None:
-    m, n, k = size
-    a = small((k, m + spare) if ta else (m, k + spare), dtype, 1)[:, : m if ta else k]
-    b = small((n, k + spare) if tb else (k, n + spare), dtype, 2)[:, : k if tb else n]
-    c = np.full((m, n + spare), np.nan, dtype)
-    rows = {"lda": max(1, a.shape[1] + spare), "ldb": max(1, b.shape[1] + spare), "ldc": max(1, n + spare)}
-    arguments = {"m": m, "n": n, "k": k, "a": address(a), "b": address(b), "c": address(c), **rows}
-    run(render_gemm(dtype, ta, tb), {**arguments, "gemm": gemm_address(dtype)}, chunks)
-    assert np.array_equal(c[:, :n], (a.T if ta else a) @ (b.T if tb else b))
-    assert np.isnan(c[:, n:]).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -117,14 +97,12 @@ def test_names_of_operands_are_those_of_the_signature() -> None:
 @pytest.mark.parametrize(
     "render",
     [
-        lambda: render_gemm("int32", False, False),
         lambda: render_dot("complex64"),
         lambda: render_gather("float32", "float32"),
         lambda: render_random("uniform", "int32"),
         lambda: render_random("cauchy", "float32"),
-        lambda: gemm_address("float16"),
     ],
-    ids=["gemm", "dot", "gather", "random-dtype", "random-kind", "blas"],
+    ids=["dot", "gather", "random-dtype", "random-kind"],
 )
 def test_what_no_kernel_covers_is_an_error(render: object) -> None:
     with pytest.raises(KernelError):

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cache folder gives back exactly what was written, or nothing."""
 
+import os
+import subprocess
+import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -10,7 +14,7 @@ from hypothesis import strategies as st
 
 from ngraph_rewrite import cache as cache_module
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import CacheWarning
+from ngraph_rewrite.errors import ArgumentError, CacheWarning
 
 drawn = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -95,3 +99,76 @@ def test_a_folder_that_vanishes_is_replaced_when_written(tmp_path: Path, monkeyp
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Cache(cache.folder / "again")
+
+
+# -- the bound ---------------------------------------------------------------------------------------
+
+
+def age(path: Path, days: float) -> None:
+    """Make it look as if it was written so long ago."""
+    then = time.time() - 86_400 * days
+    os.utime(path, (then, then))
+
+
+def test_what_was_not_read_for_longest_goes(tmp_path: Path) -> None:
+    cache, block = Cache(tmp_path, megabytes=0.01), bytes(1000)
+    for number in range(8):
+        age(cache.write(f"k{number}", "o", block), days=10 - number)
+    assert cache.read("k0", "o") == block  # it was read today
+    cache.write("new", "o", bytes(2500))
+    left = {path.stem for path in tmp_path.iterdir()}
+    assert {"k0", "k7", "new"} <= left and not {"k1", "k2"} & left
+    assert cache.size() <= cache.bound
+
+
+@drawn
+@given(st.lists(st.integers(0, 3000), max_size=30))
+def test_the_folder_never_grows_beyond_its_bound_by_more_than_the_newest(tmp_path: Path, sizes: list[int]) -> None:
+    cache = Cache(tmp_path, megabytes=0.005)
+    for number, size in enumerate(sizes):
+        cache.write(f"k{number}", "o", bytes(size))
+        assert cache.size() <= max(cache.bound, size + 100)
+        assert cache.read(f"k{number}", "o") == bytes(size)
+    cache.clear()
+
+
+def test_files_of_others_stay(tmp_path: Path) -> None:
+    """Those that are being written too, unless whoever wrote them is gone."""
+    for name in ("precious.txt", ".writing-now", ".writing-before"):
+        (tmp_path / name).write_bytes(bytes(5000))
+        age(tmp_path / name, days=0 if name == ".writing-now" else 100)
+    cache = Cache(tmp_path, megabytes=0.004)
+    cache.write("k", "o", b"data")
+    assert {path.name for path in tmp_path.iterdir()} == {"precious.txt", ".writing-now", "k.o"}
+    assert [path.name for path in cache.entries()] == ["k.o"]
+    cache.clear()
+    assert {path.name for path in tmp_path.iterdir()} == {"precious.txt", ".writing-now"}
+
+
+def test_the_variable_sets_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Cache(tmp_path).bound == 512_000_000
+    monkeypatch.setenv("NGRAPH_REWRITE_CACHE_MEGABYTES", "1.5")
+    assert Cache(tmp_path).bound == 1_500_000
+    monkeypatch.setenv("NGRAPH_REWRITE_CACHE_MEGABYTES", "much")
+    with pytest.raises(ArgumentError, match="NGRAPH_REWRITE_CACHE_MEGABYTES is 'much'"):
+        Cache(tmp_path)
+
+
+WRITES = """
+import sys
+from ngraph_rewrite.cache import Cache
+cache, wrong = Cache(sys.argv[1], megabytes=0.02), 0
+for number in range(300):
+    key = f"k{(number * int(sys.argv[2])) % 17}"
+    found = cache.read(key, "o")
+    wrong += found is not None and found != key.encode() * 500
+    cache.write(key, "o", key.encode() * 500)
+print(wrong, cache.size() <= 2 * cache.bound)
+"""
+
+
+def test_processes_may_read_write_and_shrink_one_folder(tmp_path: Path) -> None:
+    """What one removes another one reads at this moment: whole, or not at all."""
+    command = [sys.executable, "-c", WRITES, str(tmp_path)]
+    started = [subprocess.Popen([*command, step], stdout=subprocess.PIPE, text=True) for step in ("3", "5")]
+    assert [process.communicate()[0] for process in started] == ["0 True\n"] * 2

@@ -14,7 +14,7 @@ import pytest
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.loops import MapNest, Operand, Source, Step, render_map
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.runtime import compiler
+from ngraph_rewrite.runtime import compiler, stored
 from ngraph_rewrite.runtime.compiler import compile_kernel
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
 
@@ -121,7 +121,7 @@ def test_other_instructions_make_other_objects(tmp_path: Path, fresh: None, monk
     source, cache = scaled_by(6.0), Cache(tmp_path)
     compile_kernel(source.text, source.name, cache)
     monkeypatch.setattr(compiler, "_kernels", {})
-    monkeypatch.setattr(compiler, "_environment", lambda: b"another processor")
+    monkeypatch.setattr(stored, "environment", lambda: b"another processor")
     assert not compile_kernel(source.text, source.name, cache).from_cache
 
 

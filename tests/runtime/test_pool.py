@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import ArgumentError
-from ngraph_rewrite.runtime.blas import Threads, blas_threads
 from ngraph_rewrite.runtime.engine import load_functions
 from ngraph_rewrite.runtime.pool import Pool, usable_threads
 from ngraph_rewrite.runtime.waiting_code import waits_by_futex
@@ -298,26 +297,3 @@ def test_a_wrong_number_of_threads_is_refused(told: str, monkeypatch: pytest.Mon
 def test_by_default_there_is_a_thread_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
     assert 1 <= usable_threads() <= (os.cpu_count() or 1)
-
-
-# -- BLAS --------------------------------------------------------------------------------------------------------------
-
-
-def test_a_blas_is_kept_to_one_thread_while_anyone_needs_it() -> None:
-    number = [4]
-    threads = Threads(lambda: number[0], lambda n: number.__setitem__(0, n))
-    with threads:
-        assert number == [1]
-        with threads:
-            assert number == [1]
-        assert number == [1]
-    assert number == [4]
-
-
-def test_the_blas_at_hand_has_its_threads_back_after_a_call() -> None:
-    blas = blas_threads()
-    assert blas is not None
-    before = blas.number
-    with blas:
-        assert blas.number == 1
-    assert blas.number == before

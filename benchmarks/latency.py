@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Latency: what a call costs that computes next to nothing, and how long a process takes to its first result.
+
+``call_N`` is x + x * y of N numbers, one kernel; engines are calls of this package, of `Computation.entry` with fresh
+results (``entry``) and with ``out=`` (``entry_out``), and of peers. ``start_warm`` is a process that finds all in the
+cache, ``start_cold`` one that finds an empty cache, ``start_kernels`` one that finds the rules there and no kernel, and
+``start_prepared`` one after ``ngraph-rewrite cache warm``: from the first import to the first result of a training step
+of an MLP. Peers keep nothing between processes. ``--size`` is the N of calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ngraph_rewrite as ng
+from benchmarks.harness import OURS, Row, Run, Workload, measure, options, spread, write
+
+SIZES, PEERS = (100, 1000), ("torch", "jax")
+STARTS, COLD = 9, 1  # processes of each kind
+KINDS = ("start_warm", "start_cold", "start_kernels", "start_prepared")
+
+
+def _calls(length: int) -> Workload:
+    x, y = (np.random.default_rng(i).normal(size=length).astype(np.float32) for i in range(2))
+    axis = ng.Axis("H", length)
+    terms = [ng.placeholder([axis]) for _ in range(2)]
+    computation = ng.make_transformer("cpu").computation(terms[0] + terms[0] * terms[1], *terms)
+    entry, out = computation.entry(x, y), computation(x, y).copy()
+    engines: dict[str, Callable[[], Run]] = {
+        OURS: lambda: lambda: computation(x, y),
+        "entry": lambda: lambda: entry(x, y),
+        "entry_out": lambda: lambda: entry(x, y, out=out),
+        "numpy": lambda: lambda: x + x * y,
+    }
+    if _is_there("torch"):
+        a, b = map(importlib.import_module("torch").from_numpy, (x, y))
+        engines["torch"] = lambda: lambda: a + a * b
+    if _is_there("jax"):
+        jax = importlib.import_module("jax")
+        function, c, d = jax.jit(lambda x, y: x + x * y), jax.numpy.asarray(x), jax.numpy.asarray(y)
+        engines["jax"] = lambda: lambda: function(c, d).block_until_ready()
+    return Workload(f"call_{length}", engines)
+
+
+def _is_there(engine: str) -> bool:
+    return importlib.util.find_spec(engine) is not None
+
+
+def _started(engine: str, folder: Path) -> dict[str, Any]:
+    """What one process tells."""
+    command = [sys.executable, "-m", "benchmarks.first_result", engine]
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment["NGRAPH_REWRITE_CACHE"] = str(folder)
+    root = Path(__file__).resolve().parent.parent
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _prepared(kind: str, folder: Path) -> None:
+    """Bring a folder into the state that a kind of start finds."""
+    for path in folder.iterdir() if kind in ("start_cold", "start_prepared") else folder.glob("*.o"):
+        if path.is_file() and kind != "start_warm":
+            path.unlink()
+    if kind == "start_prepared":
+        command = [sys.executable, "-m", "ngraph_rewrite", "cache", "warm"]
+        variables = {**os.environ, "NGRAPH_REWRITE_CACHE": str(folder)}
+        subprocess.run(command, env=variables, capture_output=True, check=True)
+
+
+def _starts(kind: str, peers: list[str] | None) -> Iterator[Row]:
+    """Processes of all engines in turns; what they have to do is done once before, but for what is to be cold."""
+    others = [e for e in PEERS if _is_there(e) and (peers is None or e in peers)] if kind == "start_warm" else []
+    with tempfile.TemporaryDirectory() as name:
+        folder, engines = Path(name), [OURS, *others]
+        if kind != "start_cold":
+            _started(OURS, folder)
+        found: dict[str, list[dict[str, Any]]] = {engine: [] for engine in engines}
+        for _ in range(STARTS if kind == "start_warm" else COLD):
+            for engine in engines:
+                _prepared(kind, folder)
+                found[engine].append(_started(engine, folder))
+    losses = [told["loss"] for every in found.values() for told in every]
+    if max(losses) - min(losses) > 1e-4 * abs(losses[0]):
+        raise SystemExit(f"{kind}: engines do not give the same answer")
+    times = {engine: [told["seconds"] for told in every] for engine, every in found.items()}
+    ours = statistics.median(times[OURS])
+    for engine, taken in times.items():
+        median, note = statistics.median(taken), " ".join(found[engine][-1]["imported"])
+        yield Row(kind, engine, median, spread(taken), median / ours, note=f"imported: {note}")
+
+
+def run(chosen: argparse.Namespace) -> list[Row]:
+    """Measure what is chosen, print the rows, and write them if asked to."""
+    sizes = (chosen.size,) if chosen.size else SIZES
+    rows = [] if chosen.only in KINDS else measure([_calls(n) for n in sizes], chosen)
+    for kind in KINDS:
+        if chosen.only in (None, kind):
+            started = list(_starts(kind, chosen.peers.split(",") if chosen.peers is not None else None))
+            print(*started, sep="\n", flush=True)
+            rows = [*rows, *started]
+    write(rows, chosen.json)
+    return rows
+
+
+if __name__ == "__main__":
+    run(options(__doc__ or "").parse_args())

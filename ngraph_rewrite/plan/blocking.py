@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a product of matrices is cut up: into groups that threads share, and those into what fits the caches.
+
+It is decided by shapes and strides alone, for caches that nearly every processor has, so that results depend neither on
+the processor's caches nor on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+# A group takes about so many nanoseconds or more, and there need not be more groups than so many.
+_GROUP_TIME, _GROUPS = 15_000, 64
+# Groups have at most so many rows and columns: what is packed of B for one stays in the second cache with a block of A.
+_LARGEST = 512
+# The columns of every tile divide this, the rows of every tile the length of a block.
+_COLUMNS, _BLOCK = 32, 84
+_DEEPEST = 1024
+# Rows so many bytes apart fall on the same places of the cache, each on another page: they are packed, for more than a
+# few tiles of the other operand.
+_FAR, _FEW = 8192, 84
+# Rows of a group are tiles of 14 without rest.
+_EVEN = 14
+
+
+class Room(NamedTuple):
+    """Workspace: its bytes, those that a column of packed B takes, where packed A and a part of C begin."""
+
+    bytes: int
+    pitch: int
+    a_at: int
+    c_at: int
+
+
+class Blocking(NamedTuple):
+    """The parts of a product.
+
+    Attributes:
+        rows, columns: Of a group.
+        deep: The length of k that is multiplied at once.
+        block: The rows of A that are read with each panel of B.
+        packs: 1 if A is packed, plus 2 if all of B is, not only what is no whole tile.
+        down, across: How many groups the rows and the columns of a product make.
+        groups: How many there are in all.
+    """
+
+    rows: int
+    columns: int
+    deep: int
+    block: int
+    packs: int
+    down: int
+    across: int
+    groups: int
+
+    def room(self, n: int, k: int, itemsize: int, aside: bool) -> Room:
+        """The workspace of a chunk.
+
+        Args:
+            aside: Whether C is put there.
+        """
+        deep = self.deep
+        panels = self.columns if self.packs >= 2 else _COLUMNS if n % _COLUMNS else 0
+        a_at = _aligned(deep * panels * itemsize)
+        # a tile has at least 6 rows, packed in steps of at most 8, or 14 in steps of 16
+        c_at = _aligned(a_at + (self.block * 4 // 3 + 32) * deep * itemsize * (self.packs % 2))
+        kept = self.rows if k > self.deep else self.block
+        pitch = deep * itemsize if self.packs >= 2 else 0
+        return Room(_aligned(c_at + kept * self.columns * itemsize * aside), pitch, a_at, c_at)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // 64) * 64
+
+
+def _rounded(n: int, step: int) -> int:
+    return -(-max(n, 1) // step) * step
+
+
+def blocking(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_step: int, plain: bool) -> Blocking:
+    """How to cut up `count` products of m, n and k.
+
+    Args:
+        a_step, b_step: The larger strides of A and of B.
+        plain: Whether rows of B have unit stride, so that they need not be packed.
+
+    >>> blocking(1, 128, 512, 784, 4, 784, 512, True)[:3]
+    (70, 64, 784)
+    """
+    packs_a, packs_b = a_step * itemsize >= _FAR and n > _FEW, b_step * itemsize >= _FAR and m > _FEW
+    # what other groups read as well is packed again, or not in the cache any more
+    low, narrow = (256, 256) if packs_a or packs_b else (256, 128) if k > _DEEPEST else (64, 64)
+    wanted = min(product_time(count, m, n, k, itemsize) // _GROUP_TIME, _GROUPS) // max(count, 1)
+    rows, columns = _group(m, n, wanted, low, narrow)
+    deep = _rounded(k, 1)
+    if deep > _DEEPEST:
+        deep = -(-k // -(-k // (_DEEPEST // 2)))
+    down, across = -(-m // rows), -(-n // columns)
+    packs = int(packs_a) + 2 * int(packs_b or not plain)
+    return Blocking(rows, columns, deep, min(rows, _BLOCK), packs, down, across, count * down * across)
+
+
+def _group(m: int, n: int, wanted: int, low: int, narrow: int) -> tuple[int, int]:
+    """The rows and columns of a group: halved in turn until there are as many groups as wanted.
+
+    Args:
+        low, narrow: Fewer rows and columns are not worth a group of their own.
+    """
+    rows, columns = min(max(m, 1), _LARGEST), min(_rounded(n, _COLUMNS), _LARGEST)
+    while -(-m // rows) * -(-n // columns) < wanted and (rows >= 2 * low or columns >= 2 * narrow):
+        if columns >= 4 * narrow or rows < 2 * low:
+            columns = _rounded(columns // 2, _COLUMNS)
+        else:
+            rows = _rounded(rows // 2, _EVEN)
+    return rows, columns
+
+
+def product_time(count: int, m: int, n: int, k: int, itemsize: int) -> int:
+    """About how many nanoseconds products take on one core: at 100 operations of float32 in a nanosecond."""
+    return 2 * count * m * n * k * itemsize // 400

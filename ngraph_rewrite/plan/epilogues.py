@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Maps over a product of matrices are done block by block by the kernel of the product, while a block is in the cache.
+
+The product is stored only if something else reads it. What is grouped is jobs, when all of them are known: first the
+one map that reads a product, if there is but one; then maps over what the group stores, each of which saves reading it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ngraph_rewrite.plan.convolutions import Convolution, convolution_call
+from ngraph_rewrite.plan.fusion import LARGEST_GROUP, Groups
+from ngraph_rewrite.plan.jobs import Job
+from ngraph_rewrite.plan.nests import Position
+from ngraph_rewrite.plan.operands import Call
+from ngraph_rewrite.plan.product_jobs import EpilogueProgram, ProductJob, is_same
+from ngraph_rewrite.plan.products import EPILOGUE, Product, product_call
+from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.shares import nest_share
+from ngraph_rewrite.plan.views import Layout, reshaped, row_major
+from ngraph_rewrite.terms.op import Op
+
+# Maps in a group; and terms whose value is there at once, whenever it is read.
+_MOST = 8
+_AT_ONCE = ("core.placeholder", "core.constant", "core.variable")
+
+
+@dataclass(eq=False)
+class _Graph:
+    """What grouping has to know of all jobs: who reads a term, what has to be in memory anyhow, the order of terms."""
+
+    jobs: Sequence[Job]
+    kept: set[Op]
+    order: Sequence[Op]
+    groups: Groups
+
+    def __post_init__(self) -> None:
+        self.number = {term: i for i, term in enumerate(self.order)}
+        self.readers: dict[Op, list[Job]] = {}
+        for job in self.jobs:
+            for base in dict.fromkeys([load.base for load in job.loads]):
+                self.readers.setdefault(base, []).append(job)
+        self.taken: set[Job] = set()
+
+    def is_map(self, job: Job, size: int) -> bool:
+        """Whether it is an elementwise loop nest over so many elements, which no group has yet."""
+        if job in self.taken or job.raw or job.destination is not None or not job.is_one_map:
+            return False
+        body, whole = job.pieces[0].body, job.pieces[0].store.is_plain
+        if not whole or prod(body.shape) != size:
+            return False
+        return not any(type(step[3]) is Position for step in body.steps)
+
+    def is_outside(self, term: Op, group: Sequence[Job]) -> bool:
+        """Whether anything reads a term but the jobs of a group."""
+        return term in self.kept or any(reader not in group for reader in self.readers.get(term, ()))
+
+
+def with_epilogues(jobs: Sequence[Job], kept: set[Op], order: Sequence[Op], groups: Groups) -> list[Job]:
+    """The jobs, with maps over products drawn into these.
+
+    Args:
+        kept: What has to be in memory although no job may read it.
+        order: The terms of the graph, arguments first.
+    """
+    products = [job for job in jobs if job.calls and isinstance(job.calls[0].given, (Product, Convolution))]
+    if not products:
+        return list(jobs)
+    graph, made = _Graph(jobs, kept, order, groups), dict[Job, Job]()
+    for job in sorted(products, key=lambda job: -graph.number[job.term]):
+        readers = graph.readers.get(job.term, ())
+        group = _Group(job, graph) if any(graph.is_map(reader, prod(known(job.term))) for reader in readers) else None
+        if group is not None and len(group.members) > 1:
+            graph.taken.update(group.members)
+            made[group.members[-1]] = group.job()
+    return [made.get(job, job) for job in jobs if job in made or job not in graph.taken]
+
+
+class _Group:
+    """A product and the maps that its kernel will do."""
+
+    def __init__(self, job: Job, graph: _Graph) -> None:
+        self.graph, self.members = graph, [job]
+        self.waits, self.ends = 0, 0
+        self._joins(job)
+        given = job.calls[0].given
+        assert isinstance(given, (Product, Convolution))
+        self.given: Product | Convolution = given
+        readers = graph.readers.get(job.term, [])
+        alone = len(readers) == 1 and job.term not in graph.kept
+        self.program = self._program(job, readers[0] if alone else None)
+        if alone and self._takes(readers[0]):
+            job = readers[0]
+        self._limit, pending = graph.number[job.term], [job.term]
+        while pending:
+            for reader in graph.readers.get(pending.pop(), ()):
+                if reader.is_one_map and reader not in self.members and self._is_before(reader) and self._takes(reader):
+                    pending.append(reader.term)
+
+    def _program(self, job: Job, reader: Job | None) -> EpilogueProgram:
+        """An empty program; of a product that its one reader sees by columns, over the transposed product."""
+        count, m, n, _ = self.given.sizes
+        given = self.given
+        if reader is not None and isinstance(given, Product) and self.graph.is_map(reader, count * m * n):
+            seen = next(load.layout for load in reader.pieces[0].body.loads if load.base is job.term)
+            by_columns = Layout(0, (count, n, m), (m * n, 1, n))
+            found = reshaped(seen, by_columns.shape)
+            if found is not None and is_same(found, by_columns) and not seen.is_plain:
+                self.given = given.transposed
+                return EpilogueProgram(job.term, self.given, by_columns)
+        return EpilogueProgram(job.term, self.given, row_major((count, m, n)))
+
+    def _is_before(self, reader: Job) -> bool:
+        """Whether what a map reads besides is there before the group begins: else the group might wait for itself."""
+        number = self.graph.number
+        others = [load.base for load in reader.loads if load.base not in self.program.values]
+        return all(number[base] < self._limit or base.definition.name in _AT_ONCE for base in others)
+
+    def _takes(self, job: Job) -> bool:
+        """Take a map in, if it can be; say so."""
+        steps = len(self.program.steps) + len(job.pieces[0].body.steps) if job.pieces else 0
+        if not self.graph.is_map(job, prod(self.program.shape)) or steps > LARGEST_GROUP:
+            return False
+        before = self.waits, self.ends
+        if len(self.members) > _MOST or not self._joins(job) or not self.program.takes(job):
+            self.waits, self.ends = before
+            return False
+        self.members.append(job)
+        return True
+
+    def _joins(self, job: Job) -> bool:
+        """Note what a job waits for and which writes end what it reads; whether nothing read ends before it is."""
+        effects = self.graph.groups.effects
+        self.waits |= effects.waits.get(job.term, 0)
+        for load in job.loads:
+            end = effects.ends.get(load.base)
+            self.ends |= 0 if end is None else 1 << end
+        return not self.waits & self.ends
+
+    def _call(self, each: float) -> Call:
+        """The call with an epilogue, which takes so many nanoseconds for each number."""
+        if isinstance(self.given, Product):
+            return product_call(self.given, EPILOGUE, each)
+        return convolution_call(self.given, EPILOGUE, each)
+
+    def job(self) -> ProductJob:
+        """The job of the group."""
+        values = self.program.values
+        stored = {t: v for t, v in values.items() if self.graph.is_outside(t, self.members)}
+        if not stored:
+            stored = dict([list(values.items())[-1]])
+        count, m, n, _ = self.given.sizes
+        widths = [term.type.dtype.itemsize for term in (*(load.base for load in self.program.loads), *stored)]
+        each = nest_share(1, False, (1000,), widths, [step[0] for step in self.program.steps]).time / 1000
+        return ProductJob(
+            next(iter(stored)),
+            calls=(self._call(each),),
+            given=self.given,
+            program=self.program,
+            stored=stored,
+            inlined=tuple([t for t in values if t not in stored]),
+        )

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups that go over the same rows become one: reductions, what is computed from their results, reductions of that.
+
+A reduction reads a tensor row by row; what reads its result for each element of the same row, or once a row, can run
+while the row is in cache, and so can other reductions of the same tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, RowGroup
+from ngraph_rewrite.plan.growing import Growth, Rows
+from ngraph_rewrite.plan.nests import CopyFirst
+from ngraph_rewrite.plan.rows import OutOfStep, RowBody, row_program
+from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.terms.op import Op
+
+
+def gather_rows(order: Sequence[Op], groups: Groups, forced: Set[Op]) -> None:
+    """Make one group of those that go over the same rows; every reduction is in one.
+
+    Args:
+        order: The terms of the graph, arguments first.
+        forced: Terms that have to be in memory by themselves.
+    """
+    if any(root.definition.name in REDUCTIONS for root in groups.roots):
+        _settle(Growth(order, groups, forced).found(), groups)
+        for root in groups.roots:
+            if root.definition.name in REDUCTIONS and root not in groups.rows:
+                groups.rows[root] = RowGroup(known(groups.reduced(root)), groups.axes(root), (root,))
+
+
+def _settle(found: Sequence[Rows], groups: Groups) -> None:
+    """Make groups over rows those of all their terms; but none that needs of one row what another one found."""
+    if not found:
+        return
+    group_of, gone = groups.group_of, set[Op]()
+    inside: dict[Op, list[Op]] = {root: [] for rows in found for root in rows.roots}
+    for term, group in group_of.items():
+        if group in inside:
+            inside[group].append(term)
+    for rows in found:
+        last = max(rows.roots, key=rows.roots.__getitem__)
+        outputs = tuple([r for r in sorted(rows.roots, key=rows.roots.__getitem__) if _is_read(r, rows, groups)])
+        terms = [(t, root) for root in rows.roots for t in inside[root]]
+        group_of.update((t, last) for t, _ in terms)
+        totals = tuple([root for root in outputs if root in rows.totals])
+        groups.rows[last] = RowGroup(rows.shape, rows.axes, outputs, totals)
+        body = RowBody(groups.rows[last], groups, last)
+        try:
+            groups.programs[last] = body, row_program(body, groups.rows[last])
+        except CopyFirst:
+            pass  # whoever makes the job will ask for the copies
+        except OutOfStep:
+            group_of.update(terms)
+            del groups.rows[last]
+            continue
+        gone.update(rows.roots.keys() - {last})
+    groups.roots = [root for root in groups.roots if root not in gone]
+
+
+def _is_read(root: Op, rows: Rows, groups: Groups) -> bool:
+    """Whether anybody else reads what a group computes."""
+    return any(group is None or group not in rows.roots for group, _, _ in groups.uses[root])

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A product of matrices with maps over it as a job: one launch, in which the maps are the epilogue of the product."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from ngraph_rewrite.codegen.epilogue import render_epilogue
+from ngraph_rewrite.codegen.loops import MapNest, Operand, Step
+from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.plan.convolutions import Convolution
+from ngraph_rewrite.plan.jobs import Job
+from ngraph_rewrite.plan.launches import Ref, Work, address, called
+from ngraph_rewrite.plan.nests import Load, ScalarStep, Value
+from ngraph_rewrite.plan.operands import Scratch
+from ngraph_rewrite.plan.products import EPILOGUE, Product
+from ngraph_rewrite.plan.shapes import DTYPE_NAMES
+from ngraph_rewrite.plan.views import Layout, reshaped, row_major
+from ngraph_rewrite.terms.op import Op
+
+
+class EpilogueProgram:
+    """Scalar steps over the rows and columns of a product, which is the value -1; other loads follow it.
+
+    Args:
+        given: The product, its rows those of the loops.
+        layout: Where its elements are for the loops, in the memory that it would have.
+    """
+
+    def __init__(self, term: Op, given: Product | Convolution, layout: Layout) -> None:
+        count, m, n, _ = given.sizes
+        self.shape = (count, m, n)
+        self.loads: list[Load] = []
+        self.layouts: list[Layout] = []
+        self.steps: list[ScalarStep] = []
+        self.values: dict[Op, Value] = {term: -1}
+        self._places = {term: layout}
+        self._same: dict[Load | ScalarStep, Value] = {}
+
+    def takes(self, job: Job) -> bool:
+        """Add a map, and say so; or leave all as it is."""
+        body, found = job.pieces[0].body, list[Layout]()
+        for base, layout in body.loads:
+            seen = self._seen(layout)
+            if seen is None or (base in self.values and not is_same(seen, self._places[base])):
+                return False
+            found.append(seen)
+        values = [self._loaded(load, seen) for load, seen in zip(body.loads, found, strict=True)]
+        numbers: list[Value] = []
+        for op, dtype, operands, attribute in body.steps:
+            given = tuple([numbers[v] if v >= 0 else values[-v - 1] for v in operands])
+            numbers.append(self._step((op, dtype, given, attribute)))
+        value = job.pieces[0].value
+        self.values[job.term] = numbers[value] if value >= 0 else values[-value - 1]
+        self._places[job.term] = row_major(self.shape)
+        return True
+
+    def _seen(self, layout: Layout) -> Layout | None:
+        """A layout by matrices, rows and columns, if strides can say it."""
+        if (1, *layout.shape) == self.shape:  # nearly always
+            return Layout(layout.offset, self.shape, (0, *layout.strides))
+        return reshaped(layout, self.shape)
+
+    def _loaded(self, load: Load, seen: Layout) -> Value:
+        value = self.values.get(load.base)
+        if value is None:
+            value = self._same.get(load)
+        if value is None:
+            self.loads.append(load)
+            self.layouts.append(seen)
+            value = self._same[load] = -1 - len(self.loads)
+        return value
+
+    def _step(self, step: ScalarStep) -> Value:
+        found = self._same.get(step)
+        if found is None:
+            found = self._same[step] = len(self.steps)
+            self.steps.append(step)
+        return found
+
+
+def is_same(one: Layout, other: Layout) -> bool:
+    """Whether both have the same element at each index."""
+    pairs = zip(one.shape, one.strides, other.strides, strict=True)
+    return one.offset == other.offset and all(n <= 1 or s == t for n, s, t in pairs)
+
+
+@dataclass(eq=False)
+class ProductJob(Job):
+    """A product and maps over it.
+
+    Attributes:
+        given: The product, its rows those of the maps.
+        program: What is computed of it.
+        stored: The terms that are stored, and their values.
+        inlined: The product, if it is not stored.
+    """
+
+    given: Product | Convolution | None = None
+    program: EpilogueProgram | None = None
+    stored: Mapping[Op, Value] = field(default_factory=dict)
+    inlined: tuple[Op, ...] = ()
+
+    @property
+    def outputs(self) -> tuple[Op, ...]:
+        """The terms whose memory it fills."""
+        return tuple(self.stored)
+
+    @property
+    def in_step(self) -> list[Load]:
+        """What it reads only at the very element that it stores then."""
+        assert self.given is not None and self.program is not None
+        factors = [load.base for load in self.given.factors]
+        return [load for load in self.program.loads if load.base not in factors]
+
+    def operands(self) -> list[Load]:
+        """What it reads, worked out."""
+        assert self.program is not None
+        return [*super().operands(), *self.program.loads]
+
+
+# -- launches -------------------------------------------------------------------------------------------
+
+
+def product_work(job: ProductJob, home: Mapping[Op | Scratch, Ref]) -> Work:
+    """The launch of a product with its epilogue."""
+    program, (call,) = job.program, job.calls
+    assert program is not None and job.given is not None
+    targets = [home[term] for term in job.stored]
+    places = [address(job, load, home) for load in program.loads]
+    plain = row_major(program.shape)
+    given, refs = called(job, call, home, targets[0])
+    count = len(places) + 1
+    loads, stores, buffers = list[_Operand](), list[tuple[int, _Operand]](), [0]
+    for number, ((base, _), layout, place) in enumerate(zip(program.loads, program.layouts, places, strict=True), 1):
+        loads.append(_operand(base, layout, place, given, refs))
+        in_place = place in targets and is_same(layout._replace(offset=0), plain)
+        buffers.append(count + targets.index(place) if in_place else number)
+    for number, ((term, value), target) in enumerate(zip(job.stored.items(), targets, strict=True), count):
+        stores.append((value, _operand(term, plain, target, given, refs)))
+        buffers.append(number)
+    source = _epilogue(job.given.dtype, tuple(loads), tuple(program.steps), tuple(stores), tuple(buffers))
+    given[call.arguments.index(EPILOGUE)] = Ref("kernel", source)
+    others, parts = tuple(list(zip(job.stored, targets, strict=True))[1:]), (*call.parts, source)
+    return Work(call.source, tuple(given), job.term, targets[0], call.share, tuple(refs), parts, others)
+
+
+# The dtype of an operand, and its strides as a nest has them.
+_Operand = tuple[str, tuple[str, ...]]
+
+
+def _operand(term: Op, layout: Layout, place: Ref, given: list[Any], refs: list[int]) -> _Operand:
+    """An operand of the epilogue, whose arguments are noted."""
+    batch, *strides = layout.strides
+    refs.append(len(given))
+    given += [place, batch, *[s for s in strides if s not in (0, 1)]]
+    return DTYPE_NAMES[term.type.dtype], tuple(["0" if s == 0 else "1" if s == 1 else "s" for s in strides])
+
+
+@lru_cache(maxsize=1 << 12)
+def _epilogue(
+    dtype: str,
+    loads: tuple[_Operand, ...],
+    steps: tuple[ScalarStep, ...],
+    stores: tuple[tuple[Value, _Operand], ...],
+    buffers: tuple[int, ...],
+) -> Source:
+    """The epilogue with these operands: the product comes first, then the loads, then the steps."""
+    first, found = len(loads) + 1, list[Step]()
+
+    def number(value: Value) -> int:
+        return value + first if value >= 0 else -value - 1
+
+    for op, kind, operands, attribute in steps:
+        attributes = (("value", getattr(attribute, "scalar", attribute)),) if op == "constant" else ()
+        found.append(Step(op, kind, tuple(map(number, operands)), attributes))
+    operands_of = (Operand(dtype, ("s", "1")), *(Operand(*load) for load in loads))
+    stored = tuple((number(value), Operand(*store)) for value, store in stores)
+    nest = MapNest(2, operands_of, tuple(found), stored, buffers)
+    return render_epilogue(nest, tuple([step[3] for step in steps if step[0] == "constant"]))

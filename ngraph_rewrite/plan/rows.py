@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A group over rows as a job: one kernel that reduces rows and computes with what it found about each.
+
+Its index space is what the reductions reduce. What there is one of for each row, such as the result of a reduction, is
+seen in it as repeated along the row; in any other way no pass over the row could use it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ngraph_rewrite.plan.collapsing import CollapsedRows, RowProgram, collapsed_rows
+from ngraph_rewrite.plan.fusion import OTHER, REDUCTIONS, Groups, RowGroup
+from ngraph_rewrite.plan.jobs import Job
+from ngraph_rewrite.plan.nests import Body, Load, ScalarStep, Value
+from ngraph_rewrite.plan.operands import Scratch
+from ngraph_rewrite.plan.products import Product
+from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
+from ngraph_rewrite.plan.splitting import Split, split
+from ngraph_rewrite.plan.views import Layout, row_major
+from ngraph_rewrite.terms.making import make_op
+from ngraph_rewrite.terms.op import Op
+
+
+class OutOfStep(Exception):
+    """What a group reads of another row than the one it is at."""
+
+
+class RowBody(Body):
+    """The scalar program of a group over rows; reductions are steps of it."""
+
+    __slots__ = ("_once", "_spread", "axes")
+
+    def __init__(self, rows: RowGroup, groups: Groups, group: Op) -> None:
+        super().__init__(rows.shape, groups, group)
+        self.axes = rows.axes
+        self._spread = once_a_row(rows.shape, rows.axes)
+        self._once = tuple(k for k in range(len(rows.shape)) if k not in rows.axes)
+
+    def _new(self, term: Op, kind: str, path: tuple[Op, ...], start: tuple[Op, tuple[Op, ...]]) -> Value:
+        inside = kind == OTHER and self.groups.group_of.get(term) is self.group
+        if not inside or term.definition.name not in REDUCTIONS:
+            return super()._new(term, kind, path, start)
+        if not self._is_once(self._seen(row_major(known(term)), path)):
+            raise OutOfStep
+        return self._reduced(term)
+
+    def _reduced(self, term: Op) -> Value:
+        return self.step(
+            term.definition.short, DTYPE_NAMES[term.type.dtype], (self.value(self.groups.reduced(term)),), None
+        )
+
+    def _is_once(self, seen: Layout) -> bool:
+        """Whether each row sees its own number."""
+        if 0 in self.shape:
+            return True
+        pairs = zip(self.shape, seen.strides, self._spread.strides, strict=True)
+        return seen.offset == 0 and all(n == 1 or s == t for n, s, t in pairs)
+
+    def output(self, term: Op) -> tuple[Value, Layout]:
+        """The value of a term of the group, and how it is stored."""
+        if term.definition.name in REDUCTIONS:
+            return self._reduced(term), self._spread
+        if known(term) == self.shape:
+            return self.value(term), row_major(self.shape)
+        again = make_op("semi.broadcast", term, shape=self.shape, dims=self._once)
+        return self.value(term, (again,)), self._spread
+
+
+def once_a_row(shape: tuple[int, ...], axes: tuple[int, ...]) -> Layout:
+    """Where what there is one of for each row lies, seen at every index.
+
+    >>> once_a_row((2, 5, 3), (1,)).strides
+    (3, 0, 1)
+    """
+    strides = iter(row_major(tuple(n for k, n in enumerate(shape) if k not in axes)).strides)
+    return Layout(0, shape, tuple(0 if k in axes else next(strides) for k in range(len(shape))))
+
+
+def row_program(body: RowBody, rows: RowGroup) -> RowProgram:
+    """All that decides the kernel of a group over rows.
+
+    Raises:
+        OutOfStep: if it needs of one row what was found about another.
+        CopyFirst: if a view in it needs its argument in memory.
+    """
+    found = [(body.output(term), DTYPE_NAMES[term.type.dtype]) for term in rows.outputs if term not in rows.totals]
+    stores = tuple([(value, dtype, layout) for (value, layout), dtype in found])
+    totals = tuple([body.value(term.args[0]) for term in rows.totals])
+    loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in body.loads])
+    return RowProgram(body.shape, loads, tuple(body.steps), stores, body.axes, totals)
+
+
+def _totalling(rows: RowGroup, chunks: int, stride: int) -> RowProgram:
+    """What makes sums over all rows of those of the chunks, which lie so many float64 apart."""
+    row = tuple([n for k, n in enumerate(rows.shape) if k in rows.axes])
+    shape, strides = (chunks, *row), row_major(row).strides
+    steps: list[ScalarStep] = []
+    stores = []
+    for i, term in enumerate(rows.totals):
+        dtype = DTYPE_NAMES[term.type.dtype]
+        steps += [("sum", "float64", (-i - 1,), None), ("cast", dtype, (len(steps),), None)]
+        stores.append((len(steps) - 1, dtype, Layout(0, shape, (0, *strides))))
+    loads = (("float64", Layout(0, shape, (stride, *strides))),) * len(rows.totals)
+    return RowProgram(shape, loads, tuple(steps), tuple(stores), (0,))
+
+
+class Kernels(NamedTuple):
+    """The kernels of a job over rows, of one step or two.
+
+    Attributes:
+        spare: Their workspaces, with the bytes of each chunk: those of each kernel.
+        split: What the steps are, if a reduction has two.
+        partial: The memory of the results of parts, if so.
+    """
+
+    found: tuple[CollapsedRows, ...]
+    spare: tuple[tuple[tuple[Scratch, int], ...], ...]
+    split: Split | None = None
+    partial: tuple[Scratch, ...] = ()
+
+
+@dataclass(eq=False)
+class RowJob(Job):
+    """The job of a group over rows.
+
+    Attributes:
+        stored: The terms it stores.
+        totals: Those that are sums over all rows.
+    """
+
+    body: RowBody | None = None
+    stored: tuple[Op, ...] = ()
+    totals: tuple[Op, ...] = ()
+    kernels: Kernels = Kernels((), ())
+
+    @property
+    def is_one_map(self) -> bool:
+        """It is none: rows are read more than once."""
+        return False
+
+    @property
+    def outputs(self) -> tuple[Op, ...]:
+        """The terms whose memory it fills."""
+        return self.stored
+
+    @property
+    def scratch(self) -> tuple[Scratch, ...]:
+        """The memory it needs beside its operands."""
+        spare = [scratch for each in self.kernels.spare for scratch, _ in each]
+        return (*spare, *self.kernels.partial)
+
+    def operands(self) -> list[Load]:
+        """What it reads, worked out."""
+        assert self.body is not None
+        return self.body.loads
+
+
+def row_job(term: Op, groups: Groups) -> RowJob:
+    """The work that computes a group over rows.
+
+    Raises:
+        CopyFirst: if a view in it needs its argument in memory.
+    """
+    rows = groups.rows[term]
+    if term in groups.programs:
+        body, program = groups.programs[term]
+    else:
+        body = RowBody(rows, groups, term)
+        program = row_program(body, rows)
+    return RowJob(term, body=body, stored=rows.outputs, totals=rows.totals, kernels=_kernels(rows, program))
+
+
+def thin_job(term: Op, given: Product, groups: Groups) -> RowJob:
+    """The work that computes products of single rows with single columns: sums over what both are."""
+    (count, m, n, k), dtype = given.sizes, given.dtype
+    rows = RowGroup((count, m, n, k), (3,), (term,))
+    body = RowBody(rows, groups, term)
+    for (load, strides), places in ((given.a, (0, 1, None, 2)), (given.b, (0, None, 2, 1))):
+        seen = tuple([0 if p is None else strides[p] for p in places])
+        body.loads.append(Load(load.base, Layout(load.layout.offset, body.shape, seen)))
+    total = body.step("sum", dtype, (body.step("multiply", dtype, (-1, -2), None),), None)
+    loads = tuple([(dtype, layout) for _, layout in body.loads])
+    store = (total, dtype, once_a_row(body.shape, rows.axes))
+    program = RowProgram(body.shape, loads, tuple(body.steps), (store,), rows.axes)
+    return RowJob(term, body=body, stored=(term,), kernels=_kernels(rows, program))
+
+
+def _kernels(rows: RowGroup, program: RowProgram) -> Kernels:
+    if rows.totals:
+        whole = collapsed_rows(program)
+        ends = collapsed_rows(_totalling(rows, whole.share.chunks, whole.workspaces[-1] // 8))
+        return Kernels((whole, ends), (_spare(whole), _spare(ends)))
+    steps = split(program)
+    if steps is None:
+        whole = collapsed_rows(program)
+        return Kernels((whole,), (_spare(whole),))
+    found = tuple([collapsed_rows(one) for one in (*steps.parts, steps.ends)])
+    return Kernels(found, tuple(map(_spare, found)), steps, tuple(map(Scratch, steps.sizes)))
+
+
+def _spare(kernel: CollapsedRows) -> tuple[tuple[Scratch, int], ...]:
+    return tuple([(Scratch(size * kernel.share.chunks), size) for size in kernel.workspaces])

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reduction that leaves too little to share out is done in two steps: parts of each row, then what the parts give.
+
+The first step has a loop more, over the parts; so threads read memory in long stretches, and lanes are filled where
+rows lie side by side but are few. Sums of parts are float64. How many parts there are is decided by shapes alone.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+from ngraph_rewrite.codegen.loops import REDUCTIONS
+from ngraph_rewrite.plan.collapsing import RowProgram, row_share
+from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
+from ngraph_rewrite.plan.shapes import DTYPE_SIZES
+from ngraph_rewrite.plan.shares import CHUNK_TIME, Share
+from ngraph_rewrite.plan.views import Layout, row_major
+
+_PARTS = 32  # at most, and
+_LONG = 64  # so many indices in each at least, where rows lie side by side
+_BLOCK = 1024  # rows side by side that are enough for a chunk
+_LANES = 512  # rows side by side, parts included, that fill vectors well
+_LEAST = 1 << 14  # elements that may be worth it
+_TOTALS = ("sum", "prod")
+
+
+class Split(NamedTuple):
+    """The programs of both steps.
+
+    Attributes:
+        parts: Those of the first one: they store the results of parts.
+        ends: The program of the second one; its first loads are the results of the parts.
+        offsets: In elements, where each of the first ones stores, in the memory of each reduction.
+        narrow: The loads of the whole that the second step has as well, by number.
+        sizes: The bytes that the results of the parts of each reduction take.
+    """
+
+    parts: tuple[RowProgram, ...]
+    ends: RowProgram
+    offsets: tuple[int, ...]
+    narrow: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+def split(program: RowProgram) -> Split | None:
+    """Both steps of a program over rows, or None if it is as well done in one."""
+    if program.totals or prod(program.shape) < _LEAST:
+        return None
+    share = row_share(program)
+    if share.time < 4 * CHUNK_TIME:
+        return None
+    reductions = [n for n, step in enumerate(program.steps) if step[0] in REDUCTIONS]
+    facts = _facts(program)
+    if not _is_one_pass(program, facts, reductions):
+        return None
+    axis = max(program.axes, key=lambda k: (program.shape[k] > 1, _stride(program, k)), default=None)
+    if axis is None:
+        return None
+    count, lanes = _counts(program, axis, share)
+    if count < 2:
+        return None
+    return _Splitting(program, facts, reductions, axis, count, lanes).split()
+
+
+class _Facts(NamedTuple):
+    """Of each step whether it changes along a row, and whether it comes of a reduction."""
+
+    wide: list[bool]
+    late: list[bool]
+
+
+def _facts(program: RowProgram) -> _Facts:
+    found = _Facts([], [])
+    for op, _, operands, attribute in program.steps:
+        inside = any(_is_wide(program, found, v) for v in operands)
+        if isinstance(attribute, Position):
+            inside = any(attribute.layout.strides[k] for k in program.axes)
+        found.wide.append(inside and op not in REDUCTIONS)
+        found.late.append(op in REDUCTIONS or any(v >= 0 and found.late[v] for v in operands))
+    return found
+
+
+def _is_wide(program: RowProgram, facts: _Facts, value: Value) -> bool:
+    """Whether a value changes along a row."""
+    if value >= 0:
+        return facts.wide[value]
+    return any(program.loads[-value - 1][1].strides[k] for k in program.axes)
+
+
+def _is_one_pass(program: RowProgram, facts: _Facts, reductions: list[int]) -> bool:
+    """Whether it reduces once, by what has parts, and stores nothing else than what comes of that."""
+    late = facts.late
+    if any(
+        program.steps[n][0].startswith("arg") or any(v >= 0 and late[v] for v in program.steps[n][2])
+        for n in reductions
+    ):
+        return False
+    if any(wide and is_late for wide, is_late in zip(*facts, strict=True)):
+        return False
+    return all(value >= 0 and late[value] for value, _, _ in program.stores)
+
+
+def _stride(program: RowProgram, axis: int) -> int:
+    """The greatest stride of an operand along an axis."""
+    return max((abs(layout.strides[axis]) for _, layout in program.loads), default=0)
+
+
+def _counts(program: RowProgram, axis: int, share: Share) -> tuple[int, int]:
+    """The number of parts, and how many neighbouring indices have lanes of their own; 1 part if there is no need."""
+    wanted = min(_PARTS, share.time // CHUNK_TIME)
+    kept = [n for k, n in enumerate(program.shape) if k not in program.axes]
+    moved = [k for k, n in enumerate(program.shape) if n > 1]
+    if moved[-1] in program.axes:  # rows along memory
+        enough = share.chunks >= min(wanted, _PARTS // 2)
+        return (1 if enough else min(wanted, max(1, program.shape[axis] // 2))), 1
+    if kept[-1] // _BLOCK >= min(wanted, _PARTS // 4):
+        return 1, 1
+    lanes = 1
+    if axis == moved[0] and all(k not in program.axes for k in moved[1:]):
+        while 2 * lanes * prod(kept) <= _LANES:
+            lanes *= 2
+    return min(wanted, program.shape[axis] // (_LONG * lanes)), lanes
+
+
+class _Splitting:
+    """One program in parts along an axis."""
+
+    def __init__(
+        self, program: RowProgram, facts: _Facts, reductions: list[int], axis: int, count: int, lanes: int
+    ) -> None:
+        self.program, self.facts, self.reductions = program, facts, reductions
+        self.axis, self.count, self.lanes = axis, count, lanes
+        self.length = program.shape[axis] // (count * lanes)
+        self.rest = program.shape[axis] - count * lanes * self.length
+        self.kept = tuple(k for k in range(len(program.shape)) if k not in program.axes)
+        self.row = prod(program.shape[k] for k in self.kept)
+
+    def split(self) -> Split:
+        parts, offsets = [self._main()], [0]
+        slots = self.count * self.lanes
+        if self.rest:
+            parts.append(self._rest())
+            offsets.append(slots * self.row)
+        ends, narrow = self._ends(slots + bool(self.rest))
+        sizes = tuple((slots + bool(self.rest)) * self.row * DTYPE_SIZES[self._part_dtype(n)] for n in self.reductions)
+        return Split(tuple(parts), ends, tuple(offsets), narrow, sizes)
+
+    def _part_dtype(self, reduction: int) -> str:
+        kind, dtype, _, _ = self.program.steps[reduction]
+        return "float64" if kind in _TOTALS and dtype.startswith("float") else dtype
+
+    # -- first step ----------------------------------------------------------------------------------------------------
+
+    def _main(self) -> RowProgram:
+        """Parts first; then the axes, the split one twice: the places in a part, then the lanes."""
+        shape, k = self.program.shape, self.axis
+        new = (self.count, *shape[:k], self.length, self.lanes, *shape[k + 1 :])
+        axes = tuple(j + 1 if j <= k else j + 2 for j in self.program.axes)
+
+        def laid(layout: Layout) -> Layout:
+            s = layout.strides
+            each = s[k] * self.lanes
+            return Layout(layout.offset, new, (each * self.length, *s[:k], each, s[k], *s[k + 1 :]))
+
+        place = row_major((self.count, self.lanes, *(shape[j] for j in self.kept))).strides
+        strides = [0] * len(new)
+        strides[0], strides[k + 2] = place[0], place[1]
+        for j, stride in zip(self.kept, place[2:], strict=True):
+            strides[j + 1 if j < k else j + 2] = stride
+        return self._part(new, axes, laid, Layout(0, new, tuple(strides)))
+
+    def _rest(self) -> RowProgram:
+        """What is left of the axis."""
+        shape, k = self.program.shape, self.axis
+        new = (*shape[:k], self.rest, *shape[k + 1 :])
+        begin = self.count * self.lanes * self.length
+        strides = [0] * len(new)
+        for j, stride in zip(self.kept, row_major(tuple(shape[j] for j in self.kept)).strides, strict=True):
+            strides[j] = stride
+
+        def laid(layout: Layout) -> Layout:
+            return Layout(layout.offset + begin * layout.strides[k], new, layout.strides)
+
+        return self._part(new, self.program.axes, laid, Layout(0, new, tuple(strides)))
+
+    def _part(self, shape: tuple[int, ...], axes: tuple[int, ...], laid: object, store: Layout) -> RowProgram:
+        """The program up to its reductions, of floats in float64."""
+        assert callable(laid)
+        program, steps = self.program, list[ScalarStep]()
+        found: dict[Value, Value] = {-i - 1: -i - 1 for i in range(len(program.loads))}
+        stores = []
+        for n, (op, dtype, operands, attribute) in enumerate(program.steps):
+            if self.facts.late[n] and op not in REDUCTIONS:
+                continue
+            if isinstance(attribute, Position):
+                attribute = Position(laid(attribute.layout), attribute.dtype)
+            values = tuple([found[v] for v in operands])
+            if op in REDUCTIONS:
+                wide = self._part_dtype(n)
+                if wide != dtype:
+                    steps.append(("cast", wide, values, None))
+                    values = (len(steps) - 1,)
+                steps.append((op, wide, values, None))
+                stores.append((len(steps) - 1, wide, store))
+                continue
+            steps.append((op, dtype, values, attribute))
+            found[n] = len(steps) - 1
+        loads = tuple([(dtype, laid(layout)) for dtype, layout in program.loads])
+        return RowProgram(shape, loads, tuple(steps), tuple(stores), axes)
+
+    # -- second step ---------------------------------------------------------------------------------------------------
+
+    def _ends(self, slots: int) -> tuple[RowProgram, tuple[int, ...]]:
+        """Reduce the results of the parts, and do all that comes of that."""
+        program = self.program
+        shape = (slots, *(program.shape[k] for k in self.kept))
+
+        def laid(layout: Layout) -> Layout:
+            return Layout(layout.offset, shape, (0, *(layout.strides[k] for k in self.kept)))
+
+        narrow = tuple([i for i, _ in enumerate(program.loads) if not _is_wide(program, self.facts, -i - 1)])
+        loads = [(self._part_dtype(n), row_major(shape)) for n in self.reductions]
+        found: dict[Value, Value] = {-i - 1: -len(loads) - 1 - at for at, i in enumerate(narrow)}
+        loads += [(program.loads[i][0], laid(program.loads[i][1])) for i in narrow]
+        steps: list[ScalarStep] = []
+        for n, (op, dtype, operands, attribute) in enumerate(program.steps):
+            if op in REDUCTIONS:
+                wide = self._part_dtype(n)
+                steps.append((op, wide, (-self.reductions.index(n) - 1,), None))
+                if wide != dtype:
+                    steps.append(("cast", dtype, (len(steps) - 1,), None))
+            elif self.facts.wide[n]:
+                continue
+            else:
+                if isinstance(attribute, Position):
+                    attribute = Position(laid(attribute.layout), attribute.dtype)
+                steps.append((op, dtype, tuple([found[v] for v in operands]), attribute))
+            found[n] = len(steps) - 1
+        stores = tuple([(found[value], dtype, laid(layout)) for value, dtype, layout in program.stores])
+        return RowProgram(shape, tuple(loads), tuple(steps), stores, (0,)), narrow

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands ready for arguments of one set of shapes: an executable, and machine code that makes a whole call."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.returns import has_value
+from ngraph_rewrite.runtime.aligned import address_of
+from ngraph_rewrite.runtime.entry import ArraySpec, Call, call_entry
+from ngraph_rewrite.state import State
+from ngraph_rewrite.targets.target import Executable
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.tracing import told
+
+Shapes = tuple[tuple[int, ...], ...]
+_WORD = ctypes.sizeof(ctypes.c_int64)
+
+
+class Ready:
+    """An executable for one set of shapes, and the graph it was made of.
+
+    Attributes:
+        given: The shapes of the arguments.
+        shapes: Those of the results.
+        kinds: The dtypes and shapes of the results.
+        dropped: A word that is not 0 once this may not be used any more.
+    """
+
+    def __init__(self, executable: Executable, bound: Mapping[Op, Op], results: Sequence[Op], given: Shapes) -> None:
+        self.executable, self.bound, self.results, self.given = executable, bound, results, given
+        self.shapes = [tuple(int(n) for n in t.shape) for t in results]  # type: ignore[arg-type]
+        self.kinds = [ArraySpec(same_dtype(t.dtype), shape) for shape, t in zip(self.shapes, results, strict=True)]
+        self.dropped = ctypes.c_int64(0)
+
+
+class Signature(NamedTuple):
+    """What calls of a computation have in common, whatever the shapes.
+
+    Attributes:
+        dtypes: Of the arguments.
+        returns: Terms in a structure.
+        kept: A list whose first item is the last call: what was ready, the number of the call, arguments, results.
+    """
+
+    dtypes: Sequence[np.dtype[Any]]
+    returns: Any
+    kept: list[Any]
+    state: State
+    cache: Cache
+
+
+def same_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that arrays have: there may be others, which are equal to it."""
+    return np.dtype(dtype.str)
+
+
+def declined(*args: Any, out: Any = None) -> Any:
+    """What stands for machine code where there is none."""
+    return NotImplemented
+
+
+def machine_call(ready: Ready, signature: Signature, slow: object = None) -> Any | None:
+    """A function in machine code that makes a call; None if it is not short enough for that, or none can be made.
+
+    Args:
+        slow: An object whose method ``_call`` makes the calls that machine code does not; without it the answer to
+            those is NotImplemented.
+    """
+    quick, returns = getattr(ready.executable, "quick", _never)(), signature.returns
+    structure = None if isinstance(returns, Op) else type(returns)
+    items = [returns] if structure is None else returns
+    if quick is None or structure not in (None, tuple, list) or not all(isinstance(item, Op) for item in items):
+        return None
+    words = signature.state.words
+    call = Call(
+        inputs=[ArraySpec(dtype, shape) for dtype, shape in zip(signature.dtypes, ready.given, strict=True)],
+        results=ready.kinds,
+        patches=quick.patches,
+        rows=quick.rows,
+        lock=signature.state.lock,
+        gates=[ctypes.addressof(words), ctypes.addressof(ready.dropped), address_of(told)],
+        counter=ctypes.addressof(words) + _WORD,
+        number=quick.number,
+        holder=signature.kept,
+        kept=ready,
+        structure=structure,
+        valued=[has_value(item) for item in items],
+        owners=(quick, words, ready.dropped),
+    )
+    return call_entry(call, signature.cache, slow, "_call")
+
+
+def _never() -> None:
+    return None

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How wide the vectors of the processor are, and how many of them it holds: what explicit vector code is made for."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import TYPE_CHECKING, NamedTuple
+
+from ngraph_rewrite.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from llvmlite import binding
+else:
+    binding = lazy_module("llvmlite.binding")
+
+
+class Vectors(NamedTuple):
+    """The registers for vectors: the bytes of one, and their number.
+
+    >>> Vectors(64, 32).lanes("float32"), Vectors(16, 16).lanes("float64")
+    (16, 2)
+    """
+
+    bytes: int
+    registers: int
+
+    def lanes(self, dtype: str) -> int:
+        """How many numbers of a dtype are in a vector."""
+        return self.bytes // (8 if dtype == "float64" else 4)
+
+
+def processor() -> tuple[str, str]:
+    """The name and the features for which kernels are compiled: those of this machine, or what Numba is told."""
+    name = os.environ.get("NUMBA_CPU_NAME")
+    found = os.environ.get("NUMBA_CPU_FEATURES", "" if name is not None and name.lower() == "generic" else None)
+    return name or binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten() if found is None else found
+
+
+def features() -> list[str]:
+    """The features for which kernels are compiled, each with a sign before it."""
+    return processor()[1].split(",")
+
+
+def vectors() -> Vectors:
+    """The vectors that kernels are compiled for; 128 bits, which every processor here has, if nothing says more."""
+    there = features()
+    if "+avx512f" in there:
+        return Vectors(64, 32)
+    if "+avx" in there:
+        return Vectors(32, 16)
+    return Vectors(16, 32 if platform.machine().lower() in ("aarch64", "arm64") else 16)
+
+
+class Tile(NamedTuple):
+    """What a tile of a product is at most: rows, vectors in a row, lanes in a vector."""
+
+    rows: int
+    width: int
+    lanes: int
+
+    @property
+    def columns(self) -> int:
+        """The numbers in a row."""
+        return self.width * self.lanes
+
+    @property
+    def stride(self) -> int:
+        """How far columns of A lie apart that are packed for a tile: whole vectors."""
+        return -(-self.rows // self.lanes) * self.lanes
+
+
+def tile_shape(dtype: str) -> Tile:
+    """The largest tile of the processor: its sums, a row of B and a number of A fill the registers."""
+    found = vectors()
+    return Tile(14 if found.registers == 32 else 6, 2, found.lanes(dtype))

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions in LLVM IR of our own, compiled once and kept as object code: later processes only load them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.runtime.engine import ObjectCode, host_machine, load_functions, load_objects
+from ngraph_rewrite.runtime.forking import COMPILING, fork_lock
+from ngraph_rewrite.runtime.stored import object_key, read_object, write_object
+
+if TYPE_CHECKING:
+    from llvmlite import binding
+else:
+    binding = lazy_module("llvmlite.binding")
+
+_loaded: dict[tuple[str, tuple[str, ...]], list[int]] = {}  # by text and symbols: the process's, whoever asked
+_written: dict[str, int] = {}
+_lock = fork_lock(COMPILING)
+
+
+def native_functions(name: str, text: str, symbols: Sequence[str], cache: Cache | None = None) -> list[int]:
+    """The addresses of some functions of a module of LLVM IR.
+
+    Args:
+        name: Of its entry in the cache.
+        cache: Where its object code is kept; None compiles it in every process.
+    """
+    key = (text, tuple(symbols))
+    with _lock:
+        if key not in _loaded:
+            _loaded[key] = load_functions(text, symbols) if cache is None else _kept(name, text, symbols, cache)
+        return _loaded[key]
+
+
+def written_function(symbol: str, write: Callable[[], str], cache: Cache) -> int:
+    """The address of a function of a module that is written only if its object code is not there.
+
+    Args:
+        symbol: The function; the code of this library, and the processor, decide all else of the module.
+    """
+    with _lock:
+        if symbol not in _written:
+            entry = object_key(symbol, symbol)
+            code = read_object(cache, entry)
+            if code is None:
+                code = _compiled(write(), [symbol])
+                write_object(cache, entry, code)
+            (_written[symbol],) = load_objects(code, [symbol])
+        return _written[symbol]
+
+
+def _kept(name: str, text: str, symbols: Sequence[str], cache: Cache) -> list[int]:
+    entry = object_key(text, name)
+    code = read_object(cache, entry)
+    if code is None:
+        code = _compiled(text, symbols)
+        write_object(cache, entry, code)
+    return load_objects(code, symbols)
+
+
+def _compiled(text: str, symbols: Sequence[str]) -> ObjectCode:
+    machine = host_machine()  # before anything is parsed: it sets LLVM up
+    module = binding.parse_assembly(text)
+    module.verify()
+    outside = tuple(f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm."))
+    return ObjectCode(symbols[0], outside, bytes(machine.emit_object(module)))

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Object code in a cache folder, under names that tell all that decides what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+from functools import cache as memoise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.runtime.engine import ObjectCode
+
+if TYPE_CHECKING:
+    from importlib import metadata
+
+    import llvmlite
+    from llvmlite import binding
+else:
+    metadata = lazy_module("importlib.metadata")
+    llvmlite = lazy_module("llvmlite")
+    binding = lazy_module("llvmlite.binding")
+
+OBJECT = "o"
+
+
+def object_key(source: str, name: str) -> str:
+    """The name of the object code that a source becomes in this environment."""
+    return f"{name}-{hashlib.sha256(source.encode() + environment()).hexdigest()[:16]}"
+
+
+def read_object(cache: Cache, key: str) -> ObjectCode | None:
+    """Object code that was stored, or None if there is none or it is damaged."""
+    stored = cache.read(key, OBJECT)
+    if stored is None:
+        return None
+    entry, outside, data = stored.split(b"\0", 2)
+    return ObjectCode(entry.decode(), tuple(outside.decode().split()), data)
+
+
+def write_object(cache: Cache, key: str, code: ObjectCode) -> None:
+    """Store object code."""
+    cache.write(key, OBJECT, b"\0".join([code.entry.encode(), " ".join(code.outside).encode(), code.data]))
+
+
+@memoise
+def environment() -> bytes:
+    """All that decides what object code a source becomes: versions, the processor, the library's own instructions."""
+    facts = [_numba_version(), llvmlite.__version__, sys.version, sys.platform]
+    facts += [binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()]
+    facts += [f"{key}={value}" for key, value in sorted(os.environ.items()) if key.startswith("NUMBA_")]
+    words = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    return hashlib.sha256("\n".join(facts).encode() + b"".join(words)).digest()
+
+
+def _numba_version() -> str:
+    """What tells one Numba from another, without importing it."""
+    spec = importlib.util.find_spec("numba")
+    file = Path(spec.origin).with_name("_version.py") if spec is not None and spec.origin else None
+    return file.read_text(encoding="utf-8") if file is not None and file.exists() else metadata.version("numba")

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inner loop of a product of matrices, in vector instructions: a tile of the result stays in registers.
+
+A tile is some rows of two vectors: for each k it takes a row of B in two registers, and for each of its rows a number
+of A in all lanes. There is code for every number of rows and for one vector and two, so that no edge is computed in
+vain; what is left of a row of B is padded by whoever packs it, and not stored. The rows are as many as registers allow
+(Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication*, 2008).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from ngraph_rewrite.runtime.vector_code import (
+    I64,
+    Words,
+    everywhere,
+    mask,
+    masked_load,
+    masked_store,
+    multiply_add,
+    pointer,
+    words,
+)
+
+# Tiles of few rows have too few sums to keep the processor busy: they take so many k at once, if registers allow.
+_FEW, _AT_ONCE = 3, 4
+
+
+def tile_module(dtype: str, walked: bool = False) -> str:
+    """LLVM IR of a function of eleven int64 that computes one tile, ``ngraph_rewrite_tile_DTYPE``.
+
+    Its arguments: the number of rows, at least 1 and at most `Tile.rows`; A, with the steps of its rows and columns; B
+    and the step of its rows, which are whole vectors; the number of k; C and the step of its rows; the number of its
+    columns; whether to add to C. What is stored is exactly the rows and columns; matrices are given by addresses,
+    steps in bytes.
+
+    Args:
+        walked: Whether k walks over whole lines of A, in ``ngraph_rewrite_walk_DTYPE``. Two more arguments are the
+            length of a line, and what is added to the address at the end of one.
+    """
+    module, own = ir.Module(f"tile {dtype}"), words(dtype)
+    name, count = ("walk", 13) if walked else ("tile", 11)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * count), f"ngraph_rewrite_{name}_{dtype}")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    rows, *matrices, c, c_step, columns, adds = function.args[:11]
+    space = builder.alloca(ir.ArrayType(own.vector, own.tile.rows * own.tile.width))
+    space.align = 64
+    for width in range(1, own.tile.width + 1):
+        call, rest = (function.append_basic_block(f"{name}_{width}") for name in ("vectors", "more"))
+        builder.cbranch(builder.icmp_signed("<=", columns, I64(width * own.tile.lanes)), call, rest)
+        builder.position_at_end(call)
+        aside = builder.icmp_signed("<", columns, I64(width * own.tile.lanes))
+        place = builder.select(aside, builder.ptrtoint(space, I64), c)
+        step = builder.select(aside, I64(width * own.tile.lanes * own.size), c_step)
+        added = builder.select(aside, I64(0), adds)
+        _call_tile(builder, own, width, [rows, *matrices, place, step, added, *function.args[11:]])
+        _copy_rows(builder, own, width, (aside, space, c, c_step, rows, columns, adds))
+        builder.position_at_end(rest)
+    builder.ret_void()
+    return str(module)
+
+
+def _call_tile(builder: Any, own: Words, width: int, arguments: list[Any]) -> None:
+    """Call the function for a number of rows."""
+    function = builder.function
+    done = function.append_basic_block("called")
+    choice = builder.switch(arguments[0], done)
+    for rows in range(1, own.tile.rows + 1):
+        block = function.append_basic_block("rows")
+        choice.add_case(I64(rows), block)
+        tile = _Tile(function.module, own, rows, width, len(arguments) - 1).write()
+        builder.position_at_end(block)
+        builder.call(tile, arguments[1:])
+        builder.branch(done)
+    builder.position_at_end(done)
+
+
+def _copy_rows(builder: Any, own: Words, width: int, given: tuple[Any, ...]) -> None:
+    """Take what was put aside to C: its first columns, a row at a time; return."""
+    aside, space, c, c_step, rows, columns, adds = given
+    function, before = builder.function, builder.block
+    masks = [mask(builder, own, columns, j * own.tile.lanes) for j in range(width)]
+    first = builder.ptrtoint(space, I64)
+    body, end = function.append_basic_block("row"), function.append_basic_block("end")
+    builder.cbranch(aside, body, end)
+    builder.position_at_end(body)
+    count, source, target = (builder.phi(I64) for _ in range(3))
+    adding = builder.trunc(adds, ir.IntType(1))
+    for j, lanes in enumerate(masks):
+        offset = I64(j * own.tile.lanes * own.size)
+        value = builder.load(pointer(builder, builder.add(source, offset), own), align=own.size)
+        place = pointer(builder, builder.add(target, offset), own)
+        old = masked_load(builder, own, place, builder.and_(lanes, everywhere(builder, adding, own.tile.lanes)))
+        value = builder.select(adding, builder.fadd(old, value), value)
+        masked_store(builder, own, value, place, lanes)
+    after = [builder.add(count, I64(1)), builder.add(source, I64(width * own.tile.lanes * own.size))]
+    after.append(builder.add(target, c_step))
+    for phi, start, later in zip((count, source, target), (I64(0), first, c), after, strict=True):
+        phi.add_incoming(start, before)
+        phi.add_incoming(later, body)
+    builder.cbranch(builder.icmp_signed("<", after[0], rows), body, end)
+    builder.position_at_end(end)
+    builder.ret_void()
+
+
+class _Tile:
+    """The code of the function for one size of tile, `rows` times `width` vectors.
+
+    Its arguments, which are so many, are those of the whole but for the number of rows and columns.
+    """
+
+    def __init__(self, module: Any, own: Words, rows: int, width: int, count: int) -> None:
+        self.own, self.rows, self.width = own, rows, width
+        kind = ir.FunctionType(ir.VoidType(), [I64] * count)
+        self.function = ir.Function(module, kind, f"tile_{rows}_{width}")
+        self.function.linkage = "internal"
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+
+    def write(self) -> Any:
+        """Emit it: the sums over k, and what becomes of them."""
+        a, _, _, b, _, k, c, c_step, adds, *line = self.function.args
+        zeros = [ir.Constant(self.own.vector, None)] * (self.rows * self.width)
+        sums = self._lines(k, line, a, b, zeros) if line else self._sums(k, a, b, zeros)[0]
+        adding, setting = (self.function.append_basic_block(name) for name in ("add", "set"))
+        self.builder.cbranch(self.builder.trunc(adds, ir.IntType(1)), adding, setting)
+        for block in (adding, setting):
+            self.builder.position_at_end(block)
+            self._store(sums, c, c_step, block is adding)
+            self.builder.ret_void()
+        return self.function
+
+    def _lines(self, k: Any, line: list[Any], a: Any, b: Any, start: list[Any]) -> list[Any]:
+        """The sums over all k, a line after the other."""
+        builder, before, (run, jump) = self.builder, self.builder.block, line
+        head, body, done = (self.function.append_basic_block(name) for name in ("lines", "line", "end"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        count, a_at, b_at = (builder.phi(I64) for _ in range(3))
+        sums = [builder.phi(self.own.vector) for _ in start]
+        builder.cbranch(builder.icmp_signed("<", count, k), body, done)
+        builder.position_at_end(body)
+        following, a_next, b_next = self._sums(run, a_at, b_at, sums)
+        later = [builder.add(count, run), builder.add(a_next, jump), b_next, *following]
+        for phi, first, value in zip([count, a_at, b_at, *sums], [I64(0), a, b, *start], later, strict=True):
+            phi.add_incoming(first, before)
+            phi.add_incoming(value, builder.block)
+        builder.branch(head)
+        builder.position_at_end(done)
+        return sums
+
+    def _sums(self, k: Any, a: Any, b: Any, start: list[Any]) -> tuple[list[Any], Any, Any]:
+        """What there was and the sums over all k; where A and B then stand.
+
+        Tiles of few rows have several sums of each number, which are added in the end.
+        """
+        builder = self.builder
+        if self.rows > _FEW:
+            return self._loop(k, 1, a, b, start)
+        count = len(start)
+        groups = min(_AT_ONCE, self.own.tile.rows * self.own.tile.width // count)
+        zeros = [ir.Constant(self.own.vector, None)] * (count * (groups - 1))
+        whole = builder.sdiv(k, I64(groups))
+        sums, a, b = self._loop(whole, groups, a, b, [*start, *zeros])
+        first = sums[:count]
+        for group in range(1, groups):
+            first = [builder.fadd(x, y) for x, y in zip(first, sums[group * count :], strict=False)]
+        return self._loop(builder.sub(k, builder.mul(whole, I64(groups))), 1, a, b, first)
+
+    def _loop(self, times: Any, groups: int, a: Any, b: Any, start: list[Any]) -> tuple[list[Any], Any, Any]:
+        """Loop so many times over groups of k; the sums in the end, and where A and B then stand."""
+        builder, before = self.builder, self.builder.block
+        head, body, done = (self.function.append_basic_block(name) for name in ("head", "body", "done"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        count, a_at, b_at = (builder.phi(I64) for _ in range(3))
+        sums = [builder.phi(self.own.vector) for _ in start]
+        builder.cbranch(builder.icmp_signed("<", count, times), body, done)
+        builder.position_at_end(body)
+        a_next, b_next, each = a_at, b_at, self.rows * self.width
+        following: list[Any] = []
+        for group in range(groups):
+            following += self._step(a_next, b_next, sums[group * each : (group + 1) * each])
+            a_next = builder.add(a_next, self.function.args[2])
+            b_next = builder.add(b_next, self.function.args[4])
+        after = builder.add(count, I64(1))
+        builder.branch(head)
+        pairs = [(count, I64(0), after), (a_at, a, a_next), (b_at, b, b_next)]
+        for phi, first, later in [*pairs, *zip(sums, start, following, strict=True)]:
+            phi.add_incoming(first, before)
+            phi.add_incoming(later, body)
+        builder.position_at_end(done)
+        return sums, a_at, b_at
+
+    def _step(self, a: Any, b: Any, sums: list[Any]) -> list[Any]:
+        """One k: a row of B, and a number of A for each row."""
+        builder, own = self.builder, self.own
+        bytes_ = own.tile.lanes * own.size
+        places = [pointer(builder, builder.add(b, I64(i * bytes_)), own) for i in range(self.width)]
+        row = [builder.load(place, align=own.size) for place in places]
+        found = []
+        for i in range(self.rows):
+            at = builder.add(a, builder.mul(self.function.args[1], I64(i)))
+            number = builder.load(builder.inttoptr(at, own.element.as_pointer()))
+            number = everywhere(builder, number, own.tile.lanes)
+            found += [multiply_add(builder, own, number, x, sums[i * self.width + j]) for j, x in enumerate(row)]
+        return found
+
+    def _store(self, sums: list[Any], c: Any, c_step: Any, adds: bool) -> None:
+        builder, own = self.builder, self.own
+        for i in range(self.rows):
+            row = builder.add(c, builder.mul(c_step, I64(i)))
+            for j in range(self.width):
+                place = pointer(builder, builder.add(row, I64(j * own.tile.lanes * own.size)), own)
+                value = sums[i * self.width + j]
+                value = builder.fadd(builder.load(place, align=own.size), value) if adds else value
+                builder.store(value, place, align=own.size)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words in which LLVM IR for vectors of the processor is written: memory by address, masks, sums of products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from ngraph_rewrite.runtime.features import Tile, tile_shape
+
+I32, I64 = ir.IntType(32), ir.IntType(64)
+
+
+class Words(NamedTuple):
+    """What the functions of a dtype are written in."""
+
+    element: Any
+    vector: Any
+    size: int
+    tile: Tile
+
+    @property
+    def kind(self) -> str:
+        """How names of LLVM's functions call a vector."""
+        return f"v{self.tile.lanes}f{8 * self.size}"
+
+
+def words(dtype: str) -> Words:
+    """The types of float32 or float64, and the tile of the processor."""
+    element, tile = ir.FloatType() if dtype == "float32" else ir.DoubleType(), tile_shape(dtype)
+    return Words(element, ir.VectorType(element, tile.lanes), 4 if dtype == "float32" else 8, tile)
+
+
+@contextmanager
+def loop(builder: Any, start: Any, stop: Any, step: int = 1) -> Iterator[Any]:
+    """The body is emitted inside a loop over numbers from `start`, as long as they are less than `stop`."""
+    before = builder.block
+    head, body, end = (builder.append_basic_block(name) for name in ("head", "body", "end"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    number = builder.phi(I64)
+    number.add_incoming(start, before)
+    builder.cbranch(builder.icmp_signed("<", number, stop), body, end)
+    builder.position_at_end(body)
+    yield number
+    number.add_incoming(builder.add(number, I64(step)), builder.block)
+    builder.branch(head)
+    builder.position_at_end(end)
+
+
+def pointer(builder: Any, address: Any, own: Words) -> Any:
+    """An address as that of a vector."""
+    return builder.inttoptr(address, own.vector.as_pointer())
+
+
+def everywhere(builder: Any, number: Any, lanes: int) -> Any:
+    """A number in all lanes."""
+    undefined = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
+    first = builder.insert_element(undefined, number, I32(0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
+
+
+def mask(builder: Any, own: Words, columns: Any, first: int) -> Any:
+    """Which lanes of a vector whose first one is in some column are columns of C."""
+    numbers = [first + i for i in range(own.tile.lanes)]
+    numbers = ir.Constant(ir.VectorType(I64, own.tile.lanes), numbers)
+    return builder.icmp_signed("<", numbers, everywhere(builder, columns, own.tile.lanes))
+
+
+def _function(builder: Any, name: str, operands: list[Any], result: Any) -> Any:
+    module = builder.module
+    return module.globals.get(name) or ir.Function(module, ir.FunctionType(result, operands), name)
+
+
+def multiply_add(builder: Any, own: Words, x: Any, y: Any, z: Any) -> Any:
+    """``x * y + z``, rounded once where the processor does that in one instruction."""
+    name = f"llvm.fmuladd.{own.kind}"
+    return builder.call(_function(builder, name, [own.vector] * 3, own.vector), [x, y, z])
+
+
+def masked_load(builder: Any, own: Words, place: Any, lanes: Any) -> Any:
+    """The lanes that a mask has, zeros in the others."""
+    kinds = [place.type, I32, lanes.type, own.vector]
+    load = _function(builder, f"llvm.masked.load.{own.kind}.p0", kinds, own.vector)
+    return builder.call(load, [place, I32(own.size), lanes, ir.Constant(own.vector, None)])
+
+
+def masked_store(builder: Any, own: Words, value: Any, place: Any, lanes: Any) -> None:
+    """Store the lanes that a mask has."""
+    kinds = [own.vector, place.type, I32, lanes.type]
+    store = _function(builder, f"llvm.masked.store.{own.kind}.p0", kinds, ir.VoidType())
+    builder.call(store, [value, place, I32(own.size), lanes])

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What most programs need compiled before they ask for it: the library's rules, and kernels that serve all sizes.
+
+A kernel does not depend on the lengths of axes, unless a number in it does, as in a mean: a training step of one
+network compiles nearly all kernels of another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.types.lengths import known
+
+Program = tuple[Any, Sequence[ng.Op]]
+
+
+def _trained(loss: ng.Op, weights: Sequence[ng.Op]) -> list[ng.Op]:
+    """A loss, and a step of gradient descent on it."""
+    slopes = [ng.deriv(loss, w) for w in weights]
+    return [loss, ng.doall([ng.assign(w, w - 1e-3 * d) for w, d in zip(weights, slopes, strict=True)])]
+
+
+def perceptron(activation: Callable[[ng.Op], ng.Op]) -> Program:
+    """A training step of three dense layers with softmax and cross-entropy."""
+    n, last = ng.Axis("N", 128), ng.Axis("K", 10)
+    axes = [ng.Axis("C", 784), ng.Axis("H1", 512), ng.Axis("H2", 512), last]
+    x, target = ng.placeholder([axes[0], n]), ng.placeholder([last, n])
+    weights: list[ng.Op] = []
+    y = x
+    for before, after in zip(axes, axes[1:], strict=False):
+        w, b = ng.variable([after, before]), ng.variable([after])
+        y, weights = ng.dot(w, y) + b, [*weights, w, b]
+        y = y if after is last else activation(y)
+    losses = ng.cross_entropy_multi(ng.softmax(y, [last]), target, out_axes=[n])
+    return _trained(ng.mean(losses, out_axes=[]), weights), [x, target]
+
+
+def regression(samples: int = 128, features: int = 20, outputs: int = 3) -> Program:
+    """A training step of one dense layer with the squared error."""
+    n, c, k = ng.Axis("N", samples), ng.Axis("C", features), ng.Axis("K", outputs)
+    x, target, w, b = ng.placeholder([c, n]), ng.placeholder([k, n]), ng.variable([k, c]), ng.variable([k])
+    error = ng.dot(w, x) + b - target
+    return _trained(ng.mean(ng.square(error), out_axes=[]), [w, b]), [x, target]
+
+
+def rows() -> Program:
+    """What is computed row by row, or over all, of one matrix."""
+    h, w = ng.Axis("H", 300), ng.Axis("W", 400)
+    x = ng.placeholder([h, w])
+    reductions = [f(x, **{"reduction_axes": axes}) for f in (ng.sum, ng.mean, ng.max) for axes in ([h], [w], [h, w])]
+    return [ng.softmax(x, normalization_axes=[w]), *reductions], [x]
+
+
+def maps() -> Program:
+    """Simple functions and operations, each by itself."""
+    x, y = (ng.placeholder([ng.Axis("H", 1000)]) for _ in range(2))
+    unary = [f(x) for f in (ng.exp, ng.log, ng.tanh, ng.sigmoid, ng.relu, ng.sqrt, ng.square, ng.negative)]
+    return [*unary, x + y, x - y, x * y, x / y, ng.maximum(x, y), x + 1.0, x * 2.0], [x, y]
+
+
+PROGRAMS: Mapping[str, Callable[[], Program]] = MappingProxyType(
+    {
+        "perceptron, relu": lambda: perceptron(ng.relu),
+        "perceptron, tanh": lambda: perceptron(ng.tanh),
+        "perceptron, sigmoid": lambda: perceptron(ng.sigmoid),
+        "regression": regression,
+        "rows": rows,
+        "maps": maps,
+    }
+)
+
+
+def warm(cache: Cache | None = None) -> Iterator[tuple[str, int]]:
+    """Compile the rules and the kernels of some programs, one after the other.
+
+    Args:
+        cache: Where they are kept; the user's cache folder by default.
+
+    Yields:
+        The name of a program that is ready now, and how many kernels it has.
+    """
+    with ng.make_transformer("cpu", cache=cache) as transformer:
+        for name, program in PROGRAMS.items():
+            returns, inputs = program()
+            computation = transformer.computation(returns, *inputs)
+            computation(*(np.zeros([known(n) for n in x.axes.lengths], x.dtype) for x in inputs))
+            yield name, computation.stats()["distinct_kernels"]

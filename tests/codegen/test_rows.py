@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rendered nest over rows computes what NumPy computes, in as many passes as it takes, whatever its layout."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from loops_in_code import OTHER_PROCESSORS, pretending
+from nests import Case, row_cases, row_values
+from running import Runner, contiguous, nest_arguments, same_bits
+
+from ngraph_rewrite.codegen.loops import Operand, RowNest, Step, render_rows, workspaces
+from ngraph_rewrite.codegen.stages import Stages
+from ngraph_rewrite.errors import KernelError
+
+# Each nest that is drawn is compiled.
+drawn = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+F32 = "float32"
+WIDE, ONCE = Operand(F32, ("s", "1")), Operand(F32, ("1", "0"))
+SIDE, SIDE_ONCE = Operand(F32, ("s", "1")), Operand(F32, ("0", "1"))
+
+
+def run_rows(run: Runner, case: Case) -> None:
+    arguments = nest_arguments(case.lengths, case.loads, case.stores)
+    spaces = []
+    for i, size in enumerate(workspaces(case.nest, case.lengths)):
+        spaces.append(np.full(size * case.chunks + 8, 77, np.uint8))
+        arguments |= {f"w{i}": spaces[-1].ctypes.data, f"w{i}_bytes": size}
+    run(render_rows(case.nest), arguments, case.chunks)
+    assert all((space[-8:] == 77).all() for space in spaces)
+
+
+def kept(case: Case, position: int) -> tuple[slice, ...]:
+    """What a store leaves of the index space."""
+    once = case.nest.stores[position][1].dims
+    pairs = zip(case.nest.reduced, range(case.nest.rank), strict=True)
+    return tuple(slice(None, 1) if flag and dim not in once else slice(None) for flag, dim in pairs)
+
+
+@drawn
+@given(row_cases())
+def test_every_pass_sees_what_the_passes_before_it_found(run: Runner, case: Case) -> None:
+    values = row_values(case)
+    run_rows(run, case)
+    for i, ((value, _), found) in enumerate(zip(case.nest.stores, case.stores, strict=True)):
+        if found.size:
+            assert same_bits(found[kept(case, i)], np.ascontiguousarray(values[value])[kept(case, i)])
+
+
+@drawn
+@given(row_cases(functions=True))
+def test_functions_are_kept_from_pass_to_pass(run: Runner, case: Case) -> None:
+    """The largest number on the way says how much a difference of two may be off."""
+    values = row_values(case)
+    run_rows(run, case)
+    size = max((np.abs(v[np.isfinite(v)]).max(initial=1.0) for v in values), default=1.0)
+    for i, ((value, _), found) in enumerate(zip(case.nest.stores, case.stores, strict=True)):
+        if found.size:
+            np.testing.assert_allclose(
+                found[kept(case, i)], values[value][kept(case, i)], rtol=1e-13, atol=1e-13 * size
+            )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "bool"])
+def test_a_row_of_one_element_that_no_loop_runs_over(run: Runner, dtype: str) -> None:
+    """Loops of length 1 are taken out of a nest, those over rows as well."""
+    kinds, vector = ["sum", "prod", "max", "argmin", "any"], contiguous(dtype)
+    own = {"argmin": "int64", "any": "bool"}
+    steps = tuple(Step(kind, own.get(kind, dtype), (0,)) for kind in kinds)
+    stores = tuple((i, contiguous(step.dtype)) for i, step in enumerate(steps, 1))
+    x = np.arange(5).astype(dtype)
+    found = [np.full(5, 7, step.dtype) for step in steps]
+    run_rows(run, Case(RowNest(1, (vector,), steps, stores, tuple(range(6)), (False,)), (5,), [x], found, 2))
+    for kind, one in zip(kinds, found, strict=True):
+        assert np.array_equal(one, np.zeros(5) if kind == "argmin" else x.astype(one.dtype)), kind
+
+
+# -- softmax: what the largest rows, and special numbers, become -------------------------------------------------------
+
+# load, its maximum, exponentials of what is left of it, their sum, the quotients
+SOFTMAX = (
+    Step("max", F32, (0,)),
+    Step("subtract", F32, (0, 1)),
+    Step("exp", F32, (2,)),
+    Step("sum", F32, (3,)),
+    Step("divide", F32, (3, 4)),
+)
+ROWS = RowNest(2, (WIDE,), SOFTMAX, ((5, WIDE), (1, ONCE)), (0, 1, 2), (False, True))
+COLUMNS = RowNest(2, (SIDE,), SOFTMAX, ((5, SIDE), (1, SIDE_ONCE)), (0, 1, 2), (True, False))
+
+
+def softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        e = np.exp((x - x.max(axis, keepdims=True)).astype(np.float64))
+        return e / e.sum(axis, keepdims=True)
+
+
+@pytest.mark.parametrize("axis", [1, 0], ids=["rows", "columns"])
+@pytest.mark.parametrize("shape", [(3, 1), (1, 700), (37, 259), (5, 2500), (1300, 70)], ids=str)
+def test_softmax_of_rows_of_any_length(run: Runner, shape: tuple[int, int], axis: int) -> None:
+    x = np.random.default_rng(0).normal(0, 5, shape).astype(F32)
+    y, top = np.empty_like(x), np.empty(shape[1 - axis], F32)
+    nest = ROWS if axis == 1 else COLUMNS
+    stores = [y, np.broadcast_to(top[:, None] if axis else top[None, :], shape)]
+    run_rows(run, Case(nest, shape, [x], stores, 3))
+    np.testing.assert_allclose(y, softmax(x, axis), rtol=2e-6, atol=1e-30)
+    assert np.array_equal(top, x.max(axis))
+
+
+@pytest.mark.parametrize("axis", [1, 0], ids=["rows", "columns"])
+def test_special_numbers_stay_in_their_rows(run: Runner, axis: int) -> None:
+    x = np.random.default_rng(1).normal(size=(40, 40)).astype(F32)
+    rows = x if axis == 1 else x.T
+    rows[3, 17], rows[5, 0], rows[8, 39] = np.nan, np.inf, -np.inf
+    rows[9], rows[11], rows[12] = -np.inf, 0.0, -0.0
+    y, top = np.empty_like(x), np.empty(40, F32)
+    stores = [y, np.broadcast_to(top[:, None] if axis else top[None, :], x.shape)]
+    run_rows(run, Case(ROWS if axis else COLUMNS, x.shape, [x], stores, 1))
+    np.testing.assert_allclose(y, softmax(x, axis), rtol=2e-6)
+    np.testing.assert_array_equal(top, x.max(axis))
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_each_chunk_sums_over_its_rows(run: Runner, chunks: int) -> None:
+    """Of what is loaded, and of what the last pass gives."""
+    nest = RowNest(2, (WIDE,), SOFTMAX, ((5, WIDE),), (0, 1), (False, True), (0, 5))
+    x = np.random.default_rng(2).normal(size=(40, 100)).astype(F32)
+    y = np.empty_like(x)
+    sizes = workspaces(nest, x.shape)
+    assert sizes == [832, 832]
+    sums = [np.full((chunks, size // 8), np.nan) for size in sizes]
+    arguments = nest_arguments(x.shape, [x], [y])
+    for i, total in enumerate(sums):
+        arguments |= {f"t{i}": total.ctypes.data, f"t{i}_bytes": sizes[i]}
+    run(render_rows(nest), arguments, chunks)
+    for total, value in zip(sums, (x, y), strict=True):
+        assert np.array_equal(total[:, :100].sum(0), value.sum(0, dtype=np.float64))
+
+
+@pytest.mark.parametrize("features", OTHER_PROCESSORS)
+def test_other_processors_compute_the_same(features: str) -> None:
+    """Tests of values and of the accuracy of sums once more, in a process that compiles for less than this one has."""
+    here = Path(__file__)
+    files = [str(here), str(here.with_name("test_loops.py"))]
+    which = "(any_length or special or first_place or at_least_as_accurate) and not float16"
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", which, *files]
+    found = subprocess.run(command, env=pretending(features), capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout
+
+
+# -- passes ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_pass_for_each_reduction_of_what_reductions_gave() -> None:
+    assert Stages(ROWS).passes == 3
+    assert [Stages(ROWS).reductions(n) for n in range(3)] == [[1], [4], []]
+    both = RowNest(2, (WIDE,), (Step("sum", F32, (0,)), Step("max", F32, (0,))), ((2, ONCE),), (0, 1), (False, True))
+    assert Stages(both).passes == 1
+
+
+def test_an_exponential_is_kept_where_the_quotient_will_stand() -> None:
+    assert Stages(ROWS).workspaces == []
+    text = render_rows(ROWS).text
+    assert text.count("exp(v") == 1
+    assert text.count("store_float32(y0") == 2
+
+
+def test_an_exponential_has_a_workspace_where_nothing_is_stored() -> None:
+    nest = RowNest(2, (WIDE,), (*SOFTMAX, Step("max", F32, (5,))), ((6, ONCE),), (0, 1), (False, True))
+    assert Stages(nest).workspaces == [F32]
+    assert render_rows(nest).signature[-2:] == ("w0", "w0_bytes")
+
+
+def test_a_workspace_of_columns_is_as_wide_as_their_blocks(run: Runner) -> None:
+    """The sum of the squares of a softmax, whose exponentials are stored nowhere."""
+    steps = (*SOFTMAX, Step("square", F32, (5,)), Step("sum", F32, (6,)))
+    nest = RowNest(2, (SIDE,), steps, ((7, SIDE_ONCE),), (0, 1), (True, False))
+    x = np.random.default_rng(3).normal(size=(1300, 150)).astype(F32)
+    found = np.empty(150, F32)
+    assert workspaces(nest, x.shape) == [1300 * 64 * 4]
+    run_rows(run, Case(nest, x.shape, [x], [np.broadcast_to(found, x.shape)], 2))
+    np.testing.assert_allclose(found, (softmax(x, 0) ** 2).sum(0), rtol=2e-6)
+
+
+def test_what_arithmetic_gives_is_computed_anew() -> None:
+    steps = (Step("sum", F32, (0,)), Step("subtract", F32, (0, 1)), Step("sum", F32, (2,)), Step("add", F32, (2, 3)))
+    nest = RowNest(2, (WIDE,), steps, ((4, WIDE),), (0, 1), (False, True))
+    assert Stages(nest).kept == {}
+    assert render_rows(nest).text.count("v0 - v1") == 2
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: RowNest(2, (WIDE,), SOFTMAX, ((5, ONCE),), (0, 1), (False, True)),
+        lambda: RowNest(2, (WIDE,), SOFTMAX, ((6, WIDE),), (0, 1), (False, True)),
+        lambda: RowNest(2, (WIDE,), SOFTMAX, ((5, WIDE),), (0, 1), (False,)),
+        lambda: RowNest(1, (contiguous(F32),), (Step("sum", F32, (1,)),), (), (0,), (True,)),
+        lambda: RowNest(2, (WIDE,), SOFTMAX, ((5, WIDE),), (0, 1), (True, False), (0,)),
+    ],
+    ids=["store-once", "no-value", "flags", "later", "totals"],
+)
+def test_a_nest_that_makes_no_sense_is_an_error(build: object) -> None:
+    with pytest.raises(KernelError):
+        build()  # type: ignore[operator]

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions and pooling by kernels of their own: exact on whole numbers, without copies, the same on any threads."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llvmlite import binding
+from sliding_oracle import both, correlate, images, pool, whole_numbers
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.lowering.deriv import deriv
+
+EXAMPLES = 4 if "NUMBA_CPU_FEATURES" in os.environ else 12
+NAMES = ("strides", "before", "after", "interior", "dilations")
+PLAIN = (1, 1, 1, 0, 1)
+# Stride, before, after, interior and dilation along one axis; lines longer than a panel, and windows as long as they.
+ROWS = st.one_of(
+    st.just(PLAIN),
+    st.tuples(st.integers(1, 3), st.integers(-1, 2), st.integers(-1, 2), st.integers(0, 2), st.integers(1, 2)),
+)
+LONGEST = {1: 70, 2: 19, 3: 6}
+
+
+def run(returns: Any, values: dict[ng.Op, Any], threads: int = 1) -> tuple[Any, dict[str, Any]]:
+    """The results on the cpu target, and what is said of the computation."""
+    with ng.make_transformer("cpu", threads=threads) as transformer:
+        computation = transformer.computation(returns, *values)
+        return computation(*values.values()), computation.stats()
+
+
+def example(shape: tuple[int, ...], filters: tuple[int, ...], dtype: str = "float32") -> tuple[Any, ...]:
+    """A convolution that keeps the size of images, its derivatives, and values of what they are of."""
+    a, b = images(*shape, dtype=dtype), images(*filters, dtype=dtype)
+    around = tuple(n // 2 for n in filters[2:])
+    term = ng.semi.convolution(a, b, before=around, after=around)
+    error = images(*term.shape, dtype=dtype)
+    values = {a: whole_numbers(1, shape, dtype), b: whole_numbers(2, filters, dtype)}
+    values[error] = whole_numbers(3, term.shape, dtype)
+    return term, deriv(term, [a, b], error=error), values
+
+
+def kernels(stats: dict[str, Any]) -> list[str]:
+    """The kinds of kernels that run."""
+    return [name.rpartition("_")[0] for name in stats["kernels"]]
+
+
+# -- values ------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(data=st.data(), rank=st.integers(1, 3), groups=st.sampled_from([1, 1, 2, 3]), seed=st.integers(0, 99))
+def test_a_convolution_and_its_derivatives_are_sums(data: st.DataObject, rank: int, groups: int, seed: int) -> None:
+    how: dict[str, Any] = dict(zip(NAMES, zip(*[data.draw(ROWS) for _ in range(rank)], strict=True), strict=True))
+    lengths = [data.draw(st.integers(1, LONGEST[rank])) for _ in range(rank)]
+    window = [data.draw(st.one_of(st.integers(1, 4), st.integers(1, LONGEST[rank]))) for _ in range(rank)]
+    n, inner, outer = (data.draw(st.sampled_from(some)) for some in ([1, 2, 3], [1, 2, 5], [1, 3, 17, 33]))
+    dtype = data.draw(st.sampled_from(["float32", "float64"]))
+    x = whole_numbers(seed, [n, inner * groups, *lengths], dtype)
+    w = whole_numbers(seed + 1, [outer * groups, inner, *window], dtype)
+    a, b = images(*x.shape, dtype=dtype), images(*w.shape, dtype=dtype)
+    term = ng.semi.convolution(a, b, groups=groups, **how)
+    error = images(*term.shape, dtype=dtype)
+    values = {a: x, b: w, error: whole_numbers(seed + 2, term.shape, dtype)}
+    np.testing.assert_array_equal(run(term, values)[0], correlate(x, w, **how, groups=groups))
+    for wanted, found in zip(*both(deriv(term, [a, b], error=error), values), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+# Several blocks of everything: places, filters, channels, elements of a window; packed filters; many channels to sum.
+LARGE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "many filters": ((1, 3, 6, 40), (300, 3, 3, 3)),
+    "long windows": ((1, 130, 9, 9), (5, 130, 3, 3)),
+    "packed filters": ((1, 64, 8, 9), (20, 64, 4, 4)),
+    "bands of images": ((1, 32, 120, 50), (6, 32, 3, 3)),
+    "many images": ((70, 4, 12, 12), (20, 4, 5, 5)),
+    "one line": ((2, 3, 3000), (7, 3, 9)),
+    "one channel": ((3, 1, 28, 28), (32, 1, 5, 5)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", LARGE)
+def test_what_takes_several_blocks_is_exact_too(name: str, dtype: str) -> None:
+    term, derivatives, values = example(*LARGE[name], dtype)
+    for wanted, found in zip(*both([term, *derivatives], values), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_infinities_and_nan_are_where_the_meaning_has_them() -> None:
+    term, derivatives, values = example((2, 3, 9, 20), (20, 3, 3, 3))
+    x, _, error = values.values()
+    x[0, 1, 4, 5], x[1, 2, 0, 0], error[0, 3, 8, 19] = np.inf, np.nan, -np.inf
+    for wanted, found in zip(*both([term, *derivatives], values), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+# -- plans -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_windows_are_not_copied(name: str) -> None:
+    """Only filters are, to turn them and to exchange their axes."""
+    term, (dx, dw), values = example(*LARGE[name])
+    a, b, error = values
+    _, forward = run(term, {a: values[a], b: values[b]})
+    assert forward["layout_copies"] == 0 and kernels(forward) == ["convolution"]
+    filters = values[b].nbytes
+    for derivative, of in ((dx, b), (dw, a)):
+        _, stats = run(derivative, {of: values[of], error: values[error]})
+        assert stats["layout_copy_bytes"] <= filters
+        assert {"convolution", "convolution_across"} & set(kernels(stats))
+
+
+def test_what_follows_a_convolution_is_done_by_its_kernel() -> None:
+    term, _, values = example((2, 3, 20, 20), (8, 3, 3, 3))
+    (a, b, _), bias = values, images(8, dtype="float32")
+    after = ng.numpy.maximum(ng.semi.add(term, ng.semi.broadcast(bias, term.shape, (1,))), 0)
+    given_ = {a: values[a], b: values[b], bias: whole_numbers(4, (8,), "float32")}
+    found, stats = run(after, given_)
+    plain, _ = run(term, {a: values[a], b: values[b]})
+    np.testing.assert_array_equal(found, np.maximum(plain + given_[bias][:, None, None], 0))
+    assert kernels(stats) == ["convolution"]
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_any_number_of_threads_gives_the_same_bits(name: str) -> None:
+    term, derivatives, values = example(*LARGE[name])
+    random = np.random.default_rng(5)
+    values = {op: random.normal(size=array.shape).astype("float32") for op, array in values.items()}
+    first, *others = [run([term, *derivatives], values, threads)[0] for threads in (1, 2, 3)]
+    for other in others:
+        for one, two in zip(first, other, strict=True):
+            np.testing.assert_array_equal(one.view("uint32"), two.view("uint32"))
+
+
+# -- pooling -----------------------------------------------------------------------------------------
+
+
+@settings(max_examples=EXAMPLES // 4 + 1, deadline=None)  # each compiles kernels of its own
+@given(
+    rank=st.integers(1, 3),
+    kind=st.sampled_from(["max", "min", "sum", "avg"]),
+    rows=st.tuples(*[st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(0, 1), st.integers(1, 2))] * 3),
+    seed=st.integers(0, 99),
+)
+def test_pooling_and_its_derivative(rank: int, kind: str, rows: Any, seed: int) -> None:
+    sizes, strides, around, dilations = zip(*rows[:rank], strict=True)
+    lengths, axes = {1: (300,), 2: (13, 140), 3: (8, 9, 10)}[rank], tuple(range(2, 2 + rank))
+    x = whole_numbers(seed, (2, 3, *lengths), "float32")
+    a = images(*x.shape, dtype="float32")
+    term = ng.semi.pooling(a, kind, axes, sizes, strides, around, around, dilations)
+    error = images(*term.shape, dtype="float32")
+    values = {a: x, error: whole_numbers(seed + 1, term.shape, "float32")}
+    found, stats = run(term, {a: x})
+    wanted = pool(x, axes, sizes, strides, around, around, dilations, kind)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)  # an average is rounded once
+    assert "pooling" in kernels(stats) or max(sizes) == 1
+    one, two = both(deriv(term, [a], error=error), values)
+    # shares of ties are rounded, and their sums: of at most 64 numbers below 4
+    np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-5)
+
+
+def test_a_maximum_and_its_derivative_are_a_launch_each() -> None:
+    a, error = images(4, 3, 20, 20, dtype="float32"), images(4, 3, 10, 10, dtype="float32")
+    term = ng.semi.pooling(a, "max", [2, 3], 2, 2)
+    (derivative,) = deriv(term, [a], error=error)
+    values = {a: whole_numbers(1, (4, 3, 20, 20), "float32"), error: whole_numbers(2, (4, 3, 10, 10), "float32")}
+    _, stats = run([term, derivative], values)
+    assert kernels(stats) == ["pooling", "unpooling"]
+
+
+# -- other processors --------------------------------------------------------------------------------
+
+HOST = binding.get_host_cpu_features()
+PROCESSOR = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
+AVX2 = "+avx,+avx2,+fma,+f16c,+sse4.2,+sse3"
+
+
+@pytest.mark.parametrize("features", ["", AVX2] if PROCESSOR == "x86_64" else [""])
+def test_older_processors_compute_the_same(features: str, tmp_path: Path) -> None:
+    """Some of the tests above, compiled for a processor that has no more than these features."""
+    if not all(HOST.get(name[1:], False) for name in features.split(",") if name):
+        features = ""  # this one has less: what every one has is what it has
+    name = "x86-64" if PROCESSOR == "x86_64" else "generic"
+    told = os.environ | {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NGRAPH_REWRITE_CACHE": str(tmp_path)}
+    chosen = "are_sums or several_blocks or its_derivative"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__]
+    done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machine code makes small calls: what it does is what Python code does for the same arguments, or it does nothing."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import computation as module
+from ngraph_rewrite.errors import ClosedError, ComputationError
+from ngraph_rewrite.ready import declined
+from ngraph_rewrite.runtime.array_api import array_api
+from tests.programs import drawn
+
+H, W = ng.Axis("H", 3), ng.Axis("W", 4)
+DTYPES = "bool int8 uint16 int32 int64 float16 float32 float64".split()
+SHAPES: dict[tuple[int, ...], list[ng.Axis]] = {
+    (): [], (3,): [H], (3, 4): [H, W], (0,): [ng.Axis("Z", 0)], (0, 4): [ng.Axis("Z", 0), W],
+}  # fmt: skip
+
+
+def is_quick(computation: ng.Computation) -> bool:
+    """Whether machine code stands ready for calls as the latest one."""
+    return computation._quick is not declined
+
+
+@cache
+def made(dtype: str, shape: tuple[int, ...], structure: type | None = None) -> ng.Computation:
+    """x and y, stored under other operations, so that each result shows which argument went where."""
+    x, y = (ng.placeholder(SHAPES[shape], dtype=dtype) for _ in range(2))
+    first, second = (ng.logical_and, ng.logical_or) if dtype == "bool" else (ng.subtract, ng.multiply)
+    returns = first(x, y) if structure is None else structure([first(x, y), second(y, x)])
+    return ng.make_transformer("cpu").computation(returns, x, y)
+
+
+def array(dtype: str, shape: tuple[int, ...], start: int) -> np.ndarray:
+    return (np.arange(start, start + np.prod(shape, dtype=int)) % 7).astype(dtype).reshape(shape)
+
+
+class Own(np.ndarray):
+    """A subclass with nothing of its own."""
+
+
+def misaligned(a: np.ndarray) -> np.ndarray:
+    raw = np.zeros(a.nbytes + 1, np.uint8)
+    view = raw[1:].view(a.dtype).reshape(a.shape)
+    view[...] = a
+    return view
+
+
+def strided(a: np.ndarray) -> np.ndarray:
+    wide = np.zeros((*a.shape, 2), a.dtype)
+    wide[..., 0] = a
+    return wide[..., 0]
+
+
+def frozen(a: np.ndarray) -> np.ndarray:
+    a.flags.writeable = False
+    return a
+
+
+# How a value may be given: as an array that needs nothing, or as something that Python code has to look at.
+FORMS: dict[str, Callable[[np.ndarray], Any]] = {
+    "array": lambda a: a,
+    "read-only": frozen,
+    "a view of bytes": lambda a: np.ndarray(a.shape, a.dtype, a.tobytes() + bytes(8)),
+    "subclass": lambda a: a.view(Own),
+    "swapped bytes": lambda a: a.astype(a.dtype.newbyteorder()),
+    "other order": np.asfortranarray,
+    "strided": strided,
+    "misaligned": misaligned,
+    "list": lambda a: a.tolist() if a.size and a.dtype.str in ("<f4", "<f8", "<i8", "|b1") else a,
+    "other dtype": lambda a: a.astype(np.int8) if a.dtype.kind in "if" else a,
+    "backwards twice": lambda a: a[::-1][::-1] if a.ndim else a,
+}  # fmt: skip
+
+
+def same(a: Any, b: Any) -> bool:
+    """The same structure of arrays of the same dtype, shape and bits."""
+    if isinstance(a, np.ndarray):
+        kinds = type(a), a.dtype, a.shape
+        return kinds == (type(b), b.dtype, b.shape) and a.tobytes() == b.tobytes()
+    return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+
+
+@drawn(150)
+@given(
+    dtype=st.sampled_from(DTYPES),
+    shape=st.sampled_from(list(SHAPES)),
+    structure=st.sampled_from([None, tuple, list]),
+    forms=st.tuples(*[st.sampled_from(list(FORMS))] * 2),
+)
+def test_a_call_gives_what_python_code_gives(
+    dtype: str, shape: tuple[int, ...], structure: type | None, forms: tuple[str, str]
+) -> None:
+    computation = made(dtype, shape, structure)
+    x, y = (FORMS[form](array(dtype, shape, i)) for i, form in enumerate(forms))
+    before = np.array(x), np.array(y)
+    expected = computation._call(x, y)
+    assert same(computation(x, y), expected)
+    entry = computation.entry(shape, shape)
+    assert same(entry(x, y), expected)
+    fresh = [np.zeros(r.shape, r.dtype) for r in ([expected] if structure is None else expected)]
+    out = fresh[0] if structure is None else structure(fresh)
+    for call in (computation, entry):
+        found = call(x, y, out=out)
+        assert same(found, expected) and (structure is not None or found is out)
+        assert all(a is b for a, b in zip(found, fresh, strict=True)) if structure is not None else True
+    assert np.array_equal(before[0], x) and np.array_equal(before[1], y)
+
+
+def test_small_calls_are_made_by_machine_code() -> None:
+    """On CPython with its lock, and NumPy 2: everywhere else all of these tests are of Python code."""
+    assert array_api() is not None or sys.implementation.name != "cpython" or np.__version__ > "3"
+    computation = made("float32", (3,))
+    computation(np.ones(3, np.float32), np.ones(3, np.float32))
+    assert is_quick(computation) == (array_api() is not None)
+
+
+@pytest.mark.parametrize("name", ["long", "echo", "dict", "nested"])
+def test_other_calls_are_left_to_python(name: str) -> None:
+    x = ng.placeholder([ng.Axis("H", 300_000 if name == "long" else 3)])
+    returns = {"long": ng.tanh(x), "echo": [x, x + 1], "dict": {"a": x + 1}, "nested": [(x + 1,)]}[name]
+    computation = ng.make_transformer("cpu").computation(returns, x)
+    computation(np.ones(x.axes.lengths, np.float32))
+    assert not is_quick(computation)
+
+
+# -- results in arrays of one's own --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", [0, 1, 4, 8, 12, 20, 24])
+def test_arguments_may_lie_where_results_go(where: int) -> None:
+    """Wholly, in part, or not at all."""
+    computation = made("float32", (3,), list)
+    for overlapping in range(2):
+        memory = np.arange(100, dtype=np.uint8)
+        memory[:] = np.random.default_rng(where).integers(0, 60, 100)
+        out = [memory[16:28].view(np.float32), np.zeros(3, np.float32)]
+        arguments = [np.ones(3, np.float32), np.full(3, 2, np.float32)]
+        place = memory[where + 4 : where + 16]
+        arguments[overlapping] = place.view(np.float32)
+        expected = computation._call(*[a.copy() for a in arguments])
+        assert same(computation(*arguments, out=out), expected)
+
+
+def wrong_outs() -> Iterator[tuple[str, Any]]:
+    right = np.zeros(3, np.float32)
+    yield "dtype", np.zeros(3, np.float64)
+    yield "shape", np.zeros(4, np.float32)
+    yield "rank", np.zeros((3, 1), np.float32)
+    yield "order", np.zeros((3, 2), np.float32)[:, 0]
+    yield "read-only", frozen(right.copy())
+    yield "misaligned", misaligned(right)
+    yield "swapped bytes", right.astype(">f4")
+    yield "no array", [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("what, out", list(wrong_outs()), ids=lambda v: v if isinstance(v, str) else "")
+def test_results_go_into_fitting_arrays_only(what: str, out: Any) -> None:
+    ones = np.ones(3, np.float32)
+    for computation, given_ in ((made("float32", (3,)), out), (made("float32", (3,), list), [ones.copy(), out])):
+        computation(ones, ones)
+        for call in (computation, computation.entry((3,), (3,))):
+            with pytest.raises(ComputationError):
+                call(ones, ones, out=given_)
+
+
+def test_out_has_the_structure_of_what_is_returned() -> None:
+    ones, computation = np.ones(3, np.float32), made("float32", (3,), tuple)
+    expected, one = computation(ones, ones), np.zeros(3, np.float32)
+    assert same(computation(ones, ones, out=[one, None]), expected) and np.array_equal(one, expected[0])
+    other = one.copy()
+    assert same(computation(ones, ones, out=[one, other]), expected)
+    for wrong in ([one], (one, one.copy(), one.copy()), one, {"a": one}, [one, one], [one[:2], other]):
+        with pytest.raises(ComputationError):
+            computation(ones, ones, out=wrong)
+
+
+def test_what_has_no_value_is_none() -> None:
+    w = ng.variable([H], initial_value=1.0)
+    x = ng.placeholder([H])
+    computation = ng.make_transformer("cpu").computation([ng.doall([ng.assign(w, w + x)]), w * 2], x)
+    ones = np.ones(3, np.float32)
+    assert [computation(ones)[0] for _ in range(3)] == [None] * 3
+    assert is_quick(computation) == (array_api() is not None)
+    assert np.array_equal(computation(ones, out=[None, np.zeros(3, np.float32)])[1], [8, 8, 8])
+
+
+# -- what machine code must not miss -------------------------------------------------------------------
+
+
+def test_arguments_are_counted_and_looked_at() -> None:
+    computation, ones = made("float32", (3,)), np.ones(3, np.float32)
+    entry = computation.entry(ones, ones)
+    for call in (computation, entry):
+        for wrong in ((ones,), (ones, ones, ones), (ones, np.ones(4, np.float32)), (ones, "one"), (ones, None)):
+            with pytest.raises(ComputationError):
+                call(*wrong)
+        with pytest.raises(TypeError):
+            call(ones, ones, into=ones)
+    with pytest.raises(ComputationError):
+        computation.entry((3,))
+
+
+def test_other_shapes_are_prepared_as_they_come() -> None:
+    n = ng.placeholder([ng.Axis("N")])
+    computation = ng.make_transformer("cpu").computation(n + 1, n)
+    entry = computation.entry((2,))
+    for length in [2, 5, 2, 7, 5, 2]:
+        for call in (computation, entry):
+            assert np.array_equal(call(np.zeros(length, np.float32)), np.ones(length))
+
+
+def test_plans_that_are_dropped_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_PLANS", 2)
+    n = ng.placeholder([ng.Axis("N")])
+    computation = ng.make_transformer("cpu").computation(n + 1, n)
+    entry = computation.entry((1,))
+    for length in [1, 2, 3, 4, 1, 3]:
+        assert np.array_equal(computation(np.zeros(length, np.float32)), np.ones(length))
+        assert np.array_equal(entry(np.zeros(1, np.float32)), np.ones(1))
+        assert len(computation._ready) == len(computation._entries) <= 2
+
+
+def test_the_state_is_the_one_that_python_code_has(tmp_path: Any) -> None:
+    """Variables, draws, what was saved and restored, what is closed."""
+    w, x = ng.variable([H], initial_value=0.0), ng.placeholder([H])
+    with ng.make_transformer("cpu", seed=5) as transformer:
+        step = transformer.computation([ng.assign(w, w + x), ng.uniform([H], dtype="float32")], x)
+        ones = np.ones(3, np.float32)
+        entry = step.entry(ones)
+        calls = [step(ones)[1], entry(ones)[1], step._call(ones)[1], step(ones)[1], entry(ones)[1]]
+        assert len({c.tobytes() for c in calls}) == 5 and np.array_equal(transformer.get(w), [5, 5, 5])
+        transformer.save(tmp_path / "state")
+        after = [entry(ones)[1], step(ones)[1]]
+        transformer.restore(tmp_path / "state")
+        assert same([entry(ones)[1], step(ones)[1]], after) and np.array_equal(transformer.get(w), [7, 7, 7])
+        transformer.set(w, [1, 2, 3])
+        entry(ones)
+        assert np.array_equal(transformer.get(w), [2, 3, 4])
+        transformer.initialize()
+        assert same(entry(ones)[1], calls[0]) and np.array_equal(transformer.get(w), ones)
+        later = ng.variable([H], initial_value=ng.uniform([H], dtype="float32"))
+        transformer.computation(later + 1)
+        assert same(entry(ones)[1], calls[1])
+    for call in (step, entry):
+        with pytest.raises(ClosedError):
+            call(ones)
+
+
+def test_values_of_the_last_call_are_known() -> None:
+    x, y = ng.placeholder([H]), ng.placeholder([H])
+    inner = x * y
+    computation = ng.make_transformer("cpu").computation(inner + 1, x, y, keep=[inner])
+    for factor in (1, 2, 3):
+        computation(np.full(3, factor, np.float32), np.arange(3, dtype=np.float32))
+        assert np.array_equal(computation.value(inner), factor * np.arange(3))
+        assert np.array_equal(computation.value(x), np.full(3, factor))
+
+
+def test_who_listens_is_told() -> None:
+    lines: list[str] = []
+    computation, ones = made("float32", (3,)), np.ones(3, np.float32)
+    computation(ones, ones)
+    with ng.trace_calls(lines.append):
+        computation(ones, ones)
+        computation.entry((3,), (3,))(ones, ones)
+    assert len(lines) >= 2
+    told = len(lines)
+    computation(ones, ones)
+    assert len(lines) == told
+
+
+def test_calls_wait_for_whoever_has_the_state() -> None:
+    x = ng.placeholder([H])
+    transformer = ng.make_transformer("cpu")
+    computation = transformer.computation(x + 1, x)
+    ones, found = np.ones(3, np.float32), list[Any]()
+    computation(ones)
+    thread = threading.Thread(target=lambda: found.append(computation(ones)))
+    with transformer._state.lock:
+        thread.start()
+        thread.join(0.05)
+        assert not found
+    thread.join()
+    assert same(found, [np.full(3, 2, np.float32)])
+
+
+def test_threads_that_call_at_once_lose_nothing() -> None:
+    w, x = ng.variable([], initial_value=0.0, dtype="float64"), ng.placeholder([], dtype="float64")
+    transformer = ng.make_transformer("cpu")
+    step = transformer.computation(ng.assign(w, w + x), x)
+    one, times = np.ones(()), 2000
+    step(one)
+    entry, slow = step.entry(one), step._call
+    ways = [step, entry, slow, entry]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=lambda way=way: [way(one) for _ in range(times)]) for way in ways]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert transformer.get(w) == 1 + times * len(ways)
+
+
+# -- memory ---------------------------------------------------------------------------------------------
+
+
+def test_no_reference_is_lost_or_kept() -> None:
+    """In all ways through the machine code: those that end in Python code and those that fail included."""
+    computation, ones = made("float32", (3,), list), np.ones(3, np.float32)
+    other, out = ones.copy(), [np.zeros(3, np.float32) for _ in range(2)]
+    entry, wrong = computation.entry(ones, ones), [out[0], np.zeros(4, np.float32)]
+    watched = [ones, other, *out, wrong[1], out, wrong, ones.dtype, None, "out", computation, computation._kept]
+
+    def run() -> None:
+        for call in (computation, entry):
+            call(ones, other), call(ones, other, out=out), call(ones, [1, 2, 3]), call(ones, other, out=None)
+            call(ones, other, out=[out[0], None])
+            for bad in (lambda call=call: call(ones), lambda call=call: call(ones, other, out=wrong)):
+                with pytest.raises(ComputationError):
+                    bad()
+        computation(other, other)
+
+    run()
+    gc.collect()
+    before = [sys.getrefcount(thing) for thing in watched]
+    for _ in range(200):
+        run()
+    gc.collect()
+    differences = [sys.getrefcount(thing) - was for thing, was in zip(watched, before, strict=True)]
+    assert all(abs(difference) < 100 for difference in differences), differences
+
+
+def test_results_go_when_nobody_has_them() -> None:
+    computation, ones = made("float32", (3,)), np.ones(3, np.float32)
+    first = weakref.ref(computation(ones, ones))
+    assert first() is not None  # the computation knows the values of its last call
+    computation(ones, ones)
+    assert first() is None
+
+
+def test_an_entry_outlives_what_it_was_made_of() -> None:
+    x = ng.placeholder([H])
+    entry = ng.make_transformer("cpu").computation(x * 3, x).entry((3,))
+    gc.collect()
+    assert np.array_equal(entry(np.ones(3, np.float32)), [3, 3, 3])
+
+
+def test_a_computation_is_freed_with_its_machine_code() -> None:
+    x = ng.placeholder([H])
+    computation = ng.make_transformer("cpu").computation(x * 3, x)
+    entry = computation.entry((3,))
+    entry(np.ones(3, np.float32))
+    gone = weakref.ref(computation)
+    del computation, entry
+    gc.collect()
+    assert gone() is None
+
+
+# -- elsewhere ------------------------------------------------------------------------------------------
+
+WITHOUT = """
+import sys
+import numpy as np
+from ngraph_rewrite.runtime import array_api, entry
+entry.array_api = lambda: None
+import ngraph_rewrite as ng
+x = ng.placeholder([ng.Axis("H", 3)])
+computation = ng.make_transformer("cpu").computation([x + x, x * 3], x)
+ones = np.ones(3, np.float32)
+made = computation.entry((3,))
+print(*(made(ones)[1], computation(ones)[0], made(ones, out=[ones, None])[0]))
+"""
+
+
+def test_without_machine_code_all_is_the_same() -> None:
+    """As on other implementations of Python, or with another NumPy."""
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, env={**os.environ})
+    assert done.stdout.split("\n")[0] == "[3. 3. 3.] [2. 2. 2.] [2. 2. 2.]", done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_calls_on() -> None:
+    computation, ones = made("float32", (3,)), np.ones(3, np.float32)
+    computation(ones, ones)
+    child = os.fork()
+    if not child:
+        os._exit(0 if np.array_equal(computation(ones, ones), [0, 0, 0]) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_one_thread_runs_the_chunks_of_a_call_itself() -> None:
+    """A kernel of two chunks is short enough, if no other thread is to help."""
+    x, values = ng.placeholder([ng.Axis("H", 50_000)]), np.arange(50_000, dtype=np.float32)
+    for threads, quick in ((1, True), (2, False)):
+        computation = ng.make_transformer("cpu", threads=threads).computation(x + 1, x)
+        expected = computation._call(values)
+        assert max(computation.stats()["chunks"]) > 1
+        assert same(computation(values), expected) and np.array_equal(expected, values + 1)
+        assert is_quick(computation) == (quick and array_api() is not None)

@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of matrices by tiles: of any shape and strides, cut up in any way, and with anything done to the result."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from llvmlite import binding
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import semi
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.plan import plan, products
+from ngraph_rewrite.plan.blocking import Blocking, blocking
+from ngraph_rewrite.runtime import tiles
+from ngraph_rewrite.runtime.engine import host_machine
+from ngraph_rewrite.runtime.features import Tile, Vectors, processor, tile_shape, vectors
+from ngraph_rewrite.runtime.products import product_number
+
+Array = np.ndarray[Any, Any]
+EXAMPLES = 20 if "NUMBA_CPU_FEATURES" in os.environ else 60
+drawn = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+DTYPES = ["float32", "float64"]
+
+
+def placeholder(array: Array) -> ng.Op:
+    return ng.placeholder(ng.anonymous(array.shape), str(array.dtype))
+
+
+def run(returns: Any, inputs: dict[ng.Op, Array], threads: int = 1) -> Any:
+    with ng.make_transformer("cpu", threads=threads) as transformer:
+        return transformer.computation(returns, *inputs)(*inputs.values())
+
+
+def whole(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+    """Small whole numbers, whose products and sums are exact in every order."""
+    return np.random.default_rng(seed).integers(-3, 4, shape).astype(dtype)
+
+
+def same_bits(x: Array, y: Array) -> bool:
+    """Equal bit for bit, any NaN being one NaN."""
+    kind = f"u{x.itemsize}"
+    return x.dtype == y.dtype and bool(np.all((x.view(kind) == y.view(kind)) | (np.isnan(x) & np.isnan(y))))
+
+
+# -- cutting up ----------------------------------------------------------------------------------------
+
+# around the sizes of tiles: 6 and 14 rows, 4 to 32 columns
+lengths = st.sampled_from([0, 1, 2, 3, 4, 5, 6, 7, 8, 13, 14, 15, 16, 17, 28, 31, 32, 33, 40, 65])
+
+
+Cut = Callable[..., Blocking]
+
+
+@st.composite
+def cuts(draw: st.DrawFn) -> Cut:
+    """Any way to cut up products that the kernel has to take."""
+    most, columns = draw(st.integers(1, 70)), 32 * draw(st.integers(1, 3))
+    deep, block, packs = draw(st.integers(1, 40)), draw(st.integers(1, 40)), draw(st.integers(0, 3))
+
+    def cut(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_step: int, plain: bool) -> Blocking:
+        rows = min(most, max(m, 1))
+        down, across = -(-m // rows), -(-n // columns)
+        packed = packs if plain else packs | 2  # tiles read rows of B of unit stride only
+        return Blocking(rows, columns, deep, min(block, rows), packed, down, across, count * down * across)
+
+    return cut
+
+
+@st.composite
+def operands(draw: st.DrawFn, shape: tuple[int, ...], dtype: str, seed: int) -> tuple[Array, Any]:
+    """An array whose part, seen through views, is a stack of matrices; and what takes that part of an array or a term.
+
+    All around the part is NaN.
+    """
+    order = draw(st.permutations(range(3)))
+    steps = [draw(st.sampled_from([1, 1, 2])) for _ in shape]
+    spare = [draw(st.integers(0, 2)) for _ in shape]
+    back = [0] * 3
+    for place, axis in enumerate(order):
+        back[axis] = place
+    outer = [shape[a] * steps[a] + spare[a] for a in order]
+    cut = tuple(slice(0, shape[a] * steps[a], steps[a]) for a in order)
+    array = np.full(outer, np.nan, dtype)
+    array[cut] = whole(tuple(shape[a] for a in order), dtype, seed)
+
+    def part(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return x[cut].transpose(back)
+        ends = tuple(shape[a] * steps[a] for a in order)
+        return semi.transpose(semi.slice(x, (0, 0, 0), ends, tuple(steps[a] for a in order)), tuple(back))
+
+    return array, part
+
+
+@drawn
+@given(st.data(), st.sampled_from(DTYPES), st.sampled_from([0, 1, 1, 3]), lengths, lengths, lengths)
+def test_a_product_is_numpys_however_it_lies_and_is_cut(
+    monkeypatch: pytest.MonkeyPatch, data: st.DataObject, dtype: str, count: int, m: int, n: int, k: int
+) -> None:
+    (a, left), (b, right) = (data.draw(operands(s, dtype, i)) for i, s in enumerate([(count, m, k), (count, k, n)]))
+    cut = data.draw(cuts())
+    x, y = placeholder(a), placeholder(b)
+    with monkeypatch.context() as patch:
+        patch.setattr(products, "blocking", cut)
+        patch.setattr(products, "_LONG", data.draw(st.sampled_from([2, 1000])))
+        found = run(semi.batch_dot(left(x), right(y)), {x: a, y: b}, data.draw(st.sampled_from([1, 3])))
+    assert np.array_equal(found, left(a) @ right(b))
+
+
+@drawn
+@given(st.sampled_from(DTYPES), st.booleans(), st.booleans(), lengths, lengths, lengths, st.booleans())
+def test_rounding_is_that_of_one_sum(dtype: str, ta: bool, tb: bool, m: int, n: int, k: int, large: bool) -> None:
+    """Each number is off by no more than the bound for a sum of products in any order."""
+    rng, k = np.random.default_rng(m + 100 * n), k * 40 if large else k
+    a, b = rng.normal(size=(m, k)).astype(dtype), rng.normal(size=(k, n)).astype(dtype)
+    left, right = np.ascontiguousarray(a.T) if ta else a, np.ascontiguousarray(b.T) if tb else b
+    x, y = placeholder(left), placeholder(right)
+    found = run(semi.dot(semi.transpose(x) if ta else x, semi.transpose(y) if tb else y), {x: left, y: right})
+    exact, size = a.astype("longdouble") @ b, np.abs(a).astype("longdouble") @ np.abs(b)
+    assert np.all(np.abs(found - exact) <= (k + 2) * np.finfo(dtype).eps * size)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("side", [0, 1])
+def test_special_values_stay_in_their_row_or_column(value: float, side: int) -> None:
+    """No zero of padding is multiplied with them into what is stored."""
+    shapes = (17, 33), (33, 21)
+    arrays = [np.ones(s, np.float32) for s in shapes]
+    arrays[side][(3, 32) if side == 0 else (32, 20)] = value
+    x, y = (placeholder(a) for a in arrays)
+    for term in (semi.dot(x, y), semi.transpose(semi.dot(semi.transpose(y), semi.transpose(x)))):
+        found = run(term, {x: arrays[0], y: arrays[1]})
+        expected = np.full((17, 21), 33, np.float32)
+        expected[(3, slice(None)) if side == 0 else (slice(None), 20)] = value
+        assert np.array_equal(found, expected, equal_nan=True)
+
+
+def test_zeros_times_infinities_are_nan() -> None:
+    x, y = placeholder(np.zeros((2, 3), np.float32)), placeholder(np.zeros((3, 5), np.float32))
+    found = run(semi.dot(x, y), {x: np.zeros((2, 3), np.float32), y: np.full((3, 5), np.inf, np.float32)})
+    assert np.isnan(found).all()
+
+
+@given(
+    st.integers(0, 40), *[st.integers(0, 5000) for _ in range(3)], st.sampled_from([4, 8]),
+    *[st.integers(0, 9000) for _ in range(2)], st.booleans(),
+)  # fmt: skip
+def test_groups_cover_a_product_and_are_whole_tiles(
+    count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_step: int, plain: bool
+) -> None:
+    cut = blocking(count, m, n, k, itemsize, a_step, b_step, plain)
+    assert cut.groups == count * cut.down * cut.across
+    assert (cut.down - 1) * cut.rows < max(m, 1) <= max(cut.down, 1) * cut.rows
+    assert (cut.across - 1) * cut.columns < max(n, 1) <= max(cut.across, 1) * cut.columns
+    assert cut.columns % 32 == 0 and 1 <= cut.block <= cut.rows and cut.deep >= 1
+    assert plain or cut.packs >= 2  # tiles read rows of B of unit stride only
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(300, 260, 700), (70, 33, 300), (5, 300, 1100)])
+def test_any_number_of_threads_gives_the_same_bits(dtype: str, shape: tuple[int, int, int]) -> None:
+    m, n, k = shape
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.normal(size=s).astype(dtype) for s in ((m, k), (k, n), (n,)))
+    x, y, z = (placeholder(array) for array in (a, b, c))
+    term = semi.tanh(semi.add(semi.dot(x, y), semi.broadcast(z, (m, n), (1,))))
+    one, *others = (run(term, {x: a, y: b, z: c}, threads) for threads in (1, 2, 3))
+    assert all(same_bits(one, other) for other in others)
+
+
+# -- epilogues -----------------------------------------------------------------------------------------
+
+UNARY = [semi.tanh, semi.negative, semi.square, lambda x: semi.maximum(x, semi.multiply(x, 0.5)), semi.exp]
+
+
+@st.composite
+def epilogues(draw: st.DrawFn, product: ng.Op, others: list[ng.Op]) -> list[ng.Op]:
+    """Terms over a product, of which some are results."""
+    m, n = product.shape
+    row, column, matrix, turned = others
+    seen = [
+        semi.broadcast(row, (m, n), (1,)), semi.broadcast(column, (m, n), (0,)), matrix, semi.transpose(turned),
+    ]  # fmt: skip
+    made = [product]
+    for _ in range(draw(st.integers(1, 5))):
+        x = draw(st.sampled_from(made))
+        if draw(st.booleans()):
+            made.append(draw(st.sampled_from(UNARY))(x))
+        else:
+            made.append(draw(st.sampled_from([semi.add, semi.multiply]))(x, draw(st.sampled_from(seen + made))))
+    if draw(st.booleans()):
+        made.append(semi.cast(made[-1], "float16" if draw(st.booleans()) else "float64"))
+    results = [made[-1], *draw(st.lists(st.sampled_from(made), max_size=2))]
+    return [semi.transpose(r) if draw(st.booleans()) else r for r in results]
+
+
+@settings(drawn, max_examples=EXAMPLES // 3)
+@given(st.data(), st.sampled_from(DTYPES), lengths, lengths, st.sampled_from([0, 1, 5, 50]))
+def test_an_epilogue_changes_no_bit(
+    monkeypatch: pytest.MonkeyPatch, data: st.DataObject, dtype: str, m: int, n: int, k: int
+) -> None:
+    """Whatever is done to a product, and whatever of it is a result: as if it were computed for itself."""
+    rng = np.random.default_rng(m * 1000 + n)
+    shapes = [(m, k), (k, n), (n,), (m,), (m, n), (n, m)]
+    arrays = [whole(s, dtype, m) for s in shapes[:2]]  # in either orientation a product is exact
+    arrays += [rng.normal(size=s).astype(dtype) for s in shapes[2:]]
+    inputs = {placeholder(a): a for a in arrays}
+    x, y, *others = inputs
+    product = semi.dot(x, y)
+    if data.draw(st.booleans()):
+        product = semi.transpose(semi.dot(semi.transpose(y), semi.transpose(x)))
+    results = data.draw(epilogues(product, others))
+    with monkeypatch.context() as patch:
+        patch.setattr(products, "blocking", data.draw(cuts()))
+        together = run(results, inputs)
+        patch.setattr(plan, "with_epilogues", lambda jobs, *_: list(jobs))
+        apart = run(results, inputs)
+    assert all(same_bits(x, y) for x, y in zip(together, apart, strict=True))
+
+
+def kernels_of(returns: Any, inputs: dict[ng.Op, Array]) -> list[str]:
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(returns, *inputs)
+        computation(*inputs.values())
+        return [name.partition("_")[0] for name in computation.stats()["kernels"]]
+
+
+A, B, BIAS = (whole(s, "float32", 1) for s in ((40, 50), (50, 60), (60,)))
+
+
+def test_a_layer_is_one_kernel_also_if_the_sum_before_its_activation_is_kept() -> None:
+    x, w, b = placeholder(A), placeholder(B), placeholder(BIAS)
+    z = semi.add(semi.dot(x, w), semi.broadcast(b, (40, 60), (1,)))
+    h = semi.maximum(z, 0.0)
+    assert kernels_of([z, h], {x: A, w: B, b: BIAS}) == ["gemm"]
+    found = run([z, h], {x: A, w: B, b: BIAS})
+    assert np.array_equal(found[0], A @ B + BIAS) and np.array_equal(found[1], np.maximum(A @ B + BIAS, 0))
+
+
+def test_of_two_products_that_are_added_one_is_stored() -> None:
+    x, w = placeholder(A), placeholder(B)
+    total = semi.add(semi.dot(x, w), semi.dot(semi.tanh(x), w))
+    assert sorted(kernels_of(total, {x: A, w: B})) == ["gemm", "gemm", "map"]
+
+
+def test_what_depends_on_the_group_is_not_drawn_into_it() -> None:
+    """The last map reads the product, and what was computed of it by another kernel."""
+    x, w = placeholder(A), placeholder(B)
+    product = semi.dot(x, w)
+    sums = semi.sum(product, axes=(1,))
+    found = semi.add(product, semi.broadcast(sums, (40, 60), (0,)))
+    expected = A @ B + (A @ B).sum(1, keepdims=True)
+    assert np.array_equal(run([product, found], {x: A, w: B})[1], expected)
+    assert np.array_equal(run(found, {x: A, w: B}), expected)
+
+
+def test_a_batch_of_products_has_an_epilogue_too() -> None:
+    a, b, c = whole((3, 9, 20), "float32", 1), whole((3, 20, 35), "float32", 2), whole((3, 35), "float32", 3)
+    x, y, z = (placeholder(array) for array in (a, b, c))
+    term = semi.multiply(semi.batch_dot(x, y), semi.broadcast(z, (3, 9, 35), (0, 2)))
+    assert kernels_of(term, {x: a, y: b, z: c}) == ["gemm"]
+    assert np.array_equal(run(term, {x: a, y: b, z: c}), (a @ b) * c[:, None])
+
+
+# -- variables -----------------------------------------------------------------------------------------
+
+
+def trained(step: Any, start: Array, inputs: dict[ng.Op, Array], times: int = 3) -> tuple[Array, list[str]]:
+    """The value of a variable after some steps, and the kernels of one."""
+    w = ng.variable(ng.anonymous(start.shape), initial_value=start)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(ng.doall([ng.assign(w, step(w))]), *inputs)
+        for _ in range(times):
+            computation(*inputs.values())
+        value = transformer.computation(w)()
+        return value, [name.partition("_")[0] for name in computation.stats()["kernels"]]
+
+
+def test_a_step_of_gradient_descent_is_one_kernel_that_overwrites_the_weights() -> None:
+    x, d = placeholder(A), placeholder(np.ones((40, 60), np.float32))
+    start, given_d = np.ones((50, 60), np.float32), whole((40, 60), "float32", 4)
+    found, names = trained(
+        lambda w: semi.subtract(w, semi.multiply(semi.dot(semi.transpose(x), d), 0.5)), start, {x: A, d: given_d}
+    )
+    assert names == ["gemm"]
+    assert np.array_equal(found, start - 3 * 0.5 * (A.T @ given_d))
+
+
+TIMES = {
+    "left": (lambda w, x: semi.dot(w, x), lambda w, x: w @ x),
+    "right": (lambda w, x: semi.dot(x, w), lambda w, x: x @ w),
+    "turned": (lambda w, x: semi.dot(semi.transpose(w), x), lambda w, x: w.T @ x),
+    "twice": (lambda w, x: semi.multiply(w, semi.dot(w, w)), lambda w, x: w * (w @ w)),
+}
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_weights_that_the_product_reads_are_not_overwritten_meanwhile(name: str) -> None:
+    ours, numpys = TIMES[name]
+    given_x, start = whole((100, 100), "float32", 5), whole((100, 100), "float32", 6)
+    x = placeholder(given_x)
+    found, _ = trained(lambda w: semi.subtract(w, ours(w, x)), start, {x: given_x}, times=1)
+    assert np.array_equal(found, start - numpys(start, given_x))
+
+
+def test_an_old_value_is_read_before_it_is_overwritten() -> None:
+    """The gradient of the layer below needs the weights as they were."""
+    given_x, given_d = whole((40, 50), "float32", 7), whole((40, 60), "float32", 8)
+    x, d, start = placeholder(given_x), placeholder(given_d), whole((50, 60), "float32", 9)
+    w = ng.variable(ng.anonymous(start.shape), initial_value=start)
+    step = ng.doall([ng.assign(w, semi.subtract(w, semi.dot(semi.transpose(x), d)))])
+    below = semi.multiply(semi.dot(d, semi.transpose(w)), semi.cast(semi.greater(x, 0.0), "float32"))
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation([below, step], x, d)
+        found = computation(given_x, given_d)[0]
+        assert np.array_equal(found, (given_d @ start.T) * (given_x > 0))
+        assert np.array_equal(transformer.computation(w)(), start - given_x.T @ given_d)
+        assert [name.partition("_")[0] for name in computation.stats()["kernels"]] == ["gemm", "gemm"]
+
+
+# -- what is told --------------------------------------------------------------------------------------
+
+
+def test_explain_and_source_tell_of_the_epilogue() -> None:
+    x, w = placeholder(A), placeholder(B)
+    term = semi.tanh(semi.dot(x, w))
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(term, x, w)
+        computation(A, B)
+        assert re.search(r"computed by gemm_\w+ with epilogue_\w+$", computation.explain(term))
+        assert "tanh(" in computation.source() and computation.stats()["distinct_kernels"] == 2
+
+
+def test_every_result_of_an_epilogue_is_told_of() -> None:
+    x, w = placeholder(A), placeholder(B)
+    product = semi.dot(x, w)
+    log: list[str] = []
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation([product, semi.negative(product)], x, w)
+        with ng.trace_calls(log.append):
+            computation(A, B)
+    assert [sum(op in line for line in log) for op in ("cpu.gemm", "semi.negative")] == [1, 1]
+
+
+# -- the processor -------------------------------------------------------------------------------------
+
+PROCESSOR = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine())
+HOST = binding.get_host_cpu_features()
+JUMP = {"x86_64": r"\s+j\w+\s+(\.?L\w+)", "aarch64": r"\s+(?:b\.\w+|cbn?z|tbn?z)\s.*?(\.?L\w+)"}[PROCESSOR]
+
+
+def innermost(assembly: str) -> list[str]:
+    """The text of each loop in which no other one is."""
+    lines = assembly.split("\n")
+    labels = {line.split(":")[0]: i for i, line in enumerate(lines) if re.match(r"\.?L\w+:", line)}
+    jumps = ((labels.get(found[1]), i) for i, line in enumerate(lines) if (found := re.match(JUMP, line)))
+    loops = [(a, b) for a, b in jumps if a is not None and a < b]
+    inner = [(a, b) for a, b in loops if not any(a <= c and d <= b and (a, b) != (c, d) for c, d in loops)]
+    return ["\n".join(lines[a : b + 1]) for a, b in inner]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_inner_loop_multiplies_and_adds_whole_vectors_in_registers(dtype: str) -> None:
+    """Of the largest tile: as many of these instructions as vectors in it, none of which is put aside."""
+    tile, letter = tile_shape(dtype), "s" if dtype == "float32" else "d"
+    register = {64: "zmm", 32: "ymm", 16: "xmm"}[vectors().bytes]
+    fused = PROCESSOR == "aarch64" or vectors().bytes == 64 or "+fma" in processor()[1].split(",")
+    packed = {
+        "x86_64": rf"\bvf\w*madd\w*p{letter}\s.*%{register}" if fused else rf"\bv?addp{letter}\s.*%{register}",
+        "aarch64": r"\bfmla\s+v\d+\.(?:4s|2d)",
+    }[PROCESSOR]
+    text = str(host_machine().emit_assembly(binding.parse_assembly(tiles.tile_module(dtype))))
+    loop = innermost(text[text.index(f"tile_{tile.rows}_{tile.width}:") :])[0]
+    assert len(re.findall(packed, loop)) == tile.rows * tile.width, loop
+    assert not re.search(rf"mov[au]p{letter}\s+%\w+, .*\(%rsp\)", loop), loop
+
+
+@pytest.mark.parametrize(
+    "found, registers", [("+avx512f,+avx", (64, 32)), ("+avx,+avx2", (32, 16)), ("+sse2", (16, None)), ("", (16, None))]
+)
+def test_the_width_of_vectors_is_what_the_processor_says(
+    monkeypatch: pytest.MonkeyPatch, found: str, registers: tuple[int, int | None]
+) -> None:
+    monkeypatch.setenv("NUMBA_CPU_FEATURES", found)
+    expected = Vectors(registers[0], registers[1] or (32 if PROCESSOR == "aarch64" else 16))
+    assert vectors() == expected
+    assert tile_shape("float64") == Tile(14 if expected.registers == 32 else 6, 2, registers[0] // 8)
+
+
+def test_there_are_tiles_of_floats_only(cache_folder: Path) -> None:
+    with pytest.raises(KernelError, match="no tiles of int32"):
+        product_number("tile", "int32", Cache(cache_folder))
+
+
+OTHER_PROCESSORS = {"x86_64": ["", "+avx,+avx2,+fma,+f16c,+sse4.2,+sse3"], "aarch64": [""]}[PROCESSOR]
+CHOSEN = "a_product_is_numpys or epilogue_changes or special_values or inner_loop or one_sum"
+
+
+@pytest.mark.parametrize("features", OTHER_PROCESSORS)
+def test_older_processors_compute_the_same(features: str, tmp_path: Path) -> None:
+    """The tests above, compiled for a processor that has no more than these features."""
+    if not all(HOST.get(name[1:], False) for name in features.split(",") if name):
+        features = ""  # this one has less: what every one has is what it has
+    name = {"x86_64": "x86-64", "aarch64": "generic"}[PROCESSOR]
+    told = os.environ | {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NGRAPH_REWRITE_CACHE": str(tmp_path)}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", CHOSEN, __file__]
+    done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
