@@ -7,7 +7,7 @@ from ngraph_rewrite.codegen.library import LANES, has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import DTYPES, expression, literal
 from ngraph_rewrite.codegen.source import Source
 
-_GEMM = (
+GEMM = (
     "count m n k size a a_sb a_sm a_sk b b_sb b_sk b_sn c c_sb ldc space room pitch a_at c_at "
     "groups down across rows columns deep block packs high wide apart tile pack epilogue"
 )
@@ -30,7 +30,7 @@ def render_gemm() -> Source:
     >>> render_gemm().signature[:4]
     ('count', 'm', 'n', 'k')
     """
-    names = tuple(_GEMM.split())
+    names = tuple(GEMM.split())
     return rendered("gemm", names, length=str(8 * len(names)))
 
 

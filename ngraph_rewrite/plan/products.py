@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.library_products import render_gemm
+from ngraph_rewrite.codegen.library_products import GEMM, render_gemm
 from ngraph_rewrite.plan.blocking import Room, blocking, product_time
 from ngraph_rewrite.plan.fusion import Effects, Groups, Kinds
 from ngraph_rewrite.plan.nests import CopyFirst, Load
@@ -22,7 +22,7 @@ EPILOGUE = "epilogue"
 _PRODUCTS = ("cpu.gemm", "semi.batch_dot")
 _TILED = ("float32", "float64")
 # Which arguments of the kernel stand for memory, for what the processor decides, and for the epilogue.
-_NAMES = render_gemm().signature
+_NAMES = GEMM.split()
 _PLACES = (*map(_NAMES.index, ("a", "b", "c", "space")), *range(len(_NAMES) - 6, len(_NAMES)))
 # The view that most often needs a copy of what it sees, as no strides can say it.
 _RESHAPE = "semi.reshape"
