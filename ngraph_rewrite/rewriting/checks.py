@@ -10,7 +10,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.conditional import matchings
 from ngraph_rewrite.rewriting.frame import is_of_signature
-from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, failure, matches, signature
+from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, failure, fitting_matches, signature
 from ngraph_rewrite.rewriting.interpret import Application, Result
 from ngraph_rewrite.rewriting.order import Order, why_not_down
 from ngraph_rewrite.rewriting.pattern import restrictions, variables
@@ -76,7 +76,7 @@ def check_rules_static(rules: RuleSet, effort: tuple[int, int] = QUICK) -> None:
         raise _error(rule, f"can never fire: {other} takes all its terms", "put it first, or delete it")
     bank = TrialBank()
     for rule in rules if not rules.of_kind("rewrite") else ():  # those are of one sort as they are written
-        for found in matches(rule, effort[0], bank=bank, tries=effort[1]):
+        for found in fitting_matches(rule, effort[0], bank, effort[1]):
             check_types_on(rule, found, bank)
 
 
@@ -102,7 +102,7 @@ def check_order(rules: RuleSet) -> None:
 def untested(rules: Iterable[Rule]) -> list[Rule]:
     """The rules for which no instance was found: nothing is known about their types."""
     bank = TrialBank()
-    return [rule for rule in rules if next(iter(matches(rule, 20, bank=bank)), None) is None]
+    return [rule for rule in rules if next(fitting_matches(rule, 20, bank), None) is None]
 
 
 def check_types_on(rule: Rule, found: Instance, bank: TrialBank) -> None:

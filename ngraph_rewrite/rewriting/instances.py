@@ -134,6 +134,17 @@ def matches(
             return
 
 
+def fitting_matches(rule: Rule, limit: int, bank: TrialBank, tries: int = TRIES) -> Iterator[Instance]:
+    """As `matches`, for which the guard happens to hold; if there are none, such as are made to fit it."""
+    found = matches(rule, limit, SYMBOLIC, bank, tries)
+    first = next(found, None)
+    if first is not None:
+        yield first
+        yield from found
+    elif rule.guard is not None:
+        yield from matches(rule, limit, SYMBOLIC, bank, tries, Solver(rule, bank.make))
+
+
 def _turns(turn: int) -> Choices:
     def offset(site: str, count: int) -> int:
         return zlib.crc32(f"{site} {turn}".encode()) % count if turn else 0

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.checks import check_types_on
-from ngraph_rewrite.rewriting.domain import SYMBOLIC
-from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, matches
+from ngraph_rewrite.rewriting.instances import Instance, TrialBank, fitting_matches
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, finding
 from ngraph_rewrite.testing.printing import program
@@ -39,7 +36,7 @@ def check_types(rule: Rule, context: Context) -> Finding:
     bank, typed, last = TrialBank(), 0, None
     limit = max(2, context.effort.examples * PER_TEN // 10)
     try:
-        for found in islice(_instances(rule, max(limit, MANY), bank), limit):
+        for found in islice(fitting_matches(rule, max(limit, MANY), bank), limit):
             last = found
             check_types_on(rule, found, bank)
             typed += 1
@@ -50,17 +47,6 @@ def check_types(rule: Rule, context: Context) -> Finding:
     if not typed:
         return finding(rule, "types", FAILED, NOWHERE)
     return finding(rule, "types", PASSED, f"{typed} instances")
-
-
-def _instances(rule: Rule, limit: int, bank: TrialBank) -> Iterator[Instance]:
-    """Instances of the left side for which the guard happens to hold; if there are none, such as are made to fit it."""
-    found = matches(rule, limit, SYMBOLIC, bank, TRIES)
-    first = next(found, None)
-    if first is not None:
-        yield first
-        yield from found
-    else:
-        yield from matches(rule, limit, SYMBOLIC, bank, TRIES, Solver(rule, bank.make))
 
 
 def _shown(rule: Rule, found: Instance, bank: TrialBank) -> str:
