@@ -263,8 +263,11 @@ def test_blocks_lie_where_the_search_block_by_block_puts_them(blocks: list[Block
     assert place(blocks) == placed_one_by_one(blocks)
 
 
-def test_long_lives_inside_each_other_are_placed_as_by_the_search_block_by_block() -> None:
+def test_long_lives_inside_each_other_are_placed_as_by_the_search_block_by_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """As in a net and its derivatives: what is computed first is needed last. More cells than one stretch holds."""
+    monkeypatch.setattr(memory, "SOME_BLOCKS", 1000)
     blocks = [Block(512 + 128 * (i % 3), i, 400 - i) for i in range(200)]
     blocks += [Block(640, 400 - i, 403 - i) for i in range(200)]
     assert place(blocks) == placed_one_by_one(blocks)
