@@ -18,11 +18,11 @@ from ngraph_rewrite import semi
 from ngraph_rewrite.errors import LengthError
 from ngraph_rewrite.plan import collapsing, memory, nests, plan
 from ngraph_rewrite.plan.binding import bind_graph
+from ngraph_rewrite.plan.foresight import Foreseen
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.launches import Ref, Work, kernels
 from ngraph_rewrite.plan.memory import ALIGNMENT, Block, place
 from ngraph_rewrite.plan.plan import Plan, make_plan
-from ngraph_rewrite.plan.products import Foreseen
 from ngraph_rewrite.plan.schedule import in_order
 from ngraph_rewrite.terms.making import make_op
 from ngraph_rewrite.terms.op import Op, topological

@@ -16,6 +16,7 @@ from ngraph_rewrite.plan.buffers import buffers
 from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
 from ngraph_rewrite.plan.copies import LayoutCopy, layout_copies
 from ngraph_rewrite.plan.epilogues import with_epilogues
+from ngraph_rewrite.plan.foresight import foreseen
 from ngraph_rewrite.plan.fusion import REDUCTIONS, fuse, is_leaf, is_storage_read, variable_of, version_of
 from ngraph_rewrite.plan.gathering import gather_rows
 from ngraph_rewrite.plan.jobs import Job, copy_job, job_of
@@ -26,7 +27,7 @@ from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.operands import Scratch
 from ngraph_rewrite.plan.pooling import pooling_call
 from ngraph_rewrite.plan.product_jobs import ProductJob, product_work
-from ngraph_rewrite.plan.products import foreseen, is_product, product, product_call
+from ngraph_rewrite.plan.products import is_product, product, product_call
 from ngraph_rewrite.plan.reuse import stale_roots
 from ngraph_rewrite.plan.row_launches import row_work
 from ngraph_rewrite.plan.rows import RowJob, row_job, thin_job

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of matrices by tiles: which copies their operands need is known before anything is grouped."""
+"""Products of matrices by tiles: how large they are, where their operands lie, and how they are cut."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library_products import GEMM, render_gemm
 from ngraph_rewrite.plan.blocking import Room, blocking, product_time
-from ngraph_rewrite.plan.fusion import Effects, Groups, Kinds
-from ngraph_rewrite.plan.nests import CopyFirst, Load
+from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.shares import Share
@@ -19,43 +18,16 @@ from ngraph_rewrite.terms.op import Op
 # A sum of fewer numbers than this is not worth vectors of its own.
 _LONG = 32
 EPILOGUE = "epilogue"
-_PRODUCTS = ("cpu.gemm", "semi.batch_dot")
+PRODUCTS = ("cpu.gemm", "semi.batch_dot")
 _TILED = ("float32", "float64")
 # Which arguments of the kernel stand for memory, for what the processor decides, and for the epilogue.
 _NAMES = GEMM.split()
 _PLACES = (*map(_NAMES.index, ("a", "b", "c", "space")), *range(len(_NAMES) - 6, len(_NAMES)))
-# The view that most often needs a copy of what it sees, as no strides can say it.
-_RESHAPE = "semi.reshape"
 
 
 def is_product(term: Op) -> bool:
     """Whether the kernel for products computes it."""
-    return term.definition.name in _PRODUCTS and DTYPE_NAMES[term.type.dtype] in _TILED
-
-
-class Foreseen(NamedTuple):
-    """What is known before anything is grouped: copies that are needed, and layouts of what does not see them."""
-
-    copies: set[Op]
-    layouts: dict[Op, Load]
-
-
-def foreseen(order: Iterable[Op]) -> Foreseen:
-    """The copies of reshaped operands that products in a graph need: each that is found here saves an attempt."""
-    groups, needs = Groups({}, [], Effects(), Kinds()), set[Op]()
-    for term in order:
-        if term.definition.name not in _PRODUCTS:
-            continue
-        if is_product(term) and any(arg.definition.name == _RESHAPE for arg in term.args):
-            try:
-                all_in_memory(term.args, groups)
-            except CopyFirst as need:
-                needs.update(need.terms)
-    hidden = set(needs)
-    for term in groups.layouts:  # what a view sees stands before it
-        if not hidden.isdisjoint(term.args):
-            hidden.add(term)
-    return Foreseen(needs, {term: load for term, load in groups.layouts.items() if term not in hidden})
+    return term.definition.name in PRODUCTS and DTYPE_NAMES[term.type.dtype] in _TILED
 
 
 class Matrix(NamedTuple):
