@@ -20,8 +20,9 @@ from ngraph_rewrite.plan import collapsing, memory, nests, plan
 from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.plan.foresight import Foreseen
 from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.launches import Ref, Work, kernels
+from ngraph_rewrite.plan.launches import Work, kernels
 from ngraph_rewrite.plan.memory import ALIGNMENT, Block, place
+from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.plan.schedule import in_order
 from ngraph_rewrite.terms.making import make_op

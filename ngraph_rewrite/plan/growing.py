@@ -8,10 +8,12 @@ threads.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 from ngraph_rewrite.plan.fusion import LARGEST_GROUP, MAP, REDUCTIONS, VIEW, Groups
 from ngraph_rewrite.plan.pooling import is_pooling
@@ -29,12 +31,60 @@ _FAR = 24
 Shape = tuple[int, ...]
 
 
+class Fact(NamedTuple):
+    """What is known of a group before it is in any over rows.
+
+    Attributes:
+        shape, axes: Of a reduction, what it reduces and over which axes; of another group, its own shape, and None.
+        size: How many terms it has.
+        outside: What it reads from outside, whatever the views.
+        reads, waits: The writes that end what it reads, and those it waits for, as bits.
+    """
+
+    shape: Shape
+    axes: tuple[int, ...] | None
+    size: int
+    outside: list[Op]
+    reads: int
+    waits: int
+
+
+class Facts(dict[Op, Fact]):
+    """The facts of groups of elementwise terms and of reductions, each worked out once."""
+
+    def __init__(self, groups: Groups) -> None:
+        self.groups = groups
+        self._sizes, self._outside = Counter(groups.group_of.values()), _outside(groups)
+
+    def __missing__(self, root: Op) -> Fact:
+        groups, axes, last = self.groups, None, root
+        if root.definition.name in REDUCTIONS:
+            last, axes = groups.reduced(root), groups.axes(root)
+        reads, waits = groups.effects.reads.get(last, 0), groups.effects.waits.get(root, 0)
+        outside = self._outside.get(root, ())
+        found = self[root] = Fact(known(last), axes, self._sizes[root], [*outside], reads, waits)
+        return found
+
+
+def _outside(groups: Groups) -> dict[Op, dict[Op, None]]:
+    """What each group reads from outside, as far as it is computed in the loops of the group."""
+    found, group_of, kinds = defaultdict[Op, dict[Op, None]](dict), groups.group_of, groups.kinds
+    for term, own in groups.uses.items():
+        inside = group_of.get(term)
+        if inside is not None or kinds[term.definition] != VIEW:
+            for group, _, _ in own:
+                if group is not None and group is not inside:
+                    found[group][term] = None
+    return found
+
+
 @dataclass(eq=False)
 class Rows:
     """A group over rows while it grows.
 
     Attributes:
         roots: The roots of the groups in it, with their numbers in the graph.
+        first, last: The least and the greatest of these numbers.
         totals: Those that are sums over all rows.
         outside: What these groups read from outside, some of it of each other.
         reads, waits: The writes that end what it reads, and those it waits for, as bits.
@@ -43,6 +93,8 @@ class Rows:
     shape: Shape
     axes: tuple[int, ...]
     roots: dict[Op, int] = field(default_factory=dict)
+    first: int = 0
+    last: int = -1
     totals: set[Op] = field(default_factory=set)
     outside: list[Op] = field(default_factory=list)
     size: int = 0
@@ -54,21 +106,32 @@ class Rows:
         """The shape of what there is one of for each row."""
         return tuple([n for k, n in enumerate(self.shape) if k not in self.axes])
 
-    def takes(self, root: Op, groups: Groups) -> bool:
+    def takes(self, fact: Fact) -> bool:
         """Whether a group has a place in its loops."""
-        if root.definition.name in REDUCTIONS:
-            return known(groups.reduced(root)) == self.shape and groups.axes(root) == self.axes
-        return known(root) in (self.shape, self.kept)
+        if fact.axes is not None:
+            return fact.shape == self.shape and fact.axes == self.axes
+        return fact.shape == self.shape or fact.shape == self.kept
+
+    def add(self, root: Op, number: int, fact: Fact) -> None:
+        """Take a group in."""
+        self.first, self.last = (min(self.first, number), max(self.last, number)) if self.roots else (number, number)
+        self.roots[root] = number
+        self.outside += fact.outside
+        self.size, self.reads, self.waits = self.size + fact.size, self.reads | fact.reads, self.waits | fact.waits
+
+    def is_small(self, other: Fact | Rows) -> bool:
+        """Whether it is one kernel with another group, and no write has to come between."""
+        small = self.size + other.size <= LARGEST_GROUP
+        return small and not (self.reads | other.reads) & (self.waits | other.waits)
 
 
 class Growth:
     """The groups over rows of a graph."""
 
     def __init__(self, order: Sequence[Op], groups: Groups, forced: Set[Op]) -> None:
-        self.groups, self.forced = groups, forced
+        self.groups, self.forced, self.facts = groups, forced, Facts(groups)
         self.number = dict(zip(order, range(len(order)), strict=True))
         self.rows_of: dict[Op, Rows] = {}
-        self.outside: dict[Op, tuple[int, list[Op]]] = {}
         self.near: dict[Op, dict[Rows, None]] = {}  # of a group, those over rows of which it reads something
         self.first: dict[tuple[Op, Shape, tuple[int, ...]], Op] = {}  # a reduction of each tensor
         self.sums: set[tuple[Shape, tuple[int, ...]]] = set()  # of floats: the shapes and axes of those there are
@@ -95,17 +158,17 @@ class Growth:
         along = max((k for k, n in enumerate(rows.shape) if n > 1), default=None)
         if along not in rows.axes or (rows.shape, axes) not in self.sums:
             return False
-        known_here = dict.fromkeys([*rows.roots, *(o for root in rows.roots for o in self._outside(root)[1])])
+        known_here = dict.fromkeys([*rows.roots, *(o for root in rows.roots for o in self.facts[root].outside)])
         for root in dict.fromkeys(g for term in known_here for g, _, _ in self.groups.uses[term] if g is not None):
             if root.definition.name != _TOTAL or root in self.forced or root in self.groups.stead:
                 continue
-            own = self.rows_of.get(root)
+            own, fact = self.rows_of.get(root), self.facts[root]
             if own is rows or (own is not None and any(r.definition.name not in REDUCTIONS for r in own.roots)):
                 continue
-            if root.dtype.kind != "f" or known(root.args[0]) != rows.shape or root.attribute("axes") != axes:
+            if root.dtype.kind != "f" or fact.shape != rows.shape or fact.axes != axes:
                 continue
             used = any(group in rows.roots for group, _, _ in self.groups.uses[root])
-            if not used and self._fits(rows, {root: self.number[root]}, self._outside(root)[1], *self._facts(root)):
+            if not used and self._fits(rows, root, fact):
                 if own is not None:
                     del own.roots[root]
                 self._add(rows, root)
@@ -123,7 +186,7 @@ class Growth:
         if root in self.forced or is_pooling(root) or not _is_worth(shape, axes):
             return
         near = dict[Rows, None]()
-        for term in self._outside(root)[1]:
+        for term in self.facts[root].outside:
             first = self.first.setdefault((term, shape, axes), root)
             if first is not root:
                 near[self.rows_of[first]] = None
@@ -132,11 +195,11 @@ class Growth:
 
     def _place(self, root: Op, own: Rows | None) -> None:
         """Add a group to one of which it reads something; what reads several row by row makes one of them."""
-        near = [rows for rows in self._now(root) if rows.takes(root, self.groups)]
+        fact = self.facts[root]
+        near = [rows for rows in self._now(root) if rows.takes(fact)]
         if len(near) > 1:
-            near.sort(key=lambda rows: -max(rows.roots.values()))
-        alone, outside = {root: self.number[root]}, self._outside(root)[1]
-        joined = next((r for r in near if self._fits(r, alone, outside, *self._facts(root))), own)
+            near.sort(key=lambda rows: -rows.last)
+        joined = next((rows for rows in near if self._fits(rows, root, fact)), own)
         if joined is None:
             return
         self._add(joined, root)
@@ -144,7 +207,7 @@ class Growth:
             return
         for rows in near:
             if rows is not joined and rows.shape == joined.shape and rows.axes == joined.axes:
-                if self._fits(joined, rows.roots, rows.outside, rows.size, rows.reads, rows.waits):
+                if joined.is_small(rows) and not self._is_between(joined, rows.roots, rows.first, rows.outside):
                     for other in rows.roots:
                         self._add(joined, other)
 
@@ -157,57 +220,40 @@ class Growth:
         """Add what only this group reads, the last first."""
         pending, group_of = list(rows.roots), self.groups.group_of
         while pending:
-            for term in self._outside(pending.pop())[1]:
+            for term in self.facts[pending.pop()].outside:
                 if group_of.get(term) is not term or term in self.rows_of or known(term) != rows.shape:
                     continue
                 if not self._is_map(term) or any(group not in rows.roots for group, _, _ in self.groups.uses[term]):
                     continue
-                if self._is_small(rows, *self._facts(term)):
+                if rows.is_small(self.facts[term]):
                     self._add(rows, term)
                     pending.append(term)
 
-    def _facts(self, root: Op) -> tuple[int, int, int]:
-        """The terms of a group, the writes that end what it reads, and those it waits for."""
-        effects = self.groups.effects
-        last = self.groups.reduced(root) if root.definition.name in REDUCTIONS else root
-        return self._outside(root)[0], effects.reads.get(last, 0), effects.waits.get(root, 0)
-
     def _add(self, rows: Rows, root: Op) -> None:
-        size, reads, waits = self._facts(root)
-        rows.roots[root] = self.number[root]
-        rows.outside += self._outside(root)[1]
-        rows.size, rows.reads, rows.waits = rows.size + size, rows.reads | reads, rows.waits | waits
+        rows.add(root, self.number[root], self.facts[root])
         self.rows_of[root] = rows
         for group, _, _ in self.groups.uses[root]:
             if group is not None:
                 self.near.setdefault(group, {})[rows] = None
 
-    def _fits(
-        self, rows: Rows, roots: Mapping[Op, int], outside: Sequence[Op], size: int, reads: int, waits: int
-    ) -> bool:
-        """Whether groups can be done together with a group over rows."""
-        return self._is_small(rows, size, reads, waits) and not self._is_between(rows, roots, outside)
+    def _fits(self, rows: Rows, root: Op, fact: Fact) -> bool:
+        """Whether a group can be done together with a group over rows."""
+        number = self.number[root]
+        return rows.is_small(fact) and not self._is_between(rows, {root: number}, number, fact.outside)
 
-    def _is_small(self, rows: Rows, size: int, reads: int, waits: int) -> bool:
-        """Whether a group over rows with some terms more is one kernel, and no write has to come between."""
-        return rows.size + size <= LARGEST_GROUP and not (rows.reads | reads) & (rows.waits | waits)
-
-    def _is_between(self, before: Rows, after: Mapping[Op, int], outside: Sequence[Op]) -> bool:
+    def _is_between(self, before: Rows, after: Mapping[Op, int], first: int, outside: Sequence[Op]) -> bool:
         """Whether something between these groups is none of them: it needs one of them and another one needs it.
 
         Args:
-            outside: What the later ones read.
+            after: The later ones, with their numbers; `first` is the least of these, `outside` what they read.
         """
         group_of, rows_of, number, stead = self.groups.group_of, self.rows_of, self.number, self.groups.stead
-        numbers = before.roots.values()
-        earliest = min(min(numbers), min(after.values()))
-        if min(after.values()) < max(numbers):  # else the earlier ones need none of these
+        earliest, roots = min(before.first, first), before.roots
+        if first < before.last:  # else the earlier ones need none of these
             outside = [*outside, *before.outside]
-        pending = [a for a in outside if number[a] > earliest]
-        if not pending:
-            return False
-        roots = {**before.roots, **after}
-        pending = [a for a in pending if group_of.get(a) not in roots]
+        pending = [
+            a for a in outside if number[a] > earliest and (g := group_of.get(a)) not in roots and g not in after
+        ]
         seen: set[Op | Rows] = set()
         while pending:
             term = pending.pop()
@@ -217,7 +263,7 @@ class Growth:
                 return True
             seen.add(term)
             group = group_of.get(term)
-            if group in roots:
+            if group in roots or group in after:
                 return True
             args: Sequence[Op] = stead[term].args if term in stead else term.args
             if group is term and term in rows_of:
@@ -226,28 +272,6 @@ class Growth:
                 seen.add(rows)
             pending += [a for a in args if number[a] >= earliest]
         return False
-
-    def _outside(self, root: Op) -> tuple[int, list[Op]]:
-        """How many terms a group has, and what it reads from outside, whatever the views."""
-        known_before = self.outside.get(root)
-        if known_before is not None:
-            return known_before
-        group_of, kinds, stead = self.groups.group_of, self.groups.kinds, self.groups.stead
-        pending, seen, found, size = [root], {root}, list[Op](), 0
-        while pending:
-            term = pending.pop()
-            group = group_of.get(term)
-            if group is root:
-                size += 1
-            elif group is not None or kinds[term.definition] != VIEW:
-                found.append(term)
-                continue
-            for arg in stead[term].args if term in stead else term.args:
-                if arg not in seen:
-                    seen.add(arg)
-                    pending.append(arg)
-        self.outside[root] = size, found
-        return size, found
 
 
 def _is_worth(shape: Shape, axes: tuple[int, ...]) -> bool:

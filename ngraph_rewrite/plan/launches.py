@@ -12,28 +12,12 @@ from ngraph_rewrite.plan.collapsing import ScalarProgram, collapsed
 from ngraph_rewrite.plan.fusion import is_storage_read, variable_of
 from ngraph_rewrite.plan.jobs import OUTPUT, Job, Piece
 from ngraph_rewrite.plan.nests import Load
-from ngraph_rewrite.plan.operands import Call, Scratch
+from ngraph_rewrite.plan.operands import Call, Ref, Scratch
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES
 from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import DType
-
-
-class Ref(NamedTuple):
-    """An address to be filled in: `offset` bytes into what `key` names in a space.
-
-    Spaces: arena, input (a placeholder), storage (a variable), result, constant, stream (of a draw), seed,
-    call (the address of the call counter), product (what the processor decides of those of a dtype), kernel (a source).
-    """
-
-    space: str
-    key: object
-    offset: int = 0
-
-    def moved(self, by: int) -> Ref:
-        """The address some bytes further on."""
-        return Ref(self.space, self.key, self.offset + by) if by else self
 
 
 class Work(NamedTuple):
@@ -113,10 +97,12 @@ def launches(job: Job, home: Mapping[Op | Scratch, Ref]) -> list[Work]:
 def called(job: Job, call: Call, home: Mapping[Op | Scratch, Ref], target: Ref) -> tuple[list[Any], list[int]]:
     """The arguments of a library call, and which of them are no numbers yet."""
     arguments: list[Any] = list(call.arguments)
-    refs = []
+    refs = list(call.fixed)
     for place in range(len(arguments)) if call.places is None else call.places:
-        if type(arguments[place]) is not int:
-            found = arguments[place] = argument(job, arguments[place], home, target)
+        value = arguments[place]
+        if type(value) is not int:
+            found = address(job, value, home) if type(value) is Load else argument(value, home, target)
+            arguments[place] = found
             if type(found) is not int:
                 refs.append(place)
     return arguments, refs
@@ -153,12 +139,10 @@ def _target(job: Job, home: Mapping[Op | Scratch, Ref]) -> Ref:
     return home[job.term]
 
 
-def argument(job: Job, value: object, home: Mapping[Op | Scratch, Ref], target: Ref) -> int | Ref:
-    """What stands for an argument of a call: a number, or an address to be filled in."""
-    if isinstance(value, int):
+def argument(value: object, home: Mapping[Op | Scratch, Ref], target: Ref) -> int | Ref:
+    """What stands for an argument of a call that is no operand: a number, or an address to be filled in."""
+    if isinstance(value, int | Ref):
         return value
-    if isinstance(value, Load):
-        return address(job, value, home)
     if isinstance(value, Scratch):
         return home[value]
     if isinstance(value, Source):

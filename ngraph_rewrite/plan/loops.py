@@ -15,10 +15,10 @@ from typing import NamedTuple
 from ngraph_rewrite.plan.closing import LoopBody
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job, Piece
-from ngraph_rewrite.plan.launches import Loop, Ref, Work, address, nest
+from ngraph_rewrite.plan.launches import Loop, Work, address, nest
 from ngraph_rewrite.plan.memory import ALIGNMENT
 from ngraph_rewrite.plan.nests import Body, CopyFirst, Load
-from ngraph_rewrite.plan.operands import Scratch, all_plain, in_memory, known
+from ngraph_rewrite.plan.operands import Ref, Scratch, all_plain, in_memory, known
 from ngraph_rewrite.plan.views import row_major
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType

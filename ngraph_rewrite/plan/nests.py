@@ -81,12 +81,12 @@ class Body:
 
     def _new(self, term: Op, kind: str, path: tuple[Op, ...], start: tuple[Op, tuple[Op, ...]]) -> Value:
         """The value of a term that is no view; `start` is what sees it by its own views, and through which others."""
-        definition = term.definition
-        if kind == MAP and self.groups.group_of.get(term) is self.group:
-            if not term.args:
-                return self._source(term, path)
-            args = tuple([self.value(a, path) for a in term.args])
-            return self.step(definition.short, DTYPE_NAMES[term.type.dtype], args, None)
+        if kind != LEAF and self.groups.group_of.get(term) is self.group:
+            if kind == MAP:
+                return self._mapped(term, path)
+            inside = self._reduction(term, path)
+            if inside is not None:
+                return inside
         if kind == LEAF and is_scalar_constant(term):
             return self.step("constant", DTYPE_NAMES[term.type.dtype], (), term.attrs[0])
         load = resolve(start[0], self.groups)
@@ -97,6 +97,21 @@ class Body:
             self.loads.append(load)
             found = self._same[load] = -len(self.loads)
         return found
+
+    def _mapped(self, term: Op, path: tuple[Op, ...]) -> Value:
+        """A value that is computed of others at the same index; most have one operand or two."""
+        args, dtype = term.args, DTYPE_NAMES[term.type.dtype]
+        if len(args) == 2:
+            given: tuple[Value, ...] = self.value(args[0], path), self.value(args[1], path)
+        elif args:
+            given = tuple([self.value(arg, path) for arg in args])
+        else:
+            return self._source(term, path)
+        return self.step(term.definition.short, dtype, given, None)
+
+    def _reduction(self, term: Op, path: tuple[Op, ...]) -> Value | None:
+        """A value that is found of a row, where loops go over rows; None if it is in memory."""
+        return None
 
     def _source(self, term: Op, path: tuple[Op, ...]) -> Value:
         """A value that no memory holds."""

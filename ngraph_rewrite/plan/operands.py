@@ -27,6 +27,22 @@ class Scratch:
     bytes: int
 
 
+class Ref(NamedTuple):
+    """An address to be filled in: `offset` bytes into what `key` names in a space.
+
+    Spaces: arena, input (a placeholder), storage (a variable), result, constant, stream (of a draw), seed,
+    call (the address of the call counter), product (what the processor decides of those of a dtype), kernel (a source).
+    """
+
+    space: str
+    key: object
+    offset: int = 0
+
+    def moved(self, by: int) -> Ref:
+        """The address some bytes further on."""
+        return Ref(self.space, self.key, self.offset + by) if by else self
+
+
 class Call(NamedTuple):
     """One library kernel: its source and its arguments; a `Load`, a `Scratch` or a symbol stands for an address.
 
@@ -35,6 +51,7 @@ class Call(NamedTuple):
         scratch: The memory it needs beside its operands: all of its arguments that are such, but for those of a call
             before it that does the same job.
         places: Which of its arguments may stand for addresses; all, if it is None.
+        fixed: Which are a `Ref` already, beside these.
         given: What it computes, for those who group it with other work.
         parts: The kernels that it calls, which are arguments.
     """
@@ -44,6 +61,7 @@ class Call(NamedTuple):
     share: Share
     scratch: tuple[Scratch, ...] = ()
     places: tuple[int, ...] | None = None
+    fixed: tuple[int, ...] = ()
     given: object = None
     parts: tuple[Source, ...] = ()
 
@@ -107,6 +125,7 @@ def plain(term: Op, groups: Groups) -> Load:
 __all__ = [
     "OUTPUT",
     "Call",
+    "Ref",
     "Scratch",
     "all_in_memory",
     "all_plain",

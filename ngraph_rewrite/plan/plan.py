@@ -20,11 +20,11 @@ from ngraph_rewrite.plan.foresight import foreseen
 from ngraph_rewrite.plan.fusion import REDUCTIONS, fuse, is_leaf, is_storage_read, variable_of, version_of
 from ngraph_rewrite.plan.gathering import gather_rows
 from ngraph_rewrite.plan.jobs import Job, copy_job, job_of
-from ngraph_rewrite.plan.launches import Loop, Ref, Work, launches
+from ngraph_rewrite.plan.launches import Loop, Work, launches
 from ngraph_rewrite.plan.loops import LoopJob, loop_job, loop_work
 from ngraph_rewrite.plan.nesting import nested
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
-from ngraph_rewrite.plan.operands import Scratch
+from ngraph_rewrite.plan.operands import Ref, Scratch
 from ngraph_rewrite.plan.pooling import pooling_call
 from ngraph_rewrite.plan.product_jobs import ProductJob, product_work
 from ngraph_rewrite.plan.products import is_product, product, product_call

@@ -13,9 +13,9 @@ from ngraph_rewrite.codegen.loops import MapNest, Operand, Step
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.convolutions import Convolution
 from ngraph_rewrite.plan.jobs import Job
-from ngraph_rewrite.plan.launches import Ref, Work, address, called
+from ngraph_rewrite.plan.launches import Work, address, called
 from ngraph_rewrite.plan.nests import Load, ScalarStep, Value
-from ngraph_rewrite.plan.operands import Scratch
+from ngraph_rewrite.plan.operands import Ref, Scratch
 from ngraph_rewrite.plan.products import EPILOGUE, Product
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES
 from ngraph_rewrite.plan.views import Layout, reshaped, row_major

@@ -10,7 +10,7 @@ from ngraph_rewrite.codegen.library_products import GEMM, render_gemm
 from ngraph_rewrite.plan.blocking import Room, blocking, product_time
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.nests import Load
-from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Ref, Scratch, all_in_memory
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.terms.op import Op
@@ -22,7 +22,8 @@ PRODUCTS = ("cpu.gemm", "semi.batch_dot")
 _TILED = ("float32", "float64")
 # Which arguments of the kernel stand for memory, for what the processor decides, and for the epilogue.
 _NAMES = GEMM.split()
-_PLACES = (*map(_NAMES.index, ("a", "b", "c", "space")), *range(len(_NAMES) - 6, len(_NAMES)))
+_PLACES = (*map(_NAMES.index, ("a", "b", "c", "space")), len(_NAMES) - 1)
+_DECIDED = tuple(range(len(_NAMES) - 6, len(_NAMES) - 1))
 
 
 def is_product(term: Op) -> bool:
@@ -102,7 +103,7 @@ def product_call(given: Product, epilogue: object = 0, each: float = 0) -> Call:
     matrices = (a.load, a1 * size, a2 * size, a3 * size, b.load, b1 * size, b2 * size, b3 * size)
     c = (OUTPUT, m * n * size, n * size) if epilogue == 0 else (0, 0, 0)
     arguments = (count, m, n, k, size, *matrices, *c, *(spaces or (0,)), *cut.room, *cut.parts, epilogue)
-    return Call(render_gemm(), arguments, share, spaces, _PLACES, given)
+    return Call(render_gemm(), arguments, share, spaces, _PLACES, _DECIDED, given)
 
 
 class _Cut(NamedTuple):
@@ -120,6 +121,6 @@ def _cut(sizes: tuple[int, int, int, int], a: tuple[int, ...], b: tuple[int, ...
     size = 4 if dtype == "float32" else 8
     found, time = blocking(*sizes, size, max(a), max(b), b[1] == 1), product_time(*sizes, size)
     parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
-    words = [f"product {word} {dtype}" for word in ("rows", "columns", "stride", "tile", "pack")]
+    words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "tile", "pack")]
     room = found.room(sizes[2], sizes[3], size, aside)
     return _Cut(size, time, found.groups, room, (*parts, *words))

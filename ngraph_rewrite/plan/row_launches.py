@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from ngraph_rewrite.plan.launches import Ref, Work, base_address, strided
-from ngraph_rewrite.plan.operands import Scratch
+from ngraph_rewrite.plan.launches import Work, base_address, strided
+from ngraph_rewrite.plan.operands import Ref, Scratch
 from ngraph_rewrite.plan.rows import Kernels, RowJob
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.terms.op import Op

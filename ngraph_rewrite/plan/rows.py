@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ngraph_rewrite.plan.collapsing import CollapsedRows, RowProgram, collapsed_rows
-from ngraph_rewrite.plan.fusion import OTHER, REDUCTIONS, Groups, RowGroup
+from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, RowGroup
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.nests import Body, Load, ScalarStep, Value
 from ngraph_rewrite.plan.operands import Scratch
@@ -38,10 +38,9 @@ class RowBody(Body):
         self._spread = once_a_row(rows.shape, rows.axes)
         self._once = tuple(k for k in range(len(rows.shape)) if k not in rows.axes)
 
-    def _new(self, term: Op, kind: str, path: tuple[Op, ...], start: tuple[Op, tuple[Op, ...]]) -> Value:
-        inside = kind == OTHER and self.groups.group_of.get(term) is self.group
-        if not inside or term.definition.name not in REDUCTIONS:
-            return super()._new(term, kind, path, start)
+    def _reduction(self, term: Op, path: tuple[Op, ...]) -> Value | None:
+        if term.definition.name not in REDUCTIONS:
+            return None
         if not self._is_once(self._seen(row_major(known(term)), path)):
             raise OutOfStep
         return self._reduced(term)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.plan.launches import Ref
+from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.runtime.aligned import address_of, aligned_array
 from ngraph_rewrite.runtime.compiler import compile_kernel
 from ngraph_rewrite.runtime.entry import fill_function
@@ -33,7 +33,8 @@ class Arguments:
         self.arena, self.call = aligned_array((arena,), np.uint8), np.zeros(1, np.int64)
         self._program = program
         self._constants: list[Array] = []
-        self._fixed: dict[tuple[str, object], int] = {}
+        self._begin: dict[tuple[str, object], int] = {}
+        self._fixed: dict[Ref, int] = {}
         self._arena = address_of(self.arena)
         self._inputs: Mapping[object, int] = {p: i for i, p in enumerate(program.inputs)}
         self._count = 0
@@ -48,15 +49,15 @@ class Arguments:
         """
         found: list[Any] = list(given)
         for place in refs:
-            space, key, offset = ref = found[place]
-            if space == "arena":
-                found[place] = self._arena + offset
-            elif space in self._changing:
+            ref = found[place]
+            if ref[0] == "arena":
+                found[place] = self._arena + ref[2]
+            elif ref[0] in self._changing:
                 self._note(self._count + place, ref)
                 found[place] = 0
             else:
-                begin = self._fixed.get((space, key))
-                found[place] = (self._begin(space, key) if begin is None else begin) + offset
+                number = self._fixed.get(ref)
+                found[place] = self._number(ref) if number is None else number
         self._count += len(found)
         return found
 
@@ -65,10 +66,13 @@ class Arguments:
         assert isinstance(number, int)
         self._changing[ref.space].append((slot, number, ref.offset))
 
-    def _begin(self, space: str, key: object) -> int:
-        """The address or number that is the same in every call, looked up once."""
-        found = self._fixed[space, key] = self._found(space, key)
-        return found
+    def _number(self, ref: Ref) -> int:
+        """The address or number that is the same in every call; where it begins is looked up once."""
+        begin = self._begin.get(ref[:2])
+        if begin is None:
+            begin = self._begin[ref[:2]] = self._found(ref.space, ref.key)
+        self._fixed[ref] = begin + ref.offset
+        return begin + ref.offset
 
     def _found(self, space: str, key: object) -> int:
         if space == "storage":

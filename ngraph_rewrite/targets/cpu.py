@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base set)
-from ngraph_rewrite.plan.launches import Loop, Ref, Work, kernels, loops_in
+from ngraph_rewrite.plan.launches import Loop, Work, kernels, loops_in
+from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.aligned import address_of
