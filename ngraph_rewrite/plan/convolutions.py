@@ -227,7 +227,7 @@ def convolution_call(given: Convolution, epilogue: object = 0, each: float = 0) 
     walk = _fitting(given.places, given.strides, given.window, given.dilations, size, channels, 0, wanted)
     pieces = count * given.groups * walk.bands
     share = Share(pieces, time, max(1, -(-pieces // _CHUNKS)))
-    deep = k if k <= _DEEPEST else -(-k // -(-k // _DEEPEST))
+    deep = max(k, 1) if k <= _DEEPEST else -(-k // -(-k // _DEEPEST))  # of none, zeros are stored in one step
     columns, rows = min(_COLUMNS, -(-n // _WIDE) * _WIDE), min(filters, _ROWS)
     steps = [s * size for s in given.w.layout.strides]
     packs = int(any(s != 0 and s % _FAR == 0 for s in steps))
