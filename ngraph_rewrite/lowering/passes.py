@@ -92,7 +92,8 @@ def _shipped(files: Iterable[Path]) -> RuleSet:
     cache, slot = Cache(), f"library_{key(str(folder))}"
     found = recalled(cache, slot, known)
     if found is None:
-        found = _read(files)
+        with no_garbage_collection():
+            found = _read(files)
         remember(cache, slot, known, found)
     return found
 
@@ -153,7 +154,8 @@ class _Same:
 
 @lru_cache(maxsize=32)
 def _matcher(same: _Same, folder: Path) -> Matcher:
-    return Matcher(same.rules, Cache(folder))
+    with no_garbage_collection():
+        return Matcher(same.rules, Cache(folder))
 
 
 def passes_of(rules: RuleSet, target: Any, cache: Cache, own: Iterable[GraphPass] = ()) -> Passes:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from ngraph_rewrite.rewriting.bounds import DEPTH, PARTS, SHORTHANDS
 from ngraph_rewrite.rewriting.expression import Refused, check_size
@@ -30,7 +31,7 @@ def expanded(node: ast.expr, macros: Macros) -> ast.expr:
     if called.isdisjoint(macros):
         return node
     try:
-        found: ast.expr = _Expand(macros, iter(range(SHORTHANDS))).visit(copy.deepcopy(node))
+        found: ast.expr = _Expand(macros, iter(range(SHORTHANDS))).visit(_copied(node))
     except RecursionError:
         raise Refused(node, f"with shorthands expanded, this is nested deeper than {DEPTH} levels") from None
     check_size(found)
@@ -64,14 +65,20 @@ def _filled(call: ast.Call, parameters: tuple[str, ...], body: ast.expr) -> ast.
     size = sum(sizes.get(node.id, 1) if isinstance(node, ast.Name) else 1 for node in ast.walk(body))
     if size > 2 * PARTS:  # what only marks a part is counted here too
         raise Refused(call, f"with {call.func.id} expanded, this has more than {PARTS} parts", "write out some of it")
-    found: ast.expr = _Substitute(given).visit(copy.deepcopy(body))
+    found: ast.expr = _copied(body, given)
     check_size(found)
     return found
 
 
-class _Substitute(ast.NodeTransformer):
-    def __init__(self, given: dict[str, ast.expr]) -> None:
-        self.given = given
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.given[node.id]) if node.id in self.given else node
+def _copied(node: Any, given: Mapping[str, ast.expr] = MappingProxyType({})) -> Any:
+    """A copy of an expression, with others for some names: what stands in it has no cycles, and contexts are shared."""
+    if isinstance(node, ast.Name) and node.id in given:
+        return _copied(given[node.id])
+    found = node.__class__()
+    for name, value in vars(node).items():
+        if isinstance(value, list):
+            value = [_copied(part, given) if isinstance(part, ast.AST) else part for part in value]
+        elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+            value = _copied(value, given)
+        setattr(found, name, value)
+    return found
