@@ -72,7 +72,8 @@ def with_epilogues(jobs: Sequence[Job], kept: set[Op], order: Sequence[Op], grou
     graph, made = _Graph(jobs, kept, order, groups), dict[Job, Job]()
     for job in sorted(products, key=lambda job: -graph.number[job.term]):
         readers = graph.readers.get(job.term, ())
-        group = _Group(job, graph) if any(graph.is_map(reader, prod(known(job.term))) for reader in readers) else None
+        size = prod(known(job.term))
+        group = _Group(job, graph) if any(graph.is_map(reader, size) for reader in readers) else None
         if group is not None and len(group.members) > 1:
             graph.taken.update(group.members)
             made[group.members[-1]] = group.job()
@@ -134,6 +135,8 @@ class _Group:
     def _joins(self, job: Job) -> bool:
         """Note what a job waits for and which writes end what it reads; whether nothing read ends before it is."""
         effects = self.graph.groups.effects
+        if not effects.ends:
+            return True
         self.waits |= effects.waits.get(job.term, 0)
         for load in job.loads:
             end = effects.ends.get(load.base)

@@ -106,7 +106,11 @@ def _sees(term: Op, other: Op) -> bool:
 
 def all_in_memory(terms: Iterable[Op], groups: Groups) -> list[Load]:
     """Several operands, as `in_memory` gives them."""
-    return together(*[partial(in_memory, term, groups) for term in terms])
+    terms = tuple(terms)
+    try:
+        return [in_memory(term, groups) for term in terms]
+    except CopyFirst:  # seldom: then all that need copies are asked for
+        return together(*[partial(in_memory, term, groups) for term in terms])
 
 
 def all_plain(terms: Iterable[Op], groups: Groups) -> list[Load]:

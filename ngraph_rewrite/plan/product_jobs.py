@@ -44,7 +44,7 @@ class EpilogueProgram:
         """Add a map, and say so; or leave all as it is."""
         body, found = job.pieces[0].body, list[Layout]()
         for base, layout in body.loads:
-            seen = self._seen(layout)
+            seen = _by_rows(layout, self.shape)
             if seen is None or (base in self.values and not is_same(seen, self._places[base])):
                 return False
             found.append(seen)
@@ -57,12 +57,6 @@ class EpilogueProgram:
         self.values[job.term] = numbers[value] if value >= 0 else values[-value - 1]
         self._places[job.term] = row_major(self.shape)
         return True
-
-    def _seen(self, layout: Layout) -> Layout | None:
-        """A layout by matrices, rows and columns, if strides can say it."""
-        if (1, *layout.shape) == self.shape:  # nearly always
-            return Layout(layout.offset, self.shape, (0, *layout.strides))
-        return reshaped(layout, self.shape)
 
     def _loaded(self, load: Load, seen: Layout) -> Value:
         value = self.values.get(load.base)
@@ -80,6 +74,12 @@ class EpilogueProgram:
             found = self._same[step] = len(self.steps)
             self.steps.append(step)
         return found
+
+
+@lru_cache(maxsize=1 << 12)
+def _by_rows(layout: Layout, shape: tuple[int, ...]) -> Layout | None:
+    """A layout by matrices, rows and columns, if strides can say it."""
+    return reshaped(layout, shape)
 
 
 def is_same(one: Layout, other: Layout) -> bool:
@@ -154,10 +154,18 @@ _Operand = tuple[str, tuple[str, ...]]
 
 def _operand(term: Op, layout: Layout, place: Ref, given: list[Any], refs: list[int]) -> _Operand:
     """An operand of the epilogue, whose arguments are noted."""
-    batch, *strides = layout.strides
+    batch, unknown, names = _strides(layout.strides)
     refs.append(len(given))
-    given += [place, batch, *[s for s in strides if s not in (0, 1)]]
-    return DTYPE_NAMES[term.type.dtype], tuple(["0" if s == 0 else "1" if s == 1 else "s" for s in strides])
+    given += (place, batch, *unknown)
+    return DTYPE_NAMES[term.type.dtype], names
+
+
+@lru_cache(maxsize=1 << 12)
+def _strides(strides: tuple[int, ...]) -> tuple[int, tuple[int, ...], tuple[str, ...]]:
+    """The stride from matrix to matrix, those of rows and columns that a kernel does not know, and what it does."""
+    batch, *inner = strides
+    names = tuple(["0" if s == 0 else "1" if s == 1 else "s" for s in inner])
+    return batch, tuple([s for s in inner if s not in (0, 1)]), names
 
 
 @lru_cache(maxsize=1 << 12)
