@@ -293,11 +293,15 @@ class _Search:
         values = attribute_values(definition, tuple(a.type for a in args), wish, self.domain)
         if len(fixed) == len(definition.attributes):
             values = [tuple(fixed[a] for a in definition.attributes)]
+        binds = {n: a for a, n in reversed(pattern.binds)}  # of a name that stands twice, where it stands first
+        same = {a: binds[n] for a, n in pattern.binds}
         for attrs in self.options(f"{site}=", values):
-            wanted = tuple(fixed.get(a, v) for a, v in zip(definition.attributes, attrs, strict=True))
-            term = self.make(definition, args, wanted)
-            if term is not None and all(term.attribute(a) == v for a, v in fixed.items()):
-                now = {**bound, **{n: term.attribute(a) for a, n in pattern.binds}}
+            chosen = dict(zip(definition.attributes, attrs, strict=True)) | fixed
+            term = self.make(definition, args, tuple([chosen[same.get(a, a)] for a in definition.attributes]))
+            if term is None or any(term.attribute(a) != term.attribute(first) for a, first in same.items()):
+                continue
+            if all(term.attribute(a) == v for a, v in fixed.items()):
+                now = {**bound, **{n: term.attribute(a) for n, a in binds.items()}}
                 if self.admits(bound, now):
                     yield term, now
 
