@@ -23,6 +23,7 @@ Arrays = Sequence[Array]
 HEADER = "workload, engine, median_s, spread, ratio, least_s, of_limit, cold_s, warm_s, peak_mb, note"
 Clock = Callable[[], float]
 SLOW = 1.0  # seconds: what takes longer for a single call is called once
+SETTLED = 0.015  # seconds after which threads that wait have gone to sleep
 
 
 def as_arrays(result: Any) -> Arrays:
@@ -198,7 +199,11 @@ def _rows(
 def interleaved(
     runs: Mapping[str, Run], seconds: float, clock: Clock = time.perf_counter, least: int = 5
 ) -> dict[str, list[float]]:
-    """Times per call, engines in turns, so that a disturbance hits all alike; slow ones take fewer turns."""
+    """Times per call, engines in turns, so that a disturbance hits all alike; slow ones take fewer turns.
+
+    Before each turn the threads of the engine before it are left to fall asleep (those of OpenMP look for work for some
+    milliseconds, on a core that the next engine is about to use), and one call is not counted.
+    """
     repeats, times = {}, {}
     for name, run in runs.items():
         once = _once(run, clock)
@@ -207,6 +212,8 @@ def interleaved(
     left = {name: seconds for name in runs if repeats[name]}
     while left:
         for name in list(left):
+            time.sleep(SETTLED)
+            runs[name]()
             start = clock()
             for _ in range(repeats[name]):
                 runs[name]()

@@ -23,6 +23,7 @@ from ngraph_rewrite import computation as module
 from ngraph_rewrite.errors import ClosedError, ComputationError
 from ngraph_rewrite.ready import declined
 from ngraph_rewrite.runtime.array_api import array_api
+from ngraph_rewrite.runtime.pool import process_pool
 from tests.programs import drawn
 
 H, W = ng.Axis("H", 3), ng.Axis("W", 4)
@@ -132,7 +133,7 @@ def test_small_calls_are_made_by_machine_code() -> None:
 
 @pytest.mark.parametrize("name", ["long", "echo", "dict", "nested"])
 def test_other_calls_are_left_to_python(name: str) -> None:
-    x = ng.placeholder([ng.Axis("H", 300_000 if name == "long" else 3)])
+    x = ng.placeholder([ng.Axis("H", 3_000_000 if name == "long" else 3)])
     returns = {"long": ng.tanh(x), "echo": [x, x + 1], "dict": {"a": x + 1}, "nested": [(x + 1,)]}[name]
     computation = ng.make_transformer("cpu").computation(returns, x)
     computation(np.ones(x.axes.lengths, np.float32))
@@ -408,12 +409,32 @@ def test_a_forked_process_calls_on() -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_one_thread_runs_the_chunks_of_a_call_itself() -> None:
-    """A kernel of two chunks is short enough, if no other thread is to help."""
-    x, values = ng.placeholder([ng.Axis("H", 50_000)]), np.arange(50_000, dtype=np.float32)
-    for threads, quick in ((1, True), (2, False)):
-        computation = ng.make_transformer("cpu", threads=threads).computation(x + 1, x)
-        expected = computation._call(values)
-        assert max(computation.stats()["chunks"]) > 1
-        assert same(computation(values), expected) and np.array_equal(expected, values + 1)
-        assert is_quick(computation) == (quick and array_api() is not None)
+SHARED = 200_000  # numbers whose sum with 1 is shared out, in little time
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_short_launches_are_shared_out_as_well(threads: int) -> None:
+    x, values = ng.placeholder([ng.Axis("H", SHARED)]), np.arange(SHARED, dtype=np.float32)
+    computation = ng.make_transformer("cpu", threads=threads).computation(x + 1, x)
+    expected = computation._call(values)
+    assert max(computation.stats()["chunks"]) > 1 and np.array_equal(expected, values + 1)
+    for _ in range(20):
+        assert same(computation(values), expected)
+    assert is_quick(computation) == (array_api() is not None)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_shares_out_what_it_calls() -> None:
+    """Its pool is another one: machine code leaves what was made ready before the fork to Python code."""
+    x, values = ng.placeholder([ng.Axis("H", SHARED)]), np.arange(SHARED, dtype=np.float32)
+    transformer = ng.make_transformer("cpu", threads=2)
+    computation = transformer.computation(x + 1, x)
+    computation(values)
+    child = os.fork()
+    if not child:
+        right = all(np.array_equal(computation(values), values + 1) for _ in range(3))
+        again = transformer.computation(x + 2, x)
+        right = right and all(np.array_equal(again(values), values + 2) for _ in range(3))
+        shared = process_pool().workers == 1 and computation._quick(values) is NotImplemented
+        os._exit(0 if right and shared and is_quick(again) == (array_api() is not None) else 1)
+    assert os.waitpid(child, 0)[1] == 0

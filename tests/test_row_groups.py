@@ -199,7 +199,7 @@ def test_a_call_told_step_by_step_names_every_result() -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int32", "bool"])
 @pytest.mark.parametrize(
-    "shape, axes", [((70_001,), (0,)), ((4099, 37), (0,)), ((3, 40_000), (1,)), ((900, 2, 33), (0, 2))]
+    "shape, axes", [((70_001,), (0,)), ((16_411, 37), (0,)), ((3, 40_000), (1,)), ((900, 2, 33), (0, 2))]
 )
 def test_a_reduction_in_parts_is_the_reduction(shape: tuple[int, ...], axes: tuple[int, ...], dtype: str) -> None:
     x = ng.placeholder(ng.anonymous(list(shape)), dtype)

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.errors import ArgumentError
-from ngraph_rewrite.plan.shares import CHUNK_TIME, MOST, Share
+from ngraph_rewrite.plan.shares import CHUNK_TIME, EVEN, MOST, SHARED_TIME, Share
 from tests.programs import drawn
 
-H, W, N = ng.Axis("H", 300), ng.Axis("W", 500), ng.Axis("N", 400)
+H, W, N = ng.Axis("H", 700), ng.Axis("W", 500), ng.Axis("N", 400)
 R = ng.Axis("REC", 50)
 Expression = Callable[[ng.Op, ng.Op], Any]
 # Each has a launch that is shared out.
@@ -39,7 +39,7 @@ EXPRESSIONS: dict[str, Expression] = {
 def inputs() -> tuple[list[ng.Op], list[np.ndarray]]:
     rng = np.random.default_rng(0)
     return [ng.placeholder([H, W]), ng.placeholder([W, N])], [
-        rng.normal(size=shape).astype(np.float32) for shape in ((300, 500), (500, 400))
+        rng.normal(size=shape).astype(np.float32) for shape in ((700, 500), (500, 400))
     ]
 
 
@@ -70,7 +70,8 @@ def test_small_launches_are_not_shared() -> None:
 def test_a_chunk_is_worth_its_launch(length: int, time: int, least: int) -> None:
     chunks = Share(length, time, least).chunks
     assert 1 <= chunks <= MOST
-    assert chunks == 1 or (time >= chunks * CHUNK_TIME and length >= chunks * least)
+    assert chunks == 1 or (time > (chunks - EVEN) * CHUNK_TIME and length >= chunks * least)
+    assert chunks == 1 or time >= SHARED_TIME
 
 
 def test_python_threads_compute_at_once() -> None:
@@ -96,7 +97,7 @@ def test_python_threads_compute_at_once() -> None:
 def test_steps_of_a_scan_are_shared_out() -> None:
     x = ng.placeholder([R, H, W])
     states, rows = ng.scan(lambda s, x: (s * 0.5 + x, s), ng.constant(0.0, [H, W]), x)
-    value = np.random.default_rng(1).normal(size=(50, 300, 500)).astype(np.float32)
+    value = np.random.default_rng(1).normal(size=(50, 700, 500)).astype(np.float32)
     found = []
     for threads in (1, 3):
         with ng.make_transformer("cpu", threads=threads) as transformer:

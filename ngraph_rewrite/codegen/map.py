@@ -10,6 +10,7 @@ from ngraph_rewrite.codegen.nest import (
     value_line,
 )
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
+from ngraph_rewrite.codegen.streaming import Streams
 from ngraph_rewrite.codegen.template import kernel_template
 
 
@@ -23,7 +24,9 @@ def render_map(nest: MapNest) -> Source:
     ('n0', 'x0', 'x1', 'y0')
     """
     names = signature(nest)
-    body = "\n".join([_start(nest), _level(nest, 0)])
+    streams = Streams(nest, nest.rank - 1, range(len(nest.stores)))
+    ends = ["stream_end()"] if streams.positions else []
+    body = "\n".join([_start(nest), *streams.arrays(), _level(nest, 0, streams), *ends])
     arguments = argument_lines(names, nest.steps)
     template = kernel_template("map")
     text = template.fill(
@@ -47,13 +50,19 @@ def _start(nest: MapNest) -> str:
     return "\n".join([*lines, f"if {' or '.join(empty)}:", "    return"])
 
 
-def _level(nest: MapNest, level: int) -> str:
+def _level(nest: MapNest, level: int, streams: Streams) -> str:
     """The lines inside the first ``level`` loops."""
     values = needed(nest, (value for value, _ in nest.stores))
     lines = [value_line(nest, value) for value in values if max(nest.dims[value], default=-1) + 1 == level]
     if level == nest.rank:
-        lines += [store_line(nest, position, nest.dtypes) for position in range(len(nest.stores))]
-    else:
-        extent = "start, stop" if level == 0 else f"n{level}"
-        lines += [f"for i{level} in range({extent}):", indented(_level(nest, level + 1), 4)]
-    return "\n".join(lines)
+        first = max(nest.buffers, default=-1) + 1
+        lines += [
+            streams.store(i, nest.dtypes, first) if i in streams.positions else store_line(nest, i, nest.dtypes)
+            for i in range(len(nest.stores))
+        ]
+        return "\n".join(lines)
+    extent, inner = ("start", "stop") if level == 0 else ("0", f"n{level}"), _level(nest, level + 1, streams)
+    if level == nest.rank - 1 and streams.positions:
+        return "\n".join([*lines, *streams.loop(extent, inner.split("\n"))])
+    limits = ", ".join(extent) if level == 0 else extent[1]
+    return "\n".join([*lines, f"for i{level} in range({limits}):", indented(inner, 4)])

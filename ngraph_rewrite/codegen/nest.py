@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ngraph_rewrite.codegen.scalar import DTYPES, expression
@@ -53,6 +53,7 @@ class _Nest:
     steps: tuple[Step, ...]
     stores: tuple[tuple[int, Operand], ...]
     buffer_of: tuple[int, ...]
+    streamed: bool = field(default=False, kw_only=True)
 
     @property
     def operands(self) -> tuple[Operand, ...]:
@@ -104,7 +105,8 @@ class MapNest(_Nest):
 
     ``buffer_of`` gives each load, then each store, the number of its memory. A store with a load's number takes its
     place: at run time their addresses and strides must be equal. Operands with different numbers must not overlap if
-    one of them is written.
+    one of them is written. If `streamed`, results go past the caches, as far as they lie side by side; none may then
+    take the place of a load.
     """
 
     def __post_init__(self) -> None:
@@ -125,6 +127,7 @@ class RowNest(_Nest):
 
     Attributes:
         reduced: For each loop whether rows run along it.
+        streamed: Whether results go past the caches, where they lie side by side.
         totals: Values that are summed over all rows, where rows lie along memory: each chunk adds to a row of its own,
             in float64.
     """

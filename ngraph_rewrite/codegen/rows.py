@@ -7,8 +7,12 @@ first, then its place: both loops vectorise, which one would not.
 
 from ngraph_rewrite.codegen.accumulate import NOWHERE, Accumulator, beginning, combined, ending, located
 from ngraph_rewrite.codegen.form import Form
+from ngraph_rewrite.codegen.nest import Operand, place
 from ngraph_rewrite.codegen.source import indented
+from ngraph_rewrite.codegen.streaming import Streams
 
+# What is done in explicit vectors where a pass reads memory and nothing else.
+_STRETCHES = {"sum": "sum", "max": "max", "min": "min", "argmax": "max", "argmin": "min"}
 _BLOCK = 512  # elements of a float64 sum between two compensated additions
 
 
@@ -24,7 +28,18 @@ def rows(form: Form) -> list[str]:
             lines += _pass(form, number)
     for level in range(kept - 1, -1, -1):
         lines = form.at_once(level, level) + form.loop(form.order[level], lines)
-    return form.zeros() + lines
+    arrays = [line for number in range(form.stages.passes) for line in _streams(form, number).arrays()]
+    return form.zeros() + arrays + lines + (["stream_end()"] if arrays else [])
+
+
+def _streams(form: Form, number: int) -> Streams:
+    """The stores of a pass that go past the caches, if it has nothing but loads and stores to do.
+
+    Where values are kept from one pass to the next, a row has to be in cache where it is written.
+    """
+    sums = any(form.accumulators[r].in_blocks for r in form.stages.reductions(number))
+    stores = [] if sums or form.stages.kept else form.stages.stores(number)
+    return Streams(form.nest, form.order[-1], stores)
 
 
 def _pass(form: Form, number: int) -> list[str]:
@@ -32,27 +47,76 @@ def _pass(form: Form, number: int) -> list[str]:
     reductions = form.stages.reductions(number)
     items = [form.accumulators[r] for r in reductions]
     lines = [line for item in items for line in beginning(item)]
+    if _reads_alone(form, number):
+        lines += _stretches(form, number, len(form.kept))
+        return lines + [line for item in items for line in ending(item)] + _places(form, number)
     body = [
         line
         for r, item in zip(reductions, items, strict=True)
         for line in combined(item, form.operand(r), free_order=True)
     ]
-    body += form.add_up(number) + form.keep(number) + [form.store(i) for i in form.stages.stores(number)]
+    streams, first = _streams(form, number), form.first_buffer + len(form.spare)
+    body += form.add_up(number) + form.keep(number)
+    body += [
+        streams.store(i, form.nest.dtypes, first) if i in streams.positions else form.store(i)
+        for i in form.stages.stores(number)
+    ]
     values = form.stages.needs(number)
-    lines += _loops(form, number, len(form.kept), values, body, [item for item in items if item.in_blocks])
+    lines += _loops(form, number, len(form.kept), values, body, [item for item in items if item.in_blocks], streams)
     lines += [line for item in items for line in ending(item)]
     return lines + _places(form, number)
 
 
+def _reads_alone(form: Form, number: int) -> bool:
+    """Whether a pass takes in nothing but float32 as they lie in memory, side by side."""
+    stages, nest = form.stages, form.nest
+    reductions = stages.reductions(number)
+    loads = {stages.operands(r)[0] for r in reductions}
+    return (
+        bool(reductions)
+        and not (stages.stores(number) or stages.totals(number) or form.keep(number))
+        and all(v < len(nest.loads) and nest.loads[v].dtype == "float32" for v in loads)
+        and all(nest.loads[v].strides[form.order[-1]] == "1" for v in loads)
+        and all(form.accumulators[r].kind in _STRETCHES for r in reductions)
+    )
+
+
+def _stretches(form: Form, number: int, level: int) -> list[str]:
+    """The loops from ``level`` inward; the innermost one is a function that takes in a stretch of memory."""
+    dim = form.order[level]
+    if level < form.nest.rank - 1:
+        return form.loop(dim, _stretches(form, number, level + 1))
+    lines = []
+    for r in form.stages.reductions(number):
+        load, item = form.stages.operands(r)[0], form.accumulators[r]
+        operand = form.nest.loads[load]
+        begin = place(f"x{load}", Operand(operand.dtype, (*operand.strides[:dim], "0", *operand.strides[dim + 1 :])))
+        lines.append(f"v{load} = row_{_STRETCHES[item.kind]}_float32(x{load}, {begin}, n{dim})")
+        if item.kind == "sum":
+            name = item.variables[0][0]
+            lines.append(f"{name} = add_reassociated({name}, v{load})")
+        else:
+            lines += combined(item, f"v{load}", free_order=True)
+    return lines
+
+
 def _loops(
-    form: Form, number: int, level: int, values: list[int], body: list[str], sums: list[Accumulator]
+    form: Form,
+    number: int,
+    level: int,
+    values: list[int],
+    body: list[str],
+    sums: list[Accumulator],
+    streams: Streams | None = None,
 ) -> list[str]:
     """The loops from ``level`` inward; the values that ``level`` loops determine are already computed."""
     if level == form.nest.rank:
         return body
     inner = [form.wide_line(v, number) for v in values if form.depth[v] == level + 1]
-    inner += _loops(form, number, level + 1, values, body, sums)
+    inner += _loops(form, number, level + 1, values, body, sums, streams)
     innermost = level == form.nest.rank - 1
+    if innermost and streams is not None and streams.positions:
+        return streams.loop(("0", f"n{form.order[level]}"), inner)
     return _blocks(form.order[level], inner, sums) if sums and innermost else form.loop(form.order[level], inner)
 
 

@@ -11,6 +11,8 @@ _WORDS = {
     "scalar_functions": "fmod sqrt fabs floor ceil rint select maximum minimum accumulate_max "
     "accumulate_min number_max number_min above below same add_reassociated multiply_reassociated rounding_error "
     "compensated",
+    "row_reductions": "row_max_float32 row_min_float32 row_sum_float32",
+    "streams": "stream_block stream_end stream_float32 stream_float64",
     "arithmetic": "floor_divide modulo sign integer_power",
     "elementary": "asin acos atan asinh acosh atanh atan2 hypot nextafter next_half trunc "
     "copysign signbit left_shift right_shift",

@@ -28,6 +28,7 @@ from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import Share, nest_share
 from ngraph_rewrite.plan.views import Layout
 
+_STREAMED = 1 << 24  # bytes of a result that goes past the caches
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 13, 1 << 12
 
@@ -112,7 +113,8 @@ def collapsed(program: ScalarProgram) -> Collapsed:
     buffers = tuple(len(loads) if same else i for i, same in enumerate(program.in_place)) + (len(loads),)
     number, steps = _numbered(program, space)
     store = space.operand(program.dtype, program.store)
-    nest = MapNest(len(space.sizes), loads, steps, ((number(program.value), store),), buffers)
+    streamed = not any(program.in_place) and bool(steps) and is_streamed(space.sizes, [store])
+    nest = MapNest(len(space.sizes), loads, steps, ((number(program.value), store),), buffers, streamed=streamed)
     source = _rendered(nest, program.literals)
     return Collapsed(source, space.sizes, space.loads(), space.collapsed(program.store), space.share(nest))
 
@@ -157,8 +159,15 @@ def _row_nest(program: RowProgram) -> tuple[_Space, RowNest]:
     number, steps = _numbered(program, space)
     stores = tuple((number(value), space.operand(dtype, layout)) for value, dtype, layout in program.stores)
     buffers = tuple(range(len(loads) + len(stores)))
-    totals = tuple(map(number, program.totals))
-    return space, RowNest(len(space.sizes), loads, steps, stores, buffers, tuple(space.reduced), totals)
+    totals, rows = tuple(map(number, program.totals)), tuple(space.reduced)
+    streamed = bool(rows) and rows[-1] and is_streamed(space.sizes, [at for _, at in stores])
+    return space, RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed)
+
+
+def is_streamed(sizes: Sequence[int], stores: Sequence[Operand]) -> bool:
+    """Whether a result is so large that it goes past the caches, and lies as it is computed."""
+    wide = [at for at in stores if at.strides and at.strides[-1] == "1"]
+    return any(prod(sizes[d] for d in at.dims) * DTYPE_SIZES[at.dtype] >= _STREAMED for at in wide)
 
 
 class _Space:
@@ -198,8 +207,9 @@ class _Space:
 
 def _each(nest: MapNest | RowNest) -> tuple[list[int], list[str]]:
     """The sizes of what a nest reads and writes at every index, but for what stays the same, and its operations."""
-    last = nest.rank - 1
-    return [DTYPE_SIZES[operand.dtype] for operand in nest.operands if last in operand.dims], [s.op for s in nest.steps]
+    last, within = nest.rank - 1, nest.within
+    moved = [*nest.loads, *(at for _, at in nest.stores if not within or at.dims & within)]
+    return [DTYPE_SIZES[operand.dtype] for operand in moved if last in operand.dims], [s.op for s in nest.steps]
 
 
 def _stretches(shape: Sequence[int], strides: Sequence[Sequence[int]], reduced: Sequence[bool]) -> list[list[int]]:

@@ -12,15 +12,21 @@ from math import log2, prod
 from types import MappingProxyType
 from typing import NamedTuple
 
-# A chunk takes about so many nanoseconds or more: twenty times what it costs to hand a launch to a thread that waits.
-CHUNK_TIME = 10_000
+# A chunk takes about so many nanoseconds: ten times what it costs to hand a launch to a thread that waits. A launch is
+# worth sharing where it takes as long as to wake a thread. Few threads have equal parts of a multiple of `EVEN` chunks.
+CHUNK_TIME = 5_000
+SHARED_TIME = 15_000
+EVEN = 4
 MOST = 64
 # Indices of an innermost loop that are worth a chunk: some cache lines, and vectors enough.
 INNERMOST = 128
-_BYTES = 10  # that one core moves in a nanosecond
+# Bytes that one core moves in a nanosecond where so many in all are moved: they stay in its own caches, in one that it
+# shares, or in none.
+_RATES = ((1 << 20, 50), (1 << 24, 30))
+_RATE = 12
 _LAUNCH = 50  # nanoseconds of a launch, whatever it does
 # Nanoseconds of a scalar operation: of one instruction, of a formula in vectors, and of a call for each number.
-_SIMPLE, _FORMULA, _CALL = 0.05, 0.5, 6.0
+_SIMPLE, _FORMULA, _CALL = 0.02, 0.3, 6.0
 _FORMULAS = "exp expm1 exp2 log log1p log2 log10 tanh sigmoid erf sin cos tan sinh cosh power logaddexp softplus"
 _CALLS = "asin acos atan asinh acosh atanh atan2 hypot floordivide mod remainder"
 _TIMES = MappingProxyType(dict.fromkeys(_FORMULAS.split(), _FORMULA) | dict.fromkeys(_CALLS.split(), _CALL))
@@ -34,8 +40,8 @@ class Share(NamedTuple):
         time: About how many nanoseconds the kernel takes on one core.
         least: How much of the length is worth a chunk.
 
-    >>> Share(1000, 100_000).chunks, Share(1000, 15_000).chunks, Share(3, 10**9).chunks
-    (10, 1, 3)
+    >>> Share(1000, 100_000).chunks, Share(1000, 10_000).chunks, Share(3, 10**9).chunks
+    (20, 1, 3)
     """
 
     length: int = 1
@@ -50,7 +56,9 @@ class Share(NamedTuple):
     @property
     def chunks(self) -> int:
         """The number of chunks."""
-        return max(1, min(self.length // self.least, self.time // CHUNK_TIME, MOST))
+        if self.time < SHARED_TIME:
+            return 1
+        return max(1, min(self.length // self.least, -(-self.time // CHUNK_TIME // EVEN) * EVEN, MOST))
 
 
 def nest_share(length: int, innermost: bool, sizes: Sequence[int], widths: Iterable[int], ops: Iterable[str]) -> Share:
@@ -62,8 +70,14 @@ def nest_share(length: int, innermost: bool, sizes: Sequence[int], widths: Itera
         widths: The sizes of the elements it reads and writes at every index.
         ops: The scalar operations at every index.
     """
-    each = sum(widths) / _BYTES + sum(_TIMES.get(op, _SIMPLE) for op in ops)
-    return Share(length, int(prod(sizes) * each), INNERMOST if innermost else 1)
+    count, width = prod(sizes), sum(widths)
+    each = width / _rate(count * width) + sum(_TIMES.get(op, _SIMPLE) for op in ops)
+    return Share(length, int(count * each), INNERMOST if innermost else 1)
+
+
+def _rate(size: int) -> int:
+    """How many bytes one core moves in a nanosecond, where so many are moved in all."""
+    return next((rate for most, rate in _RATES if size <= most), _RATE)
 
 
 def loop_share(length: int, each: float) -> Share:

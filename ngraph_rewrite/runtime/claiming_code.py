@@ -8,15 +8,18 @@ an earlier launch cannot succeed.
 """
 
 # Where things lie in a pool's memory and in a worker's slot, in words of 8 bytes; what is written often lies apart.
-SHARE, OWNER, CALLER, CALLER_LOCK, STOP, WORKERS, SPINS, SLOTS = range(8)
+SHARE, OWNER, CALLER, CALLER_LOCK, STOP, WORKERS, SPINS, SLOTS, GONE = range(9)
 TICKET, KERNEL, ARGUMENTS, CHUNKS, ALLOWED, FINISHED = 16, 17, 18, 19, 20, 32
 POOL_WORDS = 48
-ASLEEP, LOCK, DONE, SLOT_WORDS = 0, 1, 2, 16
+ASLEEP, LOCK, DONE, THREAD, AWAY, SLOT_WORDS = 0, 1, 2, 3, 4, 16
 MOST_CHUNKS = 2**16 - 1  # of a launch that is shared out
+# A caller has nothing else to do, and a worker at its last chunk is soon done: it looks so many times as often.
+CALLER_PATIENCE = 16
 WORDS = {
     "OWNER": OWNER, "CALLER": CALLER, "STOP": STOP, "WORKERS": WORKERS, "SPINS": SPINS, "SLOTS": SLOTS,
     "TICKET": TICKET, "KERNEL": KERNEL, "ARGUMENTS": ARGUMENTS, "CHUNKS": CHUNKS, "ALLOWED": ALLOWED,
-    "FINISHED": FINISHED, "SLOT_WORDS": SLOT_WORDS, "DONE": DONE, "MOST_CHUNKS": MOST_CHUNKS,
+    "FINISHED": FINISHED, "SLOT_WORDS": SLOT_WORDS, "DONE": DONE, "THREAD": THREAD, "AWAY": AWAY,
+    "MOST_CHUNKS": MOST_CHUNKS, "CALLER_PATIENCE": CALLER_PATIENCE,
 }  # fmt: skip
 
 _CLAIMING = """
@@ -66,6 +69,7 @@ look:
   %sleeps = icmp eq i32 %asleep, 1
   br i1 %sleeps, label %wake, label %called
 wake:
+  call void @{name}_send_away(ptr %slot)
   call void @{name}_wake(ptr %slot)
   br label %called
 called:

@@ -111,8 +111,19 @@ class LaunchTable:
     def __len__(self) -> int:
         return len(self.launches)
 
-    def rows(self) -> Rows:
-        """What the walker is called with, for who calls it without this object; it has to live until then."""
+    def rows(self, threads: int = 1) -> tuple[Rows, Sequence[int]]:
+        """What the walker is called with, for who calls it without this object; it has to live until then.
+
+        Args:
+            threads: How many threads run it.
+
+        Returns:
+            The rows, and addresses of words which are not 0 once they may not be walked in this way any more.
+        """
+        pool = self._share(threads) if self.shared else None
+        return self._rows(), [] if pool is None else [pool.gone]
+
+    def _rows(self) -> Rows:
         return Rows(self._address, len(self.launches), self._context_at, self._walk_at)
 
     def slot(self, launch: int, argument: int) -> int:
@@ -151,15 +162,16 @@ class LaunchTable:
             self._rewind(self._records_at, len(self._records))
             self._unfinished = False
 
-    def _share(self, threads: int) -> None:
-        """Tell the walker of a pool with workers enough."""
-        if threads > 1:
-            pool = self._pool or process_pool(self._cache)
-            if pool.workers < threads - 1:
-                pool.grow(threads - 1)
-            self._context[0], self._context[1] = pool.address, threads - 1
-        else:
+    def _share(self, threads: int) -> Pool | None:
+        """Tell the walker of a pool with workers enough, if it needs one."""
+        if threads <= 1:
             self._context[0] = 0
+            return None
+        pool = self._pool or process_pool(self._cache)
+        if pool.workers < threads - 1:
+            pool.grow(threads - 1)
+        self._context[0], self._context[1] = pool.address, threads - 1
+        return pool
 
     def _go_on(self, stands: int, end: int) -> None:
         """Walk the rest of a table slice by slice; signals are for the main thread, others need no slices."""

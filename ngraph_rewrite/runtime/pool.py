@@ -24,6 +24,7 @@ from ngraph_rewrite.runtime.aligned import aligned_array
 from ngraph_rewrite.runtime.claiming_code import (
     CALLER_LOCK,
     DONE,
+    GONE,
     LOCK,
     POOL_WORDS,
     SHARE,
@@ -37,7 +38,7 @@ from ngraph_rewrite.runtime.pool_code import PoolCode, pool_code
 from ngraph_rewrite.runtime.waiting_code import taken_lock, waits_by_futex
 
 MOST_THREADS = 1024
-_SPINS = 1000  # looks of a thread before it sleeps: about 40 us on recent processors
+_SPINS = 2500  # looks of a thread before it sleeps: about 100 us on recent processors
 _PATIENCE = 1.0  # seconds that the end of the process waits for workers that are in a kernel
 # What tells of a fault in the thread that gets it is left to it.
 _FAULTS = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP"}
@@ -54,6 +55,7 @@ class Pool:
 
     Attributes:
         address: Where its memory begins, which a launch is given.
+        gone: The address of a word that is not 0 in a process that has forked since: its workers are not there.
 
     >>> pool = Pool()
     >>> pool.grow(2)
@@ -73,6 +75,7 @@ class Pool:
         self._memory[SHARE], self._memory[SPINS] = self._code.share, spins
         self._memory[SLOTS], self._memory[CALLER_LOCK] = self._slots.ctypes.data, taken_lock()
         self.address = int(self._memory.ctypes.data)
+        self.gone = self.address + 8 * GONE
         self.threads: list[threading.Thread] = []
         self._stopped = False
         self._lock = threading.Lock()
@@ -112,6 +115,10 @@ class Pool:
     def share(self, kernel: int, arguments: int, chunks: int, workers: int) -> None:
         """Run one launch, with at most so many workers."""
         _function(self._code.share, 5)(self.address, kernel, arguments, chunks, workers)
+
+    def forget(self) -> None:
+        """In a forked process: say that its workers are not there."""
+        self._memory[GONE] = 1
 
     def stop(self) -> None:
         """End all workers, and wait a little for those that are in a kernel. What is launched later runs alone."""
@@ -169,9 +176,14 @@ def _stop_at_exit() -> None:
         pool.stop()
 
 
+def _begin_anew() -> None:
+    while _made:
+        _made.pop().forget()
+
+
 atexit.register(_stop_at_exit)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_made.clear)
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 @cache

@@ -43,7 +43,8 @@ publish:
   %count = extractvalue {{ i64, i64 }} %ran, 0
   %added = atomicrmw add ptr %finished, i64 %count seq_cst
   %spins_at = getelementptr i64, ptr %pool, i64 {SPINS}
-  %spins = load i64, ptr %spins_at
+  %few = load i64, ptr %spins_at
+  %spins = mul i64 %few, {CALLER_PATIENCE}
   br label %spin
 spin:
   %turn = phi i64 [0, %publish], [%turn1, %rest]
@@ -100,6 +101,7 @@ entry:
   %place = mul i64 %index, {SLOT_WORDS}
   %slot = getelementptr i64, ptr %slots, i64 %place
   %done_at = getelementptr i64, ptr %slot, i64 {DONE}
+  call void @{name}_begin(ptr %slot)
   br label %work
 work:
   %ran = call {{ i64, i64 }} @{name}_claim(ptr %pool, i64 %index)
@@ -121,7 +123,7 @@ wake:
   br i1 %sleeps, label %call, label %wait
 call:
   call void @{name}_wake(ptr %caller)
-  br label %wait
+  br label %tired  ; the caller may have been put behind this thread: leave it the processor
 wait:
   %spins = load i64, ptr %spins_at
   br label %spin
@@ -149,9 +151,12 @@ tired:
   br i1 %either, label %stay, label %park
 stay:
   call void @{name}_stay(ptr %slot)
-  br label %wait
+  br label %back
 park:
   call void @{name}_park(ptr %slot)
+  br label %back
+back:
+  call void @{name}_come_back(ptr %slot)
   br label %wait
 end:
   ret void

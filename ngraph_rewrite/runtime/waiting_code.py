@@ -4,11 +4,18 @@
 Threads that wait hold no lock of the interpreter's. A thread sleeps at a word of 4 bytes that is 1; whoever makes it 0
 wakes it. On Linux the word is a futex. Elsewhere one of Python's own locks lies behind it, which are there on every
 platform.
+
+A worker is woken by a thread that goes on computing, so it must not be put behind that thread on the same processor.
+Linux does so where it takes the other processors for busy, as a virtual machine's that have halted, and moves it
+milliseconds later. So it is told before that it may run where its caller may, but for the processor the caller is on;
+as soon as it runs it takes that back.
 """
 
 import ctypes
 import platform
 import sys
+
+from ngraph_rewrite.runtime.claiming_code import AWAY, THREAD
 
 _FUTEX = {"x86_64": 202, "aarch64": 98}  # the number of the system call
 _PAUSE = {
@@ -16,9 +23,100 @@ _PAUSE = {
     "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
 }
 
+_SET = 128  # bytes of a set of processors
+_WHO = {"x86_64": 186, "aarch64": 178}  # the number of the system call that tells who a thread is
+
 # A thread sleeps at a word that is 1; who makes it 0 wakes it, once for each time.
 _BY_FUTEX = """
 declare i64 @syscall(i64, ...)
+declare i32 @sched_getcpu()
+declare i32 @sched_getaffinity(i32, i64, ptr)
+declare i32 @sched_setaffinity(i32, i64, ptr)
+
+; Of a worker that begins: say who it is.
+define internal void @{name}_begin(ptr %slot) {{
+  %thread_at = getelementptr i64, ptr %slot, i64 {THREAD}
+  %thread = call i64 (i64, ...) @syscall(i64 {who})
+  store atomic i64 %thread, ptr %thread_at release, align 8
+  ret void
+}}
+
+; Before a worker is woken: let it run anywhere but on the processor of this thread, until it runs.
+define internal void @{name}_send_away(ptr %slot) {{
+entry:
+  %set = alloca [{set_words} x i64], align 8
+  %thread_at = getelementptr i64, ptr %slot, i64 {THREAD}
+  %away_at = getelementptr i64, ptr %slot, i64 {AWAY}
+  %here = call i32 @sched_getcpu()
+  %cpu = sext i32 %here to i64
+  %from = add i64 %cpu, 1
+  %away = load atomic i64, ptr %away_at monotonic, align 8
+  %told = icmp eq i64 %away, %from
+  %known = icmp ult i64 %cpu, {set_bits}
+  %untold = xor i1 %told, true
+  %useful = and i1 %untold, %known
+  br i1 %useful, label %ask, label %end
+ask:
+  %asked = call i32 @sched_getaffinity(i32 0, i64 {set_bytes}, ptr %set)
+  %failed = icmp slt i32 %asked, 0
+  br i1 %failed, label %end, label %without
+without:
+  %index = lshr i64 %cpu, 6
+  %place = and i64 %cpu, 63
+  %bit = shl i64 1, %place
+  %others = xor i64 %bit, -1
+  %word_at = getelementptr i64, ptr %set, i64 %index
+  %word = load i64, ptr %word_at
+  %rest = and i64 %word, %others
+  store i64 %rest, ptr %word_at
+  br label %count
+count:
+  %i = phi i64 [0, %without], [%next, %count_more]
+  %more = icmp slt i64 %i, {set_words}
+  br i1 %more, label %count_more, label %end
+count_more:
+  %at = getelementptr i64, ptr %set, i64 %i
+  %some = load i64, ptr %at
+  %next = add i64 %i, 1
+  %none = icmp eq i64 %some, 0
+  br i1 %none, label %count, label %tell
+tell:
+  store atomic i64 %from, ptr %away_at release, align 8
+  %thread = load atomic i64, ptr %thread_at acquire, align 8
+  %who = trunc i64 %thread to i32
+  %set_so = call i32 @sched_setaffinity(i32 %who, i64 {set_bytes}, ptr %set)
+  br label %end
+end:
+  ret void
+}}
+
+; Of a worker that runs again: the system may put it on that processor as well.
+define internal void @{name}_come_back(ptr %slot) {{
+entry:
+  %set = alloca [{set_words} x i64], align 8
+  %away_at = getelementptr i64, ptr %slot, i64 {AWAY}
+  %away = load atomic i64, ptr %away_at acquire, align 8
+  %told = icmp ne i64 %away, 0
+  br i1 %told, label %ask, label %end
+ask:
+  store atomic i64 0, ptr %away_at monotonic, align 8
+  %asked = call i32 @sched_getaffinity(i32 0, i64 {set_bytes}, ptr %set)
+  %failed = icmp slt i32 %asked, 0
+  br i1 %failed, label %end, label %with
+with:
+  %cpu = sub i64 %away, 1
+  %index = lshr i64 %cpu, 6
+  %place = and i64 %cpu, 63
+  %bit = shl i64 1, %place
+  %word_at = getelementptr i64, ptr %set, i64 %index
+  %word = load i64, ptr %word_at
+  %all = or i64 %word, %bit
+  store i64 %all, ptr %word_at
+  %set_so = call i32 @sched_setaffinity(i32 0, i64 {set_bytes}, ptr %set)
+  br label %end
+end:
+  ret void
+}}
 
 define internal void @{name}_park(ptr %slot) {{
 entry:
@@ -39,6 +137,17 @@ define internal void @{name}_unpark(ptr %slot) {{
 """
 # Python's own locks, which are there on every platform; each is taken when its slot is made.
 _BY_LOCK = """
+define internal void @{name}_begin(ptr %slot) {{
+  ret void
+}}
+
+define internal void @{name}_send_away(ptr %slot) {{
+  ret void
+}}
+
+define internal void @{name}_come_back(ptr %slot) {{
+  ret void
+}}
 define internal void @{name}_park(ptr %slot) {{
 entry:
   %place = getelementptr i64, ptr %slot, i64 1
@@ -118,8 +227,14 @@ def waiting_code(name: str, futex: bool) -> str:
     give = rest
     if futex:
         declared, give = f"{declared}\ndeclare i32 @sched_yield()", "%given = call i32 @sched_yield()"
-    sleeping = _BY_FUTEX.format(name=name, number=_FUTEX.get(machine, 0)) if futex else _by_lock(name)
+    sleeping = _by_futex(name, machine) if futex else _by_lock(name)
     return sleeping + _WAITING.format(name=name, declared=declared, rest=rest, give=give)
+
+
+def _by_futex(name: str, machine: str) -> str:
+    numbers = {"number": _FUTEX.get(machine, 0), "who": _WHO.get(machine, 0)}
+    sizes = {"set_bytes": _SET, "set_words": _SET // 8, "set_bits": _SET * 8}
+    return _BY_FUTEX.format(name=name, THREAD=THREAD, AWAY=AWAY, **numbers, **sizes)
 
 
 def _by_lock(name: str) -> str:

@@ -24,8 +24,8 @@ from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.terms.tracing import CallLog, listener, told
 
 _CORE = "constant placeholder variable strip label assign after doall parameter item make_tuple"
-# Other Python threads wait for so many nanoseconds, as far as weights are right: a hundredth of what they always may.
-SHORT = 50_000
+# Other Python threads wait for so many nanoseconds at most, as far as weights are right; they always may for 5 ms.
+SHORT = 300_000
 _COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution", "semi.pooling"})
 
 
@@ -58,11 +58,11 @@ class CpuExecutable:
         return Launch(kernel, arguments, work.share.chunks, work.share.weight)
 
     def quick(self) -> Quick | None:
-        """What machine code needs to run it: if it is short, one thread does it, and nothing else is to be done."""
-        shared = self._table.shared and self.program.threads > 1
-        if shared or self._table.weight > SHORT or self._echoes:
+        """What machine code needs to run it: if it is short, and nothing else is to be done."""
+        if self._table.weight > SHORT or self._echoes:
             return None
-        return Quick(self._arguments.patches, self._table.rows(), address_of(self._arguments.call), self)
+        rows, gates = self._table.rows(self.program.threads)
+        return Quick(self._arguments.patches, rows, address_of(self._arguments.call), self, gates)
 
     def run(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:
         """Fill in the addresses of this call and walk the table."""

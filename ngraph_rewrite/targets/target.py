@@ -112,12 +112,14 @@ class Quick(NamedTuple):
         patches: Where an address goes, of which array (inputs come before results), how far into it.
         number: Where kernels read the number of the call.
         owner: What has to live as long.
+        gates: Addresses of words that are not 0 once it may not be made in this way any more.
     """
 
     patches: Sequence[tuple[int, int, int]]
     rows: Rows
     number: int
     owner: object
+    gates: Sequence[int] = ()
 
 
 class Executable(Protocol):

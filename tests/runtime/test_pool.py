@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
 from functools import cache
 
@@ -116,6 +117,29 @@ def test_no_more_workers_help_than_are_allowed(pool: Pool) -> None:
     for _ in range(5):
         visits(pool, kernels()[1], 8, 1)
     assert pool.done[1:] == before[1:]
+
+
+@pytest.mark.skipif(not waits_by_futex(), reason="this system does not say on which processor a thread may run")
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_worker_is_woken_beside_its_caller_not_behind_it(alone: bool) -> None:
+    """Sent to another processor, if the caller may use any, it then may run wherever its caller may."""
+    pool, allowed = Pool(spins=0), os.sched_getaffinity(0)
+    pool.grow(1)
+    may = {min(allowed)} if alone else allowed
+    os.sched_setaffinity(0, may)
+    try:
+        for _ in range(5):
+            visits(pool, kernels()[1], 4, 1)  # it sleeps between two launches
+            time.sleep(0.005)
+        before = pool.done[0]
+        while pool.done[0] == before:  # the last time it was woken it runs, and takes its restriction back
+            visits(pool, kernels()[1], 4, 1)
+        found = os.sched_getaffinity(pool.threads[0].native_id or 0)
+        assert os.sched_getaffinity(0) == may
+    finally:
+        os.sched_setaffinity(0, allowed)
+        pool.stop()
+    assert found == allowed
 
 
 def launched_from_three_threads(pool: Pool, launches: int) -> list[np.ndarray]:
