@@ -203,7 +203,7 @@ def test_every_op_has_arguments_to_try(family: str) -> None:
 
 
 def test_instances_have_one_value_for_a_name_that_stands_twice_among_the_attributes_of_an_op() -> None:
-    (rule,) = parse_rules("simplify semi\nrule a: pad(x, before=b, after=b, interior=b, value=v) => x", "my.rules", "my")
+    (rule,) = parse_rules("simplify semi\nrule a: pad(x, before=b, after=b, interior=b, value=v) => x", "my.rules", "m")
     found = list(instances(rule))
     assert found and all(t.attribute("before") == t.attribute("after") == t.attribute("interior") for t in found)
 
