@@ -19,7 +19,7 @@ from ngraph_rewrite.lowering.driver import LEAST_STEPS, STEPS_PER_TERM, normalis
 from ngraph_rewrite.lowering.table import Forward, ReplacementTable
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
-from ngraph_rewrite.rewriting.nests import is_nest
+from ngraph_rewrite.rewriting.nests import has_identity, is_nest
 from ngraph_rewrite.rewriting.pattern import App, Pattern, Var
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.search import ALONE, Bound, matches
@@ -56,6 +56,8 @@ def apply_graph_rules(
     """
     roots, fired = list(roots), 0
     while matcher.graph_rules:
+        if not _may_fire(matcher.graph_rules, bank):
+            break
         sweep = _Sweep(roots, bank, target, matcher.graph_rules)
         found = list(sweep.redexes(matcher.graph_rules))
         if not found:
@@ -69,6 +71,24 @@ def apply_graph_rules(
         steps = {old: Forward(new, rule) for rule, old, new in both if new is not old}
         roots = normalise(replace(roots, steps, table, bank, name), matcher, table, bank, target, name)
     return roots
+
+
+def _may_fire(rules: Iterable[Rule], bank: TermBank) -> bool:
+    """Whether any term that was made looks like the first left side of a rule."""
+    firsts = [_patterns(rule)[0] for rule in rules]
+    pairs = ((first, term) for first in firsts for term in bank.tables.get(first.definition, {}).values())
+    return any(_looks_like(first, term) for first, term in pairs)
+
+
+def _looks_like(pattern: Pattern, term: Op) -> bool:
+    """Whether a pattern may match a term, as far as its ops tell, which takes no time."""
+    if not isinstance(pattern, App):
+        return True
+    if pattern.definition is not term.definition:
+        return has_identity(pattern)
+    if is_nest(pattern) or pattern.definition.commutative or len(pattern.args) != len(term.args):
+        return True
+    return all(map(_looks_like, pattern.args, term.args))
 
 
 class _Sweep:
@@ -100,6 +120,8 @@ class _Sweep:
             by_first.setdefault(_patterns(rule)[0].definition, []).append(rule)
         for term in self.order:
             for rule in by_first.get(term.definition, ()):
+                if not _looks_like(_patterns(rule)[0], term):
+                    continue
                 found = next(self._of(rule, term), None) if term not in self._taken else None
                 if found is not None:
                     self._take(found)

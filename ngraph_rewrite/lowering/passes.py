@@ -24,9 +24,9 @@ from ngraph_rewrite.lowering.graph_rules import apply_graph_rules
 from ngraph_rewrite.lowering.pass_order import in_place
 from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
 from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
-from ngraph_rewrite.ops import axes, cpu, numpy, semi  # noqa: F401  (the families declare their ops when imported)
+from ngraph_rewrite.ops import axes, cpu, cpu_attention, numpy, semi  # noqa: F401  (the families declare their ops when imported)
 from ngraph_rewrite.plugins import DataFile, load_plugin_ops, plugin_files
-from ngraph_rewrite.rewriting import attributes, inlining  # noqa: F401  (and the functions that rules call)
+from ngraph_rewrite.rewriting import attributes, framing, inlining  # noqa: F401  (and the functions that rules call)
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.pattern import App, Build, subtemplates
 from ngraph_rewrite.rewriting.remembered import check_once, chosen, code_digest, key, recalled, remember

@@ -14,9 +14,12 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
+from ngraph_rewrite.plan.keeping import keep
 from ngraph_rewrite.plan.needs import SCAN, Needs, Scan
+from ngraph_rewrite.plan.scan_changes import Changed, ScanChanges
+from ngraph_rewrite.plan.stacking import stack
 from ngraph_rewrite.plan.views import Layout, is_view, row_major, view
-from ngraph_rewrite.terms.binders import body_terms, is_parameter
+from ngraph_rewrite.terms.binders import body_terms, free_parameters, is_parameter
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.info import Info, Uid
 from ngraph_rewrite.terms.op import Op, topological
@@ -88,11 +91,22 @@ def close(results: Sequence[Op], writes: Sequence[Op], given: Sequence[Op] | Non
     order = topological([*results, *writes]) if given is None else list(given)
     if all(definition.name != SCAN for definition in set(map(attrgetter("definition"), order))):
         return Closed(list(results), list(writes), order)
-    needs = Needs(order, [*results, *writes])
+    kept = _changed([*results, *writes], order)
+    needs = Needs(kept.order, kept.roots)
     level = _Level(needs, None, frozenset(), {})
-    level.convert(t for t in order if t not in needs.free)
-    made, made_writes = [level.made[r] for r in results], [level.made[w] for w in writes]
-    return Closed(made, made_writes, topological([*made, *made_writes]), level.origins)
+    level.convert(t for t in kept.order if t not in needs.free)
+    made = [level.made[root] for root in kept.roots]
+    origins = {term: kept.origins.get(was, was) for term, was in level.origins.items()}
+    return Closed(made[: len(results)], made[len(results) :], topological(made), origins)
+
+
+def _changed(roots: list[Op], order: list[Op]) -> Changed:
+    """The graph whose scans compute as little as can be in a step."""
+    free, changes = free_parameters(order), ScanChanges(order)
+    scans = [Scan(term) for term in order if term.definition.name == SCAN and term not in free]
+    keep(scans, free, changes)
+    stack(scans, order, free, changes)
+    return changes.made(roots) if changes.any else Changed(roots, order, {})
 
 
 class _Level:

@@ -54,6 +54,35 @@ class ScalarProgram(NamedTuple):
         return tuple([attribute for op, _, _, attribute in self.steps if op == "constant"])
 
 
+class JointProgram(NamedTuple):
+    """All that decides a kernel of several maps: loads by dtype and layout, steps, and what is stored how and where.
+
+    Attributes:
+        buffers: For each load and each store the number of its memory.
+    """
+
+    shape: tuple[int, ...]
+    loads: tuple[tuple[str, Layout], ...]
+    steps: tuple[ScalarStep, ...]
+    stores: tuple[tuple[Value, str, Layout], ...]
+    buffers: tuple[int, ...]
+
+    @property
+    def literals(self) -> tuple[object, ...]:
+        """Its constants."""
+        return tuple([attribute for op, _, _, attribute in self.steps if op == "constant"])
+
+
+class CollapsedJoint(NamedTuple):
+    """The kernel of several maps with the run-time numbers it takes."""
+
+    source: Source
+    sizes: tuple[int, ...]
+    loads: tuple[Layout, ...]
+    stores: tuple[Layout, ...]
+    share: Share
+
+
 class Collapsed(NamedTuple):
     """A kernel with the run-time numbers it takes: lengths of loops, and of each load and the store where it lies.
 
@@ -119,6 +148,19 @@ def collapsed(program: ScalarProgram) -> Collapsed:
     return Collapsed(source, space.sizes, space.loads(), space.collapsed(program.store), space.share(nest))
 
 
+@lru_cache(maxsize=_PROGRAMS)
+def collapsed_joint(program: JointProgram) -> CollapsedJoint:
+    """The kernel of several maps: store all their values at every index."""
+    layouts = [layout for _, _, layout in program.stores]
+    space = _Space(program, layouts, [False] * len(program.shape))
+    loads = space.operands()
+    number, steps = _numbered(program, space)
+    stores = tuple((number(value), space.operand(dtype, layout)) for value, dtype, layout in program.stores)
+    nest = MapNest(len(space.sizes), loads, steps, stores, program.buffers)
+    source = _rendered(nest, program.literals)
+    return CollapsedJoint(source, space.sizes, space.loads(), tuple(map(space.collapsed, layouts)), space.share(nest))
+
+
 @lru_cache(maxsize=_KERNELS)
 def _rendered(nest: MapNest | RowNest, literals: tuple[object, ...]) -> Source:
     """The kernel of a nest; a map that only moves elements goes by tiles where rows become columns.
@@ -128,7 +170,8 @@ def _rendered(nest: MapNest | RowNest, literals: tuple[object, ...]) -> Source:
     """
     if isinstance(nest, RowNest):
         return render_rows(nest)
-    if len(nest.loads) == 1 and not nest.steps and nest.buffer_of[0] != nest.buffer_of[1]:
+    moves = len(nest.loads) == len(nest.stores) == 1 and not nest.steps
+    if moves and nest.buffer_of[0] != nest.buffer_of[1]:
         source, target = nest.operands
         if source.dtype == target.dtype:
             return render_copy(source, target)
@@ -173,7 +216,9 @@ def is_streamed(sizes: Sequence[int], stores: Sequence[Operand]) -> bool:
 class _Space:
     """The collapsed loops of a program: how each dimension of each layout maps to them."""
 
-    def __init__(self, program: ScalarProgram | RowProgram, stores: Sequence[Layout], reduced: Sequence[bool]) -> None:
+    def __init__(
+        self, program: ScalarProgram | RowProgram | JointProgram, stores: Sequence[Layout], reduced: Sequence[bool]
+    ) -> None:
         self.program = program
         positions = [attribute.layout for _, _, _, attribute in program.steps if isinstance(attribute, Position)]
         layouts = [layout for _, layout in program.loads] + positions + [*stores]
@@ -226,7 +271,9 @@ def _stretches(shape: Sequence[int], strides: Sequence[Sequence[int]], reduced: 
     return groups
 
 
-def _numbered(program: ScalarProgram | RowProgram, space: _Space) -> tuple[Callable[[Value], int], tuple[Step, ...]]:
+def _numbered(
+    program: ScalarProgram | RowProgram | JointProgram, space: _Space
+) -> tuple[Callable[[Value], int], tuple[Step, ...]]:
     """Steps with the numbers loops.py wants: loads first, then steps; a position becomes arithmetic."""
     numbers: list[int] = []  # of the steps
     steps: list[Step] = []

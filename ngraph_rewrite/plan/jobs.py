@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library import render_dot, render_gather, render_random
 from ngraph_rewrite.codegen.opkernels import rendered
+from ngraph_rewrite.plan.attention import attention_call
 from ngraph_rewrite.plan.convolutions import CONVOLUTION, convolution_calls
 from ngraph_rewrite.plan.fusion import OTHER, Groups, is_leaf
 from ngraph_rewrite.plan.library_calls import ADDITIONS, CALLS
@@ -231,6 +232,8 @@ _CALLS: dict[str, Callable[[Op, Groups], Call]] = CALLS | {
     "semi.gather": _gather,
     "semi.fold": fold_call,
     UNPOOLING: unpooling_call,
+    "cpu.attention": attention_call,
+    "cpu.mixture": attention_call,
     "semi.uniform": _random,
     "semi.normal": _random,
 }

@@ -86,7 +86,7 @@ def launches(job: Job, home: Mapping[Op | Scratch, Ref]) -> list[Work]:
     Args:
         home: Where the terms lie that have memory of their own.
     """
-    target = _target(job, home)
+    target = target_of(job, home)
     works = [nest(job, piece, home, target, job.term.type.dtype) for piece in job.pieces]
     for call in job.calls:
         arguments, refs = called(job, call, home, target)
@@ -131,7 +131,8 @@ def strided(arguments: list[int | Ref], refs: list[int], place: Ref, layout: Lay
     arguments += [stride for stride in strides if stride != 0 and stride != 1]
 
 
-def _target(job: Job, home: Mapping[Op | Scratch, Ref]) -> Ref:
+def target_of(job: Job, home: Mapping[Op | Scratch, Ref]) -> Ref:
+    """Where a job stores."""
     if isinstance(job.destination, int):
         return Ref("result", job.destination)
     if job.destination is not None:

@@ -20,6 +20,7 @@ from ngraph_rewrite.plan.foresight import foreseen
 from ngraph_rewrite.plan.fusion import REDUCTIONS, fuse, is_leaf, is_storage_read, variable_of, version_of
 from ngraph_rewrite.plan.gathering import gather_rows
 from ngraph_rewrite.plan.jobs import Job, copy_job, job_of
+from ngraph_rewrite.plan.joint import JointJob, joined, joint_work
 from ngraph_rewrite.plan.launches import Loop, Work, launches
 from ngraph_rewrite.plan.loops import LoopJob, loop_job, loop_work
 from ngraph_rewrite.plan.nesting import nested
@@ -172,7 +173,8 @@ class _Attempt:
         for job in ordered:
             work += self._launched(job)
         inlined = {t: g for t, g in self.groups.group_of.items() if t is not g and t not in self.job_of}
-        inlined.update((t, job.term) for job in ordered if isinstance(job, ProductJob) for t in job.inlined)
+        grouped = [job for job in ordered if isinstance(job, (JointJob, ProductJob))]
+        inlined.update((t, job.term) for job in grouped for t in job.inlined)
         for body in self.bodies.values():
             inlined.update(body.inlined)
         copies = [*layout_copies(ordered, self.echoes), *(c for body in self.bodies.values() for c in body.copies)]
@@ -183,6 +185,8 @@ class _Attempt:
             return loop_work(job, self.home)
         if isinstance(job, ProductJob):
             return [product_work(job, self.home)]
+        if isinstance(job, JointJob):
+            return [joint_work(job, self.home)]
         return row_work(job, self.home) if isinstance(job, RowJob) else launches(job, self.home)
 
     def _jobs(self) -> tuple[list[Job], set[Op]]:
@@ -349,7 +353,11 @@ class _Attempt:
         order = in_order(numbers, before)
         if order is None:
             raise _Cycle
-        return [self.jobs[i] for i in order]
+        ordered = [self.jobs[i] for i in order]
+        if self.echoing:
+            return ordered
+        waits = {job: [self.jobs[b] for b in before[i]] for i, job in enumerate(self.jobs)}  # in a step of a loop
+        return joined(ordered, waits, self.home)
 
     def _order_read(self, job: int, leaf: Op, before: dict[int, list[int]], done_by: dict[Op, int]) -> None:
         version = version_of(leaf)

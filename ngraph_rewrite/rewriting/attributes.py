@@ -339,6 +339,17 @@ def times(left: Literal, right: Literal) -> Literal:
 
 
 @attribute_function
+def over(left: Literal, right: Literal) -> Literal:
+    """The quotient of two numbers of one dtype.
+
+    >>> over(literal(3.0, np.dtype("float32")), literal(2.0, np.dtype("float32")))
+    1.5
+    """
+    with np.errstate(all="ignore"):
+        return Literal(left.array(()) / right.array(()), left.dtype)
+
+
+@attribute_function
 def powered(value: Literal, count: int) -> Literal:
     """The product of `count` copies of a number.
 

@@ -296,6 +296,17 @@ def paddings(items: Index, shape: Sequence[Extent]) -> tuple[tuple[Extent, ...],
     return tuple(a for a, _, _ in each), tuple(b for _, b, _ in each), tuple(c for _, _, c in each)
 
 
+@attribute_function
+def padded_axis(before: Sequence[Extent], after: Sequence[Extent]) -> int | None:
+    """The axis along which something is padded, if that is one.
+
+    >>> padded_axis((0, 1), (0, 0)), padded_axis((0, 1), (1, 0))
+    (1, None)
+    """
+    found = [k for k, (b, a) in enumerate(zip(before, after, strict=True)) if b != 0 or a != 0]
+    return found[0] if len(found) == 1 else None
+
+
 def _padding(item: Any, length: Extent) -> tuple[Extent, Extent, int]:
     if not isinstance(item, tuple):
         return item, length - 1 - item, 0

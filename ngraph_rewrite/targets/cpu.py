@@ -162,7 +162,7 @@ def _count(work: Sequence[Work | Loop]) -> int:
 
 def _base() -> frozenset[str]:
     semi_ops = {d.name for d in definitions("semi") if d.shipped} - _COMPOSITE
-    own = {"cpu.convolution", "cpu.gemm", "cpu.unpooling"}
+    own = {"cpu.attention", "cpu.convolution", "cpu.gemm", "cpu.mixture", "cpu.unpooling"}
     return frozenset(f"core.{name}" for name in _CORE.split()) | semi_ops | own
 
 

@@ -130,6 +130,16 @@ _TABLE: list[tuple[str, tuple[TensorType, ...], dict[str, Any], type[errors.NGra
     ("cpu.gemm", (M23, M34), {"ta": 0, "tb": False}, VALUE, "ta is 0"),
     ("cpu.gemm", (V3, M34), {"ta": False, "tb": False}, errors.AxesError, "takes two matrices"),
     ("cpu.gemm", (M23, M23), {"ta": False, "tb": False}, errors.AxesError, "cannot contract"),
+    ("cpu.mixture", (M23, M34), {"scale": 1.0}, errors.AxesError, "mixture takes shapes"),
+    ("cpu.mixture", (of(2, 3, 4, dtype="int8"),) * 2, {"scale": 1}, DTYPE, "mixture takes float32 or float64"),
+    (
+        "cpu.attention",
+        (of(2, 3, 4), of(2, 4, 5), of(2, 4, 5)),
+        {"scale": 1},
+        errors.AxesError,
+        "attention takes shapes",
+    ),
+    ("cpu.attention", (M23, M34, M34), {"scale": 1.0}, errors.AxesError, "attention takes shapes"),
     ("cpu.gemm", (of(2, 3, dtype="int8"), M34), {"ta": False, "tb": False}, DTYPE, "two float32 or two float64"),
 ]
 ROWS = [Row(*row) for row in _TABLE]

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sum of products over the steps of a scan is one product, of what the steps multiply, stacked.
+
+``S + A B`` in each step, with S read by nothing else, is what the adjoint of a scan makes of weights that every step
+reads. One product sums over all steps at once: S is not read and written in each of them, and a large product is
+nearer to what the processor can do. What is multiplied is stacked as outputs are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from math import prod
+
+from ngraph_rewrite.plan.needs import Scan
+from ngraph_rewrite.plan.scan_changes import Make, ScanChanges
+from ngraph_rewrite.terms.binders import NONE, Free
+from ngraph_rewrite.terms.op import Op
+
+Shape = tuple[int, ...]
+
+
+def stack(scans: Sequence[Scan], order: Iterable[Op], free: Free, changes: ScanChanges) -> None:
+    """Let sums of products over the steps of scans be products of stacks.
+
+    Args:
+        scans: Those that stand in no step of another, in topological order.
+        order: All terms.
+        free: The parameters that terms depend on.
+    """
+    users: dict[Op, list[Op]] = {}
+    for term in order if scans else ():
+        for arg in term.args:
+            users.setdefault(arg, []).append(term)
+    for scan in scans:
+        read = {int(t.attrs[0]) for t in users.get(scan.term, ()) if t.definition.name == "core.item"}
+        stacked = len(scan.inits) + len(scan.outputs)
+        for number in range(len(scan.inits)):
+            product = _summed(scan, number, users, free) if stacked + number not in read else None
+            if number in read and product is not None:
+                factors = [_unshaped(arg) for arg in product.args]
+                for factor in factors:
+                    if not _is_own(scan, factor):
+                        changes.stack(scan.term, factor)
+                changes.finals[scan.term, number] = partial(_product, scan, number, product, factors)
+
+
+def _summed(scan: Scan, number: int, users: Mapping[Op, Sequence[Op]], free: Free) -> Op | None:
+    """The product that a state is the sum of, if that is all there is to it."""
+    following, uid = scan.following[number], scan.parameters[number]
+    if following.definition.name != "semi.add" or users[following] != [scan.term]:
+        return None
+    for state, other in (following.args, following.args[::-1]):
+        if state.definition.name == "core.parameter" and state.attribute("uid") == uid and users[state] == [following]:
+            product = _unshaped(other)
+            if product.definition.name == "cpu.gemm" and uid not in free.get(product, NONE):
+                return product if _pays(scan, product, free) else None
+    return None
+
+
+def _pays(scan: Scan, product: Op, free: Free) -> bool:
+    """Whether both factors change with the steps, and no more is stacked than the sums would be read and written."""
+    own = set(scan.parameters)
+    changing = all(not own.isdisjoint(free.get(arg, NONE)) for arg in product.args)
+    return changing and sum(prod(_shape(arg)) for arg in product.args) <= 2 * prod(_shape(product))
+
+
+def _is_own(scan: Scan, term: Op) -> bool:
+    """Whether it is a state or a slice, which are stacked anyway."""
+    return term.definition.name == "core.parameter" and term.attribute("uid") in scan.parameters
+
+
+def _unshaped(term: Op) -> Op:
+    while term.definition.name == "semi.reshape":
+        term = term.args[0]
+    return term
+
+
+def _shape(term: Op) -> Shape:
+    return tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
+
+
+def _product(
+    scan: Scan, number: int, product: Op, factors: Sequence[Op], stacked: Callable[[Op], Op], make: Make
+) -> Op:
+    """The product over all steps, and what the state is at first."""
+    init, (ta, tb) = scan.inits[number], product.attrs
+    x, y = product.args
+    first = _long(stacked(factors[0]), _shape(x), not ta, make)
+    second = _long(stacked(factors[1]), _shape(y), tb, make)
+    total = make("cpu.gemm", (first, second), (ta, tb))
+    if init.shape != total.shape:
+        total = make("semi.reshape", (total,), (init.shape,))
+    is_zero = init.definition.name == "core.constant" and init.attrs[0].scalar == 0
+    return total if is_zero else make("semi.add", (init, total), ())
+
+
+def _long(stack: Op, matrix: Shape, across: bool, make: Make) -> Op:
+    """Matrices of all steps in a row, below each other or beside each other (`across`)."""
+    times, rows, columns = _shape(stack)[0], *matrix
+    if not across:
+        return make("semi.reshape", (stack,), ((times * rows, columns),))
+    shape = _shape(stack)[1:]
+    cut = next((i for i in range(len(shape) + 1) if prod(shape[:i]) == rows and prod(shape[i:]) == columns), None)
+    if cut is None:
+        stack, shape, cut = make("semi.reshape", (stack,), ((times, rows, columns),)), matrix, 1
+    perm = (*range(1, cut + 1), 0, *range(cut + 1, len(shape) + 1))
+    return make("semi.reshape", (make("semi.transpose", (stack,), (perm,)),), ((rows, times * columns),))

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a step of a loop does: maps in one launch, nothing that another loop has computed, no sum of products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.terms.op import Op
+
+TIMES, HIDDEN, FEATURES, SAMPLES = 6, 33, 5, 4
+R, H, N = ng.Axis("REC", TIMES), ng.Axis("H", HIDDEN), ng.Axis("N", SAMPLES)
+BEFORE, F = ng.Axis("before", HIDDEN), ng.Axis("F", FEATURES)
+CLOSE = {"rtol": 1e-9, "atol": 1e-10}  # float64, the same operations in another order
+
+
+def leaf(*axes: ng.Axis) -> Op:
+    return ng.placeholder(list(axes), dtype="float64")
+
+
+def drawn(inputs: list[Op], scale: float = 0.3) -> list[Any]:
+    random = np.random.default_rng(1)
+    return [random.normal(scale=scale, size=x.shape) for x in inputs]  # type: ignore[arg-type]
+
+
+def layer(kind: str) -> tuple[Op, list[Op]]:
+    """A loss of a recurrent layer, and its input and weights."""
+    gates = ng.Axis("gate", 4 if kind == "lstm" else 3)
+    inputs = [leaf(F, R, N), leaf(gates, H, F), leaf(gates, H, BEFORE), leaf(gates, H)]
+    outputs = ng.lstm(*inputs)[0] if kind == "lstm" else ng.gru(*inputs)[0]
+    return ng.sum(outputs * outputs, out_axes=()), inputs
+
+
+def calls(target: str, returns: Any, inputs: list[Op], values: list[Any], threads: int | None = None) -> Any:
+    with ng.make_transformer(target, **({} if threads is None else {"threads": threads})) as transformer:
+        computation = transformer.computation(returns, *inputs)
+        return [np.asarray(r) for r in computation(*values)], computation.stats() if target == "cpu" else None
+
+
+def per_step(stats: Any, outside: int) -> float:
+    return (stats["launches"] - outside) / TIMES
+
+
+# -- layers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_gradients_are_those_of_the_meaning_and_the_same_for_any_number_of_threads(kind: str) -> None:
+    loss, inputs = layer(kind)
+    returns, values = [loss, *ng.deriv(loss, inputs)], drawn(inputs)
+    right, _ = calls("reference", returns, inputs, values)
+    alone, _ = calls("cpu", returns, inputs, values, threads=1)
+    for one, two in zip(alone, right, strict=True):
+        assert_allclose(one, two, **CLOSE)
+    for threads in (2, 5):
+        for one, two in zip(calls("cpu", returns, inputs, values, threads=threads)[0], alone, strict=True):
+            assert np.array_equal(one, two)
+
+
+def test_a_step_of_an_lstm_is_a_product_and_a_map() -> None:
+    """Forward; and back in time too, where gates are not computed anew and weights are no states."""
+    loss, inputs = layer("lstm")
+    values = drawn(inputs)
+    _, forward = calls("cpu", [loss], inputs, values)
+    _, both = calls("cpu", [loss, *ng.deriv(loss, inputs)], inputs, values)
+    inside = [k for k in forward["kernels"] if k.startswith("gemm")]
+    assert len(inside) == 2  # what the input gives all gates, and the step
+    assert (both["launches"] - forward["launches"]) // TIMES == 3  # two, and what is done once outside
+    # the step back, three sums over all steps for x, w and u
+    assert len([k for k in both["kernels"] if k.startswith("gemm")]) == len(inside) + 4
+
+
+def test_what_is_cheap_is_computed_anew_and_not_kept() -> None:
+    """A product of few numbers takes less time than memory."""
+    x, h0 = leaf(R, H, N), leaf(H, N)
+    y = ng.scan(lambda h, x: (ng.tanh(h + x), h * x), h0, x)[1]
+    loss = ng.sum(y, out_axes=())
+    values = drawn([x, h0])
+    right, _ = calls("reference", ng.deriv(loss, [x, h0]), [x, h0], values)
+    found, stats = calls("cpu", ng.deriv(loss, [x, h0]), [x, h0], values)
+    for one, two in zip(found, right, strict=True):
+        assert_allclose(one, two, **CLOSE)
+    assert not any(k.startswith("gemm") for k in stats["kernels"])
+
+
+def test_a_sum_that_something_reads_stays_a_state() -> None:
+    """Products are summed step by step where the sum until then is a result, or is read in a step."""
+    x, y = leaf(R, H, N), leaf(R, BEFORE, N)
+    zeros = ng.constant(0.0, [H, BEFORE], dtype="float64")
+
+    def partial(s: Op, slices: Any) -> Any:
+        s = s + ng.dot(slices[0], slices[1], reduction_axes=["N"])
+        return s, s * 2
+
+    def total(s: Op, slices: Any) -> Any:
+        return s + ng.dot(slices[0], slices[1], reduction_axes=["N"]), ()
+
+    values = drawn([x, y])
+    expected = np.einsum("rhn,rbn->hb", *values)
+    (whole,), stats = calls("cpu", [ng.scan(total, zeros, (x, y))[0]], [x, y], values)
+    assert_allclose(whole, expected, **CLOSE)
+    assert stats["launches"] < TIMES
+    (whole, twice), stats = calls("cpu", list(ng.scan(partial, zeros, (x, y))), [x, y], values)
+    assert_allclose(whole, expected, **CLOSE)
+    assert_allclose(twice[-1], 2 * expected, **CLOSE)
+    assert stats["launches"] >= TIMES
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("start", [0.0, 1.5])
+def test_sums_of_products_of_any_layout_begin_with_any_number(left: bool, start: float) -> None:
+    """Factors as they lie and transposed, states among them; the sum has two axes or more."""
+    a, b, w = leaf(R, H, N), leaf(R, ng.Axis("gate", 3), N), leaf(H, BEFORE)
+    out = [ng.Axis("gate", 3), H] if left else [H, ng.Axis("gate", 3)]
+    init = (ng.constant(start, out, dtype="float64"), ng.constant(0.25, [H, N], dtype="float64"))
+
+    def step(state: Any, slices: Any) -> Any:
+        s, h = state
+        x, y = slices
+        factors = (y, x * h) if left else (x * h, y)
+        h = ng.tanh(ng.dot(w, ng.map_roles(h, {"H": "before"})) + x)
+        return (s + ng.dot(*factors, reduction_axes=["N"]), h), ()
+
+    (s, h), _ = ng.scan(step, init, (a, b))
+    inputs = [a, b, w]
+    values = drawn(inputs)
+    returns = [s, h, *ng.deriv(ng.sum(s * s, out_axes=()), inputs)]
+    right, _ = calls("reference", returns, inputs, values)
+    found, _ = calls("cpu", returns, inputs, values)
+    for one, two in zip(found, right, strict=True):
+        assert_allclose(one, two, rtol=1e-8, atol=1e-8)
+
+
+# -- drawn steps ----------------------------------------------------------------------------------------------------
+
+SIDE = 7
+P, Q, T = ng.Axis("P", SIDE), ng.Axis("Q", SIDE), ng.Axis("T", 4)
+Terms = list[Op]
+
+
+def turned(x: Op) -> Op:
+    """Rows as columns: what a map does not read at the element that it writes."""
+    return ng.map_roles(ng.map_roles(ng.map_roles(x, {"P": "other"}), {"Q": "P"}), {"other": "Q"})
+
+
+def ordered(x: Op) -> Op:
+    return ng.axes_with_order(x, [P, Q])
+
+
+@st.composite
+def steps(draw: Any) -> Any:
+    """How many states, and a list of operations on earlier terms; which of them are next states and outputs."""
+    states = draw(st.integers(1, 3))
+    count = draw(st.integers(1, 6))
+    number = st.integers(0, 100)
+    operations = [
+        draw(st.tuples(st.sampled_from("add multiply tanh turn row".split()), number, number)) for _ in range(count)
+    ]
+    following = [draw(number) for _ in range(states)]
+    outputs = [draw(number) for _ in range(draw(st.integers(0, 2)))]
+    return states, operations, following, outputs
+
+
+def run(step: Any, terms: Terms) -> Terms:
+    for kind, i, j in step[1]:
+        x, y = terms[i % len(terms)], terms[j % len(terms)]
+        made = {
+            "add": lambda x, y: x + y * 0.5,
+            "multiply": lambda x, y: x * y,
+            "tanh": lambda x, y: ng.tanh(x),
+            "turn": lambda x, y: turned(x),
+            "row": lambda x, y: x + ng.sum(y, reduction_axes=["Q"]) * 0.1,
+        }[kind](x, y)
+        terms = [*terms, ordered(made)]
+    return terms
+
+
+@given(step=steps())
+@settings(max_examples=25, deadline=None)
+def test_drawn_steps_give_what_they_mean(step: Any) -> None:
+    """States change places, are read by rows and by columns, and stand among the outputs as they were."""
+    states, _, following, outputs = step
+    x = leaf(T, P, Q)
+    inits = [leaf(P, Q) for _ in range(states)]
+
+    def body(state: Any, x: Op) -> Any:
+        terms = run(step, [*state, ordered(x)])
+        return tuple(terms[-1 - f % len(terms)] for f in following), [terms[-1 - o % len(terms)] for o in outputs]
+
+    final, ys = ng.scan(body, tuple(inits), x, axis=T)
+    inputs, returns = [x, *inits], [*final, *ys]
+    values = drawn(inputs, 0.8)
+    right, _ = calls("reference", returns, inputs, values)
+    found, _ = calls("cpu", returns, inputs, values)
+    for one, two in zip(found, right, strict=True):
+        assert_allclose(one, two, **CLOSE)
