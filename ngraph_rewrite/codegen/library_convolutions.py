@@ -8,12 +8,15 @@ from ngraph_rewrite.codegen.scalar import literal
 from ngraph_rewrite.codegen.source import Source
 
 _DTYPES = ("float32", "float64")
-HALO = "x_sc x_sz x_sy x_sx nz ny nx bz by bx iz iy ix phases slots pz py pc"
+HALO = "x_sc x_sz x_sy x_sx nz ny nx bz by bx iz iy ix phases slots pz py pc halo_lines"
 _SHARED = (
     "source x_sb w space room panel_at image_at size pieces bands groups channels filters wz wy wx oz oy ox "
     "sz sy sx dz dy dx move_z move_y move_x long_z long_y long_x high wide halo "
 )
-_ALONG = "w_so w_sk out lines_at a_at c_at every columns rows deep packs apart tile pack rows_of epilogue "
+_ALONG = (
+    "w_so w_sk dense every_w out lines_at a_at c_at every columns rows deep packs apart lanes tile look pack rows_of "
+    "epilogue "
+)
 _ACROSS = "sums w_so w_sc images parts blocks rows pitch abreast few walk pack "
 
 
@@ -24,6 +27,7 @@ def render_halo(dtype: str) -> Source:
     It is called with the address of its arguments, which are in those of its callers, and of nine int64: the address of
     the image and of the copy, the number of channels, the first place in the padded image and the lengths of the part.
     Strides are in bytes, but for that of elements of a line; ``iz``, ``iy``, ``ix`` are how far elements are put apart.
+    ``halo_lines`` is the function of `ngraph_rewrite.runtime.window_rows` that copies lines.
 
     >>> render_halo("float32").signature[:4]
     ('x_sc', 'x_sz', 'x_sy', 'x_sx')
@@ -40,8 +44,9 @@ def render_convolution() -> Source:
     Lengths along the axes z, y and x are ``n`` of the image, ``w`` of the window, ``o`` of the result, ``long`` of a
     band, which is ``move`` after the one before; ``s``, ``d`` and ``b`` are strides, dilations and what pads before.
     A window has ``channels``, each group has ``filters``, of strides ``w_so`` and ``w_sk`` between them and
-    inside one; ``deep`` elements of a window are multiplied at once, for ``columns`` places and ``rows`` filters. What
-    follows the arguments is the epilogue's: see `render_gemm`.
+    inside one, which are one stretch of ``every_w`` elements if they are ``dense``; ``deep`` elements of a window are
+    multiplied at once, for ``columns`` places and ``rows`` filters. What follows the arguments is the epilogue's: see
+    `render_gemm`.
     """
     return _rendered("convolution", _SHARED + _ALONG)
 

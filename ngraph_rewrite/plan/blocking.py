@@ -11,15 +11,18 @@ from typing import NamedTuple
 
 # A group takes about so many nanoseconds or more, and there need not be more groups than so many.
 _GROUP_TIME, _GROUPS = 15_000, 64
+# What is packed for one group is packed again for others: there these are the numbers.
+_PACKED_TIME, _PACKED_GROUPS = 2_500_000, 16
 # Groups have at most so many rows and columns: what is packed of B for one stays in the second cache with a block of A.
 _LARGEST = 512
-# The columns of every tile divide this, the rows of every tile the length of a block.
+# The columns of every tile divide this; blocks are at most so long.
 _COLUMNS, _BLOCK = 32, 84
 _DEEPEST = 1024
-# Rows so many bytes apart fall on the same places of the cache, each on another page: they are packed, for more than a
-# few tiles of the other operand.
+# Rows so many bytes apart are each on another page: they are packed, for more than a few tiles of the other operand.
 _FAR, _FEW = 8192, 84
-# Rows of a group are tiles of 14 without rest.
+# Rows a multiple of so many bytes apart fall on the same places of the first cache.
+_SAME = 4096
+# Rows of a group, and of a block, are tiles of 14 without rest.
 _EVEN = 14
 
 
@@ -87,17 +90,21 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_s
     >>> blocking(1, 128, 512, 784, 4, 784, 512, True)[:3]
     (70, 64, 784)
     """
-    packs_a, packs_b = a_step * itemsize >= _FAR and n > _FEW, b_step * itemsize >= _FAR and m > _FEW
+    meet = a_step * itemsize % _SAME == 0 and b_step * itemsize % _SAME == 0 and a_step > 0 and b_step > 0
+    packs_a = (a_step * itemsize >= _FAR or meet) and n > _FEW
+    packs_b = (b_step * itemsize >= _FAR or meet) and m > _FEW
     # what other groups read as well is packed again, or not in the cache any more
     low, narrow = (256, 256) if packs_a or packs_b else (256, 128) if k > _DEEPEST else (64, 64)
-    wanted = min(product_time(count, m, n, k, itemsize) // _GROUP_TIME, _GROUPS) // max(count, 1)
+    each, most = (_PACKED_TIME, _PACKED_GROUPS) if packs_a and packs_b else (_GROUP_TIME, _GROUPS)
+    wanted = min(product_time(count, m, n, k, itemsize) // each, most) // max(count, 1)
     rows, columns = _group(m, n, wanted, low, narrow)
     deep = _rounded(k, 1)
     if deep > _DEEPEST:
         deep = -(-k // -(-k // (_DEEPEST // 2)))
     down, across = -(-m // rows), -(-n // columns)
     packs = int(packs_a) + 2 * int(packs_b or not plain)
-    return Blocking(rows, columns, deep, min(rows, _BLOCK), packs, down, across, count * down * across)
+    block = _rounded(-(-rows // -(-rows // _BLOCK)), _EVEN)  # all about as long
+    return Blocking(rows, columns, deep, min(rows, block), packs, down, across, count * down * across)
 
 
 def _group(m: int, n: int, wanted: int, low: int, narrow: int) -> tuple[int, int]:

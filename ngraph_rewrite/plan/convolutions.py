@@ -26,6 +26,10 @@ CONVOLUTION = "cpu.convolution"
 Three = tuple[int, ...]
 # Bytes of an image that are copied at once, and of what is packed of the other operand: both stay in the second cache.
 _IMAGE, _PANEL = 320 << 10, 160 << 10
+# Vectors have so many lanes, or fewer: lines that are a multiple of it are not packed.
+_LANES = 16
+# A chunk of fewer places would look at filters for longer than it multiplies lines of zeros with them.
+_WORTH = 256
 # The columns of a panel are at most so many; of the result so many are computed before an epilogue has them.
 _WIDE, _COLUMNS = 32, 128
 # So many filters are multiplied with a panel at once; so many elements of a window.
@@ -173,13 +177,13 @@ def _fitting(
         band = max(least, -(-band // 2))
 
 
-def _halo(given: Convolution, walk: _Walk, strides: tuple[int, ...]) -> tuple[int, ...]:
+def _halo(given: Convolution, walk: _Walk, strides: tuple[int, ...]) -> tuple[object, ...]:
     """The arguments of the kernel that copies images; `strides` is that of channels and of the axes, in elements."""
     channels, z, y, x = strides
     size = given.itemsize
     apart = tuple([i + 1 for i in given.interior])
     own = (channels * size, z * size, y * size, x, *given.lengths, *given.before, *apart)
-    return (*own, walk.phases, walk.slots, *walk.pitches)
+    return (*own, walk.phases, walk.slots, *walk.pitches, f"product lines {given.dtype}")
 
 
 def _axes(layout: Layout) -> tuple[int, ...]:
@@ -227,7 +231,11 @@ def convolution_call(given: Convolution, epilogue: object = 0, each: float = 0) 
     walk = _fitting(given.places, given.strides, given.window, given.dilations, size, channels, 0, wanted)
     pieces = count * given.groups * walk.bands
     share = Share(pieces, time, max(1, -(-pieces // _CHUNKS)))
-    deep = max(k, 1) if k <= _DEEPEST else -(-k // -(-k // _DEEPEST))  # of none, zeros are stored in one step
+    taps = prod(given.window)
+    deepest = _DEEPEST if walk.long[2] % _LANES else 2 * _DEEPEST  # nothing is packed
+    deep = max(k, 1) if k <= deepest else -(-k // -(-k // deepest))  # of none, zeros are stored in one step
+    if 0 < taps <= _DEEPEST:
+        deep = -(-deep // taps) * taps  # whole channels
     columns, rows = min(_COLUMNS, -(-n // _WIDE) * _WIDE), min(filters, _ROWS)
     steps = [s * size for s in given.w.layout.strides]
     packs = int(any(s != 0 and s % _FAR == 0 for s in steps))
@@ -239,13 +247,37 @@ def convolution_call(given: Convolution, epilogue: object = 0, each: float = 0) 
     named = _shared(given, walk, channels, filters, pieces) | {
         "x_sb": layout.strides[0] * size, "space": space, "room": places[-1],
         "w_so": steps[0], "w_sk": steps[1],
+        "dense": int(_leaves_out(given, walk, pieces // share.chunks)), "every_w": prod(given.w.layout.shape),
         "lines_at": places[0], "panel_at": places[1], "a_at": places[2], "c_at": places[3], "image_at": places[4],
         "out": OUTPUT if epilogue == 0 else 0, "every": n, "columns": columns, "rows": rows, "deep": deep,
         "packs": packs, "epilogue": epilogue,
-        **_of_processor(given.dtype, "high", "wide", "apart", "tile", "pack", "rows_of"),
+        **_of_processor(given.dtype, "high", "wide", "apart", "lanes", "tile", "look", "pack", "rows_of"),
     }  # fmt: skip
     halo = _halo(given, walk, (layout.strides[1], *_axes(layout)))
     return _call(render_convolution(), named, halo, share, (space,), given)
+
+
+def _leaves_out(given: Convolution, walk: _Walk, pieces: int) -> bool:
+    """Whether lines of windows that see padding only are left out, where a chunk has so many pieces.
+
+    It has to look at all filters for that, as padding is multiplied with those that are not finite.
+    """
+    if walk.long[2] % _LANES or prod(given.window) > _DEEPEST or prod(walk.long) * pieces < _WORTH:
+        return False
+    first, last = given.before[1], (given.places[1] - 1) * given.strides[1] - given.before[1]
+    reached = last + (given.window[1] - 1) * given.dilations[1]
+    sees = first > 0 or reached > (given.lengths[1] - 1) * (given.interior[1] + 1)
+    return sees and given.window[1] > 1 and _is_dense(given.w.layout)
+
+
+def _is_dense(layout: Layout) -> bool:
+    """Whether elements fill a stretch of memory from the first one on."""
+    length = 1
+    for stride, n in sorted(zip(layout.strides, layout.shape, strict=True)):
+        if n != 1 and stride != length:
+            return False
+        length *= n
+    return True
 
 
 def _across(given: Convolution) -> tuple[Call, Call]:
@@ -303,7 +335,7 @@ def _shared(given: Convolution, walk: _Walk, channels: int, filters: int, pieces
 def _call(
     source: Any,
     named: dict[str, object],
-    halo: tuple[int, ...],
+    halo: tuple[object, ...],
     share: Share,
     scratch: tuple[Scratch, ...],
     given: Convolution,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ngraph_rewrite.codegen.library_pooling import render_pooling, render_unpooling
 from ngraph_rewrite.plan.fusion import Groups, is_leaf
 from ngraph_rewrite.plan.nests import CopyFirst, Load
-from ngraph_rewrite.plan.operands import OUTPUT, Call, in_memory, plain, together
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory, plain, together
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import loop_share
 from ngraph_rewrite.plan.views import merged
@@ -43,9 +43,9 @@ def is_pooled(x: Op, axes: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
     return last and 1 <= count <= 3 and 1 < prod(sizes) <= _LARGEST and x.dtype.name in ("float32", "float64")
 
 
-def three(values: tuple[int, ...]) -> Three:
+def three(values: tuple[int, ...], filler: int = 1) -> Three:
     """Numbers of the last axes as those of three."""
-    z, y, x = (1,) * (3 - len(values)) + tuple(values)
+    z, y, x = (filler,) * (3 - len(values)) + tuple(values)
     return z, y, x
 
 
@@ -96,17 +96,38 @@ def pooling_call(term: Op, groups: Groups) -> Call | None:
 
 
 def unpooling_call(term: Op, groups: Groups) -> Call:
-    """The call that shares out what belongs to windows."""
-    axes, sizes, strides, dilations = term.attrs
-    x, size = term.args[0], term.dtype.itemsize
-    load, result, given = together(partial(in_memory, x, groups), *[partial(plain, t, groups) for t in term.args[1:]])
-    walk = _walk(load, x, three(strides), three(dilations), len(axes))
-    oz, oy, ox = three(known(term.args[1])[-len(axes) :])
-    _, y, width = three(known(term)[-len(axes) :])
-    (sz, sy, _), (ez, ey, _) = three(strides), three(dilations)
-    plane = prod(known(term)[-len(axes) :])
-    steps = [n * size for n in (walk.step, *walk.along, *walk.within)]
-    own = [y * width * sz, width * sy, y * width * ez, width * ey]
-    source = render_unpooling(term.dtype.name, three(sizes), three(strides), three(dilations))
-    share = loop_share(walk.leads, plane * 0.3 + oz * oy * ox * prod(sizes) * 0.3)
-    return Call(source, (load, result, given, OUTPUT, walk.leads, plane, oz, oy, ox, *steps, *own), share)
+    """The call that shares out what belongs to windows; where they are over a padded image, copies are workspace."""
+    axes, sizes, strides, before, after, dilations, kind = term.attrs
+    x, size, count = term.args[0], term.dtype.itemsize, len(axes)
+    load, given = together(partial(in_memory, x, groups), partial(plain, term.args[1], groups))
+    walk, inner = _walk(load, x, (1, 1, 1), (1, 1, 1), count), known(term)[-count:]
+    lengths = three(tuple([b + n + a for b, n, a in zip(before, inner, after, strict=True)]))
+    places, windows = three(known(term.args[1])[-count:]), [three(v) for v in (sizes, strides, dilations)]
+    padded, (z, y) = any((*before, *after)), walk.along
+    apart = lengths[1] * lengths[2] * size, lengths[2] * size  # planes and lines of what is written
+    own = apart if padded else (z * size, y * size)
+    steps = walk.step * size, *_steps(own, windows), prod(inner) * size, *_steps(apart, windows)
+    fills = int(not _is_covered(lengths, places, windows))
+    source = render_unpooling(kind, term.dtype.name, *windows, padded)
+    share = loop_share(walk.leads, prod(lengths) * 0.1 + prod(places) * prod(sizes) * 0.1)
+    arguments = (load, given, OUTPUT, walk.leads, fills, *lengths, *places, *steps)
+    if not padded:
+        return Call(source, arguments, share)
+    room = 2 * prod(lengths) * size + 128
+    space = Scratch(room * share.chunks)
+    return Call(
+        source, (*arguments, space, room, *three(before, 0), *three(inner), z * size, y * size), share, (space,)
+    )
+
+
+def _steps(apart: tuple[int, int], windows: list[Three]) -> tuple[int, int, int, int]:
+    """From window to window and inside one, of z and y, where elements lie so far apart."""
+    _, strides, dilations = windows
+    (z, y), (sz, sy, _), (ez, ey, _) = apart, strides, dilations
+    return z * sz, y * sy, z * ez, y * ey
+
+
+def _is_covered(lengths: Three, places: Three, windows: list[Three]) -> bool:
+    """Whether every element is part of exactly one window."""
+    every = zip(lengths, places, *windows, strict=True)
+    return all(size == s and m * s == length and (e == 1 or size == 1) for length, m, size, s, e in every)

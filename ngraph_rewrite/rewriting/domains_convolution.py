@@ -133,27 +133,26 @@ def _direct(position: int, known: Mapping[int, TensorType], wish: Wish, domain: 
 
 
 def _unpooled(position: int, known: Mapping[int, TensorType], wish: Wish, domain: Domain) -> Types:
-    """What windows went over, and what they gave, or what belongs to them."""
-    x, given = known.get(0), known.get(3 - position)
+    """What windows went over, and what belongs to them."""
+    x = known.get(0)
     if position == 0 or x is None:
         return [tensor(d, s) for s in ((5,), (2, 4), (4, 4)) for d in domain.dtypes if d.name in _FLOATS]
-    if given is not None:
-        return [given]
     shapes = [
         (*x.shape[:-count], *lengths)
         for count in range(1, min(x.rank, 3) + 1)
-        for lengths in ([n - 1 for n in x.shape[-count:]], [n // 2 for n in x.shape[-count:]])
+        for lengths in ([n - 1 if n != 0 else n for n in x.shape[-count:]], [n // 2 for n in x.shape[-count:]])
     ]
     return [tensor(x.dtype, s) for s in shapes]
 
 
 def _unpooling(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
-    x, result, _ = types
-    for count in range(1, min(x.rank, 3) + 1):
+    x, given = types
+    for count, (before, after), kind in itertools.product(range(1, min(x.rank, 3) + 1), PADS, ("max", "min")):
         for size, stride, dilation in WINDOWS:
-            window = Slide(stride, 0, 0, 0, dilation)
-            if size and [slid(n, size, window) for n in x.shape[-count:]] == list(result.shape[-count:]):
-                yield tuple(range(x.rank - count, x.rank)), (size,) * count, (stride,) * count, (dilation,) * count
+            window = Slide(stride, before, after, 0, dilation)
+            if size and [slid(n, size, window) for n in x.shape[-count:]] == list(given.shape[-count:]):
+                every = [(v,) * count for v in (size, stride, before, after, dilation)]
+                yield tuple(range(x.rank - count, x.rank)), *every, kind
 
 
 _FLOATS = ("float32", "float64")

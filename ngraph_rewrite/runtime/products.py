@@ -24,18 +24,20 @@ else:
 _FUNCTIONS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "tile": lambda dtype: tiles.tile_module(dtype),
-        "walk": lambda dtype: tiles.tile_module(dtype, walked=True),
+        "walk": lambda dtype: tiles.tile_module(dtype, "walk"),
+        "look": lambda dtype: tiles.tile_module(dtype, "look"),
         "pack": lambda dtype: packing.pack_module(dtype),
         "rows_of": lambda dtype: window_rows.rows_module(dtype),
+        "lines": lambda dtype: window_rows.lines_module(dtype),
     }
 )
 
 
 def product_number(word: str, dtype: str, cache: Cache) -> int:
-    """Return the "rows", "columns" or "stride" of the tile for float32 or float64, or the address of a function.
+    """Return "rows", "columns", "stride" or "lanes" of the tile of a dtype, or the address of a function for it.
 
-    The functions are "tile" and "walk" of `ngraph_rewrite.runtime.tiles`, "pack" of `ngraph_rewrite.runtime.packing`
-    and "rows_of" of `ngraph_rewrite.runtime.window_rows`.
+    The functions are "tile", "walk" and "look" of `ngraph_rewrite.runtime.tiles`, "pack" of
+    `ngraph_rewrite.runtime.packing`, "rows_of" and "lines" of `ngraph_rewrite.runtime.window_rows`.
 
     Raises `KernelError` for another dtype.
     """

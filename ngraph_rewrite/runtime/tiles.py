@@ -9,6 +9,7 @@ vain; what is left of a row of B is padded by whoever packs it, and not stored. 
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 from llvmlite import ir
@@ -29,7 +30,7 @@ from ngraph_rewrite.runtime.vector_code import (
 _FEW, _AT_ONCE = 3, 4
 
 
-def tile_module(dtype: str, walked: bool = False) -> str:
+def tile_module(dtype: str, kind: str = "tile") -> str:
     """LLVM IR of a function of eleven int64 that computes one tile, ``ngraph_rewrite_tile_DTYPE``.
 
     Its arguments: the number of rows, at least 1 and at most `Tile.rows`; A, with the steps of its rows and columns; B
@@ -38,32 +39,34 @@ def tile_module(dtype: str, walked: bool = False) -> str:
     steps in bytes.
 
     Args:
-        walked: Whether k walks over whole lines of A, in ``ngraph_rewrite_walk_DTYPE``. Two more arguments are the
-            length of a line, and what is added to the address at the end of one.
+        kind: "walk", if k walks over whole lines: more arguments are the length of a line, and what is added to the
+            addresses of A and of B at the end of one. "look" is the same, if a table says where rows of B are: B is the
+            address of int64, the distances from two arguments more, where the two vectors of a first row are. The
+            function is called so too, ``ngraph_rewrite_walk_DTYPE``.
     """
-    module, own = ir.Module(f"tile {dtype}"), words(dtype)
-    name, count = ("walk", 13) if walked else ("tile", 11)
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * count), f"ngraph_rewrite_{name}_{dtype}")
+    module, own = ir.Module(f"{kind} {dtype}"), words(dtype)
+    count = {"tile": 11, "walk": 14, "look": 16}[kind]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * count), f"ngraph_rewrite_{kind}_{dtype}")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     rows, *matrices, c, c_step, columns, adds = function.args[:11]
     space = builder.alloca(ir.ArrayType(own.vector, own.tile.rows * own.tile.width))
     space.align = 64
     for width in range(1, own.tile.width + 1):
-        call, rest = (function.append_basic_block(f"{name}_{width}") for name in ("vectors", "more"))
+        call, rest = (function.append_basic_block(f"{kind}_{width}") for name in ("vectors", "more"))
         builder.cbranch(builder.icmp_signed("<=", columns, I64(width * own.tile.lanes)), call, rest)
         builder.position_at_end(call)
         aside = builder.icmp_signed("<", columns, I64(width * own.tile.lanes))
         place = builder.select(aside, builder.ptrtoint(space, I64), c)
         step = builder.select(aside, I64(width * own.tile.lanes * own.size), c_step)
         added = builder.select(aside, I64(0), adds)
-        _call_tile(builder, own, width, [rows, *matrices, place, step, added, *function.args[11:]])
+        _call_tile(builder, own, width, [rows, *matrices, place, step, added, *function.args[11:]], kind)
         _copy_rows(builder, own, width, (aside, space, c, c_step, rows, columns, adds))
         builder.position_at_end(rest)
     builder.ret_void()
     return str(module)
 
 
-def _call_tile(builder: Any, own: Words, width: int, arguments: list[Any]) -> None:
+def _call_tile(builder: Any, own: Words, width: int, arguments: list[Any], kind: str) -> None:
     """Call the function for a number of rows."""
     function = builder.function
     done = function.append_basic_block("called")
@@ -71,7 +74,7 @@ def _call_tile(builder: Any, own: Words, width: int, arguments: list[Any]) -> No
     for rows in range(1, own.tile.rows + 1):
         block = function.append_basic_block("rows")
         choice.add_case(I64(rows), block)
-        tile = _Tile(function.module, own, rows, width, len(arguments) - 1).write()
+        tile = _TILES[kind](function.module, own, rows, width, len(arguments) - 1).write()
         builder.position_at_end(block)
         builder.call(tile, arguments[1:])
         builder.branch(done)
@@ -106,6 +109,15 @@ def _copy_rows(builder: Any, own: Words, width: int, given: tuple[Any, ...]) -> 
     builder.ret_void()
 
 
+def _hidden(builder: Any, value: Any) -> Any:
+    """A value of which LLVM cannot tell how it was computed.
+
+    It would make each row's address of that of the row before, and the first one of the last one: all rows in turn.
+    """
+    kind = ir.FunctionType(I64, [I64])
+    return builder.asm(kind, "", "=r,0", [value], False)
+
+
 class _Tile:
     """The code of the function for one size of tile, `rows` times `width` vectors.
 
@@ -118,12 +130,15 @@ class _Tile:
         self.function = ir.Function(module, kind, f"tile_{rows}_{width}")
         self.function.linkage = "internal"
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        down = self.function.args[1]
+        self.offsets = {i: _hidden(self.builder, self.builder.mul(down, I64(i))) for i in (3, *range(4, rows, 4))}
+        self.offsets |= {0: I64(0), 1: down, 2: self.builder.mul(down, I64(2))}
 
     def write(self) -> Any:
         """Emit it: the sums over k, and what becomes of them."""
-        a, _, _, b, _, k, c, c_step, adds, *line = self.function.args
+        a, _, _, b, _, k, c, c_step, adds, *_ = self.function.args
         zeros = [ir.Constant(self.own.vector, None)] * (self.rows * self.width)
-        sums = self._lines(k, line, a, b, zeros) if line else self._sums(k, a, b, zeros)[0]
+        sums = self._whole(k, a, b, zeros)
         adding, setting = (self.function.append_basic_block(name) for name in ("add", "set"))
         self.builder.cbranch(self.builder.trunc(adds, ir.IntType(1)), adding, setting)
         for block in (adding, setting):
@@ -132,24 +147,9 @@ class _Tile:
             self.builder.ret_void()
         return self.function
 
-    def _lines(self, k: Any, line: list[Any], a: Any, b: Any, start: list[Any]) -> list[Any]:
-        """The sums over all k, a line after the other."""
-        builder, before, (run, jump) = self.builder, self.builder.block, line
-        head, body, done = (self.function.append_basic_block(name) for name in ("lines", "line", "end"))
-        builder.branch(head)
-        builder.position_at_end(head)
-        count, a_at, b_at = (builder.phi(I64) for _ in range(3))
-        sums = [builder.phi(self.own.vector) for _ in start]
-        builder.cbranch(builder.icmp_signed("<", count, k), body, done)
-        builder.position_at_end(body)
-        following, a_next, b_next = self._sums(run, a_at, b_at, sums)
-        later = [builder.add(count, run), builder.add(a_next, jump), b_next, *following]
-        for phi, first, value in zip([count, a_at, b_at, *sums], [I64(0), a, b, *start], later, strict=True):
-            phi.add_incoming(first, before)
-            phi.add_incoming(value, builder.block)
-        builder.branch(head)
-        builder.position_at_end(done)
-        return sums
+    def _whole(self, k: Any, a: Any, b: Any, start: list[Any]) -> list[Any]:
+        """The sums over all k."""
+        return self._sums(k, a, b, start)[0]
 
     def _sums(self, k: Any, a: Any, b: Any, start: list[Any]) -> tuple[list[Any], Any, Any]:
         """What there was and the sums over all k; where A and B then stand.
@@ -197,16 +197,21 @@ class _Tile:
     def _step(self, a: Any, b: Any, sums: list[Any]) -> list[Any]:
         """One k: a row of B, and a number of A for each row."""
         builder, own = self.builder, self.own
-        bytes_ = own.tile.lanes * own.size
-        places = [pointer(builder, builder.add(b, I64(i * bytes_)), own) for i in range(self.width)]
-        row = [builder.load(place, align=own.size) for place in places]
+        a, places = self._places(a, b)
+        row = [builder.load(pointer(builder, place, own), align=own.size) for place in places]
         found = []
         for i in range(self.rows):
-            at = builder.add(a, builder.mul(self.function.args[1], I64(i)))
+            at = builder.add(a, self.offsets[i - i % 4])
+            at = builder.add(at, self.offsets[i % 4])
             number = builder.load(builder.inttoptr(at, own.element.as_pointer()))
             number = everywhere(builder, number, own.tile.lanes)
             found += [multiply_add(builder, own, number, x, sums[i * self.width + j]) for j, x in enumerate(row)]
         return found
+
+    def _places(self, a: Any, b: Any) -> tuple[Any, list[Any]]:
+        """Where a column of A and the vectors of a row of B begin."""
+        bytes_ = self.own.tile.lanes * self.own.size
+        return a, [self.builder.add(b, I64(i * bytes_)) for i in range(self.width)]
 
     def _store(self, sums: list[Any], c: Any, c_step: Any, adds: bool) -> None:
         builder, own = self.builder, self.own
@@ -217,3 +222,38 @@ class _Tile:
                 value = sums[i * self.width + j]
                 value = builder.fadd(builder.load(place, align=own.size), value) if adds else value
                 builder.store(value, place, align=own.size)
+
+
+class _Walking(_Tile):
+    """A tile whose k walks over lines."""
+
+    def _whole(self, k: Any, a: Any, b: Any, start: list[Any]) -> list[Any]:
+        """The sums over all k, a line after the other."""
+        builder, before, (run, jump, b_jump) = self.builder, self.builder.block, self.function.args[9:12]
+        head, body, done = (self.function.append_basic_block(name) for name in ("lines", "line", "end"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        count, a_at, b_at = (builder.phi(I64) for _ in range(3))
+        sums = [builder.phi(self.own.vector) for _ in start]
+        builder.cbranch(builder.icmp_signed("<", count, k), body, done)
+        builder.position_at_end(body)
+        following, a_next, b_next = self._sums(run, a_at, b_at, sums)
+        later = [builder.add(count, run), builder.add(a_next, jump), builder.add(b_next, b_jump), *following]
+        for phi, first, value in zip([count, a_at, b_at, *sums], [I64(0), a, b, *start], later, strict=True):
+            phi.add_incoming(first, before)
+            phi.add_incoming(value, builder.block)
+        builder.branch(head)
+        builder.position_at_end(done)
+        return sums
+
+
+class _Looking(_Walking):
+    """A tile of which a table says where the rows of B are."""
+
+    def _places(self, a: Any, b: Any) -> tuple[Any, list[Any]]:
+        builder = self.builder
+        distance = builder.load(builder.inttoptr(b, I64.as_pointer()))
+        return a, [builder.add(first, distance) for first in self.function.args[12 : 12 + self.width]]
+
+
+_TILES = MappingProxyType({"tile": _Tile, "walk": _Walking, "look": _Looking})

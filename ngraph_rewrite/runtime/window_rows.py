@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ngraph_rewrite.runtime.vector_code import I64, Words, everywhere, loop, pointer, words
+from ngraph_rewrite.runtime.vector_code import I64, Words, everywhere, loop, mask, masked_load, pointer, words
 
 
 def rows_module(dtype: str) -> str:
@@ -42,6 +42,45 @@ def rows_module(dtype: str) -> str:
             _pieces(builder, own, function.args)
     builder.ret_void()
     return str(module)
+
+
+def lines_module(dtype: str) -> str:
+    """LLVM IR of a function of eight int64 that copies lines with zeros around, ``ngraph_rewrite_lines_DTYPE``.
+
+    Its arguments: where the first element of the first line would be in the source, zeros before it included; how far
+    lines of the source lie apart; the target, and how far its lines lie apart; the number of lines; the numbers of the
+    first element of a line that is no zero, and of the first one behind; the length of lines; distances in bytes. Lines
+    are written in their order, up to a vector too much of each.
+    """
+    module, own = ir.Module(f"lines {dtype}"), words(dtype)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * 8), f"ngraph_rewrite_lines_{dtype}")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    source, down, target, step, lines, left, right, length = function.args
+    zero, lanes = ir.Constant(own.vector, None), own.tile.lanes
+    count = builder.sub(right, left)
+    rest = builder.srem(count, I64(lanes))
+    whole, some = builder.sub(count, rest), mask(builder, own, rest, 0)
+    with loop(builder, I64(0), lines) as line:
+        begin = builder.add(source, builder.add(builder.mul(line, down), builder.mul(left, I64(own.size))))
+        first = builder.add(target, builder.mul(line, step))
+        inside, behind = (builder.add(first, builder.mul(x, I64(own.size))) for x in (left, right))
+        with loop(builder, I64(0), left, lanes) as i:
+            builder.store(zero, _vector(builder, own, first, i), align=own.size)
+        with loop(builder, I64(0), whole, lanes) as i:
+            value = builder.load(_vector(builder, own, begin, i), align=own.size)
+            builder.store(value, _vector(builder, own, inside, i), align=own.size)
+        with builder.if_then(builder.icmp_signed(">", rest, I64(0))):
+            value = masked_load(builder, own, _vector(builder, own, begin, whole), some)
+            builder.store(value, _vector(builder, own, inside, whole), align=own.size)
+        with loop(builder, I64(0), builder.sub(length, right), lanes) as i:
+            builder.store(zero, _vector(builder, own, behind, i), align=own.size)
+    builder.ret_void()
+    return str(module)
+
+
+def _vector(builder: Any, own: Words, first: Any, number: Any) -> Any:
+    """The place of a vector that begins with some element."""
+    return pointer(builder, builder.add(first, builder.mul(number, I64(own.size))), own)
 
 
 def _pieces(builder: Any, own: Words, given: tuple[Any, ...]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from loops_in_code import OTHER_PROCESSORS, packed_loops, pretending
 from running import Runner, contiguous
 
+from ngraph_rewrite.codegen.library_pooling import render_pooling, render_unpooling
 from ngraph_rewrite.codegen.loops import (
     MapNest,
     Operand,
@@ -60,6 +61,8 @@ NORM = (
     Step("sum", "float32", (3,)),
     Step("multiply", "float32", (2, 4)),
 )
+# Sizes, strides and dilations of windows.
+PLAIN, OVERLAPPING = ((1, 2, 2), (1, 2, 2), (1, 1, 1)), ((1, 3, 3), (1, 2, 2), (1, 1, 1))
 # A kernel, and for each operation in how many innermost loops it has to be packed: one for each pass.
 KERNELS = {
     "add": (map_of((ADD,), (0, 1, 2)), {"add": 1}),
@@ -79,6 +82,9 @@ KERNELS = {
     "softmax-rows": (rows_of(SOFTMAX, 5, ROWS), {"max": 1, "(?:mul|fm|ml)": 1, "div": 1}),
     "softmax-columns": (rows_of(SOFTMAX, 5, COLUMNS), {"(?:cm|max)": 1, "(?:mul|fm|ml)": 1, "div": 1}),
     "logsumexp-rows": (rows_of(SOFTMAX, 6, ROWS, once=True), {"max": 1, "(?:mul|fm|ml)": 1}),
+    "pooling": (render_pooling("max", "float32", *PLAIN), {"(?:cm|max)": 2}),
+    "unpooling": (render_unpooling("max", "float32", *PLAIN, False), {"(?:cm|max)": 1, "div": 1, "mul": 1}),
+    "unpooling-overlapping": (render_unpooling("max", "float32", *OVERLAPPING, True), {"div": 1, "mul": 1}),
     "norm-rows": (rows_of(NORM, 5, ROWS), {"add": 2, "mul": 1, "sub": 2}),
     "norm-columns": (rows_of(NORM, 5, COLUMNS), {"add": 2, "mul": 1, "sub": 2}),
 }

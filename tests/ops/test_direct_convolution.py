@@ -85,6 +85,7 @@ LARGE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "many images": ((70, 4, 12, 12), (20, 4, 5, 5)),
     "one line": ((2, 3, 3000), (7, 3, 9)),
     "one channel": ((3, 1, 28, 28), (32, 1, 5, 5)),
+    "lines of whole vectors": ((1, 90, 9, 32), (17, 90, 5, 5)),
 }
 
 
@@ -102,6 +103,17 @@ def test_infinities_and_nan_are_where_the_meaning_has_them() -> None:
     x[0, 1, 4, 5], x[1, 2, 0, 0], error[0, 3, 8, 19] = np.inf, np.nan, -np.inf
     for wanted, found in zip(*both([term, *derivatives], values), strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_padding_is_multiplied_with_filters_that_are_not_finite(value: float) -> None:
+    """Lines of windows that see zeros only are left out, but for the sake of these."""
+    term, _, values = example((1, 2, 7, 16), (3, 2, 5, 3))
+    _, w, _ = values.values()
+    w[1, 0, 0, 2] = value
+    for wanted, found in zip(*both([term], values), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+        assert np.isnan(found[0, 1, :2]).all() and np.isfinite(found[0, 0]).all()
 
 
 # -- plans -------------------------------------------------------------------------------------------
@@ -177,6 +189,28 @@ def test_a_maximum_and_its_derivative_are_a_launch_each() -> None:
     values = {a: whole_numbers(1, (4, 3, 20, 20), "float32"), error: whole_numbers(2, (4, 3, 10, 10), "float32")}
     _, stats = run([term, derivative], values)
     assert kernels(stats) == ["pooling", "unpooling"]
+
+
+def around(lines: int) -> tuple[Any, Any, dict[ng.Op, Any]]:
+    """The maxima of windows over a padded image, the derivative by it, and values: many equal ones."""
+    a, error = images(2, 3, lines, 40, dtype="float32"), images(2, 3, -(-lines // 2), 20, dtype="float32")
+    term = ng.semi.pooling(a, "max", [2, 3], 3, 2, 1, lines % 2)
+    (derivative,) = deriv(term, [a], error=error)
+    return term, derivative, {a: whole_numbers(1, a.shape, "float32"), error: whole_numbers(2, error.shape, "float32")}
+
+
+def test_the_derivative_of_maxima_needs_neither_padding_nor_maxima() -> None:
+    _, derivative, values = around(9)
+    _, stats = run(derivative, values)
+    assert kernels(stats) == ["unpooling"] and stats["layout_copies"] == 0
+
+
+def test_windows_of_padding_and_infinities_and_windows_that_see_nan() -> None:
+    _, derivative, values = around(8)
+    a, _ = values.values()
+    a[0, 0, :4], a[1, 2, 5, 7], a[0, 1, 3, 3] = -np.inf, np.nan, np.inf
+    for wanted, found in zip(*both([derivative], values), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)  # shares of ties are rounded
 
 
 # -- other processors --------------------------------------------------------------------------------
