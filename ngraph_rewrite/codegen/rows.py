@@ -38,8 +38,8 @@ def _streams(form: Form, number: int) -> Streams:
     Where values are kept from one pass to the next, a row has to be in cache where it is written.
     """
     sums = any(form.accumulators[r].in_blocks for r in form.stages.reductions(number))
-    stores = [] if sums or form.stages.kept else form.stages.stores(number)
-    return Streams(form.nest, form.order[-1], stores)
+    stores = [] if sums or form.stages.kept or not form.order else form.stages.stores(number)
+    return Streams(form.nest, form.order[-1] if form.order else 0, stores)
 
 
 def _pass(form: Form, number: int) -> list[str]:
@@ -74,6 +74,7 @@ def _reads_alone(form: Form, number: int) -> bool:
     loads = {stages.operands(r)[0] for r in reductions}
     return (
         bool(reductions)
+        and len(form.kept) < nest.rank
         and not (stages.stores(number) or stages.totals(number) or form.keep(number))
         and all(v < len(nest.loads) and nest.loads[v].dtype == "float32" for v in loads)
         and all(nest.loads[v].strides[form.order[-1]] == "1" for v in loads)

@@ -28,7 +28,7 @@ def _flags(x: TensorType, y: TensorType, *, ta: Any, tb: Any) -> Attributes:
     return {"ta": flag(ta, "ta"), "tb": flag(tb, "tb")}
 
 
-@op("cpu.gemm", meaning=_gemm, normalise=_flags)
+@op("cpu.gemm", meaning=_gemm, normalise=_flags, below="semi.dot")
 def gemm(x: TensorType, y: TensorType, *, ta: bool, tb: bool) -> TensorType:
     """The matrix product of `x` and `y`, each transposed first if its flag says so; float32 or float64."""
     if x.dtype != y.dtype or x.dtype.name not in ("float32", "float64"):
@@ -75,7 +75,7 @@ def _windowed(
 ) -> Attributes:
     own = distinct(axes, x.rank)
     count = len(own)
-    if kind not in ("max", "min"):
+    if not isinstance(kind, str) or kind not in ("max", "min"):
         raise AttributeValueError(f"the kind of pooling is {kind!r}", do="use max or min")
     return {
         "axes": own,

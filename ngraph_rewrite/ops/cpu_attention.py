@@ -32,7 +32,7 @@ def _mixture(term: Op, x: Any, v: Any) -> Any:
     return _mixed(x, v, term.attribute("scale"))
 
 
-@op("cpu.mixture", meaning=_mixture, normalise=_scale)
+@op("cpu.mixture", meaning=_mixture, normalise=_scale, below="cpu.gemm")
 def mixture(x: TensorType, v: TensorType, *, scale: Literal) -> TensorType:
     """``softmax(scale * x) v``: `x` (b, m, n) gives weights along its last axis, `v` (b, n, d) what is weighted."""
     _floats("mixture", x, v)
@@ -46,7 +46,7 @@ def _attention(term: Op, q: Any, k: Any, v: Any) -> Any:
         return _mixed(np.matmul(q, k), v, term.attribute("scale"))
 
 
-@op("cpu.attention", meaning=_attention, normalise=_scale)
+@op("cpu.attention", meaning=_attention, normalise=_scale, below="cpu.mixture")
 def attention(q: TensorType, k: TensorType, v: TensorType, *, scale: Literal) -> TensorType:
     """``softmax(scale * q k) v`` of `q` (b..., m, e), `k` (b..., e, n) and `v` (b..., n, d), for one or two axes b.
 

@@ -71,6 +71,7 @@ class OpDef:
         normalise: From argument types and given attributes to the stored ones (``axis=-1`` to ``rank-1``).
         traits: Any of `TRAITS`.
         profile: What a signature declares of it, if its terms are no tensors.
+        below: The op just below which it stands in the order in which rules go down, if not where its family does.
     """
 
     name: str
@@ -86,6 +87,7 @@ class OpDef:
     family: str = ""
     short: str = ""
     profile: Profile | None = field(default=None, repr=False)
+    below: str = ""
 
     def __repr__(self) -> str:
         return self.name
@@ -197,10 +199,15 @@ def op(
     *traits: str,
     meaning: Meaning | None = None,
     normalise: Callable[..., Attributes] | None = None,
+    below: str = "",
 ) -> Callable[[TypeRule], TypeRule]:
     """Declare an op: decorates its type rule, whose parameters are the arguments and attributes.
 
     Positional parameters are arguments (``*xs`` for any number), keyword-only parameters attributes.
+
+    Args:
+        below: The op just below which it stands in the order in which rules go down. Without it, an op of a target
+            stands below all of ``semi``, and a rule cannot take it apart into ops of that family.
 
     Raises:
         AttributeValueError: if the name is taken or is not ``family.name``, or for an unknown trait.
@@ -228,6 +235,7 @@ def op(
             doc=inspect.getdoc(type_rule) or "",
             family=family,
             short=short,
+            below=below,
         )
         return type_rule
 

@@ -132,7 +132,15 @@ def test_precedence_is_the_order_of_families_and_then_of_declaration() -> None:
         ranks = [precedence(d) for d in definitions(family)]
         assert ranks == sorted(ranks)
     assert precedence(lookup("core.label")) < precedence(lookup("semi.add")) < precedence(lookup("axes.add"))
-    assert precedence(lookup("core.label")) < precedence(lookup("cpu.gemm")) < precedence(lookup("semi.add"))
+    assert precedence(lookup("core.label")) < precedence(lookup("cpu.unpooling")) < precedence(lookup("semi.add"))
+
+
+def test_an_op_may_stand_just_below_one_of_another_family() -> None:
+    names = "semi.transpose", "cpu.attention", "cpu.mixture", "cpu.gemm", "semi.dot"
+    places = [precedence(lookup(name)) for name in names]
+    assert places == sorted(set(places))
+    every = sorted(map(precedence, (d for family in ("semi", "cpu") for d in definitions(family))))
+    assert every.index(places[-1]) - every.index(places[1]) == 3
 
 
 def verdict(rule: str, header: str = "simplify semi") -> str | None:

@@ -73,7 +73,9 @@ def _op(definition: OpDef, family: str) -> str:
 def _pattern(pattern: Pattern, family: str) -> str:
     if isinstance(pattern, App):
         named = [f"{a}={n}" for a, n in pattern.binds] + [f"{a}={e}" for a, e in pattern.compares]
-        return f"{_op(pattern.definition, family)}({', '.join([*(_pattern(a, family) for a in pattern.args), *named])})"
+        inside = ", ".join([*(_pattern(a, family) for a in pattern.args), *named])
+        text = f"{_op(pattern.definition, family)}({inside})"
+        return f"once({text})" if pattern.once else text
     return str(pattern)
 
 
