@@ -131,8 +131,9 @@ def test_a_worker_is_woken_beside_its_caller_not_behind_it(alone: bool) -> None:
         for _ in range(5):
             visits(pool, kernels()[1], 4, 1)  # it sleeps between two launches
             time.sleep(0.005)
-        before = pool.done[0]
+        before, end = pool.done[0], time.monotonic() + 60
         while pool.done[0] == before:  # the last time it was woken it runs, and takes its restriction back
+            assert time.monotonic() < end, "the worker does not come"
             visits(pool, kernels()[1], 4, 1)
         found = os.sched_getaffinity(pool.threads[0].native_id or 0)
         assert os.sched_getaffinity(0) == may
