@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.lowering.reduction import Reduction
+from ngraph_rewrite.lowering.reduction import NOTHING_LEFT, Left, Reduction
 from ngraph_rewrite.lowering.steps import Steps
 from ngraph_rewrite.lowering.table import BY_SHARING, Forward, Replaced, ReplacementTable
 from ngraph_rewrite.rewriting.rule import Rule
@@ -50,12 +50,14 @@ def normalise(
     target: Any,
     name: str,
     budget: int | None = None,
+    left: Left = NOTHING_LEFT,
 ) -> list[Op]:
     """The normal forms of `roots`; every step is recorded in a new stage of `table`.
 
     Args:
         roots: Terms of `bank`.
         budget: How many rules may fire; by default a hundred for each term, and fifty thousand.
+        left: What the pass before left of these terms.
 
     Raises:
         RewriteError: if a rule builds an ill-typed term, changes a type, or the rules run in a cycle.
@@ -63,7 +65,7 @@ def normalise(
     roots = list(roots)
     stage = table.stage(name, matcher.reasons, bank)
     most = LEAST_STEPS + STEPS_PER_TERM * len(bank) if budget is None else budget
-    order = Reduction(matcher, table, stage, bank, target, most).sweep(roots)
+    order = Reduction(matcher, table, stage, bank, target, most, left).sweep(roots)
     if not stage.taken:
         stage.left = roots, order
     return [root if root.form is None else root.form for root in roots]

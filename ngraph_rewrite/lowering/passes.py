@@ -22,6 +22,7 @@ from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection, normali
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.graph_rules import apply_graph_rules
 from ngraph_rewrite.lowering.pass_order import in_place
+from ngraph_rewrite.lowering.reduction import NOTHING_LEFT, Left
 from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
 from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
 from ngraph_rewrite.ops import axes, cpu, cpu_attention, numpy, semi  # noqa: F401  (the families declare their ops when imported)
@@ -229,15 +230,25 @@ def _lower(sequenced: Sequenced, target: Any, matchers: Passes) -> Lowering:
     if sequenced.order is not None:
         first.left = terms, sequenced.order
     terms = adopt(terms, table, bank)
+    before: Matcher | None = None
     for name, one in matchers.items():
         if isinstance(one, GraphPass):
-            terms = one.applied(terms, table, bank, target)
+            terms, before = one.applied(terms, table, bank, target), None
         else:
-            one = counted(one)
-            terms = normalise(terms, one, table, bank, target, name)
-            terms = apply_graph_rules(terms, one, table, bank, target, name) if one.graph_rules else terms
+            left = Left(terms[0].mark, _lacked(before, one)) if before is not None and terms else NOTHING_LEFT
+            counting = counted(one)
+            terms = normalise(terms, counting, table, bank, target, name, left=left)
+            terms = apply_graph_rules(terms, counting, table, bank, target, name) if one.graph_rules else terms
+            before = one
     count = len(sequenced.roots)
     return Lowering(table, bank, terms[:count], terms[count:], sequenced, table.order(terms))
+
+
+@lru_cache(maxsize=32)
+def _lacked(before: Matcher, one: Matcher) -> frozenset[OpDef]:
+    """The ops at which a matcher has rules that the one before it has not."""
+    had = set(map(id, before.rules))
+    return frozenset([rule.left.definition for rule in one.rules if id(rule) not in had])
 
 
 def check_base(terms: Iterable[Op], target: Any, matchers: Passes) -> None:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Container, Mapping
+from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import RewriteError
 from ngraph_rewrite.lowering.steps import Steps, cycle_error, exhausted, ill_typed, step_error
@@ -17,17 +17,34 @@ from ngraph_rewrite.terms.op import Op
 NESTED = 24
 
 
-class _Parts(dict[OpDef, tuple[Any, Any, dict[Any, Op], dict[Any, Near]]]):
-    """Of each op its step, what collapses a term of it before it is built, and its terms and types in the bank."""
+class Left(NamedTuple):
+    """What an earlier pass left: the mark of its normal forms, and the ops for which it lacked rules of this one.
 
-    __slots__ = ("_bank", "_steps")
+    Where neither term nor rules are new to it, no rule fires.
+    """
 
-    def __init__(self, steps: Mapping[OpDef, Any], bank: TermBank) -> None:
-        self._steps, self._bank = steps, bank
+    mark: object
+    lacked: Container[OpDef]
 
-    def __missing__(self, definition: OpDef) -> tuple[Any, Any, dict[Any, Op], dict[Any, Near]]:
+
+NOTHING_LEFT = Left(object(), ())
+
+
+class _Parts(dict[OpDef, tuple[Any, Any, dict[Any, Op], dict[Any, Near], Any]]):
+    """Of each op its step, what collapses a term of it before it is built, and its terms and types in the bank.
+
+    Last comes the step for a term that was normal in the pass before.
+    """
+
+    __slots__ = ("_bank", "_lacked", "_steps")
+
+    def __init__(self, steps: Mapping[OpDef, Any], bank: TermBank, lacked: Container[OpDef]) -> None:
+        self._steps, self._bank, self._lacked = steps, bank, lacked
+
+    def __missing__(self, definition: OpDef) -> tuple[Any, Any, dict[Any, Op], dict[Any, Near], Any]:
         step, bank = self._steps.get(definition), self._bank
-        found = step, getattr(step, "collapse", None), bank.tables[definition], bank.near[definition]
+        again = step if definition in self._lacked else None
+        found = step, getattr(step, "collapse", None), bank.tables[definition], bank.near[definition], again
         self[definition] = found
         return found
 
@@ -43,15 +60,22 @@ class Reduction:
     """
 
     __slots__ = (
-        "add", "bank", "budget", "collapsed", "depth", "fired", "mark", "matcher", "moved", "parts", "put_off",
-        "stage", "steps", "table", "taken", "target", "together",
+        "add", "bank", "budget", "collapsed", "depth", "fired", "left", "mark", "matcher", "moved", "parts",
+        "put_off", "stage", "steps", "table", "taken", "target", "together",
     )  # fmt: skip
 
     def __init__(
-        self, matcher: Steps, table: ReplacementTable, stage: Stage, bank: TermBank, target: Any, budget: int
+        self,
+        matcher: Steps,
+        table: ReplacementTable,
+        stage: Stage,
+        bank: TermBank,
+        target: Any,
+        budget: int,
+        left: Left = NOTHING_LEFT,
     ) -> None:
         self.matcher, self.steps, self.target, self.budget = matcher, matcher.steps, target, budget
-        self.parts = _Parts(self.steps, bank)
+        self.left, self.parts = left.mark, _Parts(self.steps, bank, left.lacked)
         self.table, self.moved, self.stage, self.bank = table, table.moved, stage, bank
         self.mark, self.taken, self.collapsed = object(), stage.taken, stage.collapsed
         self.add, self.together = bank.add, self.make
@@ -70,7 +94,7 @@ class Reduction:
             All terms under the roots that are new to the pass, arguments first.
         """
         mark, parts, put_off, make, target = self.mark, self.parts, self.put_off, self.together, self.target
-        moved, order, stack = self.moved, list[Op](), roots[::-1]
+        moved, left, order, stack = self.moved, self.left, list[Op](), roots[::-1]
         self.depth = 1
         while stack:
             term = stack[-1]
@@ -87,7 +111,7 @@ class Reduction:
             else:
                 stack.pop()
                 order.append(term)
-                step, _, table, _ = parts[term.definition]
+                step, _, table, _, again = parts[term.definition]
                 now: Any = term
                 if changed:
                     if len(args) == 1:
@@ -103,6 +127,8 @@ class Reduction:
                     else:
                         now = self.bank.renewed(term, args)
                         step = parts[now.definition][0]
+                elif term.mark is left:
+                    step = again
                 if now.mark is mark:
                     found = now if now.form is None else now.form
                 else:
@@ -131,7 +157,7 @@ class Reduction:
 
         It runs for every op of a right side: what it does together would take twice the time in several functions.
         """
-        step, collapse, table, near = self.parts[definition]
+        step, collapse, table, near, _ = self.parts[definition]
         term = None
         try:
             if collapse is not None:

@@ -9,7 +9,7 @@ threads.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -132,7 +132,6 @@ class Growth:
         self.groups, self.forced, self.facts = groups, forced, Facts(groups)
         self.number = dict(zip(order, range(len(order)), strict=True))
         self.rows_of: dict[Op, Rows] = {}
-        self.near: dict[Op, dict[Rows, None]] = {}  # of a group, those over rows of which it reads something
         self.first: dict[tuple[Op, Shape, tuple[int, ...]], Op] = {}  # a reduction of each tensor
         self.sums: set[tuple[Shape, tuple[int, ...]]] = set()  # of floats: the shapes and axes of those there are
 
@@ -141,8 +140,10 @@ class Growth:
         for root in self.groups.roots:
             if root.definition.name in REDUCTIONS:
                 self._place_reduction(root)
-            elif root in self.near and self._is_map(root):
-                self._place(root, None)
+            elif self._is_map(root):
+                near = self._near(root)
+                if near:
+                    self._place(root, near, None)
         several = [rows for rows in dict.fromkeys(self.rows_of.values()) if len(rows.roots) > 1]
         for rows in several:
             self._draw_in(rows)
@@ -185,18 +186,22 @@ class Growth:
             self.sums.add((shape, axes))
         if root in self.forced or is_pooling(root) or not _is_worth(shape, axes):
             return
-        near = dict[Rows, None]()
+        near = self._near(root)
         for term in self.facts[root].outside:
             first = self.first.setdefault((term, shape, axes), root)
             if first is not root:
                 near[self.rows_of[first]] = None
-        self.near[root] = near | self.near.get(root, {})
-        self._place(root, Rows(shape, axes))
+        self._place(root, near, Rows(shape, axes))
 
-    def _place(self, root: Op, own: Rows | None) -> None:
-        """Add a group to one of which it reads something; what reads several row by row makes one of them."""
+    def _near(self, root: Op) -> dict[Rows, None]:
+        """The groups over rows of which a group reads something."""
+        rows_of = self.rows_of
+        return dict.fromkeys([rows_of[term] for term in self.facts[root].outside if term in rows_of])
+
+    def _place(self, root: Op, around: Iterable[Rows], own: Rows | None) -> None:
+        """Add a group to one of those around it; what reads several row by row makes one of them."""
         fact = self.facts[root]
-        near = [rows for rows in self._now(root) if rows.takes(fact)]
+        near = [rows for rows in around if rows.takes(fact)]
         if len(near) > 1:
             near.sort(key=lambda rows: -rows.last)
         joined = next((rows for rows in near if self._fits(rows, root, fact)), own)
@@ -210,11 +215,6 @@ class Growth:
                 if joined.is_small(rows) and not self._is_between(joined, rows.roots, rows.first, rows.outside):
                     for other in rows.roots:
                         self._add(joined, other)
-
-    def _now(self, root: Op) -> list[Rows]:
-        """The groups over rows near a group, as they are after others were made one."""
-        found = [self.rows_of[next(iter(rows.roots))] for rows in self.near.get(root, ())]
-        return list(dict.fromkeys(found)) if len(found) > 1 else found
 
     def _draw_in(self, rows: Rows) -> None:
         """Add what only this group reads, the last first."""
@@ -232,14 +232,20 @@ class Growth:
     def _add(self, rows: Rows, root: Op) -> None:
         rows.add(root, self.number[root], self.facts[root])
         self.rows_of[root] = rows
-        for group, _, _ in self.groups.uses[root]:
-            if group is not None:
-                self.near.setdefault(group, {})[rows] = None
 
     def _fits(self, rows: Rows, root: Op, fact: Fact) -> bool:
         """Whether a group can be done together with a group over rows."""
-        number = self.number[root]
-        return rows.is_small(fact) and not self._is_between(rows, {root: number}, number, fact.outside)
+        if not rows.is_small(fact):
+            return False
+        number, roots, group_of = self.number, rows.roots, self.groups.group_of
+        if number[root] > rows.last:  # as most are: it needs them, or what came before them all
+            first = rows.first
+            for term in fact.outside:
+                if number[term] > first and group_of.get(term) not in roots:
+                    break
+            else:
+                return True
+        return not self._is_between(rows, {root: number[root]}, number[root], fact.outside)
 
     def _is_between(self, before: Rows, after: Mapping[Op, int], first: int, outside: Sequence[Op]) -> bool:
         """Whether something between these groups is none of them: it needs one of them and another one needs it.

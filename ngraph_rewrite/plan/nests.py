@@ -67,23 +67,32 @@ class Body:
 
     def value(self, term: Op, path: tuple[Op, ...] = ()) -> Value:
         """The value of `term` seen through the views in `path` (the one next to the loops first)."""
-        groups, start = self.groups, (term, path)
-        kind = groups.kinds[term.definition]
-        while kind == VIEW and groups.group_of.get(term) is not term:
+        values, first, begun = self._values, term, path
+        if not path and term in values:
+            return values[term]
+        kinds, group_of = self.groups.kinds, self.groups.group_of
+        kind = kinds[term.definition]
+        while kind == VIEW and group_of.get(term) is not term:
             path = path if term.definition.name in IDENTITIES else (*path, term)
             term = term.args[0]
-            kind = groups.kinds[term.definition]
+            kind = kinds[term.definition]
         key = (term, path) if path else term
-        found = self._values.get(key)
+        found = values.get(key)
         if found is None:
-            found = self._values[key] = self._new(term, kind, path, start)
+            if kind == MAP and group_of.get(term) is self.group:
+                found = self._mapped(term, path)
+            else:
+                found = self._new(term, kind, path, (first, begun))
+            values[key] = found
         return found
 
     def _new(self, term: Op, kind: str, path: tuple[Op, ...], start: tuple[Op, tuple[Op, ...]]) -> Value:
-        """The value of a term that is no view; `start` is what sees it by its own views, and through which others."""
+        """The value of what is no view nor map of the group.
+
+        Args:
+            start: What sees it by its own views, and through which others.
+        """
         if kind != LEAF and self.groups.group_of.get(term) is self.group:
-            if kind == MAP:
-                return self._mapped(term, path)
             inside = self._reduction(term, path)
             if inside is not None:
                 return inside

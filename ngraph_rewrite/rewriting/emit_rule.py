@@ -56,14 +56,18 @@ class _Names:
         # Statements that come before an expression, and whether it stands in one for each term of a sequence.
         self.before: list[str] = []
         self.repeated = False
+        self.known: dict[str, str] = {}
+        # What surely is one term, by its name in Python.
+        self.terms = {"self", *(self.python[n] for n, sequence in terms.items() if not sequence)}
 
     def once(self, source: str) -> str:
         """A name for what an expression makes, which is used several times."""
         if source.isidentifier() or self.repeated:
             return source
-        name = next(self.fresh)
-        self.before.append(f"{name} = {source}")
-        return name
+        if source not in self.known:
+            self.known[source] = next(self.fresh)
+            self.before.append(f"{self.known[source]} = {source}")
+        return self.known[source]
 
     def statements(self) -> list[str]:
         """What is to come before an expression, once."""
@@ -108,8 +112,7 @@ def applying(index: int, rule: Rule) -> Iterator[str]:
     right = _right(rule, names)
     yield from (PAD + line for line in names.statements())
     if rule.kind != "derive":
-        single = [names.name(n) for n, sequence in variables(rule.left).items() if not sequence]
-        lines, right = hoisted(right, {"self", *single})
+        lines, right = hoisted(right, names.terms)
         yield from (PAD + line for line in lines)
     yield f"{PAD}return {index}, {right}"
     yield ""
@@ -233,7 +236,8 @@ def _reads(clause: Clause) -> set[str]:
 def _clause(clause: Clause, names: _Names) -> list[str]:
     if isinstance(clause, Let):
         made = _template(clause.template, names, "self.dtype", "self.axes")
-        return [*names.statements(), f"{names.name(clause.name)} = {made}"]
+        lines, made = hoisted(made, names.terms)
+        return [*names.statements(), *lines, f"{names.name(clause.name)} = {made}"]
     return [f"{names.name(clause.name)} = {names.expression(clause.expression)}"]
 
 
