@@ -93,6 +93,31 @@ def test_the_normal_forms_of_a_pass_have_no_redex(matchers: dict[str, Matcher], 
         assert matchers["lower"].step(form, bank.make, CPU) is None
 
 
+@drawn(40)
+@given(data=st.data())
+def test_what_a_pass_left_need_not_be_looked_at_again(matchers: dict[str, Matcher], data: st.DataObject) -> None:
+    term = program(data)
+    table, bank = ReplacementTable(), TermBank()
+    found = adopt([term], table, bank)
+    for name, matcher in matchers.items():
+        found = normalise(found, matcher, table, bank, CPU, name)
+    assert lower([term], CPU, matchers, complete=False).roots[0].same_as(found[0])
+
+
+def test_a_pass_asks_only_rules_that_the_one_before_lacked(x: Op) -> None:
+    rules = parse_rules("simplify axes\nrule twice: -(-x) => x", "own.rules", "own")
+    more = parse_rules("simplify axes\nrule even: exp(-x) => reciprocal(exp(x))", "more.rules", "more")
+    before, after, asked = Matcher(rules, Cache()), Matcher(rules + more, Cache()), []
+
+    def asking(step: Any) -> Any:
+        return lambda term, *rest: (asked.append(str(term)), step(term, *rest))[1]
+
+    after.steps = {definition: asking(step) for definition, step in after.steps.items()}
+    lowered = lower([ng.exp(-x), -ng.sin(x)], CPU, {"one": before, "two": after}, complete=False)
+    assert [str(root) for root in lowered.roots] == ["axes.reciprocal(axes.exp(x))", "axes.negative(axes.sin(x))"]
+    assert asked == ["axes.exp(axes.negative(x))", "axes.exp(x)"]
+
+
 # -- every step is told ------------------------------------------------------------------------------
 
 

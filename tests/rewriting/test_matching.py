@@ -381,6 +381,18 @@ def test_a_test_that_rules_share_is_done_once(folder: Cache) -> None:
     assert step.count("self.args[0].definition") == 1
 
 
+def test_what_a_rule_makes_twice_is_made_once() -> None:
+    """A part of a right side that a number stands beside, and a function of attributes in a clause."""
+    text = (
+        "lower axes -> semi\n"
+        "rule sum: exp(x) => label(y / y, axes=self.axes)\n"
+        "    let y = reshape(strip(x) + 1, shape=(size(x.axes), size(x.axes)))\n"
+        "rule number: log(x) => label((exp(strip(x)) + 1) / (exp(strip(x)) + 1), axes=self.axes)"
+    )
+    source = emit(parse_rules(text, "my.rules", "my"))
+    assert source.count("fn_size(") == source.count("make(op_semi_exp,") == 1
+
+
 def test_emission_does_not_depend_on_the_process() -> None:
     """The file's name is a hash of its text: the same rules must give the same text everywhere."""
     program = (
