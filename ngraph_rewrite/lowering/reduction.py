@@ -60,8 +60,8 @@ class Reduction:
     """
 
     __slots__ = (
-        "add", "bank", "budget", "collapsed", "depth", "fired", "left", "mark", "matcher", "moved", "parts",
-        "put_off", "stage", "steps", "table", "taken", "target", "together",
+        "add", "bank", "budget", "collapsed", "count", "depth", "fired", "left", "mark", "matcher", "moved",
+        "parts", "put_off", "stage", "steps", "table", "taken", "target", "together",
     )  # fmt: skip
 
     def __init__(
@@ -80,7 +80,7 @@ class Reduction:
         self.mark, self.taken, self.collapsed = object(), stage.taken, stage.collapsed
         self.add, self.together = bank.add, self.make
         self.put_off: set[Op] = set()
-        self.depth = self.fired = 0
+        self.depth = self.fired = self.count = 0
 
     def sweep(self, roots: list[Op]) -> list[Op]:
         """Bring every term to its normal form, arguments first: those that changed on the same op with new ones.
@@ -166,7 +166,7 @@ class Reduction:
                     typed = near.get((id(args[0].type), attrs))  # an op of one argument, as most are
                     usual = typed is not None and made[1].type is typed[1] and not self.put_off
                     if usual or self.collapses(definition, args, attrs, made):
-                        self.collapsed.append((len(self.taken), (definition, args, attrs), made))
+                        self.collapsed += (self.count, definition, args, attrs, *made)
                         self.fired += 1
                         return made[1]  # type: ignore[no-any-return]
             key: Any = (args, attrs) if attrs else args
@@ -245,6 +245,7 @@ class Reduction:
         if new.type is not term.type and new.type != term.type:
             raise ill_typed(term, new, self.matcher.reasons[made[0]])
         self.taken[term] = made
+        self.count = len(self.taken)
         self.fired += 1
         if self.fired > self.budget:
             raise exhausted(self.fired, self.stage)
@@ -287,6 +288,7 @@ class Reduction:
                 args = tuple([a if a.form is None else a.form for a in term.args])
                 if args != term.args:
                     taken[term] = BY_ARGUMENTS, self.bank.renewed(term, args)
+                    self.count = len(taken)
                 else:
                     self.put_off.clear()
                     self.visit(term, self.steps.get(term.definition))

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.terms.bank import Structure, TermBank
+from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.info import NO_METADATA
 from ngraph_rewrite.terms.op import Op, topological
 
@@ -73,7 +73,9 @@ class Stage:
 
     Attributes:
         taken: The steps of a driver; of what changed with its arguments only, those that `ended` cannot find again.
-        collapsed: Its steps from terms that were not built, and how many others were taken before each.
+        collapsed: Its steps from terms that were not built, one after the other: how many others were taken before, op,
+            arguments and attributes of the term, the number of the reason, and the term it led to. They are most of
+            all steps, and tuples for each would be most of the memory that a pass takes.
         reasons: The rules, or passes, that its numbers mean.
         left: The roots that it left, and all terms under them, arguments first; until somebody asks.
     """
@@ -86,7 +88,7 @@ class Stage:
         self._normal: dict[Op, Op] = {}
         self._ends: list[tuple[list[Op], list[Op | None]]] = []
         self.taken: dict[Op, Taken] = {}
-        self.collapsed: list[tuple[int, Structure, Taken]] = []
+        self.collapsed: list[Any] = []
         self._forward: dict[Op, Forward] = {}
         self._shown = 0, 0
         self.left: tuple[list[Op], list[Op]] | None = None
@@ -140,19 +142,22 @@ class Stage:
 
     def _steps(self) -> Iterator[tuple[Op, Taken]]:
         """The steps that are no forward pointers yet."""
-        done, collapses = self._shown[0], iter(self.collapsed[self._shown[1] :])
+        done, each = self._shown[0], [iter(self.collapsed[self._shown[1] :])] * 6
+        collapses = zip(*each, strict=True)
         following = next(collapses, None)
         for count, step in enumerate(islice(self.taken.items(), done, None), done):
             while following is not None and following[0] <= count:
-                yield self._built(following[1]), following[2]
+                yield self._built(following)
                 following = next(collapses, None)
             yield step
-        for _, structure, taken in (following, *collapses) if following is not None else ():
-            yield self._built(structure), taken
+        for collapse in (following, *collapses) if following is not None else ():
+            yield self._built(collapse)
 
-    def _built(self, structure: Structure) -> Op:
+    def _built(self, collapse: tuple[Any, ...]) -> tuple[Op, Taken]:
+        """A step from a term that was not built, with the term."""
         assert self._bank is not None
-        return self._bank.make(*structure)
+        _, definition, args, attrs, number, to = collapse
+        return self._bank.make(definition, args, attrs), (number, to)
 
     def knows(self, op: Op) -> bool:
         """Whether the pass has seen `op`."""

@@ -17,11 +17,10 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.sorts import Profile
 from ngraph_rewrite.types.tensor import TensorType
 
-# The structure of a term, and what its type depends on.
-Structure = tuple[OpDef, tuple[Op, ...], tuple[Any, ...]]
+# What the type of a term depends on.
 Signature = tuple[OpDef, tuple[TensorType, ...], tuple[Any, ...]]
 Typed = tuple[tuple[Any, ...], TensorType]
-# Both, and what the arguments' types were.
+# Attributes and type, and what the arguments' types were.
 Near = tuple[tuple[Any, ...], TensorType, tuple[TensorType, ...]]
 
 
