@@ -67,24 +67,6 @@ def test_a_map_goes_into_the_reduction_that_reads_it() -> None:
     assert kernels(ng.sum(ng.square(x - 1), out_axes=[]), x)["kernels"] == ["reduce"]
 
 
-def test_what_two_kernels_read_is_computed_once() -> None:
-    x = x_of(H, W)
-    y = ng.exp(x)
-    assert kernels((ng.sum(y, out_axes=[H]), ng.sum(y, out_axes=[W])), x)["kernels"] == ["map", "reduce", "reduce"]
-
-
-def test_nothing_is_repeated_by_broadcasting() -> None:
-    """exp of a row is computed once per row, not once per element of what it is spread over."""
-    x, y = x_of(H), x_of(H, W)
-    assert kernels(ng.exp(x) * y, x, y)["kernels"] == ["map", "map"]
-
-
-def test_what_is_read_forwards_and_backwards_is_computed_once() -> None:
-    x = x_of(H)
-    y = ng.exp(x)
-    assert kernels(y + y[::-1], x)["kernels"] == ["map", "map"]
-
-
 def test_a_long_chain_is_cut() -> None:
     """Longer kernels compile slower than they run faster."""
     x = x_of(H)

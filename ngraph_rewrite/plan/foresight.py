@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ngraph_rewrite.plan.convolutions import CONVOLUTION, convolved
-from ngraph_rewrite.plan.fusion import Effects, Groups, Kinds
+from ngraph_rewrite.plan.fusion import Effects, Groups
+from ngraph_rewrite.plan.kinds import Kinds
 from ngraph_rewrite.plan.nests import CopyFirst, Load
 from ngraph_rewrite.plan.operands import all_in_memory
 from ngraph_rewrite.plan.products import PRODUCTS, is_product

@@ -8,54 +8,34 @@ reduces. Everything else is a group of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.codegen.opkernels import has_kernel
 from ngraph_rewrite.plan.closing import LOOP
+from ngraph_rewrite.plan.costs import Costs, Weighing
+from ngraph_rewrite.plan.kinds import LEAF, LEAVES, MAP, OTHER, SOURCES, STORAGE, VIEW, Kinds
 from ngraph_rewrite.plan.shapes import known
-from ngraph_rewrite.plan.views import IDENTITIES, VIEWS, Load
-from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.plan.views import IDENTITIES, Load
 from ngraph_rewrite.terms.op import Op
 
 # Steps of one kernel: longer ones compile slower than they run faster.
 LARGEST_GROUP = 64
-_SOURCES = ("semi.iota", "semi.size")
 # What adds to its first operand, in the memory of the result.
 ADDITIONS = ("semi.scatter_add", "semi.add_along")
 # What is computed piece by piece, each argument in a loop nest of its own; and what has several of them.
 _SEVERAL = frozenset({"semi.concat", "semi.update", LOOP})
 _PIECES = _SEVERAL - {LOOP} | {"semi.pad", "semi.on_diagonal", "semi.copy"}
 REDUCTIONS = frozenset(f"semi.{k}" for k in ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all"))
-# What a term is to a planner: in memory before anything runs, no work at all, a part of a map, or work of its own.
-LEAF, VIEW, MAP, OTHER = "leaf", "view", "map", "other"
-_REPEATING = ("semi.broadcast", "semi.windows")
-_STORAGE = ("core.variable", "core.after", "core.assign")
-_LEAVES = frozenset({*_STORAGE, "core.placeholder", "core.constant"})
+_BROADCAST = "semi.broadcast"
+_REPEATING = (_BROADCAST, "semi.windows")
 
 
-class Kinds(dict[OpDef, str]):
-    """The kinds of ops, each worked out once."""
-
-    def __missing__(self, definition: OpDef) -> str:
-        if definition.name in _LEAVES:
-            kind = LEAF
-        elif definition.name in VIEWS:
-            kind = VIEW
-        elif "elementwise" in definition.traits:
-            kind = MAP if definition.family == "semi" and not has_kernel(definition) else OTHER
-        else:
-            kind = MAP if definition.name in _SOURCES else OTHER
-        self[definition] = kind
-        return kind
-
-
-# Who reads a term: the root of the reading group (None: memory itself), through which views, whether they repeat it.
-Use = tuple[Op | None, tuple[Op, ...], bool]
-_IN_MEMORY: Use = (None, (), False)
+# Who reads a term: the root of the reading group (None: memory itself), through which views, how often they repeat it.
+Use = tuple[Op | None, tuple[Op, ...], float]
+_IN_MEMORY: Use = (None, (), 1)
 _NOTHING: Mapping[Op, Op] = MappingProxyType({})
 
 
@@ -91,6 +71,8 @@ class Groups:
         rows: The groups over rows, by root.
         programs: What was worked out of them already.
         uses: Who reads each term.
+        again: Terms that several groups compute, each for itself: the roots of these.
+        costs: What decided between that and memory.
         stead: What stands for a reduction that is done in two steps: the same, of what the first one gives.
     """
 
@@ -102,6 +84,8 @@ class Groups:
     rows: dict[Op, RowGroup] = field(default_factory=dict)
     programs: dict[Op, Any] = field(default_factory=dict)
     uses: dict[Op, list[Use]] = field(default_factory=dict)
+    again: dict[Op, list[Op]] = field(default_factory=dict)
+    costs: dict[Op, Costs] = field(default_factory=dict)
     stead: Mapping[Op, Op] = field(default_factory=dict)
 
     def reduced(self, term: Op) -> Op:
@@ -121,7 +105,7 @@ def is_scalar_constant(term: Op) -> bool:
 
 def is_storage_read(term: Op) -> bool:
     """Whether it is a variable, as it is at some place in the sequence (a write is what it stored)."""
-    return term.definition.name in _STORAGE
+    return term.definition.name in STORAGE
 
 
 def variable_of(term: Op) -> Op:
@@ -136,7 +120,7 @@ def version_of(term: Op) -> Op:
 
 def is_leaf(term: Op) -> bool:
     """Whether its value is in memory before anything runs (or after the write it names)."""
-    return term.definition.name in _LEAVES
+    return term.definition.name in LEAVES
 
 
 def study_effects(order: Sequence[Op], writes: Sequence[Op], kinds: Kinds) -> Effects:
@@ -185,33 +169,26 @@ def fuse(
         stead: What stands for some terms: their operands are others.
     """
     kinds = Kinds()
-    effects = study_effects(order, writes, kinds)
-    uses: dict[Op, list[Use]] = {t: [] for t in order}
+    groups = Groups({}, [], study_effects(order, writes, kinds), kinds, uses={t: [] for t in order}, stead=stead)
+    uses, maps = groups.uses, _Maps(order, forced, groups)
     for result in results:
         uses[result].append(_IN_MEMORY)
-    group_of: dict[Op, Op] = {}
-    sizes: dict[Op, int] = {}
     for term in reversed(order):
         kind = kinds[term.definition]
         if kind == MAP:
-            group = _home(term, uses[term], forced, effects, sizes)
-            group_of[term] = group
-            sizes[group] = sizes.get(group, 0) + 1
-            use = (group, (), False)
-            for arg in term.args:
-                uses[arg].append(use)
+            maps.draw_in(term)
         elif kind == VIEW:
             if term in forced:  # a copy of what it sees
-                group_of[term] = term
-            _pass_on(term, [(term, (), False)] if term in forced else uses[term], uses)
+                groups.group_of[term] = term
+            _pass_on(term, [(term, (), 1)] if term in forced else uses[term], uses)
         elif kind == OTHER:
-            _alone(term, stead.get(term, term).args, group_of, uses)
+            _alone(term, stead.get(term, term).args, groups.group_of, uses)
         elif term.definition.name == "core.assign":
             uses[term.args[1]].append(_IN_MEMORY)
         elif term in forced:
-            group_of[term] = term
-    roots = [t for t, group in reversed(group_of.items()) if group is t]
-    return Groups(group_of, roots, effects, kinds, uses=uses, stead=stead)
+            groups.group_of[term] = term
+    groups.roots = [t for t, group in reversed(groups.group_of.items()) if group is t]
+    return groups
 
 
 def _alone(term: Op, args: tuple[Op, ...], group_of: dict[Op, Op], uses: dict[Op, list[Use]]) -> None:
@@ -222,7 +199,7 @@ def _alone(term: Op, args: tuple[Op, ...], group_of: dict[Op, Op], uses: dict[Op
     fused = _fused_operands(term)
     for i, arg in enumerate(args):
         inside = i < fused and args.index(arg) == i
-        uses[arg].append((term, (), False) if inside else _IN_MEMORY)
+        uses[arg].append((term, (), 1) if inside else _IN_MEMORY)
 
 
 def _fused_operands(term: Op) -> int:
@@ -239,28 +216,79 @@ def _pass_on(term: Op, own: list[Use], uses: dict[Op, list[Use]]) -> None:
     if name in IDENTITIES:
         uses[arg] += own
         return
-    grows = name in _REPEATING and prod(known(term)) != prod(known(arg))
-    uses[arg] += [(group, (*path, term), repeats or grows) for group, path, repeats in own]
+    repeats = _repeats(prod(known(arg)), prod(known(term)), name) if name in _REPEATING else 1
+    uses[arg] += [(group, (*path, term), times * repeats) for group, path, times in own]
 
 
-def _home(term: Op, own: list[Use], forced: set[Op], effects: Effects, sizes: dict[Op, int]) -> Op:
-    """The group an elementwise term belongs to: that of its users, or its own."""
-    if not own or term in forced:
-        return term
-    group, path, repeats = own[0]
-    if group is None or (repeats and not _is_free(term)):
-        return term
-    if len(own) > 1 and group.definition.name in _SEVERAL:
-        return term
-    if len(own) > 1 and any(use[0] is not group or use[1] != path for use in own):
-        return term
-    if effects.reads and effects.reads.get(term, 0) & effects.waits.get(group, 0):
-        return term
-    if sizes.get(group, 0) >= LARGEST_GROUP:
-        return term
-    return group
+def _repeats(size: int, seen: int, view: str) -> float:
+    """How often a view shows each of so many elements; windows are never computed again for each that they are in."""
+    if size == seen or not size:
+        return 1
+    return seen / size if view == _BROADCAST else inf
+
+
+class _Maps:
+    """Where elementwise terms are computed: by what reads them, or for themselves."""
+
+    def __init__(self, order: Sequence[Op], forced: Collection[Op], groups: Groups) -> None:
+        self.forced, self.groups = forced, groups
+        self.sizes: dict[Op, int] = {}
+        self.settled: set[Op] = set()  # computed again with what they are needed for
+        self.weighing = Weighing(order, groups.kinds, forced)
+
+    def draw_in(self, term: Op) -> None:
+        """Find the groups that compute a term; its operands are read by these."""
+        home = self._home(term)
+        homes = [home] if home is not term else self._homes(term)
+        if len(homes) == 1:
+            self.groups.group_of[term] = homes[0]
+        else:
+            self.groups.again[term] = homes
+        uses = self.groups.uses
+        for group in homes:
+            self.sizes[group] = self.sizes.get(group, 0) + 1
+            use = (group, (), 1)
+            for arg in term.args:
+                uses[arg].append(use)
+
+    def _home(self, term: Op) -> Op:
+        """The group a term belongs to without more work: that of its users, or its own."""
+        own, effects = self.groups.uses[term], self.groups.effects
+        if not own or term in self.forced:
+            return term
+        group, path, times = own[0]
+        if group is None or (times > 1 and not _is_free(term)):
+            return term
+        if len(own) > 1 and group.definition.name in _SEVERAL:
+            return term
+        if len(own) > 1 and any(use[0] is not group or use[1] != path for use in own):
+            return term
+        if effects.reads and effects.reads.get(term, 0) & effects.waits.get(group, 0):
+            return term
+        if self.sizes.get(group, 0) >= LARGEST_GROUP:
+            return term
+        return group
+
+    def _homes(self, term: Op) -> list[Op]:
+        """Its own group, or those that read it if computing it in each costs less than to keep it."""
+        own = dict.fromkeys(self.groups.uses[term])
+        homes = [*dict.fromkeys([group for group, _, _ in own if group is not None])]
+        if not homes or any(group is None for group, _, _ in own) or term in self.forced:
+            return [term]
+        if term in self.groups.effects.reads or any(group.definition.name in _SEVERAL for group in homes):
+            return [term]
+        if term not in self.settled:
+            costs = self.weighing.costs(term, [times for _, _, times in own])
+            if costs is None:
+                return [term]
+            self.groups.costs[term] = costs
+            most = max(self.sizes.get(group, 0) for group in homes)
+            if not costs.is_cheaper_again or most + len(costs.terms) > LARGEST_GROUP:
+                return [term]
+            self.settled.update(costs.terms)
+        return homes
 
 
 def _is_free(term: Op) -> bool:
     """Whether repeating it costs nothing: no memory is read."""
-    return term.definition.name in _SOURCES or is_scalar_constant(term)
+    return term.definition.name in SOURCES or is_scalar_constant(term)

@@ -15,7 +15,8 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.fusion import LARGEST_GROUP, MAP, REDUCTIONS, VIEW, Groups
+from ngraph_rewrite.plan.fusion import LARGEST_GROUP, REDUCTIONS, Groups
+from ngraph_rewrite.plan.kinds import MAP, VIEW
 from ngraph_rewrite.plan.pooling import is_pooling
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import MOST
@@ -71,7 +72,7 @@ def _outside(groups: Groups) -> dict[Op, dict[Op, None]]:
     found, group_of, kinds = defaultdict[Op, dict[Op, None]](dict), groups.group_of, groups.kinds
     for term, own in groups.uses.items():
         inside = group_of.get(term)
-        if inside is not None or kinds[term.definition] != VIEW:
+        if inside is not None or (kinds[term.definition] != VIEW and term not in groups.again):
             for group, _, _ in own:
                 if group is not None and group is not inside:
                     found[group][term] = None

@@ -13,7 +13,8 @@ from ngraph_rewrite.codegen.library import render_dot, render_gather, render_ran
 from ngraph_rewrite.codegen.opkernels import rendered
 from ngraph_rewrite.plan.attention import attention_call
 from ngraph_rewrite.plan.convolutions import CONVOLUTION, convolution_calls
-from ngraph_rewrite.plan.fusion import OTHER, Groups, is_leaf
+from ngraph_rewrite.plan.fusion import Groups, is_leaf
+from ngraph_rewrite.plan.kinds import OTHER
 from ngraph_rewrite.plan.library_calls import ADDITIONS, CALLS
 from ngraph_rewrite.plan.nests import Body, Load, Value
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain

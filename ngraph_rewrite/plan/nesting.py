@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ngraph_rewrite.plan.fusion import MAP, REDUCTIONS, VIEW, Kinds
+from ngraph_rewrite.plan.fusion import REDUCTIONS
+from ngraph_rewrite.plan.kinds import MAP, VIEW, Kinds
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.making import make_op

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.fusion import LEAF, MAP, VIEW, Groups, is_scalar_constant
+from ngraph_rewrite.plan.fusion import Groups, is_scalar_constant
+from ngraph_rewrite.plan.kinds import LEAF, MAP, VIEW
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.views import IDENTITIES, Layout, Load, row_major, view
 from ngraph_rewrite.terms.op import Op
@@ -79,7 +80,7 @@ class Body:
         key = (term, path) if path else term
         found = values.get(key)
         if found is None:
-            if kind == MAP and group_of.get(term) is self.group:
+            if kind == MAP and (group_of.get(term) is self.group or term in self.groups.again):
                 found = self._mapped(term, path)
             else:
                 found = self._new(term, kind, path, (first, begun))

@@ -15,6 +15,7 @@ from operator import attrgetter
 from ngraph_rewrite.plan.buffers import buffers
 from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
 from ngraph_rewrite.plan.copies import LayoutCopy, layout_copies
+from ngraph_rewrite.plan.costs import Costs
 from ngraph_rewrite.plan.epilogues import with_epilogues
 from ngraph_rewrite.plan.foresight import foreseen
 from ngraph_rewrite.plan.fusion import REDUCTIONS, fuse, is_leaf, is_storage_read, variable_of, version_of
@@ -47,6 +48,8 @@ class Plan:
         inlined: Terms that exist in registers only, and the term whose kernel computes them.
         temporaries: The number of blocks in the arena.
         echoes: Results that are views of an input: their numbers, and what they see. No kernel runs for them.
+        again: Terms that several kernels compute, each for itself, and the terms that these compute.
+        costs: What decided of terms that several read, between that and memory.
         origins: What the terms of the plan were before scans became loops.
         copies: Its layout copies, those of the bodies of its loops once each.
     """
@@ -57,8 +60,17 @@ class Plan:
     inlined: dict[Op, Op] = field(default_factory=dict)
     temporaries: int = 0
     echoes: list[tuple[int, Load]] = field(default_factory=list)
+    again: dict[Op, list[Op]] = field(default_factory=dict)
+    costs: dict[Op, Costs] = field(default_factory=dict)
     origins: dict[Op, Op] = field(default_factory=dict)
     copies: list[LayoutCopy] = field(default_factory=list)
+
+    def tell_of(self, body: Plan) -> None:
+        """Tell of the terms of a loop too."""
+        self.inlined.update(body.inlined)
+        self.again.update(body.again)
+        self.costs.update(body.costs)
+        self.copies += body.copies
 
 
 class _CopyAll(Exception):
@@ -84,6 +96,8 @@ def make_plan(results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op] |
     was = closed.origins
     if was:
         plan.inlined = {was.get(t, t): was.get(g, g) for t, g in plan.inlined.items()}
+        plan.again = {was.get(t, t): [was.get(g, g) for g in groups] for t, groups in plan.again.items()}
+        plan.costs = {was.get(t, t): costs for t, costs in plan.costs.items()}
     plan.origins = was
     return plan
 
@@ -175,10 +189,12 @@ class _Attempt:
         inlined = {t: g for t, g in self.groups.group_of.items() if t is not g and t not in self.job_of}
         grouped = [job for job in ordered if isinstance(job, (JointJob, ProductJob))]
         inlined.update((t, job.term) for job in grouped for t in job.inlined)
+        copies = list(layout_copies(ordered, self.echoes))
+        plan = Plan(work, found.arena, self.results, inlined, found.blocks, self.echoes, copies=copies)
+        plan.again, plan.costs = dict(self.groups.again), dict(self.groups.costs)
         for body in self.bodies.values():
-            inlined.update(body.inlined)
-        copies = [*layout_copies(ordered, self.echoes), *(c for body in self.bodies.values() for c in body.copies)]
-        return Plan(work, found.arena, self.results, inlined, found.blocks, self.echoes, copies=copies)
+            plan.tell_of(body)
+        return plan
 
     def _launched(self, job: Job) -> Sequence[Work | Loop]:
         if isinstance(job, LoopJob):

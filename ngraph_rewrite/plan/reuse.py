@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ngraph_rewrite.plan.fusion import VIEW, Groups
+from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.kinds import VIEW
 from ngraph_rewrite.terms.op import Op
 
 
@@ -22,9 +23,9 @@ def stale_roots(order: Sequence[Op], old: Groups, new: Groups) -> set[Op]:
     stale: set[Op] = set()
     for term in order:
         group = after.get(term)
-        moved = group is not before.get(term)
+        moved = group is not before.get(term) or new.again.get(term) != old.again.get(term)
         touched = moved or not changed.isdisjoint(new.stead.get(term, term).args)
-        if moved or (touched and kinds[term.definition] == VIEW):
+        if moved or (touched and (kinds[term.definition] == VIEW or term in new.again)):
             changed.add(term)
         if touched and group is not None:
             stale.add(group)

@@ -24,7 +24,7 @@ INNERMOST = 128
 # shares, or in none.
 _RATES = ((1 << 20, 50), (1 << 24, 30))
 _RATE = 12
-_LAUNCH = 50  # nanoseconds of a launch, whatever it does
+LAUNCH = 50  # nanoseconds of a launch, whatever it does
 # Nanoseconds of a scalar operation: of one instruction, of a formula in vectors, and of a call for each number.
 _SIMPLE, _FORMULA, _CALL = 0.02, 0.3, 6.0
 _FORMULAS = "exp expm1 exp2 log log1p log2 log10 tanh sigmoid erf sin cos tan sinh cosh power logaddexp softplus"
@@ -51,7 +51,7 @@ class Share(NamedTuple):
     @property
     def weight(self) -> int:
         """About how many nanoseconds a launch takes."""
-        return self.time + _LAUNCH
+        return self.time + LAUNCH
 
     @property
     def chunks(self) -> int:
@@ -71,11 +71,16 @@ def nest_share(length: int, innermost: bool, sizes: Sequence[int], widths: Itera
         ops: The scalar operations at every index.
     """
     count, width = prod(sizes), sum(widths)
-    each = width / _rate(count * width) + sum(_TIMES.get(op, _SIMPLE) for op in ops)
+    each = width / rate(count * width) + sum(map(op_time, ops))
     return Share(length, int(count * each), INNERMOST if innermost else 1)
 
 
-def _rate(size: int) -> int:
+def op_time(op: str) -> float:
+    """About how many nanoseconds a scalar operation takes for one element, among many."""
+    return _TIMES.get(op, _SIMPLE)
+
+
+def rate(size: int) -> int:
     """How many bytes one core moves in a nanosecond, where so many are moved in all."""
     return next((rate for most, rate in _RATES if size <= most), _RATE)
 

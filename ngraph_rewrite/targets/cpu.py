@@ -141,9 +141,14 @@ class CpuExecutable:
         }
 
     def where(self, term: Op) -> str | None:
-        """The kernel that computes a term, if one does."""
+        """The kernel that computes a term, if one does, and what decided between several and memory."""
+        costs = self.plan.costs.get(term)
+        why = "" if costs is None else f": {costs}"
+        if term in self.plan.again:
+            inside = " and ".join(describe(root, 1) for root in self.plan.again[term])
+            return f"inside the kernels of {inside}, in registers{why}"
         if term in self.plan.inlined:
-            return f"inside the kernel of {describe(self.plan.inlined[term], 1)}, in registers"
+            return f"inside the kernel of {describe(self.plan.inlined[term], 1)}, in registers{why}"
         if term.definition.name == "core.item":
             return self.where(term.args[0])
         was = self.plan.origins
@@ -152,7 +157,7 @@ class CpuExecutable:
         loops = [w for w in loops_in(self.plan.work) if was.get(w.term, w.term) is term]
         for loop in loops:
             names.append(f"a loop of {loop.times} steps ({', '.join(w.source.name for w in kernels(loop.work))})")
-        return f"by {', '.join(dict.fromkeys(names))}" if names else None
+        return f"by {', '.join(dict.fromkeys(names))}{why}" if names else None
 
 
 def _count(work: Sequence[Work | Loop]) -> int:
