@@ -16,10 +16,9 @@ from programs import EXACT, Program, assert_same, both, drawn
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.plan import costs
-from ngraph_rewrite.plan.costs import Weighing
+from ngraph_rewrite.plan.costs import costs_of, recomputed
 from ngraph_rewrite.plan.kinds import Kinds
 from ngraph_rewrite.plan.shares import LAUNCH, op_time, rate
-from ngraph_rewrite.terms.op import topological
 
 
 def x_of(*lengths: int) -> ng.Op:
@@ -46,23 +45,22 @@ def launch_of(nanoseconds: float) -> Iterator[None]:
 
 def test_costs_are_those_of_bytes_operations_and_a_launch() -> None:
     x = ng.placeholder(ng.anonymous([1000]))
-    y = semi.exp(semi.negative(x))
-    found = Weighing([x, y.args[0], y], Kinds(), ()).costs(y, [1, 3])
-    assert found is not None
+    z = semi.negative(x)
+    y = semi.exp(z)
+    computed = recomputed(y, Kinds(), (), {x: (), z: (), y: ()})
+    assert computed == ((y, z), (x,))
+    found = costs_of(computed, [(x, (), 1), (y, (), 3)])
     each, bytes_each = op_time("exp") + op_time("negative"), 4000 / rate(8000)
     assert found.again == pytest.approx(1000 * each * (1 + 3) + 2 * bytes_each)
     assert found.kept == pytest.approx(LAUNCH + 1000 * each + bytes_each + bytes_each * (1 + 2))
-    assert found.terms == (y, y.args[0])
 
 
 def test_what_is_not_in_memory_anyway_has_no_costs() -> None:
     x = ng.placeholder(ng.anonymous([10, 10]))
-    for below in (semi.dot(x, x), semi.sum(x, axes=(0,))):
-        y = semi.exp(below)
-        assert Weighing(topological([y]), Kinds(), ()).costs(y, [1, 1]) is None
-    shared = semi.exp(x)
-    y, z = semi.negative(shared), semi.sin(shared)
-    assert Weighing(topological([y, z]), Kinds(), ()).costs(y, [1, 1]) is None
+    nobody = dict.fromkeys([x, *(shown := [semi.dot(x, x), semi.sum(x, axes=(0,)), semi.exp(x)])], ())
+    assert [recomputed(semi.exp(y), Kinds(), (), nobody) is None for y in shown] == [True, True, False]
+    read = {**nobody, shown[2]: [(x, (), 1)]}
+    assert recomputed(semi.exp(shown[2]), Kinds(), (), read) is None
 
 
 # -- what it decides --------------------------------------------------------------------------------

@@ -8,16 +8,17 @@ computed of sums or products is not among them, as it can be done while their re
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from math import prod
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.kinds import LEAF, MAP, VIEW, Kinds
+from ngraph_rewrite.plan.kinds import LEAF, MAP, OTHER, VIEW, Kinds
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import LAUNCH, op_time, rate
 from ngraph_rewrite.terms.op import Op
 
+# Who reads a term: the root of the reading group (None: memory itself), through which views, how often they repeat it.
+Use = tuple[Op | None, tuple[Op, ...], float]
 # Terms that are looked at to say what computing one again takes.
 _MOST = 8
 
@@ -51,56 +52,59 @@ def _time(nanoseconds: float) -> str:
     return f"{nanoseconds:.3g} ns" if nanoseconds < 1000 else f"{nanoseconds / 1000:.3g} us"
 
 
-class Weighing:
-    """The costs of the terms of a graph."""
+class Recomputed(NamedTuple):
+    """What is computed for a term of what is in memory anyway: it and what only it reads; and what is read for it."""
 
-    def __init__(self, order: Sequence[Op], kinds: Kinds, forced: Collection[Op]) -> None:
-        self._kinds, self._forced = kinds, forced
-        self._readers = Counter([arg for term in order for arg in term.args])
+    terms: tuple[Op, ...]
+    leaves: tuple[Op, ...]
 
-    def costs(self, term: Op, times: Sequence[float]) -> Costs | None:
-        """The costs of a map; None if it reads what is not in memory anyway.
 
-        Args:
-            times: How often each of its elements is read, by each of those that read it.
+def recomputed(term: Op, kinds: Kinds, forced: Collection[Op], uses: Mapping[Op, Collection[Use]]) -> Recomputed | None:
+    """What computing a map takes; None if that reads what is not in memory anyway.
 
-        >>> from ngraph_rewrite.frontend.semi import exp, placeholder
-        >>> from ngraph_rewrite.plan.kinds import Kinds
-        >>> x = placeholder((1000,))
-        >>> wide, cheap = exp(exp(exp(x))), -x
-        >>> [Weighing([x, t], Kinds(), ()).costs(t, [1, 1]).is_cheaper_again for t in (wide.args[0].args[0], cheap)]
-        [True, True]
-        """
-        found = self._computed(term)
-        if found is None:
+    Args:
+        forced: Terms that have to be in memory by themselves.
+        uses: Who reads each term, as far as that is known: who else reads what only this term seems to.
+    """
+    for arg in term.args:  # most terms read something else, which shows at once
+        kind = kinds[arg.definition]
+        if kind == OTHER or (kind == MAP and arg.args and uses[arg]):
             return None
-        terms, leaves = found
-        size, width = prod(known(term)), term.type.dtype.itemsize
-        inputs = sum(prod(known(leaf)) * leaf.type.dtype.itemsize for leaf in leaves)
-        ops = sum(op_time(t.definition.short) for t in terms)
-        speed = rate(inputs + size * width)
-        again = sum(size * n * ops for n in times) + len(times) * inputs / speed
-        kept = LAUNCH + size * ops + (inputs + size * width * (1 + len(times))) / speed
-        return Costs(again, kept, len(times), tuple(terms))
+    terms, leaves, pending = [term], dict[Op, None](), [*term.args]
+    while pending:
+        below, shared = pending.pop(), False
+        while kinds[below.definition] == VIEW and below not in forced:
+            shared = shared or bool(uses[below])
+            below = below.args[0]
+        kind = kinds[below.definition]
+        if kind == LEAF:
+            if below.definition.name != "core.constant" or below.attrs[0].scalar is None:
+                leaves[below] = None
+        elif (
+            kind == MAP and len(terms) < _MOST and below not in forced and not (below.args and (shared or uses[below]))
+        ):
+            terms.append(below)
+            pending += below.args
+        else:
+            return None
+    return Recomputed(tuple(terms), tuple(leaves))
 
-    def _computed(self, term: Op) -> tuple[list[Op], list[Op]] | None:
-        """What is computed for a term of what is in memory anyway, and that; None if something else is read."""
-        terms, leaves, pending = [term], dict[Op, None](), [*term.args]
-        while pending:
-            below = pending.pop()
-            single = True
-            while self._kinds[below.definition] == VIEW and below not in self._forced:
-                single = single and self._readers[below] == 1
-                below = below.args[0]
-            kind = self._kinds[below.definition]
-            if kind == LEAF:
-                if below.definition.name != "core.constant" or below.attrs[0].scalar is None:
-                    leaves[below] = None
-            elif kind != MAP or below in self._forced or len(terms) == _MOST:
-                return None
-            elif not below.args or (single and self._readers[below] == 1):
-                terms.append(below)
-                pending += below.args
-            else:
-                return None
-        return terms, [*leaves]
+
+def costs_of(found: Recomputed, uses: Iterable[Use]) -> Costs:
+    """The costs of a term that is read in several ways, or repeated.
+
+    >>> import ngraph_rewrite as ng
+    >>> from ngraph_rewrite import semi
+    >>> x = ng.placeholder(ng.anonymous([1000]))
+    >>> y = semi.exp(x)
+    >>> print(costs_of(Recomputed((y,), (x,)), [(semi.exp(y), (), 1), (semi.sin(y), (), 1)]))
+    to compute it in each of 2 places takes about 760 ns, and 670 ns to keep it in memory
+    """
+    term, times = found.terms[0], [each for _, _, each in dict.fromkeys(uses)]
+    size, width = prod(known(term)), term.type.dtype.itemsize
+    inputs = sum(prod(known(leaf)) * leaf.type.dtype.itemsize for leaf in found.leaves)
+    ops = sum(op_time(t.definition.short) for t in found.terms)
+    speed = rate(inputs + size * width)
+    again = sum(size * n * ops for n in times) + len(times) * inputs / speed
+    kept = LAUNCH + size * ops + (inputs + size * width * (1 + len(times))) / speed
+    return Costs(again, kept, len(times), found.terms)

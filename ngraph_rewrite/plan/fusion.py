@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.plan.closing import LOOP
-from ngraph_rewrite.plan.costs import Costs, Weighing
+from ngraph_rewrite.plan.costs import Costs, Use, costs_of, recomputed
 from ngraph_rewrite.plan.kinds import LEAF, LEAVES, MAP, OTHER, SOURCES, STORAGE, VIEW, Kinds
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.views import IDENTITIES, Load
@@ -33,8 +33,6 @@ _BROADCAST = "semi.broadcast"
 _REPEATING = (_BROADCAST, "semi.windows")
 
 
-# Who reads a term: the root of the reading group (None: memory itself), through which views, how often they repeat it.
-Use = tuple[Op | None, tuple[Op, ...], float]
 _IN_MEMORY: Use = (None, (), 1)
 _NOTHING: Mapping[Op, Op] = MappingProxyType({})
 
@@ -170,7 +168,7 @@ def fuse(
     """
     kinds = Kinds()
     groups = Groups({}, [], study_effects(order, writes, kinds), kinds, uses={t: [] for t in order}, stead=stead)
-    uses, maps = groups.uses, _Maps(order, forced, groups)
+    uses, maps = groups.uses, _Maps(forced, groups)
     for result in results:
         uses[result].append(_IN_MEMORY)
     for term in reversed(order):
@@ -230,26 +228,29 @@ def _repeats(size: int, seen: int, view: str) -> float:
 class _Maps:
     """Where elementwise terms are computed: by what reads them, or for themselves."""
 
-    def __init__(self, order: Sequence[Op], forced: Collection[Op], groups: Groups) -> None:
+    def __init__(self, forced: Collection[Op], groups: Groups) -> None:
         self.forced, self.groups = forced, groups
         self.sizes: dict[Op, int] = {}
-        self.settled: set[Op] = set()  # computed again with what they are needed for
-        self.weighing = Weighing(order, groups.kinds, forced)
+        self.settled: dict[Op, list[Op]] = {}  # computed again with what they are needed for, by these groups
 
     def draw_in(self, term: Op) -> None:
         """Find the groups that compute a term; its operands are read by these."""
-        home = self._home(term)
-        homes = [home] if home is not term else self._homes(term)
-        if len(homes) == 1:
-            self.groups.group_of[term] = homes[0]
-        else:
-            self.groups.again[term] = homes
-        uses = self.groups.uses
-        for group in homes:
-            self.sizes[group] = self.sizes.get(group, 0) + 1
-            use = (group, (), 1)
-            for arg in term.args:
-                uses[arg].append(use)
+        home, uses, sizes = self._home(term), self.groups.uses, self.sizes
+        if home is term:
+            homes = self._homes(term)
+            if len(homes) > 1:
+                self.groups.again[term] = homes
+                for group in homes:
+                    sizes[group] = sizes.get(group, 0) + 1
+                for arg in term.args:
+                    uses[arg] += [(group, (), 1) for group in homes]
+                return
+            home = homes[0] if homes else term
+        self.groups.group_of[term] = home
+        sizes[home] = sizes.get(home, 0) + 1
+        use = (home, (), 1)
+        for arg in term.args:
+            uses[arg].append(use)
 
     def _home(self, term: Op) -> Op:
         """The group a term belongs to without more work: that of its users, or its own."""
@@ -270,23 +271,24 @@ class _Maps:
         return group
 
     def _homes(self, term: Op) -> list[Op]:
-        """Its own group, or those that read it if computing it in each costs less than to keep it."""
-        own = dict.fromkeys(self.groups.uses[term])
-        homes = [*dict.fromkeys([group for group, _, _ in own if group is not None])]
-        if not homes or any(group is None for group, _, _ in own) or term in self.forced:
-            return [term]
-        if term in self.groups.effects.reads or any(group.definition.name in _SEVERAL for group in homes):
-            return [term]
-        if term not in self.settled:
-            costs = self.weighing.costs(term, [times for _, _, times in own])
-            if costs is None:
-                return [term]
-            self.groups.costs[term] = costs
-            most = max(self.sizes.get(group, 0) for group in homes)
-            if not costs.is_cheaper_again or most + len(costs.terms) > LARGEST_GROUP:
-                return [term]
-            self.settled.update(costs.terms)
-        return homes
+        """The groups that read it, if computing it in each costs less than to keep it; else none."""
+        groups, settled = self.groups, self.settled.get(term)
+        found = recomputed(term, groups.kinds, self.forced, groups.uses)
+        if found is None or not groups.uses[term] or term in self.forced or term in groups.effects.reads:
+            return []
+        homes = dict[Op, None]()
+        for group, _, _ in groups.uses[term]:
+            if group is None or group.definition.name in _SEVERAL:
+                return []
+            homes[group] = None
+        if settled is not None and homes.keys() <= set(settled):
+            return [*homes]
+        costs = groups.costs[term] = costs_of(found, groups.uses[term])
+        most = max([self.sizes.get(group, 0) for group in homes])
+        if not costs.is_cheaper_again or most + len(costs.terms) > LARGEST_GROUP:
+            return []
+        self.settled.update(dict.fromkeys(costs.terms, [*homes]))
+        return [*homes]
 
 
 def _is_free(term: Op) -> bool:
