@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import ComputationError
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.types.dtypes import can_cast, kind_of
 
 Array = NDArray[Any]
 
@@ -40,8 +41,8 @@ def as_argument(value: Any, term: Op, shape: tuple[int, ...] | None = None) -> A
 def _converted(value: Any, term: Op) -> Array:
     try:
         array = np.asarray(value)
-        number = type(value) in _WEAK and term.dtype.kind in _WEAK[type(value)]
-        if not number and not np.can_cast(array.dtype, term.dtype, "same_kind"):
+        number = type(value) in _WEAK and kind_of(term.dtype) in _WEAK[type(value)]
+        if not number and not can_cast(array.dtype, term.dtype, "same_kind"):
             raise TypeError(f"{array.dtype} does not cast to {term.dtype}")
         return np.require(np.asarray(value, term.dtype) if number else array, term.dtype, ["C", "A"])
     except (TypeError, ValueError, OverflowError) as error:

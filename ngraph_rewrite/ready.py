@@ -57,7 +57,7 @@ class Signature(NamedTuple):
 
 def same_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that arrays have: there may be others, which are equal to it."""
-    return np.dtype(dtype.str)
+    return np.dtype(dtype.name)
 
 
 def declined(*args: Any, out: Any = None) -> Any:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
+from ngraph_rewrite.types.dtypes import is_float
 
 Array = np.ndarray[Any, Any]
 
@@ -349,7 +350,7 @@ def network(p: Program) -> ng.Op | None:
 
 def moved(p: Program) -> ng.Op | None:
     term = rearrange(p)
-    return None if term is None or term.dtype.kind != "f" else term
+    return None if term is None or not is_float(term.dtype) else term
 
 
 ANALYTIC = [smooth, scaled, combined, combined, averaged, network, network, moved]

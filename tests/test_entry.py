@@ -24,10 +24,11 @@ from ngraph_rewrite.errors import ClosedError, ComputationError
 from ngraph_rewrite.ready import declined
 from ngraph_rewrite.runtime.array_api import array_api
 from ngraph_rewrite.runtime.pool import process_pool
+from ngraph_rewrite.types.dtypes import kind_of
 from tests.programs import drawn
 
 H, W = ng.Axis("H", 3), ng.Axis("W", 4)
-DTYPES = "bool int8 uint16 int32 int64 float16 float32 float64".split()
+DTYPES = "bool int8 uint16 int32 int64 float16 bfloat16 float32 float64".split()
 SHAPES: dict[tuple[int, ...], list[ng.Axis]] = {
     (): [], (3,): [H], (3, 4): [H, W], (0,): [ng.Axis("Z", 0)], (0, 4): [ng.Axis("Z", 0), W],
 }  # fmt: skip
@@ -80,11 +81,11 @@ FORMS: dict[str, Callable[[np.ndarray], Any]] = {
     "a view of bytes": lambda a: np.ndarray(a.shape, a.dtype, a.tobytes() + bytes(8)),
     "subclass": lambda a: a.view(Own),
     "swapped bytes": lambda a: a.astype(a.dtype.newbyteorder()),
-    "other order": np.asfortranarray,
+    "other order": lambda a: a.copy(order="F"),
     "strided": strided,
     "misaligned": misaligned,
     "list": lambda a: a.tolist() if a.size and a.dtype.str in ("<f4", "<f8", "<i8", "|b1") else a,
-    "other dtype": lambda a: a.astype(np.int8) if a.dtype.kind in "if" else a,
+    "other dtype": lambda a: a.astype(np.int8) if kind_of(a.dtype) in "if" else a,
     "backwards twice": lambda a: a[::-1][::-1] if a.ndim else a,
 }  # fmt: skip
 

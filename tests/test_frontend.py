@@ -21,6 +21,7 @@ from ngraph_rewrite.terms import catalogue
 H, W, N, REC, K = (ng.Axis(name, n) for name, n in (("H", 2), ("W", 3), ("N", 4), ("REC", 5), ("K", 10)))
 FLOATS = "float16 float32 float64".split()
 DTYPES = st.sampled_from([str(d) for d in ng.DTYPES])
+NUMPYS = st.sampled_from([str(d) for d in ng.DTYPES if d != "bfloat16"])
 SOME_AXES = st.lists(st.sampled_from([H, W, N, REC]), unique=True)
 
 
@@ -90,22 +91,29 @@ def test_operands_broadcast_by_name(left: list[ng.Axis], right: list[ng.Axis]) -
         assert found == (*left, *(a for a in right if a not in left))
 
 
-@given(DTYPES, DTYPES)
+@given(NUMPYS, NUMPYS)
 def test_dtypes_promote_as_in_numpy(left: str, right: str) -> None:
     assert (var(H, dtype=left) + var(H, dtype=right)).dtype == np.result_type(left, right)
 
 
-@given(DTYPES, st.sampled_from([True, 1, 1.5]))
+@given(NUMPYS, st.sampled_from([True, 1, 1.5]))
 def test_python_numbers_are_weak(dtype: str, number: float) -> None:
     term = var(H, dtype=dtype)
     expected = (np.zeros(1, dtype) + number).dtype
     assert (term + number).dtype == (number + term).dtype == expected
 
 
-@given(DTYPES, DTYPES)
+@given(NUMPYS, NUMPYS)
 def test_numpy_scalars_are_not(dtype: str, scalar: str) -> None:
     number = np.ones((), scalar)[()]
     assert (var(H, dtype=dtype) * number).dtype == (number * var(H, dtype=dtype)).dtype == np.result_type(dtype, scalar)
+
+
+@pytest.mark.parametrize("other", [True, 1, 1.5, np.float16(1), np.int64(1), np.float32(1)], ids=repr)
+def test_bfloat16_promotes_on_either_side(other: Any) -> None:
+    wanted = {"float16": "float32", "float32": "float32"}.get(type(other).__name__, "bfloat16")
+    x = var(H, dtype="bfloat16")
+    assert (x + other).dtype == (other + x).dtype == wanted
 
 
 def test_an_array_has_no_names_to_match_by() -> None:

@@ -20,6 +20,7 @@ from ngraph_rewrite.terms.catalogue import STANDARD, definitions
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.strategies.drafts.draft import SMOOTH, Draft
 from ngraph_rewrite.testing.strategies.drafts.growing import drawn_ops, grown, hands, reached
+from ngraph_rewrite.types.dtypes import finfo, is_float
 
 Array = np.ndarray[Any, Any]
 HANDS = hands(drawn_ops(), seed=1, size=10)
@@ -56,10 +57,10 @@ def is_array(value: Array | None) -> bool:
 
 def assert_near(found: Array, expected: Array, op: Op) -> None:
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape), op
-    if expected.dtype.kind != "f":
+    if not is_float(expected.dtype):
         np.testing.assert_array_equal(found, expected, repr(op))
         return
-    rtol = ULPS * float(np.finfo(expected.dtype).eps)
+    rtol = ULPS * float(finfo(expected.dtype).eps)
     size = float(np.abs(expected[np.isfinite(expected)]).max(initial=1))
     np.testing.assert_allclose(found, expected, rtol, rtol * size, equal_nan=True, err_msg=repr(op))
 
@@ -89,10 +90,10 @@ def smooth_program(number: int, seed: int) -> tuple[Draft, Op, list[Op]]:
     """A program, a number that depends on all its terms, and the placeholders it is differentiated by."""
     hand = [d for d in HANDS[number] if d.name != "core.stop_gradient"]  # differences do not stop
     p = grown(hand, number, seed, SMOOTH)
-    ends = [ng.strip(t) if t.rank else t for t in p.ends() if t.dtype.kind == "f"]
+    ends = [ng.strip(t) if t.rank else t for t in p.ends() if is_float(t.dtype)]
     sums = [ng.make_op("semi.sum", t, axes=tuple(range(t.rank))) for t in ends]
     error = ng.sum(ng.tanh(ng.stack(sums, ng.Axis("E", len(sums)))), out_axes=[])
-    return p, error, [x for x in p.inputs if x.dtype.kind == "f"]
+    return p, error, [x for x in p.inputs if is_float(x.dtype)]
 
 
 @pytest.mark.parametrize("number", range(len(HANDS)))
@@ -102,7 +103,7 @@ def test_gradients_of_smooth_programs_are_their_slopes(number: int, seed: int) -
     """Against central differences in one direction, where two steps find the same slope: else there is a kink."""
     p, error, leaves = smooth_program(number, seed)
     call = p.values(2)
-    way = [np.linspace(0.6, 1.4, v.size).reshape(v.shape) if v.dtype.kind == "f" else None for v in call]
+    way = [np.linspace(0.6, 1.4, v.size).reshape(v.shape) if is_float(v.dtype) else None for v in call]
 
     def at(step: float) -> float:
         moved = [v if w is None else v + step * w for v, w in zip(call, way, strict=True)]

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from programs import ANALYTIC, EXACT, Program, assert_same, both, drawn
 
 import ngraph_rewrite as ng
+from ngraph_rewrite.types.dtypes import finfo, is_float
 
 DTYPES = [
     ("float64", "int64", "int8", "bool"),
     ("float64", "int64"),
     ("float32", "uint8", "bool"),
     ("float16", "int32"),
+    ("bfloat16", "int32"),
 ]
 small = st.integers(-3, 3)
 unit = st.integers(-8, 8).map(lambda n: n / 8)
@@ -36,9 +38,9 @@ def exact_program(data: st.DataObject, dtypes: tuple[str, ...], steps: int) -> P
 
 def is_exact(result: np.ndarray[Any, Any]) -> bool:
     """Whether sums of its numbers are exact in any order: all are integers far below the reach of the dtype."""
-    if result.dtype.kind != "f":
+    if not is_float(result.dtype):
         return True
-    return bool((np.abs(result.astype(np.float64)) * 8 * np.finfo(result.dtype).eps < 1).all())
+    return bool((np.abs(result.astype(np.float64)) * 8 * finfo(result.dtype).eps < 1).all())
 
 
 def wanted(data: st.DataObject, program: Program) -> list[ng.Op]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ngraph_rewrite.codegen.scalar import cast, expression, literal
+from ngraph_rewrite.codegen.scalar import cast, expression, held, is_real, literal
 
 NOWHERE = literal(np.iinfo(np.int64).max, "int64")
 
@@ -63,15 +63,15 @@ def accumulator(kind: str, dtype: str, number: int, *, in_blocks: bool, function
         functions: Whether functions are computed beside it, which then have vectors of one width.
     """
     name = f"a{number}"
-    guarded = in_blocks and dtype.startswith("float") and kind in ("max", "min", "argmax", "argmin")
+    guarded = in_blocks and is_real(dtype) and kind in ("max", "min", "argmax", "argmin")
     if kind in ("argmax", "argmin"):
         return Accumulator(kind, dtype, ((name, dtype), (f"{name}_at", "int64")), guarded=guarded)
     if guarded:
         return Accumulator(kind, dtype, ((name, dtype),), guarded=True)
     if kind in ("any", "all"):
         return Accumulator(kind, dtype, ((name, "bool"),))
-    wide = kind in ("sum", "prod") and dtype.startswith("float")
-    if functions and kind == "sum" and dtype in ("float16", "float32"):
+    wide = kind in ("sum", "prod") and is_real(dtype)
+    if functions and kind == "sum" and held(dtype) == "float32":
         return Accumulator(kind, dtype, ((name, dtype),), narrow=True)
     compensated = in_blocks and kind == "sum" and dtype == "float64"
     return Accumulator(kind, dtype, ((name, "float64" if wide else dtype),), compensated)
@@ -101,7 +101,7 @@ def ending(item: Accumulator) -> list[str]:
 def _extreme(dtype: str, *, lowest: bool) -> object:
     if dtype == "bool":
         return not lowest
-    if dtype.startswith("float"):
+    if is_real(dtype):
         return -np.inf if lowest else np.inf
     limits = np.iinfo(dtype)
     return limits.min if lowest else limits.max

@@ -4,7 +4,7 @@
 from functools import cache
 
 from ngraph_rewrite.codegen.nest import argument_lines
-from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, literal
+from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, held, literal
 from ngraph_rewrite.codegen.source import Source, imports, named
 from ngraph_rewrite.codegen.template import kernel_template
 from ngraph_rewrite.errors import KernelError
@@ -45,11 +45,11 @@ def render_dot(dtype: str) -> Source:
     ('m', 'n', 'k', 'a', 'a_sm', 'a_sk', 'b', 'b_sk', 'b_sn', 'c', 'ldc')
     """
     has_dtype(dtype, DTYPES, "dot")
-    held = "float32" if dtype == "float16" else dtype
-    product = expression("multiply", held, ["x", "y"], {}, [held, held])
-    total = expression("add", held, ["total", "product"], {}, [held, held])
+    own = held(dtype)
+    product = expression("multiply", own, ["x", "y"], {}, [own, own])
+    total = expression("add", own, ["total", "product"], {}, [own, own])
     names = ("m", "n", "k", "a", "a_sm", "a_sk", "b", "b_sk", "b_sn", "c", "ldc")
-    holes = {"dtype": dtype, "held": held, "product": product, "sum": total, "zero": literal(0, held)}
+    holes = {"dtype": dtype, "held": own, "product": product, "sum": total, "zero": literal(0, own)}
     return rendered("dot", names, lanes=LANES, **holes)
 
 
@@ -77,7 +77,7 @@ def render_random(kind: str, dtype: str) -> Source:
     >>> render_random("uniform", "float32").signature
     ('y', 'count', 'seed', 'call', 'stream', 'first', 'second')
     """
-    has_dtype(dtype, ("float16", "float32", "float64"), "random")
+    has_dtype(dtype, ("float16", "bfloat16", "float32", "float64"), "random")
     has_dtype(kind, ("uniform", "normal"), "random")
     units = ["unit_double(a, b)", "unit_double(c, d)"]
     if dtype != "float64":

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
-from ngraph_rewrite.codegen.scalar import DTYPES
+from ngraph_rewrite.codegen.scalar import DTYPES, is_real
 from ngraph_rewrite.codegen.source import Source
 
 # Runs up to this length are faster sorted by insertion than by merging.
@@ -48,7 +48,7 @@ def _sorting(dtype: str, moved: str, descending: bool, **holes: str) -> Source:
 def _precedes(first: str, second: str, dtype: str, descending: bool = False) -> str:
     """Whether one value has to stand before another."""
     text = f"{first} {'>' if descending else '<'} {second}"
-    return f"{text} or ({first} == {first} and {second} != {second})" if dtype.startswith("float") else text
+    return f"{text} or ({first} == {first} and {second} != {second})" if is_real(dtype) else text
 
 
 @cache

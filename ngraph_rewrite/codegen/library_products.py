@@ -4,7 +4,7 @@
 from functools import cache
 
 from ngraph_rewrite.codegen.library import LANES, has_dtype, rendered
-from ngraph_rewrite.codegen.scalar import DTYPES, expression, literal
+from ngraph_rewrite.codegen.scalar import DTYPES, expression, held, literal
 from ngraph_rewrite.codegen.source import Source
 
 GEMM = (
@@ -42,9 +42,9 @@ def render_batch_dot(dtype: str) -> Source:
     ('count', 'm', 'n', 'k', 'a', 'a_sb', 'a_sm', 'a_sk', 'b', 'b_sb', 'b_sk', 'b_sn', 'c')
     """
     has_dtype(dtype, DTYPES, "batch_dot")
-    held = "float32" if dtype == "float16" else dtype
-    product = expression("multiply", held, ["x", "y"], {}, [held, held])
-    total = expression("add", held, ["total", "product"], {}, [held, held])
+    own = held(dtype)
+    product = expression("multiply", own, ["x", "y"], {}, [own, own])
+    total = expression("add", own, ["total", "product"], {}, [own, own])
     names = ("count", "m", "n", "k", "a", "a_sb", "a_sm", "a_sk", "b", "b_sb", "b_sk", "b_sn", "c")
-    holes = {"dtype": dtype, "held": held, "product": product, "sum": total, "zero": literal(0, held)}
+    holes = {"dtype": dtype, "held": own, "product": product, "sum": total, "zero": literal(0, own)}
     return rendered("batch_dot", names, lanes=LANES, **holes)

@@ -17,7 +17,7 @@ from ngraph_rewrite.codegen.rows import rows
 from ngraph_rewrite.codegen.source import Source, imports, named
 from ngraph_rewrite.codegen.template import kernel_template
 
-_WIDTH = {"bool": 1, "float16": 2, "float32": 4, "float64": 8} | {
+_WIDTH = {"bool": 1, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8} | {
     f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 _LINE = 64

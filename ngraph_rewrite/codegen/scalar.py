@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One scalar operation as the text of an expression that a kernel can contain.
 
-The text means what NumPy means on arrays of that dtype. A ``float16`` value is held as a ``float32``, so each operation
-that may leave the half-precision numbers is rounded, which gives NumPy's result operation by operation.
+The text means what NumPy means on arrays of that dtype. A ``float16`` or ``bfloat16`` value is held as a ``float32``,
+so each operation that may leave the numbers of 16 bits is rounded, which gives NumPy's result operation by operation.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.types.dtypes import promote
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-          "float16", "float32", "float64")  # fmt: skip
+          "float16", "bfloat16", "float32", "float64")  # fmt: skip
+# Floats of 16 bits: kept so in memory, and computed with in float32.
+HALVES = ("float16", "bfloat16")
 
-# Unary functions of a float that exist under their own name; the flag says whether a half result needs rounding.
+# Unary functions of a float that exist under their own name; the flag says whether a result of 16 bits needs rounding.
 _REAL_UNARY = {
     "sqrt": True, "exp": True, "exp2": True, "expm1": True, "log": True, "log1p": True, "sin": True, "cos": True,
     "tan": True, "tanh": True, "sigmoid": True, "erf": True, "floor": False, "ceil": False, "trunc": False,
@@ -66,7 +69,7 @@ def expression(
 
 def cast(text: str, source: str, target: str) -> str:
     """Return the text that converts a value from one dtype to another, as ``ndarray.astype`` does."""
-    if source == target or (source, target) == ("float16", "float32"):
+    if source == target or (source in HALVES and target == "float32"):
         return text
     return f"to_{target}({text})"
 
@@ -83,15 +86,21 @@ def literal(value: object, dtype: str) -> str:
     if dtype.startswith(("int", "uint")):
         return f"np.{dtype}({number})"
     text = repr(number) if np.isfinite(number) else f"np.{number}".replace("np.-", "-np.")
-    return text if dtype == "float64" and np.isfinite(number) else f"np.{_held(dtype)}({text})"
+    return text if dtype == "float64" and np.isfinite(number) else f"np.{held(dtype)}({text})"
 
 
-def _held(dtype: str) -> str:
-    return "float32" if dtype == "float16" else dtype
+def held(dtype: str) -> str:
+    """Return the dtype in which values of a dtype are computed with.
+
+    >>> held("float16"), held("bfloat16"), held("int8")
+    ('float32', 'float32', 'int8')
+    """
+    return "float32" if dtype in HALVES else dtype
 
 
-def _is_real(dtype: str) -> bool:
-    return dtype.startswith("float")
+def is_real(dtype: str) -> bool:
+    """Return whether it is a floating-point dtype."""
+    return "float" in dtype
 
 
 # -- operations whose result is a bool ---------------------------------------------------------------------------------
@@ -99,7 +108,7 @@ def _is_real(dtype: str) -> bool:
 
 def _compared(sign: str) -> Callable[[list[str], list[str]], str]:
     def text(operands: list[str], dtypes: list[str]) -> str:
-        common = np.result_type(*dtypes).name
+        common = promote(*map(np.dtype, dtypes)).name
         left, right = (cast(x, own, common) for x, own in zip(operands, dtypes, strict=True))
         return f"{left} {sign} {right}"
 
@@ -116,7 +125,7 @@ def _logical(sign: str) -> Callable[[list[str], list[str]], str]:
 
 def _classified(real: str, integer: str) -> Callable[[list[str], list[str]], str]:
     def text(operands: list[str], dtypes: list[str]) -> str:
-        return real.format(x=operands[0]) if _is_real(dtypes[0]) else integer
+        return real.format(x=operands[0]) if is_real(dtypes[0]) else integer
 
     return text
 
@@ -143,7 +152,7 @@ def _arithmetic(op: str, dtype: str, operands: list[str]) -> str | None:
     """The text, or None where the operation does not exist on that dtype."""
     if op in ("maximum", "minimum"):
         return f"{op}({', '.join(operands)})"
-    if _is_real(dtype):
+    if is_real(dtype):
         return _real(op, dtype, operands)
     return _boolean(op, operands) if dtype == "bool" else _integer(op, dtype, operands)
 
@@ -152,7 +161,7 @@ def _real(op: str, dtype: str, operands: list[str]) -> str | None:
     x, y = operands[0], operands[-1]
     exact = {"negative": f"-{x}", "absolute": f"fabs({x})", "sign": f"sign({x})", "round": f"rint({x})"}
     exact |= {"copysign": f"copysign({x}, {y})"}
-    exact |= {"nextafter": f"{'next_half' if dtype == 'float16' else 'nextafter'}({x}, {y})"}
+    exact |= {"nextafter": f"{f'next_{dtype}' if dtype in HALVES else 'nextafter'}({x}, {y})"}
     exact |= {name: f"{name}({x})" for name, rounds in _REAL_UNARY.items() if not rounds}
     if op in exact:
         return exact[op]
@@ -164,7 +173,7 @@ def _real(op: str, dtype: str, operands: list[str]) -> str | None:
         "atan2": f"atan2({x}, {y})", "hypot": f"hypot({x}, {y})",
     }  # fmt: skip
     text = rounded.get(op)
-    return f"to_float16({text})" if text and dtype == "float16" else text
+    return f"to_{dtype}({text})" if text and dtype in HALVES else text
 
 
 def _integer(op: str, dtype: str, operands: list[str]) -> str | None:

@@ -14,7 +14,7 @@ _WORDS = {
     "row_reductions": "row_max_float32 row_min_float32 row_sum_float32",
     "streams": "stream_block stream_end stream_float32 stream_float64",
     "arithmetic": "floor_divide modulo sign integer_power",
-    "elementary": "asin acos atan asinh acosh atanh atan2 hypot nextafter next_half trunc "
+    "elementary": "asin acos atan asinh acosh atanh atan2 hypot nextafter next_float16 next_bfloat16 trunc "
     "copysign signbit left_shift right_shift",
     "exponentials": "exp exp2 expm1 tanh sigmoid erf",
     "logarithms": "log log2 log10 log1p",

@@ -33,6 +33,7 @@ from ngraph_rewrite.targets.reference import ReferenceExecutable
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.transformer import Transformer, make_transformer
+from ngraph_rewrite.types.dtypes import is_float
 
 
 def bisect(
@@ -128,7 +129,7 @@ class _Search(Search):
             before, after = (self.baseline.meaning(term) for term in (step.before, step.after))
         except NGraphRewriteError:  # it has a value only inside of something, or before something was written
             return False
-        finite = np.isfinite(before) if before.dtype.kind == "f" else np.ones(before.shape, bool)
+        finite = np.isfinite(before) if is_float(before.dtype) else np.ones(before.shape, bool)
         return not is_close(after[finite], before[finite])
 
     def right_of(self, step: Step) -> Op | None:

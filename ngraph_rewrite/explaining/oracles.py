@@ -12,11 +12,12 @@ from ngraph_rewrite.computation import Computation
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, is_float
 
 # What says whether a result is right: arrays in the structure of the graph, or a function of the result.
 Oracle = Any
 # Relative differences that are taken for rounding, by the size of a float.
-TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-9}
+TOLERANCE = {FLOAT16: 1e-2, BFLOAT16: 8e-2, FLOAT32: 1e-4, FLOAT64: 1e-9}
 
 
 def result_of(computation: Computation, inputs: Mapping[Op, Any] | Sequence[Any]) -> Any:
@@ -46,8 +47,8 @@ def is_close(result: Any, expected: Any) -> bool:
     if one.shape != other.shape:
         what = f"the oracle has shape {other.shape}, the result {one.shape}"
         raise ArgumentError(what, where=user_line(), do="give an array of the shape of the op")
-    if one.dtype.kind != "f":
+    if not is_float(one.dtype):
         return bool(np.array_equal(one, other))
-    tolerance = TOLERANCE[one.dtype.itemsize]
-    scale = np.max(np.abs(other[np.isfinite(other)]), initial=0.0) if other.dtype.kind == "f" else 1.0
+    tolerance = TOLERANCE[one.dtype]
+    scale = np.max(np.abs(other[np.isfinite(other)]), initial=0.0) if is_float(other.dtype) else 1.0
     return bool(np.allclose(one, other, rtol=tolerance, atol=tolerance * float(scale), equal_nan=True))

@@ -10,7 +10,7 @@ import numpy as np
 from ngraph_rewrite.frontend.building import Operand, apply
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.op import Op, as_constant, family_of
-from ngraph_rewrite.types.dtypes import promote, scalar_dtype
+from ngraph_rewrite.types.dtypes import kind_of, promote, scalar_dtype
 
 
 def select(c: Operand, x: Operand, y: Operand) -> Op:
@@ -63,7 +63,7 @@ def _branch(value: Any, branches: list[Any], condition: Op) -> Op:
     if dtypes:
         dtype = promote(*dtypes, *numbers)
     elif all(type(b) in (bool, int, float) for b in numbers):
-        dtype = max((scalar_dtype(b) for b in numbers), key=lambda d: "biuf".index(d.kind))
+        dtype = max((scalar_dtype(b) for b in numbers), key=lambda d: "biuf".index(kind_of(d)))
     else:
         dtype = promote(*(scalar_dtype(b) for b in numbers))
     return as_constant(np.asarray(value, dtype)[()] if np.ndim(value) == 0 else value, [condition])

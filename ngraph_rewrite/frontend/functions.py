@@ -19,7 +19,7 @@ from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.op import Op, build, construction, describe, topological
 from ngraph_rewrite.terms.substitution import substituted
 from ngraph_rewrite.types.axes import Axes, AxesLike
-from ngraph_rewrite.types.dtypes import as_dtype
+from ngraph_rewrite.types.dtypes import as_dtype, can_cast
 
 Results = Op | tuple[Op, ...]
 _EFFECTS = ("core.assign", "core.sequential", "core.doall", "core.after", "core.present")
@@ -113,7 +113,7 @@ class Function:
         shape, fits = np.shape(value), not np.ndim(value)
         if not fits and shape != parameter.shape:
             raise self._misfit(UnmatchedAxesError, parameter, f"is an array of shape {shape}")
-        if hasattr(value, "dtype") and not np.can_cast(value.dtype, parameter.dtype, "same_kind"):
+        if hasattr(value, "dtype") and not can_cast(value.dtype, parameter.dtype, "same_kind"):
             raise self._misfit(DTypeError, parameter, f"is {value!r} of {value.dtype}")
         weak = as_op(value)
         if not hasattr(value, "dtype"):

@@ -13,7 +13,7 @@ from ngraph_rewrite.terms.op import Op
 def batch_dot(x: Operand, y: Operand) -> Op:
     """The matrix products of `x` (b, m, k) and `y` (b, k, n), one for each b, of one dtype.
 
-    Integers wrap; of bool it is "any of all"; float16 is summed in float32.
+    Integers wrap; of bool it is "any of all"; floats of 16 bits are summed in float32.
 
     >>> import ngraph_rewrite as ng
     >>> ng.semi.batch_dot(ng.placeholder((5, 2, 3)), ng.placeholder((5, 3, 4))).type

@@ -19,7 +19,7 @@ from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.types.axes import Axes, AxesLike, anonymous
-from ngraph_rewrite.types.dtypes import DType, as_dtype, scalar_dtype
+from ngraph_rewrite.types.dtypes import DType, as_dtype, is_float, scalar_dtype
 from ngraph_rewrite.types.tensor import TensorType
 
 # An array or number, a term, or a function from the axes to one of these.
@@ -165,7 +165,7 @@ def _own_dtype(const: Any) -> DType:
     if isinstance(const, list | tuple):
         found = Literal(const).dtype
         stated = any(hasattr(x, "dtype") for x in _flat(const))
-        return found if stated or found.kind != "f" else as_dtype(None)
+        return found if stated or not is_float(found) else as_dtype(None)
     try:
         return scalar_dtype(const)
     except DTypeError as error:

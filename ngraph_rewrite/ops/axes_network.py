@@ -66,7 +66,7 @@ def shifted(x: Any, places: tuple[int, ...]) -> tuple[Any, Any]:
 def _log_sum_exp(x: Any, places: tuple[int, ...]) -> Any:
     """With the reduced axes kept at length 1."""
     less, top = shifted(x, places)
-    return np.log(np.sum(np.exp(less), axis=places, keepdims=True)) + top
+    return np.log(functions.total(np.exp(less), places, True)) + top
 
 
 def _softmax(term: Op, x: Any) -> Any:
@@ -74,7 +74,7 @@ def _softmax(term: Op, x: Any) -> Any:
     x = x.astype(term.dtype)
     with np.errstate(all="ignore"):
         e = np.exp(shifted(x, places)[0])
-        return e / np.sum(e, axis=places, keepdims=True)
+        return e / functions.total(e, places, True)
 
 
 @op("axes.softmax", meaning=_softmax, normalise=_axes)
@@ -124,7 +124,7 @@ def _entropy_axes(x: TensorType, t: TensorType, *, axes: Any, usebits: Any) -> A
 def _summed(term: Op, values: Any, both: Axes) -> Any:
     """Minus the sum over the term's axes, in bits if asked for."""
     places = tuple(both.index(a) for a in term.attribute("axes"))
-    total = -np.sum(np.broadcast_to(values, known_shape(both)), axis=places, dtype=term.dtype)
+    total = -functions.total(np.broadcast_to(values, known_shape(both)).astype(term.dtype), places)
     scale = term.dtype.type(1 / math.log(2) if term.attribute("usebits") else 1)
     return np.asarray(total * scale, term.dtype)
 
@@ -171,7 +171,7 @@ def _of_softmax(term: Op, *arrays: Any) -> Any:
     places = tuple(both.index(a) for a in term.attribute("normalized"))
     with np.errstate(all="ignore"):
         less, _ = shifted(x, places)
-        return _summed(term, functions.times(t, less - np.log(np.sum(np.exp(less), axis=places, keepdims=True))), both)
+        return _summed(term, functions.times(t, less - np.log(functions.total(np.exp(less), places, True))), both)
 
 
 @op("axes.cross_entropy_softmax", "reduction", meaning=_of_softmax, normalise=_softmax_axes)

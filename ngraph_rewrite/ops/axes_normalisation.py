@@ -15,6 +15,7 @@ from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
 from ngraph_rewrite.types.dtypes import DType, promote
+from ngraph_rewrite.types.dtypes import wide as wide_dtype
 from ngraph_rewrite.types.tensor import TensorType
 
 
@@ -41,7 +42,7 @@ def _scaled(less: Any, variance: Any, eps: Any) -> Any:
 
 
 def _standardized(term: Op, x: Any) -> Any:
-    wide = x.astype(np.promote_types(term.dtype, np.float32))
+    wide = x.astype(wide_dtype(term.dtype))
     places = tuple(term.args[0].axes.index(a) for a in term.attribute("axes"))
     with np.errstate(all="ignore"):
         count = wide.dtype.type(np.prod([x.shape[k] for k in places]))
@@ -102,7 +103,7 @@ def _inference_attributes(x: TensorType, *more: TensorType, eps: Any) -> Attribu
 
 def _inference(term: Op, x: Any, *others: Any) -> Any:
     own = term.args[0].axes
-    wide = np.promote_types(term.dtype, np.float32)
+    wide = wide_dtype(term.dtype)
     each = (align(a, arg.axes, own).astype(wide) for a, arg in zip(others, term.args[1:], strict=True))
     with np.errstate(all="ignore"):
         gamma, beta, mean, variance = each

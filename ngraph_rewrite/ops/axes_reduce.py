@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.alignment import align, averaging, floating, some_of, totalling
 from ngraph_rewrite.ops.checks import literal, named, numeric
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
@@ -17,6 +18,7 @@ from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
 from ngraph_rewrite.types.dtypes import BOOL, INT64, DType, promote
+from ngraph_rewrite.types.dtypes import wide as wide_dtype
 from ngraph_rewrite.types.tensor import TensorType
 
 Result = Callable[[DType], DType]
@@ -77,8 +79,8 @@ def _int64(dtype: DType) -> DType:
     return INT64
 
 
-_reduction("sum", _by(np.add.reduce), totalling, "The sum, small integers widened to 64 bits,")
-_reduction("prod", _by(np.multiply.reduce), totalling, "The product, small integers widened to 64 bits,")
+_reduction("sum", _by(functions.total), totalling, "The sum, small integers widened to 64 bits,")
+_reduction("prod", _by(functions.product), totalling, "The product, small integers widened to 64 bits,")
 _reduction("max", _by(np.maximum.reduce), _own, "The greatest element, NaN if any is,", empty=False)
 _reduction("min", _by(np.minimum.reduce), _own, "The least element, NaN if any is,", empty=False)
 _reduction("any", _by(np.logical_or.reduce), _bool, "Whether any element is not zero")
@@ -116,7 +118,7 @@ def _batch_dot(term: Op, x: Any, y: Any) -> Any:
     names = {a.name: i for i, a in enumerate(left | right)}
     places = [[names[a.name] for a in axes] for axes in (left, right, term.axes)]
     with np.errstate(all="ignore"):
-        x, y = (np.asarray(v).astype(term.dtype, copy=False) for v in (x, y))
+        x, y = (np.asarray(v).astype(term.dtype, copy=False).astype(wide_dtype(term.dtype), copy=False) for v in (x, y))
         return np.asarray(np.einsum(x, places[0], y, places[1], places[2]), term.dtype)
 
 
@@ -134,7 +136,7 @@ def batch_dot(x: TensorType, y: TensorType, *, axes: Axes) -> TensorType:
 
 def _mean(x: Any, axis: Any) -> Any:
     """Half precision is accumulated in single, as `numpy.mean` does by default."""
-    wide = np.float32 if x.dtype == np.float16 else x.dtype
+    wide = wide_dtype(x.dtype)
     total = np.add.reduce(x, axis=axis, dtype=wide)
     return total / wide_count(x.shape, axis, total.dtype)
 
@@ -145,7 +147,7 @@ def wide_count(shape: tuple[int, ...], axis: tuple[int, ...], dtype: DType) -> A
 
 
 def _variance(x: Any, axis: Any) -> Any:
-    wide = x.astype(np.promote_types(x.dtype, np.float32))
+    wide = x.astype(wide_dtype(x.dtype))
     return _mean(np.square(wide - np.expand_dims(_mean(wide, axis), axis)), axis)
 
 
@@ -158,7 +160,7 @@ def _of_own_dtype(function: Callable[..., Any]) -> Meaning:
 
     def meaning(term: Op, x: Any) -> Any:
         with np.errstate(all="ignore"):
-            return np.asarray(np.add.reduce(function(x).astype(term.dtype), axis=places(term)))
+            return functions.total(function(x).astype(term.dtype), places(term))
 
     return meaning
 
@@ -173,7 +175,7 @@ def _norm_attributes(x: TensorType, *, axes: Any, eps: Any) -> Attributes:
 
 def _norm(term: Op, x: Any) -> Any:
     with np.errstate(all="ignore"):
-        total = np.add.reduce(np.square(x).astype(totalling(x.dtype)), axis=places(term)).astype(term.dtype)
+        total = functions.total(np.square(x).astype(totalling(x.dtype)), places(term)).astype(term.dtype)
         return np.asarray(np.sqrt(total + term.attribute("eps").array(())))
 
 

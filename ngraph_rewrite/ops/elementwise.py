@@ -17,7 +17,7 @@ from ngraph_rewrite.ops.promotion import SAYS, Rule, floats, numbers, quotient, 
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, TypeRule, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
-from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype, is_float
+from ngraph_rewrite.types.dtypes import BFLOAT16, BOOL, DType, as_dtype, is_float
 from ngraph_rewrite.types.tensor import TensorType
 
 Function = Callable[..., Any]
@@ -54,7 +54,7 @@ _AC = ("commutative", "associative")
 UNARY = (
     Row("negative", np.negative, numbers, "Minus `x`"),
     Row("absolute", np.absolute, same, "`x` without its sign"),
-    Row("sign", np.sign, numbers, "-1, 0 or 1; NaN stays NaN"),
+    Row("sign", functions.sign, numbers, "-1, 0 or 1; NaN stays NaN"),
     Row("square", np.square, same, "`x` times `x`"),
     Row("sqrt", np.sqrt, floats, "The square root"),
     Row("reciprocal", functions.reciprocal, floats, "1 / `x`"),
@@ -125,7 +125,7 @@ def meaning_of(family: Family, row: Row, promotes: bool = True) -> Meaning:
         dtype = row.compute(*(a.type for a in term.args))
         with np.errstate(all="ignore"):
             operands = [np.asarray(a) for a in family.aligned(term, arrays)]
-            if promotes:
+            if promotes or dtype == BFLOAT16:  # which NumPy does not compare with integers
                 operands = [a.astype(dtype, copy=False) for a in operands]
             return np.asarray(row.function(*operands)).astype(term.dtype, copy=False)
 

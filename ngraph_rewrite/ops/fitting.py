@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ngraph_rewrite.errors import DTypeError, FamilyError, UnmatchedAxesError
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.types.axes import Axes, anonymous
-from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.dtypes import DType, can_cast
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -37,7 +35,7 @@ def castable(dtype: DType, to: DType, name: str) -> None:
     Raises:
         DTypeError: if not.
     """
-    if not np.can_cast(dtype, to, "same_kind"):
+    if not can_cast(dtype, to, "same_kind"):
         raise DTypeError(
             f"the value is {dtype}, {name} is {to}", do=f"write ng.cast(value, {str(to)!r}) if that is meant"
         )

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.types.dtypes import BFLOAT16, wide
+
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
@@ -42,6 +44,38 @@ def softplus(x: Any) -> Any:
 def reciprocal(x: Any) -> Any:
     """``1 / x``; infinite at zero, with its sign."""
     return np.divide(x.dtype.type(1), x)
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1, the zero without a sign, which it would keep in bfloat16; NaN stays NaN.
+
+    >>> sign(np.array([-0.0, 2.0], "bfloat16"))
+    array([0, 1], dtype=bfloat16)
+    """
+    return np.sign(x) + x.dtype.type(0) if x.dtype == BFLOAT16 else np.sign(x)
+
+
+def total(x: Any, axis: Any, keepdims: bool = False) -> Any:
+    """The sum in the dtype of `x`: one of 16 bits is added up in float32, and rounded once.
+
+    >>> total(np.ones(1000, "bfloat16"), 0)
+    array(1000, dtype=bfloat16)
+    """
+    return _reduced(np.add, x, axis, keepdims)
+
+
+def product(x: Any, axis: Any, keepdims: bool = False) -> Any:
+    """The product in the dtype of `x`: floats of 16 bits are multiplied in float32, and rounded once.
+
+    >>> product(np.full(2, 3, "float16"), 0)
+    array(9., dtype=float16)
+    """
+    return _reduced(np.multiply, x, axis, keepdims)
+
+
+def _reduced(ufunc: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    found = ufunc.reduce(x, axis=axis, keepdims=keepdims, dtype=wide(x.dtype))
+    return np.asarray(found).astype(x.dtype, copy=False)
 
 
 def power(x: Any, y: Any) -> Any:

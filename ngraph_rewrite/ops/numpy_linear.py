@@ -16,6 +16,7 @@ from ngraph_rewrite.ops.promotion import same
 from ngraph_rewrite.ops.stretching import stretched
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import wide as wide_dtype
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -62,9 +63,12 @@ def _subscripts(*xs: TensorType, subscripts: Any) -> Attributes:
 
 def _einsum(term: Op, *xs: Any) -> Any:
     """One contraction after the other. Half precision is summed in single."""
-    wide = np.float32 if term.dtype.itemsize == 2 and term.dtype.kind == "f" else term.dtype
+    wide = wide_dtype(term.dtype)
     with np.errstate(all="ignore"):
-        operands, text = [np.asarray(x).astype(wide, copy=False) for x in xs], term.attribute("subscripts")
+        operands, text = (
+            [np.asarray(x).astype(term.dtype).astype(wide, copy=False) for x in xs],
+            term.attribute("subscripts"),
+        )
         while len(operands) > 1:
             first, second, both, text = letters.first_contraction(text, [x.shape for x in operands])
             pair = np.einsum(first, operands[0]), np.einsum(second, operands[1])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.alignment import averaging
 from ngraph_rewrite.ops.checks import flag, literal, numeric, positional, tensor
 from ngraph_rewrite.ops.stretching import positions, without
@@ -17,6 +18,7 @@ from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, INT64, DType, as_dtype
+from ngraph_rewrite.types.dtypes import wide as wide_dtype
 from ngraph_rewrite.types.tensor import TensorType
 
 Places = tuple[int, ...]
@@ -33,11 +35,11 @@ def _typed_attributes(x: TensorType, *, axis: Any, keepdims: Any, dtype: Any) ->
 # -- sums and products, in a dtype of choice ----------------------------------------------------------
 
 
-def _total(name: str, ufunc: Any, says: str) -> None:
+def _total(name: str, function: Callable[..., Any], says: str) -> None:
     def meaning(term: Op, x: Any) -> Any:
         axis, keepdims, dtype = term.attrs
         with np.errstate(all="ignore"):
-            return np.asarray(ufunc.reduce(x.astype(dtype, copy=False), axis=axis, keepdims=keepdims, dtype=dtype))
+            return function(x.astype(dtype, copy=False), axis, keepdims)
 
     def type_rule(x: TensorType, *, axis: Places, keepdims: bool, dtype: DType) -> TensorType:
         positional(x)
@@ -48,8 +50,8 @@ def _total(name: str, ufunc: Any, says: str) -> None:
     op(f"numpy.{name}", "reduction", meaning=meaning, normalise=_typed_attributes)(type_rule)
 
 
-_total("sum", np.add, "The sum")
-_total("prod", np.multiply, "The product")
+_total("sum", functions.total, "The sum")
+_total("prod", functions.product, "The product")
 
 # -- reductions whose dtype is given ------------------------------------------------------------------
 
@@ -97,7 +99,7 @@ _reduction("count_nonzero", _by(np.count_nonzero), _int64, "How many elements ar
 
 def _wide(x: Any) -> Any:
     """Half precision is averaged in single, and integers in double."""
-    return x.astype(np.promote_types(averaging(x.dtype), np.float32))
+    return x.astype(wide_dtype(averaging(x.dtype)))
 
 
 def _mean(x: Any, axis: Places, keepdims: bool) -> Any:

@@ -14,6 +14,7 @@ from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import FLOAT64, DType, as_dtype, is_float
+from ngraph_rewrite.types.dtypes import wide as wide_dtype
 from ngraph_rewrite.types.lengths import Extent, known
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -32,7 +33,7 @@ def _arange_attributes(*, start: Any, step: Any, length: Any, dtype: Any) -> Att
 def _arange(term: Op) -> Any:
     """Computed in single precision for half, as NumPy does, and as an index times the step."""
     start, step, length, dtype = term.attrs
-    wide = np.promote_types(dtype, np.float32) if is_float(dtype) else dtype
+    wide = wide_dtype(dtype)
     with np.errstate(all="ignore"):
         places = np.arange(known(length)).astype(wide)
         return (places * step.array(()).astype(wide) + start.array(()).astype(wide)).astype(dtype)

@@ -11,6 +11,7 @@ from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops.checks import as_int, known_shape, positional, several, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import BFLOAT16, FLOAT32, DType
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -28,7 +29,12 @@ def _letters(term: Op) -> tuple[list[int], list[int]]:
 
 
 def _diagonal(term: Op, x: Any) -> Any:
-    return np.einsum(x, *_letters(term))
+    return np.einsum(x.astype(_moved_as(x.dtype), copy=False), *_letters(term)).astype(x.dtype, copy=False)
+
+
+def _moved_as(dtype: DType) -> DType:
+    """The dtype in which `numpy.einsum` moves elements: it does not take bfloat16."""
+    return FLOAT32 if dtype == BFLOAT16 else dtype
 
 
 @op("semi.diagonal", "view", meaning=_diagonal, normalise=_places)
@@ -47,9 +53,9 @@ def diagonal(x: TensorType, *, places: Places) -> TensorType:
 def _on_diagonal(term: Op, x: Any) -> Any:
     if not term.rank:
         return x
-    result = np.zeros(known_shape(term.axes), term.dtype)
+    result = np.zeros(known_shape(term.axes), _moved_as(term.dtype))
     np.einsum(result, *_letters(term))[...] = x
-    return result
+    return result.astype(term.dtype, copy=False)
 
 
 @op("semi.on_diagonal", meaning=_on_diagonal, normalise=_places)

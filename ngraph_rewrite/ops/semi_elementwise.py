@@ -54,7 +54,7 @@ def _binary(name: str, function: Function, check: Check, says: str, *traits: str
 
 _unary("negative", np.negative, numeric, "Minus `x`; unsigned integers wrap")
 _unary("absolute", np.absolute, any_dtype, "`x` without its sign")
-_unary("sign", np.sign, numeric, "-1, 0 or 1; NaN stays NaN")
+_unary("sign", functions.sign, numeric, "-1, 0 or 1; NaN stays NaN")
 _unary("square", np.square, any_dtype, "`x` times `x`")
 _unary("sqrt", np.sqrt, float_only, "The square root; NaN below 0")
 _unary("reciprocal", functions.reciprocal, float_only, "1 / `x`; infinite at 0")

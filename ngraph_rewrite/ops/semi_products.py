@@ -23,7 +23,7 @@ def _batch_dot(term: Op, x: Any, y: Any) -> Any:
 def batch_dot(x: TensorType, y: TensorType) -> TensorType:
     """The matrix products of `x` (b, m, k) and `y` (b, k, n), one for each b.
 
-    Integers wrap; of bool it is "any of all"; float16 is summed in float32.
+    Integers wrap; of bool it is "any of all"; floats of 16 bits are summed in float32.
     """
     positional(x, y)
     same_dtype(x, y)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
+from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.checks import Check, bool_only, numeric, position, positional, same_dtype, several, tensor
 from ngraph_rewrite.ops.indexing import Index, canonical_index, count, numpy_index
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import INT64, DType
+from ngraph_rewrite.types.dtypes import INT64, DType, is_float
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -25,12 +26,12 @@ def _axes_attribute(x: TensorType, *, axes: Any) -> Attributes:
     return {"axes": tuple(places)}
 
 
-def _reduced(ufunc: Any) -> Meaning:
-    """A NumPy reduction in the dtype of the term."""
+def _reduced(function: Callable[..., Any]) -> Meaning:
+    """A sum or a product in the dtype of the term."""
 
     def meaning(term: Op, x: Any) -> Any:
         with np.errstate(all="ignore"):
-            return np.asarray(ufunc.reduce(x, axis=term.attribute("axes"), dtype=term.dtype))
+            return np.asarray(function(x, term.attribute("axes")))
 
     return meaning
 
@@ -39,7 +40,7 @@ def _extremum(ufunc: Any, sign: int) -> Meaning:
     """A greatest or least element; of none, what changes nothing. An unknown length may turn out to be 0."""
 
     def meaning(term: Op, x: Any) -> Any:
-        limits = None if term.dtype.kind == "f" else np.iinfo(term.dtype)
+        limits = None if is_float(term.dtype) else np.iinfo(term.dtype)
         start = sign * np.inf if limits is None else limits.max if sign > 0 else limits.min
         return np.asarray(ufunc.reduce(x, axis=term.attribute("axes"), initial=start, dtype=term.dtype))
 
@@ -78,12 +79,12 @@ def not_empty(lengths: tuple[Extent, ...]) -> None:
         raise AxesError("a maximum or minimum of no elements", do="reduce over axes of length at least 1")
 
 
-_reduction("sum", _reduced(np.add), numeric, "The sum, in the dtype of `x`,")
-_reduction("prod", _reduced(np.multiply), numeric, "The product, in the dtype of `x`,")
+_reduction("sum", _reduced(functions.total), numeric, "The sum, in the dtype of `x`,")
+_reduction("prod", _reduced(functions.product), numeric, "The product, in the dtype of `x`,")
 _reduction("max", _extremum(np.maximum, -1), numeric, "The greatest element (NaN if any is; of none the least value)")
 _reduction("min", _extremum(np.minimum, +1), numeric, "The least element (NaN if any is; of none the greatest value)")
-_reduction("any", _reduced(np.logical_or), bool_only, "Whether any element is true")
-_reduction("all", _reduced(np.logical_and), bool_only, "Whether all elements are true")
+_reduction("any", _reduced(np.logical_or.reduce), bool_only, "Whether any element is true")
+_reduction("all", _reduced(np.logical_and.reduce), bool_only, "Whether all elements are true")
 _reduction(
     "argmax", _index_of(np.argmax), numeric, "The int64 row-major index of the first greatest element, or NaN,",
     empty=False, result=INT64,

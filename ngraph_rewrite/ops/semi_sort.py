@@ -11,7 +11,7 @@ from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.ops.checks import flag, position, positional, same_dtype, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import INT64
+from ngraph_rewrite.types.dtypes import INT64, is_float
 from ngraph_rewrite.types.tensor import TensorType
 
 
@@ -23,7 +23,7 @@ def _argsort(term: Op, x: Any) -> Any:
     """The stable order; turned around by turning the values around, so that equal ones keep their order."""
     key = x
     if term.attribute("descending"):
-        key = -x if x.dtype.kind == "f" else ~x
+        key = -x if is_float(x.dtype) else ~x
     return np.argsort(key, axis=term.attribute("axis"), kind="stable").astype(INT64, copy=False)
 
 

@@ -59,7 +59,7 @@ def _softmax(term: Op, x: Any) -> Any:
     axis = reduced_places(term)
     with np.errstate(all="ignore"):
         e = np.exp(shifted(x.astype(term.dtype), axis)[0])
-        return e / np.sum(e, axis=axis, keepdims=True)
+        return e / functions.total(e, axis, True)
 
 
 @op("simple.softmax", meaning=_softmax, normalise=reduced_attribute)
@@ -72,7 +72,7 @@ def _logsumexp(term: Op, x: Any) -> Any:
     axis = reduced_places(term)
     with np.errstate(all="ignore"):
         less, top = shifted(x.astype(term.dtype), axis)
-        return (np.log(np.sum(np.exp(less), axis=axis, keepdims=True)) + top).reshape(term.shape)
+        return (np.log(functions.total(np.exp(less), axis, True)) + top).reshape(term.shape)
 
 
 @op("simple.logsumexp", "reduction", meaning=_logsumexp, normalise=reduced_attribute)
@@ -106,9 +106,8 @@ def _entropy_type(x: TensorType, t: TensorType, axes: tuple[Key, ...]) -> Tensor
 def _summed(term: Op, values: Any) -> Any:
     """Minus the sum over the term's axes, in bits if asked for."""
     both = together(*(a.axes for a in term.args))
-    total = -np.sum(
-        np.broadcast_to(values, known_shape(both)), axis=places(both, term.attribute("axes")), dtype=term.dtype
-    )
+    values = np.broadcast_to(values, known_shape(both)).astype(term.dtype)
+    total = -functions.total(values, places(both, term.attribute("axes")))
     return np.asarray(total * term.dtype.type(1 / math.log(2) if term.attribute("usebits") else 1), term.dtype)
 
 
@@ -151,7 +150,7 @@ def _of_softmax(term: Op, *arrays: Any) -> Any:
     axis = places(both, term.attribute("normalized"))
     with np.errstate(all="ignore"):
         less, _ = shifted(x, axis)
-        return _summed(term, functions.times(t, less - np.log(np.sum(np.exp(less), axis=axis, keepdims=True))))
+        return _summed(term, functions.times(t, less - np.log(functions.total(np.exp(less), axis, True))))
 
 
 @op("simple.cross_entropy_softmax", "reduction", meaning=_of_softmax, normalise=_softmax_axes)

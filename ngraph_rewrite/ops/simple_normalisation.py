@@ -16,6 +16,7 @@ from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
 from ngraph_rewrite.types.dtypes import DType, promote
+from ngraph_rewrite.types.dtypes import wide as wide_dtype
 from ngraph_rewrite.types.tensor import TensorType
 
 Keys = tuple[Key, ...]
@@ -41,7 +42,7 @@ def _scaled(less: Any, variance: Any, eps: Any) -> Any:
 
 
 def _standardized(term: Op, x: Any) -> Any:
-    wide = x.astype(np.promote_types(term.dtype, np.float32))
+    wide = x.astype(wide_dtype(term.dtype))
     over = places(term.args[0].axes, term.attribute("axes"))
     with np.errstate(all="ignore"):
         count = wide.dtype.type(np.prod([x.shape[k] for k in over]))
@@ -128,7 +129,7 @@ def layer_norm(x: TensorType, gamma: TensorType, beta: TensorType, *, axes: Keys
 
 
 def _inference(term: Op, x: Any, *others: Any) -> Any:
-    whole, wide = term.args[0].type, np.promote_types(term.dtype, np.float32)
+    whole, wide = term.args[0].type, wide_dtype(term.dtype)
     own = _others(whole, term.attribute("axes"))
     gamma, beta, mean, variance = (
         _spread(a, arg.axes, whole.axes, own).astype(wide) for a, arg in zip(others, term.args[1:], strict=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, UnmatchedAxesError
+from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.checks import numeric, position, several
 from ngraph_rewrite.ops.simple_marks import MARKERS, Key, Marker, common, features, keys, placed, simple, without
 from ngraph_rewrite.terms.catalogue import Attributes, op
@@ -60,7 +61,7 @@ def _tensordot(term: Op, x: Any, y: Any) -> Any:
         alone = [m for m in over if m in keys(arg.axes) and m not in keys(other.axes)]
         places = tuple(keys(arg.axes).index(m) for m in alone)
         wide = array.astype(term.dtype, copy=False)
-        operands.append((np.sum(wide, axis=places, dtype=term.dtype) if places else wide, without(arg.axes, alone)))
+        operands.append((functions.total(wide, places) if places else wide, without(arg.axes, alone)))
     (a, have), (b, other_have) = operands
     marks = [m for m in MARKERS if m in common(have, other_have) and m not in over]
     both = [m for m in over if m in keys(have)]

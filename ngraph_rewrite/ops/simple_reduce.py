@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.alignment import averaging, floating, totalling
 from ngraph_rewrite.ops.checks import known_shape, literal
 from ngraph_rewrite.ops.simple_marks import Key, keys_of, places, simple, without
@@ -17,6 +18,7 @@ from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
+from ngraph_rewrite.types.dtypes import wide as wide_dtype
 from ngraph_rewrite.types.tensor import TensorType
 
 Result = Callable[[DType], DType]
@@ -81,8 +83,8 @@ def _int64(dtype: DType) -> DType:
     return INT64
 
 
-_reduction("sum", _by(np.add.reduce), totalling, "The sum, small integers widened to 64 bits,")
-_reduction("prod", _by(np.multiply.reduce), totalling, "The product, small integers widened to 64 bits,")
+_reduction("sum", _by(functions.total), totalling, "The sum, small integers widened to 64 bits,")
+_reduction("prod", _by(functions.product), totalling, "The product, small integers widened to 64 bits,")
 _reduction("max", _by(np.maximum.reduce), _own, "The greatest element, NaN if any is,", empty=False)
 _reduction("min", _by(np.minimum.reduce), _own, "The least element, NaN if any is,", empty=False)
 _reduction("any", _by(np.logical_or.reduce), _bool, "Whether any element is not zero")
@@ -96,12 +98,12 @@ _reduction("argmin", _index_of(np.argmin), _int64, "The row-major index of the f
 
 def _mean(x: Any, axis: Any) -> Any:
     """Half precision is accumulated in single, as `numpy.mean` does by default."""
-    total = np.add.reduce(x, axis=axis, dtype=np.float32 if x.dtype == np.float16 else x.dtype)
+    total = np.add.reduce(x, axis=axis, dtype=wide_dtype(x.dtype))
     return total / total.dtype.type(math.prod(x.shape[k] for k in axis))
 
 
 def _variance(x: Any, axis: Any) -> Any:
-    wide = x.astype(np.promote_types(x.dtype, np.float32))
+    wide = x.astype(wide_dtype(x.dtype))
     return _mean(np.square(wide - np.expand_dims(_mean(wide, axis), axis)), axis)
 
 
@@ -114,7 +116,7 @@ def _of_own_dtype(function: Callable[..., Any]) -> Meaning:
 
     def meaning(term: Op, x: Any) -> Any:
         with np.errstate(all="ignore"):
-            return np.asarray(np.add.reduce(function(x).astype(term.dtype), axis=reduced_places(term)))
+            return functions.total(function(x).astype(term.dtype), reduced_places(term))
 
     return meaning
 
@@ -129,7 +131,7 @@ def _norm_attributes(x: TensorType, *, axes: Any, eps: Any) -> Attributes:
 
 def _norm(term: Op, x: Any) -> Any:
     with np.errstate(all="ignore"):
-        total = np.add.reduce(np.square(x).astype(totalling(x.dtype)), axis=reduced_places(term)).astype(term.dtype)
+        total = functions.total(np.square(x).astype(totalling(x.dtype)), reduced_places(term)).astype(term.dtype)
         return np.asarray(np.sqrt(total + term.attribute("eps").array(())))
 
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.sliding import Slide, back, reach
-from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.dtypes import DType, is_float
+from ngraph_rewrite.types.dtypes import wide as wide_dtype
 from ngraph_rewrite.types.lengths import known
 
 
@@ -93,7 +95,7 @@ def edge(dtype: DType, sign: int) -> Any:
     >>> edge(np.dtype("int8"), -1), edge(np.dtype("float32"), 1)
     (-128, inf)
     """
-    if dtype.kind == "f":
+    if is_float(dtype):
         return sign * np.inf
     return int(np.iinfo(dtype).max) if sign > 0 else int(np.iinfo(dtype).min)
 
@@ -103,11 +105,11 @@ def _extremum(ufunc: Any, sign: int) -> Any:
 
 
 def _sum(part: Any, axes: tuple[int, ...], count: int | None) -> Any:
-    return np.add.reduce(part, axis=axes, dtype=part.dtype)
+    return functions.total(part, axes)
 
 
 def _average(part: Any, axes: tuple[int, ...], count: int | None) -> Any:
-    wide = np.promote_types(part.dtype, np.float32)
+    wide = wide_dtype(part.dtype)
     number = count if count is not None else max(int(np.prod([part.shape[k] for k in axes])), 1)
     return np.add.reduce(part, axis=axes, dtype=wide) / wide.type(number)
 

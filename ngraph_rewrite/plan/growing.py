@@ -21,6 +21,7 @@ from ngraph_rewrite.plan.pooling import is_pooling
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import MOST
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import is_float
 
 # Rows that are enough to share out; below that, elements that one thread can be left with.
 _ENOUGH, _FEW = 16, 1 << 15
@@ -167,7 +168,7 @@ class Growth:
             own, fact = self.rows_of.get(root), self.facts[root]
             if own is rows or (own is not None and any(r.definition.name not in REDUCTIONS for r in own.roots)):
                 continue
-            if root.dtype.kind != "f" or fact.shape != rows.shape or fact.axes != axes:
+            if not is_float(root.dtype) or fact.shape != rows.shape or fact.axes != axes:
                 continue
             used = any(group in rows.roots for group, _, _ in self.groups.uses[root])
             if not used and self._fits(rows, root, fact):
@@ -183,7 +184,7 @@ class Growth:
     def _place_reduction(self, root: Op) -> None:
         """Add a reduction to a group that reduces the same, or let it be the first of its rows."""
         shape, axes = known(self.groups.reduced(root)), self.groups.axes(root)
-        if root.definition.name == _TOTAL and root.dtype.kind == "f":
+        if root.definition.name == _TOTAL and is_float(root.dtype):
             self.sums.add((shape, axes))
         if root in self.forced or is_pooling(root) or not _is_worth(shape, axes):
             return

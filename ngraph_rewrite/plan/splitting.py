@@ -11,6 +11,7 @@ from math import prod
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.loops import REDUCTIONS
+from ngraph_rewrite.codegen.scalar import is_real
 from ngraph_rewrite.plan.collapsing import RowProgram, row_share
 from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
@@ -148,7 +149,7 @@ class _Splitting:
 
     def _part_dtype(self, reduction: int) -> str:
         kind, dtype, _, _ = self.program.steps[reduction]
-        return "float64" if kind in _TOTALS and dtype.startswith("float") else dtype
+        return "float64" if kind in _TOTALS and is_real(dtype) else dtype
 
     # -- first step ----------------------------------------------------------------------------------------------------
 

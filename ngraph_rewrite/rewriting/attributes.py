@@ -234,7 +234,7 @@ def floating(dtype: DType) -> DType:
 
 @attribute_function
 def wide(dtype: DType) -> DType:
-    """The float dtype in which a mean is accumulated: float32 for float16.
+    """The float dtype in which a mean is accumulated: float32 for those of 16 bits.
 
     >>> wide(np.dtype("float16")), wide(np.dtype("float64"))
     (dtype('float32'), dtype('float64'))
@@ -269,16 +269,7 @@ def holds(wider: DType, dtype: DType) -> bool:
     >>> holds(np.dtype("float64"), np.dtype("int32")), holds(np.dtype("float64"), np.dtype("int64"))
     (True, False)
     """
-    if wider == dtype or dtype.kind == "b":
-        return True
-    if wider.kind == "b":
-        return False
-    if dtype.kind == "f":
-        return wider.kind == "f" and wider.itemsize >= dtype.itemsize
-    bits = 8 * dtype.itemsize - (dtype.kind == "i")
-    if wider.kind == "f":
-        return bits <= int(np.finfo(wider).nmant) + 1
-    return (wider.kind == "i" or dtype.kind == "u") and bits <= 8 * wider.itemsize - (wider.kind == "i")
+    return dtypes.holds(wider, dtype)
 
 
 @attribute_function
@@ -300,7 +291,7 @@ def representable(number: Extent, dtype: DType) -> bool:
     """
     if not isinstance(number, int) or dtype.kind == "b":
         return False
-    limit = 2 ** (int(np.finfo(dtype).nmant) + 1) if dtype.kind == "f" else int(np.iinfo(dtype).max)
+    limit = 2 ** (int(dtypes.finfo(dtype).nmant) + 1) if is_float(dtype) else int(np.iinfo(dtype).max)
     return 0 <= number <= limit
 
 
@@ -356,7 +347,7 @@ def powered(value: Literal, count: int) -> Literal:
     >>> powered(literal(2.0, np.dtype("float32")), 3), powered(literal(-3, np.dtype("int8")), 5)
     (8.0, 13)
     """
-    if value.dtype.kind == "f":
+    if is_float(value.dtype):
         with np.errstate(all="ignore"):
             return Literal(np.power(value.array(()).astype(np.float64), count).astype(value.dtype))
     return Literal(np.asarray(pow(int(value.array(())), count, 1 << 64), np.uint64).astype(value.dtype))
@@ -393,8 +384,8 @@ def scales(left: Literal, right: Literal) -> bool:
     >>> scales(literal(2.0, np.dtype("float32")), literal(0.5, np.dtype("float32")))
     True
     """
-    if left.scalar is None or right.scalar is None or left.dtype.kind != "f":
+    if left.scalar is None or right.scalar is None or not is_float(left.dtype):
         return False
     with np.errstate(all="ignore"):
         product = np.abs(left.array(()) * right.array(()))
-    return bool(np.isfinite(product) and product >= np.finfo(left.dtype).tiny)
+    return bool(np.isfinite(product) and product >= dtypes.finfo(left.dtype).tiny)

@@ -13,7 +13,7 @@ from ngraph_rewrite.rewriting.attributes_positions import Triples
 from ngraph_rewrite.rewriting.bounds import counted
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.dtypes import DType, is_float, promote
 from ngraph_rewrite.types.lengths import Extent
 
 
@@ -119,7 +119,7 @@ def meet_exactly(left: DType, right: DType) -> bool:
     >>> meet_exactly(np.dtype("int8"), np.dtype("uint8")), meet_exactly(np.dtype("int8"), np.dtype("uint64"))
     (True, False)
     """
-    return {left.kind, right.kind} != {"i", "u"} or np.result_type(left, right).kind != "f"
+    return {left.kind, right.kind} != {"i", "u"} or not is_float(promote(left, right))
 
 
 @attribute_function

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.domains_semi import SEMI, Proposal, Values, cast, dtypes, items, subsets
+from ngraph_rewrite.types.dtypes import kind_of
 from ngraph_rewrite.types.tensor import TensorType
 
 
@@ -79,7 +80,7 @@ def _arange(types: Sequence[TensorType], wish: TensorType | None, domain: Domain
 
 def _linspace(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     ends = ((0.0, 1.0), (-2.5, 3.0), (4.0, 4.0), (5.0, -1.0))
-    whole = [d for d in dtypes(wish, domain) if d.kind in "if"]
+    whole = [d for d in dtypes(wish, domain) if kind_of(d) in "if"]
     return ((a, b, n, e, d) for (a, b), n, e in itertools.product(ends, (5, 1, 2, 0), (True, False)) for d in whole)
 
 

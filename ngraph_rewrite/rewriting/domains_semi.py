@@ -13,7 +13,7 @@ import numpy as np
 from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.types.dtypes import BOOL, DType
+from ngraph_rewrite.types.dtypes import BOOL, DType, is_float
 from ngraph_rewrite.types.tensor import TensorType
 
 Values = Iterable[tuple[Any, ...]]
@@ -120,7 +120,7 @@ def cast(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -
 
 def draw(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     """A distribution of the wished type, with an identity of its own."""
-    if wish is not None and wish.dtype.kind == "f":
+    if wish is not None and is_float(wish.dtype):
         yield wish.shape, wish.dtype, Literal(-1, wish.dtype), Literal(2, wish.dtype), Uid()
 
 

@@ -15,7 +15,7 @@ from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.axes import Axes, Axis
-from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
+from ngraph_rewrite.types.dtypes import BOOL, INT64, DType, is_float
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -154,7 +154,7 @@ def _tensor_size(types: Sequence[TensorType], wish: TensorType | None, domain: D
 
 
 def _draw(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    if wish is not None and wish.dtype.kind == "f":
+    if wish is not None and is_float(wish.dtype):
         yield wish.axes, wish.dtype, Literal(-1, wish.dtype), Literal(2, wish.dtype), Uid()
 
 

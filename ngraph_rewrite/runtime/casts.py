@@ -3,6 +3,7 @@
 
 A float out of an integer's range gives what the C casts of NumPy give on x86-64: the smallest value of a 32-bit (or,
 for 64-bit and ``uint32`` results, a 64-bit) integer, whose low bits are then kept.
+What becomes a bfloat16 is a float32 before, as in ``ml_dtypes``.
 """
 
 from typing import Any
@@ -78,6 +79,24 @@ def _to_half(builder: Any, value: Any, source: Any) -> Any:
     return builder.fpext(builder.fptrunc(single, _HALF), _FLOAT)
 
 
+def bfloat16_bits(builder: Any, value: Any) -> Any:
+    """The 32 bits of a float32 rounded to the nearest bfloat16, to even where two are: a NaN is quiet."""
+    bits = builder.bitcast(value, _I32)
+    odd = builder.and_(builder.lshr(bits, _word(16)), _word(1))
+    near = builder.add(bits, builder.add(odd, _word(0x7FFF)))
+    is_nan = builder.fcmp_unordered("uno", value, value)
+    return builder.select(is_nan, builder.or_(bits, _word(0x00400000)), near)
+
+
+def _word(number: int) -> Any:
+    return ir.Constant(_I32, number)
+
+
+def _to_bfloat16(builder: Any, value: Any, source: Any) -> Any:
+    bits = bfloat16_bits(builder, _real(builder, value, source, _FLOAT))
+    return builder.bitcast(builder.and_(bits, _word(0xFFFF0000)), _FLOAT)
+
+
 def _convert(builder: Any, value: Any, source: Any, target: str) -> Any:
     if target == "bool":
         if _is_real(value):
@@ -85,6 +104,8 @@ def _convert(builder: Any, value: Any, source: Any, target: str) -> Any:
         return builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
     if target == "float16":
         return _to_half(builder, value, source)
+    if target == "bfloat16":
+        return _to_bfloat16(builder, value, source)
     if target in ("float32", "float64"):
         return _real(builder, value, source, _FLOAT if target == "float32" else _DOUBLE)
     kind = getattr(types, target)
@@ -96,7 +117,8 @@ def _convert(builder: Any, value: Any, source: Any, target: str) -> Any:
 
 
 def _cast(target: str) -> Any:
-    result = {"bool": types.boolean, "float16": types.float32}.get(target) or getattr(types, target)
+    result = {"bool": types.boolean, "float16": types.float32, "bfloat16": types.float32}.get(target)
+    result = result or getattr(types, target)
 
     def typing(context: Any, value: Any) -> Any:
         source = types.unliteral(value)
@@ -110,6 +132,7 @@ def _cast(target: str) -> Any:
     return intrinsic(typing)
 
 
-to_bool, to_float16, to_float32, to_float64 = (_cast(name) for name in ("bool", "float16", "float32", "float64"))
+to_bool, to_float32, to_float64 = (_cast(name) for name in ("bool", "float32", "float64"))
+to_float16, to_bfloat16 = (_cast(name) for name in ("float16", "bfloat16"))
 to_int8, to_int16, to_int32, to_int64 = (_cast(name) for name in ("int8", "int16", "int32", "int64"))
 to_uint8, to_uint16, to_uint32, to_uint64 = (_cast(name) for name in ("uint8", "uint16", "uint32", "uint64"))

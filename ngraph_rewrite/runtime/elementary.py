@@ -12,7 +12,7 @@ from numba.core import types
 from numba.core.typing import signature
 from numba.extending import intrinsic, register_jitable
 
-from ngraph_rewrite.runtime.casts import to_float16
+from ngraph_rewrite.runtime.casts import to_bfloat16, to_float16
 from ngraph_rewrite.runtime.scalar_functions import c_function, fabs, llvm_function, maximum
 
 
@@ -50,22 +50,31 @@ def signbit(context: Any, x: Any) -> Any:
     return (signature(types.boolean, x), generate) if isinstance(x, types.Float) else None
 
 
-@register_jitable
-def next_half(x: Any, y: Any) -> Any:
-    """The next half-precision number from ``x`` on towards ``y``, both held as float32.
+def _next(rounded: Any, digits: int, largest: float, smallest: float, first: bool) -> Any:
+    """The next number of 16 bits from ``x`` on towards ``y``, both held as float32.
 
     A step between a half and one and a half units in the last place rounds to the neighbour. Of zeros that differ in
-    sign NumPy gives the first, where C gives the second.
+    sign NumPy gives the first for float16; C, and ``ml_dtypes``, give the second.
     """
-    if x != x or y != y:
-        return x + y
-    if x == y:
-        return x
-    if fabs(x) > np.float32(65504):
-        return copysign(np.float32(65504), x)
-    step = maximum(fabs(x) * np.float32(1.25 / 2048), np.float32(2.0**-24))
-    moved = to_float16(x + copysign(step, y - x))
-    return copysign(moved, x) if moved == np.float32(0) else moved
+    most, least, part = np.float32(largest), np.float32(smallest), np.float32(1.25 / 2**digits)
+
+    @register_jitable
+    def following(x: Any, y: Any) -> Any:
+        if x != x or y != y:
+            return x + y
+        if x == y:
+            return x if first else y
+        if fabs(x) > most:
+            return copysign(most, x)
+        step = maximum(fabs(x) * part, least)
+        moved = rounded(x + copysign(step, y - x))
+        return copysign(moved, x) if moved == np.float32(0) else moved
+
+    return following
+
+
+next_float16 = _next(to_float16, 11, 65504.0, 2.0**-24, first=True)
+next_bfloat16 = _next(to_bfloat16, 8, (2 - 2.0**-7) * 2.0**127, 2.0**-133, first=False)
 
 
 # -- shifts ------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ A kernel gets integers only, so memory is an ``int64`` address, an index in elem
 Accesses to different buffers are declared not to alias, which is what lets LLVM vectorise a loop; an operand updated in
 place is one buffer, named by its load and by its store.
 
-A ``float16`` value is held as a ``float32`` that a half can represent, a ``bool`` as one byte in memory.
+A ``float16`` or ``bfloat16`` value is held as a ``float32`` that it can represent, a ``bool`` as one byte in memory.
+A store rounds to the nearest of them, to even where two are.
 """
 
 from collections.abc import Callable
@@ -16,16 +17,18 @@ from numba.core import cgutils, types
 from numba.core.typing import signature
 from numba.extending import intrinsic
 
+from ngraph_rewrite.runtime.casts import bfloat16_bits
 from ngraph_rewrite.runtime.features import features
 
 __all__ = ["argument", "call_words", "chunk_start", "lesser", "stride", "sum_block", "wide_vectors"]
 
 _HALF, _FLOAT, _DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
-_I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_I8, _I16, _I32, _I64 = (ir.IntType(width) for width in (8, 16, 32, 64))
 
 _VALUE = {name: getattr(types, name) for name in "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()}
-_VALUE |= {"bool": types.boolean, "float16": types.float32, "float32": types.float32, "float64": types.float64}
-_MEMORY = {"bool": ir.IntType(8), "float16": _HALF, "float32": _FLOAT, "float64": _DOUBLE}
+_VALUE |= dict.fromkeys(("float16", "bfloat16", "float32"), types.float32)
+_VALUE |= {"bool": types.boolean, "float64": types.float64}
+_MEMORY = {"bool": _I8, "float16": _HALF, "bfloat16": _I16, "float32": _FLOAT, "float64": _DOUBLE}
 _MEMORY |= {name: ir.IntType(value.bitwidth) for name, value in _VALUE.items() if "int" in name}
 
 _SCOPES = 32  # buffers past this many share one scope: still correct, since they are not declared distinct
@@ -55,12 +58,16 @@ def _element(builder: Any, memory: Any, address: Any, index: Any) -> Any:
 def _from_memory(builder: Any, value: Any, dtype: str) -> Any:
     if dtype == "bool":
         return builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
+    if dtype == "bfloat16":
+        return builder.bitcast(builder.shl(builder.zext(value, _I32), ir.Constant(_I32, 16)), _FLOAT)
     return builder.fpext(value, _FLOAT) if dtype == "float16" else value
 
 
 def _to_memory(builder: Any, value: Any, dtype: str) -> Any:
     if dtype == "bool":
         return builder.zext(value, _MEMORY["bool"])
+    if dtype == "bfloat16":
+        return builder.trunc(builder.lshr(bfloat16_bits(builder, value), ir.Constant(_I32, 16)), _I16)
     return builder.fptrunc(value, _HALF) if dtype == "float16" else value
 
 

@@ -21,6 +21,7 @@ from ngraph_rewrite.saturation.nodes import Nodes
 from ngraph_rewrite.saturation.proofs import Equation, Proofs
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.types.dtypes import finfo, is_float
 
 # Roundings that numbers of one proof may add up to, in units of the largest of them.
 ROUNDINGS = 64
@@ -68,7 +69,7 @@ def _alike(one: Literal, other: Literal) -> bool:
     if one == other:
         return True
     x, y = _arrays(one, other)
-    if one.dtype.kind != "f":
+    if not is_float(one.dtype):
         return bool(np.array_equal(x, y))
     finite = np.isfinite(x) & np.isfinite(y)
     return bool((x == y)[finite].all())
@@ -81,14 +82,14 @@ def _arrays(one: Literal, other: Literal) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def _rounded(one: Literal, other: Literal, steps: Iterable[Equation]) -> bool:
     """Whether two numbers differ by no more than roundings of the numbers in a proof may have made."""
-    if one.dtype.kind != "f" or all(isinstance(s.why, str) or s.why.grade == "exact" for s in steps):
+    if not is_float(one.dtype) or all(isinstance(s.why, str) or s.why.grade == "exact" for s in steps):
         return False
     terms = {t for s in steps for t in topological([s.before, s.after]) if t.definition.name == "core.constant"}
     largest = max(map(_size, terms), default=0.0)
     x, y = _arrays(one, other)
     finite = np.isfinite(x) & np.isfinite(y)
     apart = np.abs(x[finite].astype("float64") - y[finite].astype("float64")).max(initial=0.0)
-    return bool(apart <= ROUNDINGS * float(np.finfo(one.dtype).eps) * largest)
+    return bool(apart <= ROUNDINGS * float(finfo(one.dtype).eps) * largest)
 
 
 def _size(constant: Op) -> float:

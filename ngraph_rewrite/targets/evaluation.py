@@ -15,6 +15,7 @@ from ngraph_rewrite.terms.binders import Body, evaluated
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.terms.tracing import CallLog
+from ngraph_rewrite.types.dtypes import computed
 from ngraph_rewrite.types.tuples import TupleType
 
 Array = NDArray[Any]
@@ -56,7 +57,7 @@ def _value(term: Op, args: list[Array], body: Body | None, draws: Draws | None) 
         raise InvalidHandleError(f"{describe(term)} has no value here", where=term.info.place)
     with np.errstate(all="ignore"):
         value = term.definition.meaning(term, *args, **({} if body is None else {"body": body}))
-    return value if isinstance(term.type, TupleType) else np.asarray(value)
+    return value if isinstance(term.type, TupleType) else computed(value, term.dtype)
 
 
 class Draws:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import DTypeError
-from ngraph_rewrite.types.dtypes import DType, as_dtype
+from ngraph_rewrite.types.dtypes import DType, as_dtype, is_float
 
 
 class Literal:
@@ -74,10 +74,10 @@ class Literal:
         own = self.scalar
         if own is None or isinstance(own, bool) != isinstance(number, bool) or _far(own, number):
             return False
-        if own == number and self.dtype.kind == "f":
+        if own == number and is_float(self.dtype):
             return number != 0 or math.copysign(1, own) == math.copysign(1, number)
         wanted = np.asarray(number)
-        if self.dtype.kind == "f":
+        if is_float(self.dtype):
             with np.errstate(over="ignore"):
                 cast = wanted.astype(self.dtype)
             same = cast.tobytes() == self._data.tobytes()

@@ -29,7 +29,7 @@ from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context,
 from ngraph_rewrite.testing.printing import program
 from ngraph_rewrite.testing.proof.adjoint import prove_adjoint
 from ngraph_rewrite.testing.strategies import DISTINCT, Example, examples_of, valued_leaves
-from ngraph_rewrite.types.dtypes import BOOL, FLOAT64
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, is_float
 
 CHECK = "adjoint"
 # The part of the examples on which a rule must be compared to be believed.
@@ -226,7 +226,7 @@ def _wrong_somewhere(rule: Rule, context: Context, example: Example) -> WrongAdj
     try:
         return wrong_adjoint(rule, context, example, values)
     except NoDifferences:
-        above = {k: np.asarray(1 + np.abs(v)) if v.dtype.kind == "f" else v for k, v in values.items()}
+        above = {k: np.asarray(1 + np.abs(v)) if is_float(v.dtype) else v for k, v in values.items()}
         return wrong_adjoint(rule, context, example, above)
 
 
@@ -253,7 +253,7 @@ def wrong_adjoint(rule: Rule, context: Context, example: Example, given: Values)
     if found is None:
         raise NoDifferences
     for adjoint in found:
-        if adjoint.argument.dtype.kind != "f" or adjoint.argument not in values:
+        if not is_float(adjoint.argument.dtype) or adjoint.argument not in values:
             continue
         try:
             both = disagreement(term, *adjoint, values, values[incoming])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from ngraph_rewrite.testing.evaluate import (
     shaken,
 )
 from ngraph_rewrite.testing.wide import widened
+from ngraph_rewrite.types.dtypes import BFLOAT16, FLOAT16, DType, finfo, is_float
 from ngraph_rewrite.types.tuples import TupleType
 
 # Evaluations with shaken results per side, and how many times their spread two values may differ.
@@ -90,7 +92,7 @@ def difference(left: Op, right: Op, values: Values, grade: str) -> Difference | 
 
 def same_bits(a: Array, b: Array) -> Array:
     """Where two arrays of one dtype are equal bit by bit, any NaN being equal to any other."""
-    if a.dtype.kind != "f":
+    if not is_float(a.dtype):
         return np.asarray(a == b)
     return np.asarray(((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b)))
 
@@ -111,16 +113,16 @@ def explained(
     """
     known, found = got or means
     lefts, rights = ([_shaken(side, values, shaken(seed)) for seed in range(SHAKES)] for side in (left, right))
-    if known.dtype.kind != "f":
+    if not is_float(known.dtype):
         fills = [_shaken(left, values, refilled(seed, every=grade != REAL)) for seed in range(SHAKES)]
         moved = [s is None or s != p for side, p in ((lefts + fills, means[0]), (rights, means[1])) for s in side]
         return np.asarray(np.logical_or.reduce([np.broadcast_to(m, known.shape) for m in moved]))
     with np.errstate(all="ignore"):
         spread = np.maximum(_spread(lefts, means[0]), _spread(rights, means[1]))
-        digits = np.sqrt(np.finfo(known.dtype).eps) * np.abs(known) if grade == FAST else 0.0
+        digits = np.sqrt(finfo(known.dtype).eps) * np.abs(known) if grade == FAST else 0.0
         close = _distance(found, known) <= _allowed(spread, known) + digits
-    if known.dtype == np.float16 and grade != FAST:
-        close &= ~_apart_in_truth(left, right, values)
+    if known.dtype in (FLOAT16, BFLOAT16) and grade != FAST:
+        close &= ~_apart_in_truth(left, right, values, known.dtype)
     # a spread that is not finite says that a finite value stands at the edge of overflow
     edge = ~np.isfinite(spread)
     special = ~np.isfinite(evaluate(left, values, overflown if grade == REAL else poisoned)[left])
@@ -142,12 +144,12 @@ def _wrong_in_truth(left: Op, right: Op, values: Values, known: Array, found: Ar
     truth = evaluate(wide[0][0], wide[1], poisoned)[wide[0][0]]
     with np.errstate(all="ignore"):
         rounded = truth.astype(known.dtype)
-        near = _distance(found, truth) <= _allowed(spread, rounded) + np.finfo(known.dtype).tiny
+        near = _distance(found, truth) <= _allowed(spread, rounded) + finfo(known.dtype).tiny
         return np.asarray(np.isfinite(known) & np.isfinite(clean) & np.isfinite(rounded) & ~near)
 
 
-def _apart_in_truth(left: Op, right: Op, values: Values) -> Array:
-    """Where two terms are not one number in float64 either: float16 has too few digits to tell a thousandth."""
+def _apart_in_truth(left: Op, right: Op, values: Values, dtype: DType) -> Array:
+    """Where two terms are not one number in float64 either: 16 bits have too few digits to tell a thousandth."""
     wide = widened([left, right], values)
     if wide is None:
         return np.zeros((), bool)
@@ -155,7 +157,7 @@ def _apart_in_truth(left: Op, right: Op, values: Values) -> Array:
     sides = [(side, evaluate(side, given, poisoned, strict=False)[side]) for side in wide[0]]
     spreads = []
     for side, value in sides:
-        for change in (shaken, coarse):
+        for change in (shaken, partial(coarse, dtype=dtype)):
             moved = [_shaken(side, given, change(seed)) for seed in range(SHAKES)]
             spreads.append(_spread(moved, value))
     with np.errstate(all="ignore"):
@@ -174,7 +176,7 @@ def _allowed(spread: Array, known: Array) -> Array:
 
 def as_rounded(term: Op, values: Values, known: Array, found: Array) -> Array:
     """Where a value that was computed in another way differs from the term's by no more than rounding explains."""
-    if known.dtype.kind != "f":
+    if not is_float(known.dtype):
         return np.zeros(known.shape, bool)
     with np.errstate(all="ignore"):
         spread = _spread([_shaken(term, values, shaken(seed)) for seed in range(SHAKES)], known)

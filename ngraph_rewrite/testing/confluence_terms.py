@@ -33,6 +33,7 @@ from ngraph_rewrite.testing.evaluate import Undefined, Values
 from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.strategies import PLAIN, WILD, begin, random_domain, random_values, valued_leaves
 from ngraph_rewrite.types.axes import Axis
+from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tuples import TupleType
 
 # How many terms are tried to find an instance of an overlap.
@@ -201,7 +202,7 @@ def numbered(terms: Iterable[Op]) -> list[int]:
 
 
 def _attribute(value: Any) -> Any:
-    if isinstance(value, Literal) and value.dtype.kind == "f" and value.scalar is not None and np.isnan(value.scalar):
+    if isinstance(value, Literal) and is_float(value.dtype) and value.scalar is not None and np.isnan(value.scalar):
         return "NaN"
     return value
 

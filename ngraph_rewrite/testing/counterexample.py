@@ -21,6 +21,7 @@ from ngraph_rewrite.testing.compare import Difference, difference, same_bits
 from ngraph_rewrite.testing.draws import other_draw
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate
 from ngraph_rewrite.testing.printing import program
+from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tuples import TupleType
 
 _SHOWN = 9
@@ -186,7 +187,7 @@ def _not_finite(steps: Sequence[tuple[Op, Array]]) -> tuple[Op, Array]:
 
 
 def _is_float(value: Array) -> bool:
-    return value.dtype.kind == "f"
+    return is_float(value.dtype)
 
 
 def _same(a: Array, b: Array) -> bool:

@@ -22,7 +22,7 @@ from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding, finding
 from ngraph_rewrite.testing.on_cpu import OnCpu, cpu_passes, drawn_by_cpu
 from ngraph_rewrite.testing.strategies import PLAIN, WILD, Example, draw_example
-from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.dtypes import DType, is_float
 from ngraph_rewrite.types.tuples import TupleType
 
 # How many instances are run: each costs kernels, which are compiled. With less effort only one is.
@@ -164,7 +164,7 @@ def _disagreement(
 
 def _refined(means: Sequence[Array], found: Sequence[Array]) -> Array:
     """Where another rule of the lowering made one side finite."""
-    if means[0].dtype.kind != "f":
+    if not is_float(means[0].dtype):
         return np.zeros(means[0].shape, bool)
     special = ~np.isfinite(means[0])
     return np.asarray(special & ~(same_bits(means[0], found[0]) & same_bits(means[1], found[1])))

@@ -21,6 +21,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.differences import Adjoint
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate
 from ngraph_rewrite.testing.strategies import distinct, lengths
+from ngraph_rewrite.types.dtypes import is_float
 
 STEP = 1e-7
 # The error of a one-sided difference is about STEP times a moderate curvature, and eps / STEP.
@@ -35,7 +36,7 @@ def few_values(random: Random, leaves: Mapping[Op | Uid, Op]) -> dict[Op | Uid, 
     signs = random.choice(((1,), (1, -1)))
     values = distinct(random, leaves)
     for key, term in leaves.items():
-        if term.dtype.kind == "f":
+        if is_float(term.dtype):
             numbers = [random.choice(_FEW) * random.choice(signs) for _ in range(values[key].size)]
             values[key] = np.array(numbers, term.dtype).reshape(lengths(term))
     return values
@@ -53,7 +54,7 @@ def wrong_at_edges(term: Op, pairs: Sequence[Adjoint], values: Values, weights: 
     at = _total(term, values, weights)
     if not np.isfinite(at) or not weights.size or term.definition.name == "core.stop_gradient":
         return None
-    floats = [p for p in pairs if p.argument.dtype.kind == "f" and p.argument in values]
+    floats = [p for p in pairs if is_float(p.argument.dtype) and p.argument in values]
     found = {p.argument: _adjoint(p, values) for p in floats}
     shares: dict[tuple[float, ...], float] = {}
     for leaf, adjoint in found.items():

@@ -20,6 +20,7 @@ from ngraph_rewrite.terms.binders import Body, evaluated
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
+from ngraph_rewrite.types.dtypes import DType, computed, finfo, is_float
 from ngraph_rewrite.types.tuples import TupleType, tensors
 
 Array = NDArray[Any]
@@ -102,7 +103,7 @@ def _value(term: Op, args: list[Array], values: Values, body: Body | None) -> An
     try:
         with np.errstate(all="ignore"):
             found = term.definition.meaning(term, *args, **({} if body is None else {"body": body}))
-        return found if isinstance(term.type, TupleType) else np.asarray(found)
+        return found if isinstance(term.type, TupleType) else computed(found, term.dtype)
     except ValueError as error:
         if term.definition.short == "power":
             raise Undefined(str(error)) from error
@@ -118,7 +119,7 @@ def _reads_what_was_written(term: Op) -> bool:
 
 
 def _check_cast(value: Array, term: Op) -> None:
-    if value.dtype.kind == "f" and term.dtype.kind in "iu":
+    if is_float(value.dtype) and term.dtype.kind in "iu":
         limits = np.iinfo(term.dtype)
         with np.errstate(all="ignore"):
             inside = (np.trunc(value) >= float(limits.min)) & (np.trunc(value) < float(limits.max) + 1)
@@ -128,7 +129,7 @@ def _check_cast(value: Array, term: Op) -> None:
 
 def poisoned(term: Op, value: Array, args: list[Array]) -> Array:
     """A change: what is not finite becomes NaN, which spreads."""
-    return np.where(np.isfinite(value), value, value.dtype.type(np.nan)) if value.dtype.kind == "f" else value
+    return np.where(np.isfinite(value), value, value.dtype.type(np.nan)) if is_float(value.dtype) else value
 
 
 def overflown(term: Op, value: Array, args: list[Array]) -> Array:
@@ -141,7 +142,7 @@ def refilled(seed: int, every: bool) -> Change:
     """A change: what is not finite becomes any number; unless `every`, only what is computed from finite values."""
 
     def change(term: Op, value: Array, args: list[Array]) -> Array:
-        bad = ~np.isfinite(value) if every and value.dtype.kind == "f" else _made(value, args)
+        bad = ~np.isfinite(value) if every and is_float(value.dtype) else _made(value, args)
         if not bad.any():
             return value
         random = np.random.default_rng([seed, zlib.crc32(f"{describe(term, 8)}{term.shape}".encode())])
@@ -152,9 +153,9 @@ def refilled(seed: int, every: bool) -> Change:
 
 def _made(value: Array, args: list[Array]) -> Array:
     """Where a value is not finite, and nothing that it is computed from is so."""
-    if value.dtype.kind != "f" or not args:
+    if not is_float(value.dtype) or not args:
         return np.zeros(value.shape, bool)
-    bad, given = ~np.isfinite(value), [~np.isfinite(a) for a in args if a is not None and a.dtype.kind == "f"]
+    bad, given = ~np.isfinite(value), [~np.isfinite(a) for a in args if a is not None and is_float(a.dtype)]
     for one in given:
         if one.any():
             bad = bad & ~one if one.shape == value.shape else np.zeros(value.shape, bool)
@@ -166,7 +167,7 @@ def shaken(seed: int) -> Change:
 
     def change(term: Op, value: Array, args: list[Array]) -> Array:
         ulps = _rounding(term)
-        if not ulps or value.dtype.kind != "f":
+        if not ulps or not is_float(value.dtype):
             return value
         random = np.random.default_rng([seed, zlib.crc32(f"{describe(term, 8)}{term.shape}".encode())])
         steps = random.integers(1, ulps + 2, value.shape) * random.choice((-1, 1), value.shape)
@@ -184,15 +185,16 @@ def shaken(seed: int) -> Change:
     return change
 
 
-def coarse(seed: int) -> Change:
-    """A change: each constant is moved by as much as rounding it to float16 may have moved it."""
-    digits = float(np.finfo(np.float16).eps)
+def coarse(seed: int, dtype: DType) -> Change:
+    """A change: each constant is moved by as much as rounding it to a float of 16 bits may have moved it."""
+    limits = finfo(dtype)
+    digits, parts = float(limits.eps), 2.0 ** (limits.nmant - 4)
 
     def change(term: Op, value: Array, args: list[Array]) -> Array:
-        if term.definition.short != "constant" or value.dtype.kind != "f":
+        if term.definition.short != "constant" or not is_float(value.dtype):
             return value
         with np.errstate(all="ignore"):
-            few = value * 64 == np.round(value * 64)  # a number such as 2 or 0.5 is what it is
+            few = value * parts == np.round(value * parts)  # a number such as 2 or 0.5 is what it is
         random = np.random.default_rng([seed, zlib.crc32(repr(term.attrs[0]).encode())])
         return np.asarray(np.where(few, value, value * (1 + random.uniform(-0.5, 0.5) * digits)))
 
@@ -201,9 +203,9 @@ def coarse(seed: int) -> Change:
 
 def _magnitude(term: Op, value: Array, args: list[Array]) -> Array:
     """What an op's error is relative to: its result, or inside a composite one the numbers that may cancel there."""
-    if term.definition.short in _SUMS and value.dtype.kind == "f" and term.definition.meaning is not None:
+    if term.definition.short in _SUMS and is_float(value.dtype) and term.definition.meaning is not None:
         with np.errstate(all="ignore"):
-            bound = np.abs(np.asarray(term.definition.meaning(term, *map(np.abs, args))))
+            bound = np.abs(computed(term.definition.meaning(term, *map(np.abs, args)), term.dtype))
             return np.asarray(np.maximum(bound.reshape(value.shape), np.abs(_finite(value))))
     if term.definition.short == "softmax":  # the exponential of a difference, which is rounded as such
         with np.errstate(all="ignore"):
@@ -219,11 +221,13 @@ def _overflows(term: Op, value: Array, args: list[Array]) -> Array:
     if term.definition.short in _PRODUCTS and term.definition.meaning is not None:
         sizes_of = np.where(np.isfinite(args[0]) & (args[0] != 0), np.abs(args[0]), 1).astype(args[0].dtype)
         with np.errstate(all="ignore"):
-            most, least = (np.asarray(term.definition.meaning(term, f(sizes_of, 1))) for f in (np.maximum, np.minimum))
-        return np.asarray(~np.isfinite(most) | (least < np.finfo(value.dtype).tiny)).reshape(value.shape)
+            most, least = (
+                computed(term.definition.meaning(term, f(sizes_of, 1)), term.dtype) for f in (np.maximum, np.minimum)
+            )
+        return np.asarray(~np.isfinite(most) | (least < finfo(value.dtype).tiny)).reshape(value.shape)
     parts = [_finite(a) for a in args]
     sizes = [float(np.abs(p).max(initial=1)) for p in parts] if len(parts) > 2 else []
-    if sizes and np.log2(sizes).sum() >= np.finfo(term.dtype).maxexp:
+    if sizes and np.log2(sizes).sum() >= finfo(term.dtype).maxexp:
         return np.ones(value.shape, bool)
     if np.isfinite(value).all():
         return np.zeros(value.shape, bool)
@@ -246,7 +250,7 @@ def _underflows(term: Op, args: list[Array]) -> bool:
         least = [s.min(initial=1) for s in sizes]
         if short == "divide" and len(sizes) == 2:
             least[1] = 1 / sizes[1].max(initial=1)
-        return bool(np.prod(least) ** (2 if short == "square" else 1) < np.finfo(term.dtype).tiny)
+        return bool(np.prod(least) ** (2 if short == "square" else 1) < finfo(term.dtype).tiny)
 
 
 def _rounding(term: Op) -> int:

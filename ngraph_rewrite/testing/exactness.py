@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import finfo, is_float
 
 Array = NDArray[Any]
 _SPLIT, _TINY = 2.0**27 + 1, 1e-280
@@ -33,7 +34,7 @@ def is_exact(term: Op, value: Array, args: list[Array]) -> Array:
     >>> is_exact(term("semi.multiply", x, x), a * a, [a, a]).tolist()
     [True, False]
     """
-    if value.dtype.kind != "f" or any(a is None or a.shape not in ((), value.shape) for a in args):
+    if not is_float(value.dtype) or any(a is None or a.shape not in ((), value.shape) for a in args):
         return np.zeros(value.shape, bool)
     wide, *operands = (np.asarray(a, np.float64) for a in (value, *args))
     with np.errstate(all="ignore"):
@@ -68,9 +69,9 @@ def is_exact_sum(term: Op, value: Array, size: Array, args: list[Array]) -> Arra
     """
     short, none = term.definition.short, np.zeros(value.shape, bool)
     known = short in _ADDED or (term.definition.name in _MEANS and value.size)
-    if not known or not all(a.dtype.kind == "f" and np.isfinite(a).all() for a in args):
+    if not known or not all(is_float(a.dtype) and np.isfinite(a).all() for a in args):
         return none
-    unit, most = float(np.prod([_unit(a) for a in args])), 2.0 ** (np.finfo(value.dtype).nmant - 1)
+    unit, most = float(np.prod([_unit(a) for a in args])), 2.0 ** (finfo(value.dtype).nmant - 1)
     with np.errstate(all="ignore"):
         if short in _ADDED:
             return np.asarray(size.astype(np.float64) < unit * most)

@@ -40,7 +40,7 @@ from ngraph_rewrite.testing.strategies import (
     valued_leaves,
 )
 from ngraph_rewrite.testing.values import wrong_step
-from ngraph_rewrite.types.dtypes import BOOL, FLOAT64
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, is_float
 from ngraph_rewrite.types.tuples import TupleType
 
 CHECK = "guard"
@@ -196,5 +196,5 @@ class _Search:
 
 def _differentiable(term: Op) -> bool:
     return term.dtype == FLOAT64 and all(
-        isinstance(t.type, TupleType) or t.dtype.kind != "f" or t.dtype == FLOAT64 for t in topological([term])
+        isinstance(t.type, TupleType) or not is_float(t.dtype) or t.dtype == FLOAT64 for t in topological([term])
     )

@@ -20,6 +20,7 @@ from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
 from ngraph_rewrite.testing.simpler import SIMPLE_DTYPES, narrowed, simpler_numbers, simpler_terms, weight
 from ngraph_rewrite.testing.strategies import PLAIN, WILD, begin, random_values, valued_leaves
 from ngraph_rewrite.types.axes import Axis
+from ngraph_rewrite.types.dtypes import kind_of
 from ngraph_rewrite.types.tuples import tensors
 
 # Whether a rule is wrong on a term, for these values and this target, and how.
@@ -135,8 +136,8 @@ def _small_instance(best: Counterexample, random: Random, bank: TrialBank, turn:
     """An instance of the rule from a domain with lengths of 1 first, then of 2, then of 0 too."""
     choice = (1,) if turn < ROUNDS // 4 else (1, 2) if turn < ROUNDS // 2 else (2, 1, 3, 0)
     own = [t.dtype for part in topological([best.left]) for t in tensors(part.type)]
-    kinds = {d.kind for d in own}
-    dtypes = tuple(dict.fromkeys([*(d for d in SIMPLE_DTYPES if d.kind in kinds), *own]))
+    kinds = {kind_of(d) for d in own}
+    dtypes = tuple(dict.fromkeys([*(d for d in SIMPLE_DTYPES if kind_of(d) in kinds), *own]))
     first = dtypes[turn // 2 % len(dtypes)]
     sizes = random.choices(choice, k=7)
     axes = tuple(Axis(name, n) for name, n in zip("HWNC", sizes[3:], strict=True))

@@ -15,7 +15,7 @@ from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.evaluate import Array, Values
 from ngraph_rewrite.types.axes import Axes, Axis
-from ngraph_rewrite.types.dtypes import BOOL, FLOAT32, DType
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT32, DType, is_float
 from ngraph_rewrite.types.lengths import known
 from ngraph_rewrite.types.tuples import TupleType, tensors
 
@@ -133,7 +133,7 @@ def simpler_numbers(number: Any) -> Iterator[Array]:
     if dtype == BOOL:
         yield from (np.array(False),) if number else ()
         return
-    wanted = _SIMPLE if dtype.kind == "f" else [n for n in _INTEGERS if n >= 0 or dtype.kind == "i"]
+    wanted = _SIMPLE if is_float(dtype) else [n for n in _INTEGERS if n >= 0 or dtype.kind == "i"]
     for simple in (np.array(n, dtype) for n in wanted):
         if simple.tobytes() == number.tobytes():
             return

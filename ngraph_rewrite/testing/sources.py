@@ -15,6 +15,7 @@ from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.types.axes import ROLES_BY_NAME, Axes, Axis
+from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.lengths import Atom, Extent, Length, Quotient
 
 # Where what expressions name is imported from.
@@ -142,7 +143,7 @@ class Source:
 
     def _element(self, value: Array) -> str | None:
         """The shortest expression of an element's very bits; None if there is none."""
-        if value.dtype.kind != "f":
+        if not is_float(value.dtype):
             return repr(value.item())
         for text in (self._number(float(str(value))), self._number(value.item())):
             if np.array(float(text), value.dtype).tobytes() == value.tobytes():

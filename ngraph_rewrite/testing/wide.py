@@ -14,7 +14,7 @@ from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.evaluate import Array, Values
-from ngraph_rewrite.types.dtypes import FLOAT64
+from ngraph_rewrite.types.dtypes import FLOAT64, is_float
 from ngraph_rewrite.types.tuples import TupleType
 
 
@@ -36,16 +36,16 @@ def widened(roots: Sequence[Op], values: Values) -> tuple[list[Op], dict[Op | Ui
 
 
 def _is_narrow(t: Op) -> bool:
-    return not isinstance(t.type, TupleType) and t.dtype.kind == "f" and t.dtype != FLOAT64
+    return not isinstance(t.type, TupleType) and is_float(t.dtype) and t.dtype != FLOAT64
 
 
 def _widened(attribute: Any) -> Any:
-    if isinstance(attribute, Literal) and attribute.dtype.kind == "f":
+    if isinstance(attribute, Literal) and is_float(attribute.dtype):
         return attribute.cast(FLOAT64)
-    if isinstance(attribute, np.dtype) and attribute.kind == "f":
+    if isinstance(attribute, np.dtype) and is_float(attribute):
         return FLOAT64
     return attribute
 
 
 def _array(value: Array) -> Array:
-    return value.astype(np.float64) if value.dtype.kind == "f" else value
+    return value.astype(np.float64) if is_float(value.dtype) else value

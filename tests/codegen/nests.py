@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from running import Array, evaluate
 
 from ngraph_rewrite.codegen.loops import REDUCTIONS, MapNest, Operand, RowNest, Step
+from ngraph_rewrite.types.dtypes import is_float
 
 NEST_DTYPES = ["bool", "int8", "int32", "uint64", "float16", "float32", "float64"]
 _REAL_OPS = ["add", "subtract", "multiply", "maximum", "minimum"]
@@ -147,14 +148,14 @@ def reduced_value(kind: str, x: Array, axes: tuple[int, ...]) -> Array:
             return getattr(np, kind)(x, axis=axes, keepdims=True)
         if x.dtype == bool:
             return getattr(np, "any" if kind == "sum" else "all")(x, axis=axes, keepdims=True)
-        wide = "float64" if x.dtype.kind == "f" else x.dtype
+        wide = "float64" if is_float(x.dtype) else x.dtype
         return getattr(np, kind)(x, axis=axes, keepdims=True, dtype=wide).astype(x.dtype)
 
 
 def extreme(dtype: Any, *, lowest: bool) -> Any:
     if dtype.kind == "b":
         return not lowest
-    if dtype.kind == "f":
+    if is_float(dtype):
         return -np.inf if lowest else np.inf
     return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
 

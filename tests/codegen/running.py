@@ -10,11 +10,13 @@ import numpy as np
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.loops import Operand, Source, Step
+from ngraph_rewrite.ops import functions
 from ngraph_rewrite.runtime.compiler import compile_kernel
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
+from ngraph_rewrite.types.dtypes import is_float
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-FLOATS = ["float16", "float32", "float64"]
+FLOATS = ["float16", "bfloat16", "float32", "float64"]
 DTYPES = ["bool", *INTEGERS, *FLOATS]
 
 Array = np.ndarray[Any, Any]
@@ -58,7 +60,8 @@ def contiguous(dtype: str, rank: int = 1) -> Operand:
 
 _NUMPY = {
     "divide": np.true_divide, "floordivide": np.floor_divide, "mod": np.mod, "round": np.round,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "erf": np.vectorize(math.erf, otypes=[np.float64]),
+    "sign": functions.sign, "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
 }  # fmt: skip
 
 
@@ -87,7 +90,7 @@ def same_bits(ours: Array, theirs: Array) -> bool:
     """Equal bit for bit, any NaN being one NaN."""
     if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
         return False
-    if ours.dtype.kind != "f":
+    if not is_float(ours.dtype):
         return bool(np.array_equal(ours, theirs))
     nan = np.isnan(ours) & np.isnan(theirs)
     bits = f"u{ours.itemsize}"

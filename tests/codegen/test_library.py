@@ -29,7 +29,7 @@ def test_dot_in_plain_loops(run: Runner, dtype: str, size: tuple[int, int, int])
     a, b, c = small((k, m), dtype, 1).T, small((k, n), dtype, 2), np.ones((m, n), dtype)
     steps = {"a_sm": 1, "a_sk": m, "b_sk": n, "b_sn": 1, "ldc": n}
     run(render_dot(dtype), {"m": m, "n": n, "k": k, "a": address(a), "b": address(b), "c": address(c), **steps}, 2)
-    assert same_bits(c, a @ b)
+    assert same_bits(c, (a @ b).astype(dtype))
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
@@ -39,7 +39,7 @@ def test_an_integer_dot_wraps(run: Runner, dtype: str) -> None:
     c = np.zeros((6, 6), dtype)
     sizes = {"m": 6, "n": 6, "k": 6, "a_sm": 6, "a_sk": 1, "b_sk": 6, "b_sn": 1, "ldc": 6}
     run(render_dot(dtype), {**sizes, "a": address(a), "b": address(b), "c": address(c)})
-    assert same_bits(c, a @ b)
+    assert same_bits(c, (a @ b).astype(dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -3,12 +3,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from loops_in_code import OTHER_PROCESSORS, packed_loops, pretending
 from running import Runner, contiguous
 
+from ngraph_rewrite.codegen.library import render_dot
 from ngraph_rewrite.codegen.library_pooling import render_pooling, render_unpooling
 from ngraph_rewrite.codegen.loops import (
     MapNest,
@@ -21,28 +23,32 @@ from ngraph_rewrite.codegen.loops import (
 )
 from ngraph_rewrite.runtime.compiler import assembly
 
-VECTOR = contiguous("float32")
+VECTOR, SHORT = contiguous("float32"), contiguous("bfloat16")
 ADD = Step("add", "float32", (0, 1))
 
 
-def map_of(steps: tuple[Step, ...], buffers: tuple[int, ...]) -> Source:
+def map_of(
+    steps: tuple[Step, ...], buffers: tuple[int, ...], store: Operand = VECTOR, load: Operand | None = None
+) -> Source:
     loads = len(buffers) - 1
-    return render_map(MapNest(1, (VECTOR,) * loads, steps, ((loads + len(steps) - 1, VECTOR),), buffers))
+    return render_map(MapNest(1, (load or store,) * loads, steps, ((loads + len(steps) - 1, store),), buffers))
 
 
-def reduce_of(kind: str, reduced: tuple[bool, bool]) -> Source:
-    store = Operand("int64" if "arg" in kind else "float32", ("0", "1") if reduced[0] else ("1", "0"))
+def reduce_of(kind: str, reduced: tuple[bool, bool], dtype: str = "float32") -> Source:
+    store = Operand("int64" if "arg" in kind else dtype, ("0", "1") if reduced[0] else ("1", "0"))
     step = Step(kind, store.dtype, (0,))
-    return render_rows(RowNest(2, (contiguous("float32", 2),), (step,), ((1, store),), (0, 1), reduced))
+    return render_rows(RowNest(2, (contiguous(dtype, 2),), (step,), ((1, store),), (0, 1), reduced))
 
 
 ROWS, COLUMNS = (False, True), (True, False)
 
 
-def rows_of(steps: tuple[Step, ...], value: int, reduced: tuple[bool, bool], once: bool = False) -> Source:
+def rows_of(
+    steps: tuple[Step, ...], value: int, reduced: tuple[bool, bool], once: bool = False, dtype: str = "float32"
+) -> Source:
     """A nest over one operand that stores one value."""
-    matrix = contiguous("float32", 2)
-    store = Operand("float32", ("1", "0") if reduced == ROWS else ("0", "1")) if once else matrix
+    matrix = contiguous(dtype, 2)
+    store = Operand(dtype, ("1", "0") if reduced == ROWS else ("0", "1")) if once else matrix
     return render_rows(RowNest(2, (matrix,), steps, ((value, store),), (0, 1), reduced))
 
 
@@ -54,6 +60,7 @@ SOFTMAX = (
     Step("divide", "float32", (3, 4)),
     Step("log", "float32", (4,)),
 )
+SHORT_SOFTMAX = tuple(replace(step, dtype="bfloat16") for step in SOFTMAX)
 NORM = (
     Step("sum", "float32", (0,)),
     Step("subtract", "float32", (0, 1)),
@@ -70,17 +77,27 @@ KERNELS = {
     "divide": (map_of((Step("divide", "float32", (0, 1)),), (0, 1, 2)), {"div": 1}),
     "in-place": (map_of((ADD,), (0, 1, 0)), {"add": 1}),
     "maximum": (map_of((Step("maximum", "float32", (0, 1)),), (0, 1, 2)), {"(?:cm|max)": 1}),
+    "bfloat16-add": (map_of((Step("add", "bfloat16", (0, 1)),), (0, 1, 2), SHORT), {"add": 1}),
+    "bfloat16-cast": (map_of((Step("cast", "bfloat16", (0,)),), (0, 1), SHORT, VECTOR), {"cm": 1}),
     "exp": (map_of((Step("exp", "float32", (0,)),), (0, 1)), {"mul": 1}),
     "sum-rows": (reduce_of("sum", ROWS), {"add": 1}),
     "sum-columns": (reduce_of("sum", COLUMNS), {"add": 2}),
     "prod-rows": (reduce_of("prod", ROWS), {"mul": 1}),
     "max-rows": (reduce_of("max", ROWS), {"max": 1}),
     "min-rows": (reduce_of("min", ROWS), {"min": 1}),
+    "bfloat16-sum-rows": (reduce_of("sum", ROWS, "bfloat16"), {"add": 1}),
+    "bfloat16-sum-columns": (reduce_of("sum", COLUMNS, "bfloat16"), {"add": 2}),
+    "bfloat16-max-rows": (reduce_of("max", ROWS, "bfloat16"), {"max": 1}),
+    "bfloat16-dot": (render_dot("bfloat16"), {"(?:mul|fm)": 1}),
     "max-columns": (reduce_of("max", COLUMNS), {"(?:cm|max)": 2}),
     "argmax-rows": (reduce_of("argmax", ROWS), {"max": 1, "cm": 1}),
     "argmax-columns": (reduce_of("argmax", COLUMNS), {"cm": 1}),
     "softmax-rows": (rows_of(SOFTMAX, 5, ROWS), {"max": 1, "(?:mul|fm|ml)": 1, "div": 1}),
     "softmax-columns": (rows_of(SOFTMAX, 5, COLUMNS), {"(?:cm|max)": 1, "(?:mul|fm|ml)": 1, "div": 1}),
+    "bfloat16-softmax-rows": (
+        rows_of(SHORT_SOFTMAX, 5, ROWS, dtype="bfloat16"),
+        {"max": 1, "(?:mul|fm|ml)": 1, "div": 1},
+    ),
     "logsumexp-rows": (rows_of(SOFTMAX, 6, ROWS, once=True), {"max": 1, "(?:mul|fm|ml)": 1}),
     "pooling": (render_pooling("max", "float32", *PLAIN), {"(?:cm|max)": 2}),
     "unpooling": (render_unpooling("max", "float32", *PLAIN, False), {"(?:cm|max)": 1, "div": 1, "mul": 1}),
@@ -108,7 +125,10 @@ def test_the_loop_of_a_maximum_has_one_instruction_for_it(run: Runner) -> None:
 @pytest.mark.parametrize("features", OTHER_PROCESSORS)
 def test_the_loops_are_packed_for_other_processors(features: str) -> None:
     """Kernels over rows are compiled once more, as if this one could do less."""
-    folder, names = str(Path(__file__).parent), [n for n in KERNELS if n.partition("-")[0] in ("sum", "max", "softmax")]
+    folder, names = (
+        str(Path(__file__).parent),
+        [n for n in KERNELS if n.partition("-")[0] in ("sum", "max", "softmax", "bfloat16")],
+    )
     program = f"""
 import sys
 sys.path.insert(0, {folder!r})

@@ -19,6 +19,7 @@ from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.types.axes import Axis
+from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
@@ -95,4 +96,4 @@ def undefined(term: Op, values: Mapping[Op, Any]) -> bool:
     short = term.definition.short
     if short == "power" and term.dtype.kind in "iu":
         return any((np.asarray(v) < 0).any() for v in values.values())
-    return short == "cast" and term.dtype.kind in "iu" and any(v.dtype.kind == "f" for v in values.values())
+    return short == "cast" and term.dtype.kind in "iu" and any(is_float(v.dtype) for v in values.values())

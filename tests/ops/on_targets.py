@@ -9,6 +9,7 @@ from drawn import leaf, value
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tensor import TensorType
 
 Function = Callable[..., Any]
@@ -54,7 +55,7 @@ def slopes(function: Function, *arrays: Any, error: Any = None, target: str = "c
     terms = [ng.placeholder(a.shape, a.dtype) for a in arrays]
     made = function(*terms)
     d = ng.placeholder(made.shape, made.dtype)
-    floats = [t for t in terms if t.dtype.kind == "f"]
+    floats = [t for t in terms if is_float(t.dtype)]
     weights = np.ones([int(n) for n in made.shape], made.dtype) if error is None else error
     with ng.make_transformer(target) as transformer:
         found = transformer.computation(tuple(ng.deriv(made, floats, error=d)), *terms, d)(*arrays, weights)
@@ -68,7 +69,7 @@ def check_gradient(function: Function, *arrays: Any) -> None:
     weights = np.linspace(0.6, 1.4, int(np.prod(made.shape))).reshape(made.shape)
     with ng.make_transformer("reference") as transformer:
         value = transformer.computation(made, *terms)
-        floats = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
+        floats = [i for i, a in enumerate(arrays) if is_float(a.dtype)]
         for i, found in zip(floats, slopes(function, *arrays, error=weights), strict=True):
             wanted = np.zeros(arrays[i].shape)
             for place in np.ndindex(wanted.shape):

@@ -13,6 +13,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.lowering.deriv import deriv
 from ngraph_rewrite.testing.differences import differences
 from ngraph_rewrite.testing.evaluate import evaluate
+from ngraph_rewrite.types.dtypes import is_float
 
 
 def correlate(
@@ -30,7 +31,7 @@ def correlate(
     for n, r, s, b, a, i, e in zip(x.shape[2:], sizes, strides, before, after, interior, dilations, strict=True):
         whole = b + (max(n - 1, 0) * i + n) + a
         lengths.append(len(range(0, whole - ((r - 1) * e if r else -1), s)))
-    result = np.zeros((x.shape[0], w.shape[0], *lengths), np.result_type(x, np.float64 if x.dtype.kind == "f" else x))
+    result = np.zeros((x.shape[0], w.shape[0], *lengths), np.result_type(x, np.float64 if is_float(x.dtype) else x))
     inner, outer = w.shape[1], w.shape[0] // groups
     for place in np.ndindex(*lengths):
         for offset in np.ndindex(*sizes):

@@ -18,6 +18,7 @@ from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.types.dtypes import finfo, is_float
 
 FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -49,10 +50,10 @@ def test_lowering_keeps_the_value(name: str, matcher: Matcher, data: st.DataObje
 def same(wanted: object, got: object) -> None:
     """Equal as the default class of a lowering rule demands: up to rounding, relative to the largest value."""
     left, right = np.asarray(wanted), np.asarray(got)
-    if left.dtype.kind != "f":
+    if not is_float(left.dtype):
         np.testing.assert_array_equal(right, left)
         return
     finite = np.abs(left[np.isfinite(left)]).astype(np.float64)
-    scale = float(np.max(finite, initial=float(np.finfo(left.dtype).tiny)))
+    scale = float(np.max(finite, initial=float(finfo(left.dtype).tiny)))
     # 32 roundings: the longest of these ops rounds about a dozen times per element
-    np.testing.assert_allclose(right, left, rtol=0, atol=32 * float(np.finfo(left.dtype).eps) * scale)
+    np.testing.assert_allclose(right, left, rtol=0, atol=32 * float(finfo(left.dtype).eps) * scale)

@@ -12,8 +12,10 @@ from hypothesis.extra import numpy as hnp
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import errors
-from ngraph_rewrite.types.dtypes import DTYPES
+from ngraph_rewrite.types.dtypes import BFLOAT16, DTYPES
 
+# The dtypes that NumPy knows itself, and says how they promote.
+NUMPYS = [d for d in DTYPES if d != BFLOAT16]
 SOME = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 NUMPY = {
     "abs": np.abs, "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
@@ -73,7 +75,7 @@ def compare(function: Any, numpys: Any, arrays: list[Any], may_refuse: bool) -> 
 @pytest.mark.parametrize("name", NUMPY)
 @SOME
 @given(
-    dtype=st.sampled_from(DTYPES),
+    dtype=st.sampled_from(NUMPYS),
     shape=hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3),
     seed=st.integers(0, 99),
 )
@@ -86,7 +88,7 @@ def test_of_one_argument(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]
 @pytest.mark.parametrize("name", NUMPY_BINARY)
 @SOME
 @given(
-    dtypes=st.tuples(st.sampled_from(DTYPES), st.sampled_from(DTYPES)),
+    dtypes=st.tuples(st.sampled_from(NUMPYS), st.sampled_from(NUMPYS)),
     shapes=hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, min_side=0, max_side=3),
     seed=st.integers(0, 99),
 )
@@ -101,7 +103,7 @@ def test_of_two_arguments(name: str, dtypes: Any, shapes: Any, seed: int) -> Non
 
 @SOME
 @given(
-    dtypes=st.tuples(st.sampled_from(DTYPES), st.sampled_from(DTYPES)),
+    dtypes=st.tuples(st.sampled_from(NUMPYS), st.sampled_from(NUMPYS)),
     shapes=hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=3, min_side=0, max_side=3),
     seed=st.integers(0, 99),
 )
@@ -113,7 +115,7 @@ def test_where_and_clip(dtypes: Any, shapes: Any, seed: int) -> None:
     compare(ng.numpy.clip, np.clip, [x, y, y], False)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", NUMPYS, ids=str)
 @pytest.mark.parametrize("number", [True, 2, 1.5, np.float32(1.5), np.int8(3)], ids=repr)
 def test_numbers_promote_as_those_of_numpy(dtype: np.dtype[Any], number: Any) -> None:
     array = np.ones(3, dtype)

@@ -26,6 +26,7 @@ from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import definitions, lookup
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.types.axes import Axes, Axis
+from ngraph_rewrite.types.dtypes import finfo, is_float
 from ngraph_rewrite.types.lengths import symbols
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -95,12 +96,12 @@ def test_lowering_keeps_the_value_wherever_the_target_wants_the_axes(
 def close(wanted: Any, got: Any) -> None:
     """Equal up to rounding, relative to the largest value: the default class of lowering rules."""
     left, right = np.asarray(wanted), np.asarray(got)
-    if left.dtype.kind != "f":
+    if not is_float(left.dtype):
         np.testing.assert_array_equal(right, left)
         return
     scale = np.abs(left[np.isfinite(left)]).astype(np.float64).max(initial=1.0)
-    eps = float(np.finfo(left.dtype).eps)
-    np.testing.assert_allclose(right, left, rtol=64 * eps, atol=64 * eps * min(scale, float(np.finfo(left.dtype).max)))
+    eps = float(finfo(left.dtype).eps)
+    np.testing.assert_allclose(right, left, rtol=64 * eps, atol=64 * eps * min(scale, float(finfo(left.dtype).max)))
 
 
 # -- how axes meet ----------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.strategies import begin, random_domain
 from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
@@ -111,7 +112,7 @@ def _changed(random: Random, place: Op, term: Op, bank: TrialBank) -> Op | None:
     parts = [t for t in topological([term]) if t.type == place.type]
     if isinstance(place.type, TupleType):
         return random.choice(parts)
-    numbers = [Literal(v, place.dtype) for v in (0, 1, *((-0.0, 2.5) if place.dtype.kind == "f" else ()))]
+    numbers = [Literal(v, place.dtype) for v in (0, 1, *((-0.0, 2.5) if is_float(place.dtype) else ()))]
     constants = [bank.attempt(lookup("core.constant"), (), (v, place.axes)) for v in numbers]
     swapped = bank.attempt(place.definition, place.args[::-1], place.attrs)
     return random.choice([*parts, *constants, swapped])

@@ -23,6 +23,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.loops import MapNest, Operand, Source, Step, render_map
 from ngraph_rewrite.runtime import compiler, reals
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
+from ngraph_rewrite.types.dtypes import BFLOAT16, FLOAT16
 
 Array = np.ndarray[Any, Any]
 INF, NAN = float("inf"), float("nan")
@@ -286,13 +287,14 @@ def test_powers_of_two_and_of_ten_are_exact(machine: Machine, dtype: str) -> Non
     assert same_bits(machine("log10", (10.0 ** tens.astype(np.longdouble)).astype(dtype)), tens)
 
 
+@pytest.mark.parametrize("dtype", [FLOAT16, BFLOAT16], ids=str)
 @pytest.mark.parametrize("function", UNARY)
-def test_every_half(machine: Machine, function: str) -> None:
+def test_every_number_of_16_bits(machine: Machine, function: str, dtype: np.dtype[Any]) -> None:
     """Computed in float32, rounded once more: at most a rounding error and a little."""
-    x = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    x = np.arange(2**16, dtype=np.uint16).view(dtype)
     found, right = machine(function, x), truth(function, x.astype(np.float32))
     with np.errstate(all="ignore"):
-        rounded = right.astype(np.float16)
+        rounded = right.astype(dtype)
         off = np.abs(found - right) / np.spacing(np.abs(rounded)).astype(float)
         assert np.all((off < 0.501) | ~np.isfinite(rounded))
         assert same_bits(found[~np.isfinite(rounded)], rounded[~np.isfinite(rounded)])

@@ -11,22 +11,61 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import DTypeError, NGraphRewriteError
-from ngraph_rewrite.types.dtypes import DTYPES, as_dtype, is_float, promote, scalar_dtype
+from ngraph_rewrite.types.dtypes import (
+    BFLOAT16,
+    DTYPES,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    as_dtype,
+    can_cast,
+    finfo,
+    holds,
+    is_float,
+    kind_of,
+    promote,
+    scalar_dtype,
+)
 
+# The dtypes that NumPy knows itself, and says how they promote.
+NUMPYS = [d for d in DTYPES if d != BFLOAT16]
 SCALARS = [True, 1, -1, 300, 0.5, float("nan")]
 
 
-@given(st.lists(st.sampled_from([*DTYPES, *SCALARS]), min_size=1, max_size=4))
+@given(st.lists(st.sampled_from([*NUMPYS, *SCALARS]), min_size=1, max_size=4))
 def test_promotion_is_numpys(operands: list[Any]) -> None:
     assert promote(*operands) == np.result_type(*operands)
 
 
-@given(st.sampled_from(DTYPES), st.sampled_from(DTYPES))
+@given(st.sampled_from(NUMPYS), st.sampled_from(NUMPYS))
 def test_promotion_is_that_of_arrays_that_meet(left: np.dtype[Any], right: np.dtype[Any]) -> None:
     assert promote(left, right) == (np.zeros(1, left) + np.zeros(1, right)).dtype
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@given(st.lists(st.sampled_from([*DTYPES, *SCALARS]), max_size=4), st.randoms())
+def test_bfloat16_is_kept_beside_what_is_no_other_float(operands: list[Any], random: Any) -> None:
+    """As in JAX: beside float16 it becomes float32, and beside wider floats what NumPy makes of a float32 there."""
+    found = promote(BFLOAT16, *operands)
+    floats = [d for d in operands if isinstance(d, np.dtype) and d.kind == "f"]
+    assert found == (np.result_type(FLOAT32, *floats) if floats else BFLOAT16)
+    mixed = [BFLOAT16, *operands]
+    random.shuffle(mixed)
+    assert promote(*mixed) == found
+
+
+def test_bfloat16_is_a_float_of_its_own() -> None:
+    assert is_float(BFLOAT16) and kind_of(BFLOAT16) == "f" and as_dtype("bfloat16") is BFLOAT16
+    assert as_dtype(BFLOAT16.newbyteorder()) == BFLOAT16
+    assert scalar_dtype(BFLOAT16.type(1)) == BFLOAT16
+    assert (finfo(BFLOAT16).nmant, float(finfo(BFLOAT16).max)) == (7, (2 - 2**-7) * 2.0**127)
+    for other in (FLOAT16, FLOAT32, FLOAT64):
+        assert can_cast(BFLOAT16, other, "same_kind") and can_cast(other, BFLOAT16, "same_kind")
+        assert holds(other, BFLOAT16) == can_cast(BFLOAT16, other) == (other != FLOAT16)
+        assert not holds(BFLOAT16, other)
+    assert not can_cast(BFLOAT16, np.dtype("int64"), "same_kind")
+
+
+@pytest.mark.parametrize("dtype", NUMPYS, ids=str)
 def test_every_spelling_is_one_dtype(dtype: np.dtype[Any]) -> None:
     for spelling in (dtype, dtype.type, dtype.name, dtype.str, dtype.newbyteorder(">"), dtype.newbyteorder("<")):
         assert as_dtype(spelling) is dtype or as_dtype(spelling) == dtype

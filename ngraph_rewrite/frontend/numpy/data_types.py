@@ -10,6 +10,7 @@ import numpy as np
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types import dtypes
 from ngraph_rewrite.types.dtypes import DType, as_dtype, promote
 
 
@@ -39,7 +40,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     >>> can_cast("int32", "float64"), can_cast("float32", "int64")
     (True, False)
     """
-    return bool(np.can_cast(checked("can_cast", as_dtype, _dtype_of(from_)), checked("can_cast", as_dtype, to)))
+    return dtypes.can_cast(checked("can_cast", as_dtype, _dtype_of(from_)), checked("can_cast", as_dtype, to))
 
 
 def finfo(type: Any, /) -> Any:
@@ -48,7 +49,7 @@ def finfo(type: Any, /) -> Any:
     >>> float(finfo("float32").eps)
     1.1920928955078125e-07
     """
-    return np.finfo(_dtype_of(type))
+    return dtypes.finfo(np.dtype(_dtype_of(type)))
 
 
 def iinfo(type: Any, /) -> Any:
@@ -66,7 +67,13 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     >>> isdtype("float32", "real floating"), isdtype("int8", ("bool", "unsigned integer"))
     (True, False)
     """
-    return bool(np.isdtype(checked("isdtype", as_dtype, _dtype_of(dtype)), kind))
+    wanted = tuple(map(_known_to_numpy, kind)) if isinstance(kind, tuple) else _known_to_numpy(kind)
+    return bool(np.isdtype(_known_to_numpy(checked("isdtype", as_dtype, _dtype_of(dtype))), wanted))
+
+
+def _known_to_numpy(kind: Any) -> Any:
+    """A kind or a dtype, a real float that no tensor has in the place of bfloat16, which NumPy counts among no kind."""
+    return np.dtype(np.longdouble) if isinstance(kind, np.dtype) and kind == dtypes.BFLOAT16 else kind
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:

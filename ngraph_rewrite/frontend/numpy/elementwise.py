@@ -10,7 +10,7 @@ from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
 from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import is_float, promote, scalar_dtype
+from ngraph_rewrite.types.dtypes import is_float, kind_of, promote, scalar_dtype
 
 
 def _documented(function: Callable[..., Op], name: str, short: str, call: str, dtype: str) -> None:
@@ -169,7 +169,7 @@ def _branches(*branches: Array) -> list[Op]:
     terms = [x if isinstance(x, bool | int | float) else as_term(x) for x in branches]
     numbers = [x for x in terms if not isinstance(x, Op)]
     if len(numbers) == len(terms):
-        dtype = builtins.max((scalar_dtype(x) for x in numbers), key=lambda d: "biuf".index(d.kind))
+        dtype = builtins.max((scalar_dtype(x) for x in numbers), key=lambda d: "biuf".index(kind_of(d)))
     else:
         dtype = promote(*(x.dtype for x in terms if isinstance(x, Op)), *numbers)
     return [x if isinstance(x, Op) else constant(x, dtype=dtype) for x in terms]

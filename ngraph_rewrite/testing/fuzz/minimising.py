@@ -14,6 +14,7 @@ from ngraph_rewrite.returns import check_handles
 from ngraph_rewrite.testing.fuzz.smaller import smaller
 from ngraph_rewrite.testing.programs.program import Program
 from ngraph_rewrite.testing.whole.lowered import Setup
+from ngraph_rewrite.types.dtypes import is_float
 
 
 def minimised(program: Program, fails: Callable[[Program], bool], setup: Setup, seconds: float = 30.0) -> Program:
@@ -47,7 +48,7 @@ def weight(program: Program) -> tuple[int, ...]:
     arrays = [a for call in program.calls for a in call]
     unlike = sum(int(np.count_nonzero(~np.isin(a, (0, 1)))) for a in arrays)
     nonzero = sum(int(np.count_nonzero(a)) for a in arrays)
-    rough = sum(int(np.count_nonzero(np.round(a) != a)) for a in arrays if a.dtype.kind == "f")
+    rough = sum(int(np.count_nonzero(np.round(a) != a)) for a in arrays if is_float(a.dtype))
     inner = [t for t in program.handles if t.args]
     elements = sum(int(t.size) for t in program.handles if not t.args and isinstance(t.size, int))
     varied = sum(t.definition.name in ("core.variable", "core.constant") for t in program.handles)

@@ -21,6 +21,7 @@ from ngraph_rewrite.testing.evaluate import Array, Undefined
 from ngraph_rewrite.testing.programs.program import Program, of_terms
 from ngraph_rewrite.testing.whole.lowered import LoweredProgram, Setup
 from ngraph_rewrite.types.axes import Axes, Axis
+from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.lengths import bind
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
@@ -206,7 +207,7 @@ def plainer(program: Program) -> Iterator[Program]:
 
 def _plainer(array: Array) -> Iterator[Array]:
     whole: list[Callable[[Array], Array]] = [np.zeros_like, np.ones_like]
-    if array.dtype.kind == "f":
+    if is_float(array.dtype):
         whole.append(lambda a: np.where(np.abs(a) < 2**31, np.round(a), a).astype(a.dtype))
     yield from (f(array) for f in whole)
     for place in np.ndindex(array.shape) if array.size <= MOST_ELEMENTS else ():

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ngraph_rewrite.testing.proof.elementary import REDUCTIONS, Undecided, cast, elementwise, loop, name_of, reduced
 from ngraph_rewrite.testing.proof.objects import as_objects, lines_of, mapped, normal_axes
 from ngraph_rewrite.testing.proof.symbols import NUMBER, Scalar, number, symbol
+from ngraph_rewrite.types.dtypes import promote
 
 
 class Symbols(NDArrayOperatorsMixin):
@@ -187,7 +188,7 @@ def plain_index(index: Any) -> Any:
 
 def together(values: Sequence[Any]) -> tuple[Any, list[Symbols]]:
     """Operands in the dtype that NumPy promotes them to."""
-    dtype = np.result_type(*map(_kind, values))
+    dtype = promote(*map(_kind, values))
     return dtype, [symbolic(v).astype(dtype) for v in values]
 
 

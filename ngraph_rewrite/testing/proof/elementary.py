@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.testing.proof.symbols import NUMBER, Scalar, apply, number
-from ngraph_rewrite.types.dtypes import BOOL, DType
+from ngraph_rewrite.types.dtypes import BOOL, DType, is_float
 
 Function = Callable[..., Any]
 
@@ -123,7 +123,7 @@ def _neutral(op: str, dtype: DType) -> Scalar:
     """What changes no maximum, minimum, disjunction or conjunction."""
     if dtype == BOOL:
         return number(op == "all", BOOL)
-    if dtype.kind == "f":
+    if is_float(dtype):
         return number(-np.inf if op == "max" else np.inf, dtype)
     limits = np.iinfo(dtype)
     return number(limits.min if op == "max" else limits.max, dtype)

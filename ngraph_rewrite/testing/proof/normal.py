@@ -12,7 +12,7 @@ import numpy as np
 
 from ngraph_rewrite.rewriting.rule import EXACT
 from ngraph_rewrite.testing.proof.symbols import NUMBER, Scalar, apply, number, parts
-from ngraph_rewrite.types.dtypes import BOOL, DType
+from ngraph_rewrite.types.dtypes import BOOL, DType, can_cast, finfo, is_float
 
 _COMMUTATIVE = frozenset(
     "add multiply maximum minimum logical_and logical_or logical_xor equal not_equal bitwise_and bitwise_or"
@@ -50,7 +50,7 @@ class Normal:
             return term
         if term.op in _SETS:
             return _set(_SETS[term.op], term, args)
-        rounds = term.dtype.kind == "f" and self._exact
+        rounds = is_float(term.dtype) and self._exact
         if term.op in _SUMS and not rounds and term.dtype != BOOL:
             return _sum(_SUMS[term.op], term, args)
         if term.op.partition(".")[0] in _ORDERS:
@@ -61,7 +61,7 @@ class Normal:
             args = args[0].args
             if args[0].dtype == term.dtype:
                 return args[0]
-        if term.op == "cast" and term.dtype.kind == args[0].dtype.kind == "f" and not self._exact:
+        if term.op == "cast" and is_float(term.dtype) and is_float(args[0].dtype) and not self._exact:
             return args[0]
         if term.op in _COMMUTATIVE:
             args = _sorted(args)
@@ -81,15 +81,15 @@ def _without_casts(args: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
 
 def _passes(first: DType, middle: DType, last: DType) -> bool:
     """Whether a cast through a dtype in the middle is the direct one: integers wrap, and floats do not fit."""
-    alike = (first.kind == "f") == (middle.kind == "f") or last.kind in "fb"
+    alike = is_float(first) == is_float(middle) or is_float(last) or last.kind == "b"
     return alike and _holds(middle, first)
 
 
 def _holds(wanted: DType, have: DType) -> bool:
     """Whether every value of a dtype is one of another, too."""
-    if have.kind in "iu" and wanted.kind == "f":
-        return int(np.iinfo(have).bits) <= np.finfo(wanted).nmant
-    return bool(np.can_cast(have, wanted))
+    if have.kind in "iu" and is_float(wanted):
+        return int(np.iinfo(have).bits) <= int(finfo(wanted).nmant)
+    return can_cast(have, wanted)
 
 
 def _set(op: str, term: Scalar, args: tuple[Scalar, ...]) -> Scalar:

@@ -14,7 +14,7 @@ from ngraph_rewrite.testing.proof.arrays import Symbols, applied, reduce, symbol
 from ngraph_rewrite.testing.proof.elementary import reduced
 from ngraph_rewrite.testing.proof.objects import lines_of, mapped, normal_axes
 from ngraph_rewrite.testing.proof.symbols import Scalar
-from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.dtypes import DType, is_float, promote
 
 
 def contracted(x: Symbols, y: Symbols, dtype: Any, axis: int) -> Symbols:
@@ -27,13 +27,13 @@ def contracted(x: Symbols, y: Symbols, dtype: Any, axis: int) -> Symbols:
 def _dot(dtype: DType, items: list[Scalar]) -> Scalar:
     """A sum of products: a sum, but for its order and its intermediate rounding."""
     found = reduced("sum", np.add, dtype, items)
-    return Scalar("dot", dtype, found.args) if found.op == "sum" and dtype.kind == "f" else found
+    return Scalar("dot", dtype, found.args) if found.op == "sum" and is_float(dtype) else found
 
 
 def matmul(x: Any, y: Any) -> Symbols:
     """The products of matrices in the last two axes, the others broadcast."""
     x, y = symbolic(x), symbolic(y)
-    dtype = np.result_type(x.dtype, y.dtype)
+    dtype = promote(x.dtype, y.dtype)
     rows = x.reshape(1, -1) if x.ndim == 1 else x
     columns = y.reshape(-1, 1) if y.ndim == 1 else y
     found = contracted(rows.moved(np.expand_dims, -1), columns.moved(np.expand_dims, -3), dtype, -2)
@@ -45,7 +45,7 @@ def matmul(x: Any, y: Any) -> Symbols:
 def vecdot(x: Any, y: Any) -> Symbols:
     """The sums of products along the last axis."""
     x, y = symbolic(x), symbolic(y)
-    return contracted(x, y, np.result_type(x.dtype, y.dtype), -1)
+    return contracted(x, y, promote(x.dtype, y.dtype), -1)
 
 
 def tensordot(x: Any, y: Any, axes: Any) -> Symbols:

@@ -12,7 +12,7 @@ from ngraph_rewrite.testing.proof.field import ABOVE_AT, EXP, TRUE_AT, ZERO_AT, 
 from ngraph_rewrite.testing.proof.polynomials import ONE, Poly, Ratio
 from ngraph_rewrite.testing.proof.real_functions import FUNCTIONS, Unknown, number, odd, oriented, product, total
 from ngraph_rewrite.testing.proof.symbols import NUMBER, SYMBOL, Scalar
-from ngraph_rewrite.types.dtypes import is_float
+from ngraph_rewrite.types.dtypes import can_cast, is_float
 
 Value = Ratio | bool
 # The greatest number of the narrowest dtype.
@@ -108,7 +108,7 @@ class Reader:
 
     def _cast(self, term: Scalar) -> Ratio:
         old = term.args[0].dtype
-        if is_float(term.dtype) or (is_float(old) is False and np.can_cast(old, term.dtype)):
+        if is_float(term.dtype) or (is_float(old) is False and can_cast(old, term.dtype)):
             return self.real(term.args[0])
         return self.field.atom("integer", term)
 

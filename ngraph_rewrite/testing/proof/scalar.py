@@ -166,7 +166,7 @@ def _differ(left: Scalar, right: Scalar, at: Point, wide: Any) -> Array:
     """Where the left value and all that it is made of are finite, and the right one is another."""
     value, defined, finite = evaluate(left, at, wide)
     other = evaluate(right, at, wide)[0]
-    if value.dtype.kind != "f":
+    if not is_float(value.dtype):
         return np.asarray(defined & finite & (value != other))
     with np.errstate(all="ignore"):
         far = np.abs(other - value) > _APART * (1 + np.abs(value))
@@ -175,10 +175,10 @@ def _differ(left: Scalar, right: Scalar, at: Point, wide: Any) -> Array:
 
 def _steady(term: Scalar, at: Point) -> Array:
     """Where a value hardly depends on the last digits of the symbols', nor on those of what is computed."""
-    moved = {s: v * (1 + _BESIDE) + _BESIDE if v.dtype.kind == "f" else v for s, v in at.items()}
+    moved = {s: v * (1 + _BESIDE) + _BESIDE if is_float(v.dtype) else v for s, v in at.items()}
     plain = evaluate(term, at, FLOAT64)[0]
     others = [evaluate(term, moved, FLOAT64)[0], evaluate(term, at, np.longdouble)[0]]
-    if plain.dtype.kind != "f":
+    if not is_float(plain.dtype):
         return np.asarray((plain == others[0]) & (plain == others[1]))
     with np.errstate(all="ignore"):
         near = [np.abs(o - plain) <= _TOGETHER * (1 + np.abs(plain)) for o in others]

@@ -10,7 +10,7 @@ import z3
 
 from ngraph_rewrite.testing.proof.smt_ops import EVEN, MAKERS, computes_in, literal, resized, sort
 from ngraph_rewrite.testing.proof.symbols import NUMBER, SYMBOL, Scalar, parts
-from ngraph_rewrite.types.dtypes import BOOL, DType, is_float
+from ngraph_rewrite.types.dtypes import BFLOAT16, BOOL, FLOAT64, DType, is_float, kind_of
 
 # What z3 does in a second, about, by its own measure: that is the same everywhere. The clock is for the rest.
 _WORK, _CLOCK = 1_000_000, 2
@@ -48,7 +48,7 @@ class Translation:
         args = [self._known[a] for a in term.args]
         if term.op == "cast":
             return self._cast(term, args[0])
-        makers = MAKERS[computes_in(term).kind]
+        makers = MAKERS[kind_of(computes_in(term))]
         made = makers[term.op](term, *args) if term.op in makers else None
         return self.opaque(term, args) if made is None else made
 
@@ -68,12 +68,17 @@ class Translation:
         if old == BOOL:
             return z3.If(x, literal(new.type(1), new), literal(new.type(0), new))
         if is_float(old):
-            return z3.fpFPToFP(EVEN, x, sort(new)) if is_float(new) else self._truncated(x, new)
+            return self._rounded(x, old, new) if is_float(new) else self._truncated(x, new)
         if not is_float(new):
             return resized(x, old, new)
         if new.itemsize == 2 and old.itemsize > 2:  # rounded twice, through float32
             return self.opaque(term, [x])
         return (z3.fpToFP if old.kind == "i" else z3.fpToFPUnsigned)(EVEN, x, sort(new))
+
+    def _rounded(self, x: Any, old: DType, new: DType) -> Any:
+        if (old, new) == (FLOAT64, BFLOAT16):  # by way of float32
+            x = z3.fpFPToFP(EVEN, x, z3.Float32())
+        return z3.fpFPToFP(EVEN, x, sort(new))
 
     def _truncated(self, x: Any, new: DType) -> Any:
         limits, wide = np.iinfo(new), z3.Float64()
@@ -87,7 +92,7 @@ def number_of(model: Any, symbol: Any, dtype: DType) -> Any:
     """The NumPy scalar that a model gives to a symbol."""
     if dtype.kind == "b":
         return np.bool_(z3.is_true(model.eval(symbol, model_completion=True)))
-    vector = z3.fpToIEEEBV(symbol) if dtype.kind == "f" else symbol
+    vector = z3.fpToIEEEBV(symbol) if is_float(dtype) else symbol
     bits = model.eval(vector, model_completion=True)
     if not z3.is_bv_value(bits):  # a NaN: any of them
         return dtype.type(np.nan)

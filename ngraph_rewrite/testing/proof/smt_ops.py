@@ -10,12 +10,12 @@ import numpy as np
 import z3
 
 from ngraph_rewrite.testing.proof.symbols import NUMBER, Scalar
-from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.dtypes import DType, is_float
 
 # From a term and the z3 expressions of its arguments to its own; None where nothing is known about it.
 Maker = Callable[..., Any]
 
-_SORTS = {2: (5, 11), 4: (8, 24), 8: (11, 53)}
+_SORTS = {"float16": (5, 11), "bfloat16": (8, 8), "float32": (8, 24), "float64": (11, 53)}
 EVEN = z3.RNE()
 # More bits than any integer has: where signed and unsigned ones are compared as numbers.
 _WIDE = 72
@@ -31,7 +31,7 @@ def sort(dtype: DType) -> Any:
     """The z3 sort of the values of a dtype."""
     if dtype.kind == "b":
         return z3.BoolSort()
-    return z3.FPSort(*_SORTS[dtype.itemsize]) if dtype.kind == "f" else z3.BitVecSort(8 * dtype.itemsize)
+    return z3.FPSort(*_SORTS[dtype.name]) if is_float(dtype) else z3.BitVecSort(8 * dtype.itemsize)
 
 
 def literal(value: Any, dtype: DType) -> Any:
@@ -40,7 +40,7 @@ def literal(value: Any, dtype: DType) -> Any:
         return z3.BoolVal(bool(value))
     bits = int.from_bytes(np.asarray(value, dtype).astype(dtype.newbyteorder("<")).tobytes(), "little")
     vector = z3.BitVecVal(bits, 8 * dtype.itemsize)
-    return z3.simplify(z3.fpBVToFP(vector, sort(dtype))) if dtype.kind == "f" else vector
+    return z3.simplify(z3.fpBVToFP(vector, sort(dtype))) if is_float(dtype) else vector
 
 
 def resized(x: Any, old: DType, new: DType) -> Any:

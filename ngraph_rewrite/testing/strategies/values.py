@@ -16,7 +16,7 @@ from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.evaluate import Array
-from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.dtypes import DType, finfo, is_float
 from ngraph_rewrite.types.lengths import known
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -144,9 +144,9 @@ def _tables(dtype: DType, kind: str) -> list[list[Any]]:
     if kind == FEW:
         return [list(dict.fromkeys(_few_values(dtype).tolist()))]
     tables = [np.array([0, 1, 2, 3, 5, 9] if dtype.kind == "u" else [0, 1, -1, 2, -2, 3, -3, 5, 9])]
-    if dtype.kind == "f":
+    if is_float(dtype):
         tables.append(np.array([0.5, -0.5, 1.5, 0.1, -0.3]))
-    if kind == WILD and dtype.kind == "f":
+    if kind == WILD and is_float(dtype):
         tables.append(np.array([-0.0, np.inf, -np.inf, np.nan]))
     if kind == WILD:
         tables.append(_special_integers(dtype) if dtype.kind in "iu" else _special_floats(dtype))
@@ -176,7 +176,7 @@ def values_of(dtype: DType, kind: str) -> Array:
 def _few_values(dtype: DType) -> Array:
     """Numbers that are soon equal, or add up to 0; one in twelve is infinite."""
     few: list[float] = [0, 1, 0, 2, 1, 3, 0, 1, 2, 0] if dtype.kind == "u" else [0, 1, 0, -1, 1, 2, 0, 1, -1, 0]
-    if dtype.kind == "f":
+    if is_float(dtype):
         few = [*few, -0.5, -np.inf]
     table = np.resize(np.array(few, np.float64), 256).astype(dtype)
     table.setflags(write=False)
@@ -194,7 +194,7 @@ def _special_integers(dtype: DType) -> Array:
 
 def _special_floats(dtype: DType) -> Array:
     """The frequent ones first, and once more between the others."""
-    limits = np.finfo(dtype)
+    limits = finfo(dtype)
     large, small = float(limits.max) ** 0.5, float(limits.tiny) ** 0.5
     often = [np.nan, np.inf, -np.inf, 0.0, -0.0]
     edges = [limits.max, limits.min, limits.tiny, -limits.tiny, float(limits.tiny) / 3]

@@ -29,6 +29,7 @@ from ngraph_rewrite.testing.programs.program import Program
 from ngraph_rewrite.testing.whole.checks import Wrong, shown
 from ngraph_rewrite.testing.whole.lowered import LOWERED, Call, LoweredProgram, Setup
 from ngraph_rewrite.transformer import Transformer
+from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tuples import TupleType
 
 
@@ -148,7 +149,7 @@ def _agrees(term: Op, call: Call, found: Array) -> bool:
 
 def _rounded(term: Op, values: Values, known: Array, found: Array) -> Array:
     """Where rounding explains a difference: of an integer, where it moves the term's own value."""
-    if known.dtype.kind == "f":
+    if is_float(known.dtype):
         return as_rounded(term, values, known, found)
     moved = np.zeros(known.shape, bool)
     for seed in range(SHAKES):

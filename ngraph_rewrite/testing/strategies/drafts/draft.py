@@ -36,7 +36,7 @@ from ngraph_rewrite.testing.strategies.drafts.adapting import counted, filled, l
 from ngraph_rewrite.testing.strategies.drawing import begin
 from ngraph_rewrite.testing.strategies.values import PLAIN, WILD, random_array
 from ngraph_rewrite.types.axes import Axis
-from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.dtypes import DType, is_float
 from ngraph_rewrite.types.lengths import Length, bind
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType, tensors
@@ -187,7 +187,7 @@ class Draft:
 
     def integers(self, x: Op, type_: TensorType) -> Op:
         """Small integers, not negative where the dtype has none, NaN and infinities replaced."""
-        if x.dtype.kind == "f":
+        if is_float(x.dtype):
             moved = make_op("semi.add", finite(x), filled(x, OFFSET))
             self.rounded.append(moved)
             x = make_op("semi.floor", moved)
@@ -197,7 +197,7 @@ class Draft:
 
     def kept(self, x: Op, type_: TensorType) -> Op:
         """The numbers as they are, except those that an integer does not reach."""
-        if x.dtype.kind == "f" and type_.dtype.kind in "iu":
+        if is_float(x.dtype) and type_.dtype.kind in "iu":
             x = clipped(finite(x), 0 if type_.dtype.kind == "u" else -2, LARGEST)
         return labels(type_)(x if x.dtype == type_.dtype else make_op("semi.cast", x, dtype=type_.dtype))
 
@@ -234,5 +234,5 @@ def anything(definition: OpDef, smooth: bool) -> Rule:
 
 def _passes_floats(term: Op) -> bool:
     types = [a.type for a in topological([term]) if not isinstance(a.type, TupleType)]
-    floats = [a for a in term.args if not isinstance(a.type, TupleType) and a.dtype.kind == "f"]
-    return bool(floats) and all(t.dtype == FLOAT64 or t.dtype.kind != "f" for t in types)
+    floats = [a for a in term.args if not isinstance(a.type, TupleType) and is_float(a.dtype)]
+    return bool(floats) and all(t.dtype == FLOAT64 or not is_float(t.dtype) for t in types)

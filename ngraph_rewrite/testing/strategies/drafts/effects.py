@@ -23,6 +23,7 @@ from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.strategies.drafts.adapting import of_family, relabelled, shaped, total
 from ngraph_rewrite.testing.strategies.drafts.draft import FLOAT64, SMALL, Draft
 from ngraph_rewrite.types.axes import Axis
+from ngraph_rewrite.types.dtypes import is_float, kind_of
 from ngraph_rewrite.types.lengths import Length
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -35,7 +36,7 @@ def some_type(p: Draft, least: int = 0) -> TensorType:
     """A type of known lengths in any family, of numbers that can be negative."""
     pool = replace(p, unknown=False).domain().pool(p.random.choice(("axes", "simple", "numpy", "semi")))
     type_ = p.random.choice([t for t in pool if t.rank >= least])
-    return type_ if type_.dtype.kind in "if" and not p.smooth else type_.with_dtype(FLOAT64)
+    return type_ if kind_of(type_.dtype) in "if" and not p.smooth else type_.with_dtype(FLOAT64)
 
 
 def storable(p: Draft, type_: TensorType) -> Op:
@@ -144,10 +145,10 @@ def inside(p: Draft, terms: list[Op], count: int, fits: Callable[[OpDef], bool] 
 
 def derived(p: Draft) -> Op:
     """How a sum of an earlier term depends on a leaf it is made of."""
-    floats = [t for t in p.terms if t.dtype.kind == "f"]
+    floats = [t for t in p.terms if is_float(t.dtype)]
     x = p.random.choice(floats or [p.leaf(some_type(p).with_dtype(FLOAT64))])
     error = total(strip(x) if x.rank else x)
-    leaves = [t for t in topological([x]) if t.definition.name in _LEAVES and t.dtype.kind == "f"]
+    leaves = [t for t in topological([x]) if t.definition.name in _LEAVES and is_float(t.dtype)]
     with suppress(DerivativeError):
         return deriv(error, p.random.choice(leaves)) if leaves else error
     return error
