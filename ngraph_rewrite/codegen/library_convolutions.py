@@ -17,7 +17,7 @@ _ALONG = (
     "w_so w_sk dense every_w out lines_at a_at c_at every columns rows deep packs apart lanes tile look pack rows_of "
     "epilogue "
 )
-_ACROSS = "sums w_so w_sc images parts blocks rows pitch abreast few walk pack "
+_ACROSS = "seen_at sums w_so w_sc images parts blocks rows pitch abreast few walk pack "
 
 
 @cache
@@ -57,7 +57,8 @@ def render_convolution_across() -> Source:
 
     A chunk has some of ``pieces``, each a part, a group and some ``rows`` of ``images``; ``abreast`` places of the
     result are rows of a tile if it is not 1, else images are; ``few`` lines of images are multiplied at once. ``sums``
-    has the sums of each part, by groups, places, images and filters, whose number is rounded up to ``pitch``.
+    has the sums of each part, by groups, places, images and filters, whose number is rounded up to ``pitch``; at
+    ``seen_at`` are the lines and columns of a window that see an image, for each place.
     """
     return _rendered("convolution_across", _SHARED + _ACROSS)
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ngraph_rewrite.plan.convolutions import Convolution, convolution_call
+from ngraph_rewrite.plan.convolution_operands import Convolution
+from ngraph_rewrite.plan.convolutions import calls_along
 from ngraph_rewrite.plan.fusion import LARGEST_GROUP, Groups
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.nests import Position
@@ -66,7 +67,7 @@ def with_epilogues(jobs: Sequence[Job], kept: set[Op], order: Sequence[Op], grou
         kept: What has to be in memory although no job may read it.
         order: The terms of the graph, arguments first.
     """
-    products = [job for job in jobs if job.calls and isinstance(job.calls[0].given, (Product, Convolution))]
+    products = [job for job in jobs if job.calls and isinstance(job.calls[-1].given, (Product, Convolution))]
     if not products:
         return list(jobs)
     graph, made = _Graph(jobs, kept, order, groups), dict[Job, Job]()
@@ -87,7 +88,7 @@ class _Group:
         self.graph, self.members = graph, [job]
         self.waits, self.ends = 0, 0
         self._joins(job)
-        given = job.calls[0].given
+        given = job.calls[-1].given
         assert isinstance(given, (Product, Convolution))
         self.given: Product | Convolution = given
         readers = graph.readers.get(job.term, [])
@@ -143,11 +144,11 @@ class _Group:
             self.ends |= 0 if end is None else 1 << end
         return not self.waits & self.ends
 
-    def _call(self, each: float) -> Call:
-        """The call with an epilogue, which takes so many nanoseconds for each number."""
+    def _calls(self, each: float) -> tuple[Call, ...]:
+        """The calls, the last one with an epilogue, which takes so many nanoseconds for each number."""
         if isinstance(self.given, Product):
-            return product_call(self.given, EPILOGUE, each)
-        return convolution_call(self.given, EPILOGUE, each)
+            return (product_call(self.given, EPILOGUE, each),)
+        return calls_along(self.given, EPILOGUE, each)
 
     def job(self) -> ProductJob:
         """The job of the group."""
@@ -160,7 +161,7 @@ class _Group:
         each = nest_share(1, False, (1000,), widths, [step[0] for step in self.program.steps]).time / 1000
         return ProductJob(
             next(iter(stored)),
-            calls=(self._call(each),),
+            calls=self._calls(each),
             given=self.given,
             program=self.program,
             stored=stored,

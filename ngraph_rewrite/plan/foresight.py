@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.convolutions import CONVOLUTION, convolved
+from ngraph_rewrite.plan.convolution_operands import CONVOLUTION, convolved
 from ngraph_rewrite.plan.fusion import Effects, Groups
 from ngraph_rewrite.plan.kinds import Kinds
 from ngraph_rewrite.plan.nests import CopyFirst, Load

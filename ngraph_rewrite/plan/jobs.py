@@ -12,7 +12,8 @@ from typing import NamedTuple
 from ngraph_rewrite.codegen.library import render_dot, render_gather, render_random
 from ngraph_rewrite.codegen.opkernels import rendered
 from ngraph_rewrite.plan.attention import attention_call
-from ngraph_rewrite.plan.convolutions import CONVOLUTION, convolution_calls
+from ngraph_rewrite.plan.convolution_operands import CONVOLUTION
+from ngraph_rewrite.plan.convolutions import convolution_calls
 from ngraph_rewrite.plan.fusion import Groups, is_leaf
 from ngraph_rewrite.plan.kinds import OTHER
 from ngraph_rewrite.plan.library_calls import ADDITIONS, CALLS

@@ -88,10 +88,13 @@ def launches(job: Job, home: Mapping[Op | Scratch, Ref]) -> list[Work]:
     """
     target = target_of(job, home)
     works = [nest(job, piece, home, target, job.term.type.dtype) for piece in job.pieces]
-    for call in job.calls:
-        arguments, refs = called(job, call, home, target)
-        works.append(Work(call.source, tuple(arguments), job.term, target, call.share, tuple(refs), call.parts))
-    return works
+    return works + [call_work(job, call, home, target) for call in job.calls]
+
+
+def call_work(job: Job, call: Call, home: Mapping[Op | Scratch, Ref], target: Ref) -> Work:
+    """The launch of a library call."""
+    arguments, refs = called(job, call, home, target)
+    return Work(call.source, tuple(arguments), job.term, target, call.share, tuple(refs), call.parts)
 
 
 def called(job: Job, call: Call, home: Mapping[Op | Scratch, Ref], target: Ref) -> tuple[list[Any], list[int]]:

@@ -200,7 +200,7 @@ class _Attempt:
         if isinstance(job, LoopJob):
             return loop_work(job, self.home)
         if isinstance(job, ProductJob):
-            return [product_work(job, self.home)]
+            return product_work(job, self.home)
         if isinstance(job, JointJob):
             return [joint_work(job, self.home)]
         return row_work(job, self.home) if isinstance(job, RowJob) else launches(job, self.home)

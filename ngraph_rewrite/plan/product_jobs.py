@@ -11,9 +11,9 @@ from typing import Any
 from ngraph_rewrite.codegen.epilogue import render_epilogue
 from ngraph_rewrite.codegen.loops import MapNest, Operand, Step
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.plan.convolutions import Convolution
+from ngraph_rewrite.plan.convolution_operands import Convolution
 from ngraph_rewrite.plan.jobs import Job
-from ngraph_rewrite.plan.launches import Work, address, called
+from ngraph_rewrite.plan.launches import Work, address, call_work, called
 from ngraph_rewrite.plan.nests import Load, ScalarStep, Value
 from ngraph_rewrite.plan.operands import Ref, Scratch
 from ngraph_rewrite.plan.products import EPILOGUE, Product
@@ -125,9 +125,9 @@ class ProductJob(Job):
 # -- launches -------------------------------------------------------------------------------------------
 
 
-def product_work(job: ProductJob, home: Mapping[Op | Scratch, Ref]) -> Work:
-    """The launch of a product with its epilogue."""
-    program, (call,) = job.program, job.calls
+def product_work(job: ProductJob, home: Mapping[Op | Scratch, Ref]) -> list[Work]:
+    """The launch of a product with its epilogue, and what has to be launched before."""
+    program, (*before, call) = job.program, job.calls
     assert program is not None and job.given is not None
     targets = [home[term] for term in job.stored]
     places = [address(job, load, home) for load in program.loads]
@@ -145,7 +145,8 @@ def product_work(job: ProductJob, home: Mapping[Op | Scratch, Ref]) -> Work:
     source = _epilogue(job.given.dtype, tuple(loads), tuple(program.steps), tuple(stores), tuple(buffers))
     given[call.arguments.index(EPILOGUE)] = Ref("kernel", source)
     others, parts = tuple(list(zip(job.stored, targets, strict=True))[1:]), (*call.parts, source)
-    return Work(call.source, tuple(given), job.term, targets[0], call.share, tuple(refs), parts, others)
+    last = Work(call.source, tuple(given), job.term, targets[0], call.share, tuple(refs), parts, others)
+    return [*(call_work(job, one, home, targets[0]) for one in before), last]
 
 
 # The dtype of an operand, and its strides as a nest has them.

@@ -14,9 +14,11 @@ from ngraph_rewrite.runtime.features import tile_shape
 from ngraph_rewrite.runtime.native import written_function
 
 if TYPE_CHECKING:
-    from ngraph_rewrite.runtime import packing, tiles, window_rows
+    from ngraph_rewrite.runtime import minimal_filtering, packing, tiles, window_rows
 else:
-    packing = lazy_module("ngraph_rewrite.runtime.packing")  # these are imported when they have to be compiled
+    # These are imported when they have to be compiled.
+    minimal_filtering = lazy_module("ngraph_rewrite.runtime.minimal_filtering")
+    packing = lazy_module("ngraph_rewrite.runtime.packing")
     tiles = lazy_module("ngraph_rewrite.runtime.tiles")
     window_rows = lazy_module("ngraph_rewrite.runtime.window_rows")
 
@@ -29,6 +31,14 @@ _FUNCTIONS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "pack": lambda dtype: packing.pack_module(dtype),
         "rows_of": lambda dtype: window_rows.rows_module(dtype),
         "lines": lambda dtype: window_rows.lines_module(dtype),
+        "inward": lambda dtype: minimal_filtering.inward_module(dtype),
+        "exact": lambda dtype: minimal_filtering.exact_module(dtype),
+        "tiles_of_3": lambda dtype: minimal_filtering.gather_module(dtype, 3),
+        "tiles_of_5": lambda dtype: minimal_filtering.gather_module(dtype, 5),
+        "spread_3": lambda dtype: minimal_filtering.spread_module(dtype, 3),
+        "spread_5": lambda dtype: minimal_filtering.spread_module(dtype, 5),
+        "outward_3": lambda dtype: minimal_filtering.outward_module(dtype, 3),
+        "outward_5": lambda dtype: minimal_filtering.outward_module(dtype, 5),
     }
 )
 
@@ -37,7 +47,8 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
     """Return "rows", "columns", "stride" or "lanes" of the tile of a dtype, or the address of a function for it.
 
     The functions are "tile", "walk" and "look" of `ngraph_rewrite.runtime.tiles`, "pack" of
-    `ngraph_rewrite.runtime.packing`, "rows_of" and "lines" of `ngraph_rewrite.runtime.window_rows`.
+    `ngraph_rewrite.runtime.packing`, "rows_of" and "lines" of `ngraph_rewrite.runtime.window_rows`, and those of
+    `ngraph_rewrite.runtime.minimal_filtering`, such as "inward" and "outward_3".
 
     Raises `KernelError` for another dtype.
     """

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Renders the kernels of minimal filtering: one transforms filters, one the images, and multiplies both."""
+
+from functools import cache
+
+from ngraph_rewrite.codegen.library import has_dtype, rendered
+from ngraph_rewrite.codegen.library_convolutions import HALO
+from ngraph_rewrite.codegen.scalar import literal
+from ngraph_rewrite.codegen.source import Source
+
+_FILTERS = "w w_so w_sk target space room pieces channels filters window pitch tall apart pack spread"
+_PRODUCTS = (
+    "source x_sb w w_so w_sk w_at w_pitch out every space room gathered_at panels_at sums_at lines_at aside_at "
+    "pieces bands move images count channels filters window high down across oy ox columns deep g_pitch step "
+    "s_pitch l_pitch tall wide lanes apart tile tiles_of inward outward exact halo epilogue "
+)
+
+
+@cache
+def render_minimal_filters(dtype: str) -> Source:
+    """Return the kernel that transforms filters, in ``pieces`` of the channels.
+
+    Strides ``w_so`` and ``w_sk`` lie between filters and between elements of one; ``window`` is their number. At the
+    ``target`` there is for each point, ``pitch`` bytes apart, for each ``tall`` filters, for each channel a line of
+    ``apart`` numbers.
+
+    >>> render_minimal_filters("float32").signature[:3]
+    ('w', 'w_so', 'w_sk')
+    """
+    has_dtype(dtype, ("float32",), "minimal_filters")
+    return rendered("minimal_filters", tuple(_FILTERS.split()), dtype=dtype, size="4")
+
+
+@cache
+def render_minimal_filtering(dtype: str) -> Source:
+    """Return the kernel that convolves images with filters that the other kernel has transformed, at ``w_at``.
+
+    The result has ``oy`` by ``ox`` places, in ``down`` rows of ``across`` tiles of ``high`` by ``high``; a piece is
+    ``move`` rows of an image, of which there are ``bands``, or some ``images``; ``deep`` channels are multiplied
+    at once. ``g_pitch``, ``s_pitch`` and ``l_pitch`` are how far places of tiles, products at a point and lines of the
+    result lie apart, ``step`` those of a filter. What follows the arguments is the epilogue's: see `render_gemm`.
+
+    >>> render_minimal_filtering("float32").signature[-1]
+    'halo_lines'
+    """
+    has_dtype(dtype, ("float32",), "minimal_filtering")
+    names = (*_PRODUCTS.split(), *HALO.split())
+    holes = {"halo_at": str(8 * names.index(HALO.split()[0])), "length": str(8 * len(names))}
+    return rendered("minimal_filtering", names, dtype=dtype, size="4", zero=literal(0, dtype), **holes)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a convolution is for its kernels: three axes, some of length 1, and where images and filters lie."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from typing import NamedTuple
+
+from ngraph_rewrite.plan.blocking import product_time
+from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.nests import CopyFirst, Load
+from ngraph_rewrite.plan.operands import in_memory, together
+from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
+from ngraph_rewrite.plan.views import reshaped
+from ngraph_rewrite.terms.op import Op
+
+CONVOLUTION = "cpu.convolution"
+Three = tuple[int, ...]
+
+
+class Convolution(NamedTuple):
+    """A convolution along three axes, some of length 1: the images, the filters and how windows slide.
+
+    Attributes:
+        sizes: The number of images, of filters, of places, and of elements of a window.
+        x: Images, channels, three axes; `w` has results, channels and the axes.
+        lengths, window, places: Of the images, a window and the result along the axes.
+    """
+
+    sizes: tuple[int, int, int, int]
+    x: Load
+    w: Load
+    dtype: str
+    groups: int
+    lengths: Three
+    window: Three
+    places: Three
+    strides: Three
+    before: Three
+    interior: Three
+    dilations: Three
+
+    @property
+    def factors(self) -> tuple[Load, Load]:
+        """What is multiplied."""
+        return self.x, self.w
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of a number."""
+        return 4 if self.dtype == "float32" else 8
+
+    @property
+    def time(self) -> int:
+        """About how many nanoseconds it takes with a multiplication for each element of each window."""
+        return product_time(*self.sizes, self.itemsize)
+
+    @property
+    def is_across(self) -> bool:
+        """Whether the result has few places, and windows are large."""
+        return is_across(prod(self.places), prod(self.window))
+
+
+def is_across(places: int, window: int) -> bool:
+    """Whether a result of so many places, of windows of so many elements, is computed as a sum over windows."""
+    return window > 2 * places
+
+
+def convolved(term: Op, groups: Groups) -> Convolution:
+    """The convolution that a term is.
+
+    Raises:
+        CopyFirst: if its images are not in memory, or its filters not the one after the other.
+    """
+    strides, before, _, interior, dilations, count = term.attrs
+    shape, window = known(term), known(term.args[1])
+    across = is_across(prod(shape[2:]), prod(window[2:]))
+    read = partial(_in_lines if across else _as_matrix, term.args[1], groups)
+    x, w = together(partial(in_memory, term.args[0], groups), read)
+    axes = [known(term.args[0])[2:], window[2:], shape[2:], strides, before, interior, dilations]
+    fill = (1, 1, 1, 1, 0, 0, 1)
+    sizes = (shape[0], shape[1], prod(shape[2:]), prod(window[1:]))
+    name = DTYPE_NAMES[term.type.dtype]
+    return Convolution(sizes, x, w, name, count, *[three(v, f) for v, f in zip(axes, fill, strict=True)])
+
+
+def three(values: tuple[int, ...], filler: int) -> Three:
+    """As many values for each of three axes, the first ones filled."""
+    return (filler,) * (3 - len(values)) + tuple(values)
+
+
+def _as_matrix(term: Op, groups: Groups) -> Load:
+    """Filters as rows of a matrix."""
+    load = in_memory(term, groups)
+    shape = load.layout.shape
+    seen = reshaped(load.layout, (shape[0], prod(shape[1:])))
+    if seen is None:
+        raise CopyFirst(term)
+    return Load(load.base, seen)
+
+
+def _in_lines(term: Op, groups: Groups) -> Load:
+    """Filters of which each channel is one stretch."""
+    load = in_memory(term, groups)
+    shape = load.layout.shape
+    seen = reshaped(load.layout, (*shape[:2], prod(shape[2:])))
+    if seen is None or (seen.shape[2] > 1 and seen.strides[2] != 1):
+        raise CopyFirst(term)
+    return Load(load.base, seen)
