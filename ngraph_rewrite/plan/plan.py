@@ -23,7 +23,9 @@ from ngraph_rewrite.plan.gathering import gather_rows
 from ngraph_rewrite.plan.jobs import Job, copy_job, job_of
 from ngraph_rewrite.plan.joint import JointJob, joined, joint_work
 from ngraph_rewrite.plan.launches import Loop, Work, launches
+from ngraph_rewrite.plan.lives import holds_up, let_overwrite
 from ngraph_rewrite.plan.loops import LoopJob, loop_job, loop_work
+from ngraph_rewrite.plan.narrowing import narrowed
 from ngraph_rewrite.plan.nesting import nested
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.operands import Ref, Scratch
@@ -118,6 +120,7 @@ def _planned(results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op], e
             bodies[term] = _planned(inside, body.writes, topological([*inside, *body.writes]), echoes=False)
     order, stead = nested(order)
     forced, layouts = foreseen(order)
+    forced |= narrowed(results, order)
     direct, attempt = True, None
     while True:
         attempt = _Attempt(results, writes, order, forced, direct, echoes, bodies, stead, attempt)
@@ -298,7 +301,7 @@ class _Attempt:
             return None
         if base in self.home or base.size != variable.size or base.dtype != variable.dtype:
             return None
-        if base in self.read or self.stored[base] > 1:
+        if base in self.read or self.stored[base] > 1 or holds_up(job, variable, self.jobs):
             return None
         own = [x for x in job.loads if self._is_own(x.base, variable)]
         if not own or all(x.layout.is_plain and x in job.in_step for x in own):
@@ -364,6 +367,7 @@ class _Attempt:
                     before[i].append(index[own])
                 elif self.writes and is_storage_read(base):
                     self._order_read(i, base, before, done_by)
+        let_overwrite(self.jobs, before)
         number = dict(zip(self.order, range(len(self.order)), strict=True))
         numbers = {i: number[job.term] for i, job in enumerate(self.jobs)}
         order = in_order(numbers, before)

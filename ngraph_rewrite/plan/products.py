@@ -17,6 +17,8 @@ from ngraph_rewrite.terms.op import Op
 
 # A sum of fewer numbers than this is not worth vectors of its own.
 _LONG = 32
+# Chunks that would need more workspace together do several groups each, if so many chunks are left.
+_ROOM, _CHUNKS = 1 << 22, 16
 EPILOGUE = "epilogue"
 PRODUCTS = ("cpu.gemm", "semi.batch_dot")
 _TILED = ("float32", "float64")
@@ -97,7 +99,7 @@ def product_call(given: Product, epilogue: object = 0, each: float = 0) -> Call:
     """
     (count, m, n, k), a, b, dtype = given
     cut = _cut(given.sizes, a.strides[1:], b.strides[1:], dtype, epilogue != 0)
-    share = Share(cut.groups, cut.time + int(each * count * m * n))
+    share = Share(cut.groups, cut.time + int(each * count * m * n), cut.least)
     spaces = (Scratch(cut.room.bytes * share.chunks),) if cut.room.bytes else ()
     (a1, a2, a3), (b1, b2, b3), size = a.strides, b.strides, cut.itemsize
     matrices = (a.load, a1 * size, a2 * size, a3 * size, b.load, b1 * size, b2 * size, b3 * size)
@@ -112,6 +114,7 @@ class _Cut(NamedTuple):
     itemsize: int
     time: int
     groups: int
+    least: int
     room: Room
     parts: tuple[object, ...]
 
@@ -123,4 +126,5 @@ def _cut(sizes: tuple[int, int, int, int], a: tuple[int, ...], b: tuple[int, ...
     parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
     words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "tile", "pack")]
     room = found.room(sizes[2], sizes[3], size, aside)
-    return _Cut(size, time, found.groups, room, (*parts, *words))
+    least = -(-found.groups // max(_CHUNKS, _ROOM // max(room.bytes, 1)))
+    return _Cut(size, time, found.groups, least, room, (*parts, *words))
