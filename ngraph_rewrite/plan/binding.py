@@ -60,8 +60,8 @@ def bind_graph(roots: Sequence[Op], binding: Mapping[str, int], order: Sequence[
     if order is None:
         order = topological(roots)
     if not binding:
-        for type_, term in {t.type: t for t in order}.items():
-            _check_known(type_, term)
+        for term in {id(t.type): t for t in order}.values():  # terms of a bank share their types
+            _check_known(term.type, term)
         return dict(zip(order, order, strict=True))
     bank = TermBank()
     bound: dict[Op, Op] = {}

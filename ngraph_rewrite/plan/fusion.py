@@ -168,24 +168,30 @@ def fuse(
     """
     kinds = Kinds()
     groups = Groups({}, [], study_effects(order, writes, kinds), kinds, uses={t: [] for t in order}, stead=stead)
-    uses, maps = groups.uses, _Maps(forced, groups)
+    uses, group_of, maps = groups.uses, groups.group_of, _Maps(forced, groups)
+    sizes = maps.sizes
     for result in results:
         uses[result].append(_IN_MEMORY)
     for term in reversed(order):
         kind = kinds[term.definition]
         if kind == MAP:
-            maps.draw_in(term)
+            home = maps.home(term)
+            if home is not None:
+                group_of[term], use = home, (home, (), 1)
+                sizes[home] = sizes.get(home, 0) + 1
+                for arg in term.args:
+                    uses[arg].append(use)
         elif kind == VIEW:
             if term in forced:  # a copy of what it sees
-                groups.group_of[term] = term
+                group_of[term] = term
             _pass_on(term, [(term, (), 1)] if term in forced else uses[term], uses)
         elif kind == OTHER:
-            _alone(term, stead.get(term, term).args, groups.group_of, uses)
+            _alone(term, stead.get(term, term).args, group_of, uses)
         elif term.definition.name == "core.assign":
             uses[term.args[1]].append(_IN_MEMORY)
         elif term in forced:
-            groups.group_of[term] = term
-    groups.roots = [t for t, group in reversed(groups.group_of.items()) if group is t]
+            group_of[term] = term
+    groups.roots = [t for t, group in reversed(group_of.items()) if group is t]
     return groups
 
 
@@ -233,48 +239,46 @@ class _Maps:
         self.sizes: dict[Op, int] = {}
         self.settled: dict[Op, list[Op]] = {}  # computed again with what they are needed for, by these groups
 
-    def draw_in(self, term: Op) -> None:
-        """Find the groups that compute a term; its operands are read by these."""
-        home, uses, sizes = self._home(term), self.groups.uses, self.sizes
-        if home is term:
+    def home(self, term: Op) -> Op | None:
+        """The group a term belongs to: that of its users, or its own; None for one that several groups compute."""
+        own, effects = self.groups.uses[term], self.groups.effects
+        if own and term not in self.forced:
+            group, path, times = own[0]
+            if (
+                group is not None
+                and (times == 1 or _is_free(term))
+                and (len(own) == 1 or self._is_seen_alike(own, group, path))
+                and not (effects.reads and effects.reads.get(term, 0) & effects.waits.get(group, 0))
+                and self.sizes.get(group, 0) < LARGEST_GROUP
+            ):
+                return group
             homes = self._homes(term)
             if len(homes) > 1:
-                self.groups.again[term] = homes
-                for group in homes:
-                    sizes[group] = sizes.get(group, 0) + 1
-                for arg in term.args:
-                    uses[arg] += [(group, (), 1) for group in homes]
-                return
-            home = homes[0] if homes else term
-        self.groups.group_of[term] = home
-        sizes[home] = sizes.get(home, 0) + 1
-        use = (home, (), 1)
-        for arg in term.args:
-            uses[arg].append(use)
+                self._repeat(term, homes)
+                return None
+            if homes:
+                return homes[0]
+        return term
 
-    def _home(self, term: Op) -> Op:
-        """The group a term belongs to without more work: that of its users, or its own."""
-        own, effects = self.groups.uses[term], self.groups.effects
-        if not own or term in self.forced:
-            return term
-        group, path, times = own[0]
-        if group is None or (times > 1 and not _is_free(term)):
-            return term
-        if len(own) > 1 and group.definition.name in _SEVERAL:
-            return term
-        if len(own) > 1 and any(use[0] is not group or use[1] != path for use in own):
-            return term
-        if effects.reads and effects.reads.get(term, 0) & effects.waits.get(group, 0):
-            return term
-        if self.sizes.get(group, 0) >= LARGEST_GROUP:
-            return term
-        return group
+    @staticmethod
+    def _is_seen_alike(own: Sequence[Use], group: Op, path: tuple[Op, ...]) -> bool:
+        """Whether one group reads a term several times, in one way, in one loop nest."""
+        alike = all(use[0] is group and use[1] == path for use in own)
+        return alike and group.definition.name not in _SEVERAL
+
+    def _repeat(self, term: Op, homes: list[Op]) -> None:
+        """Let several groups compute a term; its operands are read by all of them."""
+        self.groups.again[term] = homes
+        for group in homes:
+            self.sizes[group] = self.sizes.get(group, 0) + 1
+        for arg in term.args:
+            self.groups.uses[arg] += [(group, (), 1) for group in homes]
 
     def _homes(self, term: Op) -> list[Op]:
         """The groups that read it, if computing it in each costs less than to keep it; else none."""
         groups, settled = self.groups, self.settled.get(term)
         found = recomputed(term, groups.kinds, self.forced, groups.uses)
-        if found is None or not groups.uses[term] or term in self.forced or term in groups.effects.reads:
+        if found is None or term in groups.effects.reads:
             return []
         homes = dict[Op, None]()
         for group, _, _ in groups.uses[term]:
