@@ -48,7 +48,7 @@ def let_overwrite(jobs: Sequence[Job], before: Mapping[int, list[int]]) -> None:
 
 def _overwritten(job: Job) -> list[Op]:
     """The large operands whose place the result of a job can take."""
-    if not large(job.term) or job.raw or job.destination is not None or job.term not in job.outputs:
+    if job.raw or job.destination is not None or job.term not in job.outputs or not large(job.term):
         return []  # a copy, or what stores several terms step by step
     size, kind = prod(known(job.term)), job.term.type.dtype.itemsize
     steps = [base for base, layout in job.in_step if layout.is_plain and prod(layout.shape) == size]
