@@ -4,8 +4,8 @@
 ``call_N`` is x + x * y of N numbers, one kernel; engines are calls of this package, of `Computation.entry` with fresh
 results (``entry``) and with ``out=`` (``entry_out``), and of peers. ``start_warm`` is a process that finds all in the
 cache, ``start_cold`` one that finds an empty cache, ``start_kernels`` one that finds the rules there and no kernel, and
-``start_prepared`` one after ``ngraph-rewrite cache warm``: from the first import to the first result of a training step
-of an MLP. Peers keep nothing between processes. ``--size`` is the N of calls.
+``start_prepared`` one after ``ngraph-rewrite cache warm``: the import, and the first result of a training step of an
+MLP. Peers keep nothing between processes. ``--size`` is the N of calls.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
-import json
 import os
 import statistics
 import subprocess
@@ -27,6 +26,7 @@ import numpy as np
 
 import ngraph_rewrite as ng
 from benchmarks.harness import OURS, Row, Run, Workload, measure, options, spread, write
+from benchmarks.starting import asked
 
 SIZES, PEERS = (100, 1000), ("torch", "jax")
 STARTS, COLD = 9, 1  # processes of each kind
@@ -61,13 +61,7 @@ def _is_there(engine: str) -> bool:
 
 def _started(engine: str, folder: Path) -> dict[str, Any]:
     """What one process tells."""
-    command = [sys.executable, "-m", "benchmarks.first_result", engine]
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment["NGRAPH_REWRITE_CACHE"] = str(folder)
-    root = Path(__file__).resolve().parent.parent
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return asked(engine, "mlp", None, {"NGRAPH_REWRITE_CACHE": str(folder)})
 
 
 def _prepared(kind: str, folder: Path) -> None:
@@ -93,10 +87,10 @@ def _starts(kind: str, peers: list[str] | None) -> Iterator[Row]:
             for engine in engines:
                 _prepared(kind, folder)
                 found[engine].append(_started(engine, folder))
-    losses = [told["loss"] for every in found.values() for told in every]
+    losses = [told["result"] for every in found.values() for told in every]
     if max(losses) - min(losses) > 1e-4 * abs(losses[0]):
         raise SystemExit(f"{kind}: engines do not give the same answer")
-    times = {engine: [told["seconds"] for told in every] for engine, every in found.items()}
+    times = {engine: [told["import"] + told["first"] for told in every] for engine, every in found.items()}
     ours = statistics.median(times[OURS])
     for engine, taken in times.items():
         median, note = statistics.median(taken), " ".join(found[engine][-1]["imported"])

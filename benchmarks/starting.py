@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long an engine takes from nothing to a first result, cold and warm, and how much memory it takes.
 
-Each time a process of its own is asked, which runs this module: ``python -m benchmarks.starting '{"task": "mlp",
-"engine": "torch"}'``. The first finds empty caches, the second what the first kept. That rules are read once is not
-counted: the caches of ours begin with them.
+Each time a process of its own is asked, which runs this module: ``python -m benchmarks.starting torch mlp``. It prints
+the seconds of the import and those to the first result, the bytes, the first number of the result, and which packages
+were imported. Without a workload that is a training step of an MLP.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from benchmarks.memory import peak
 
 ROOT = Path(__file__).parent.parent
 CALLS = 3
+WATCHED = ("numba", "llvmlite", "scipy", "sympy", "matchpy", "torch", "jax")
 
 
 def cache_folders(folder: Path) -> dict[str, str]:
@@ -43,13 +44,16 @@ def cache_folders(folder: Path) -> dict[str, str]:
 
 
 def started(row: Row, size: int | None, rules: Path) -> Row:
-    """A row with what two processes tell; `rules` is a cache of ours that holds nothing but rules."""
+    """A row with what two processes tell: one finds empty caches, the other what the first kept.
+
+    Args:
+        rules: A cache of ours that holds nothing but rules: that they are read once is not counted.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if rules.exists():
             shutil.copytree(rules, folder / "ours")
-        asked = {"task": row.workload, "engine": row.engine, "size": size}
-        cold, warm = (_asked(asked, folder) for _ in range(2))
+        cold, warm = (_asked(row, size, folder) for _ in range(2))
     for answer in (cold, warm):
         if isinstance(answer, str):
             return replace(row, note="; ".join(filter(None, [row.note, f"alone: {answer}"])))
@@ -70,37 +74,52 @@ def read_rules(folder: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, env=environment)
 
 
-def _asked(asked: Mapping[str, Any], folder: Path) -> dict[str, float] | str:
+def _asked(row: Row, size: int | None, folder: Path) -> dict[str, Any] | str:
     """The answer of a process, or why there is none."""
-    command = [sys.executable, "-m", "benchmarks.starting", json.dumps(asked)]
-    environment = {**os.environ, **cache_folders(folder)}
-    done = subprocess.run(command, capture_output=True, cwd=ROOT, env=environment, text=True)
-    if done.returncode:
-        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    answer: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    try:
+        return asked(row.engine, row.workload, size, cache_folders(folder))
+    except subprocess.CalledProcessError as error:
+        return (str(error.stderr).strip().splitlines() or [f"exit status {error.returncode}"])[-1]
+
+
+def asked(engine: str, task: str, size: int | None, variables: Mapping[str, str]) -> dict[str, Any]:
+    """What a process tells that has these environment variables.
+
+    Raises:
+        CalledProcessError: if it fails.
+    """
+    command = [sys.executable, "-m", "benchmarks.starting", engine, task, *([str(size)] if size else [])]
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        command, capture_output=True, check=True, cwd=ROOT, env={**environment, **variables}, text=True
+    )
+    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return answer
 
 
-def measured(asked: Mapping[str, Any]) -> dict[str, float]:
-    """Seconds of the import and to the first result, and bytes; what other engines need is imported after the first."""
+def measured(engine: str, task: str, size: int | None = None) -> dict[str, Any]:
+    """What this process takes; what other engines need is imported after the first import, and not counted."""
     start = time.perf_counter()
-    importlib.import_module(OURS if asked["engine"] == OURS else asked["engine"].partition(".")[0])
+    importlib.import_module(OURS if engine == OURS else engine.partition(".")[0])
     imported = time.perf_counter() - start
-    make = importlib.import_module("benchmarks.workloads").every_task(asked["size"])[asked["task"]]().engines
-    first: list[float] = []
+    workloads = importlib.import_module("benchmarks.workloads")
+    made = {**workloads.every_task(size), **workloads.depths.tasks(size)}[task]().engines
+    first: list[Any] = []
 
     def work() -> Any:
         begin = time.perf_counter()
-        made = make[asked["engine"]]()
-        made.run()
-        first.append(time.perf_counter() - begin)
+        found = made[engine]()
+        result = found.run()
+        first.extend([time.perf_counter() - begin, float(found.show(result)[0].flat[0])])
         for _ in range(CALLS - 1):
-            made.run()
-        return made
+            found.run()
+        return found
 
     grown, _ = peak(work)
-    return {"import": imported, "first": first[0], "bytes": grown}
+    names = [name for name in WATCHED if name in sys.modules]
+    return {"import": imported, "first": first[0], "bytes": grown, "result": first[1], "imported": names}
 
 
 if __name__ == "__main__":
-    print(json.dumps(measured(json.loads(sys.argv[1]))))
+    words = sys.argv[1:]
+    print(json.dumps(measured(words[0], *(words[1:2] or ["mlp"]), *map(int, words[2:]))))

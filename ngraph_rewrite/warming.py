@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What most programs need compiled before they ask for it: the library's rules, and kernels that serve all sizes.
 
-A kernel does not depend on the lengths of axes, unless a number in it does, as in a mean: a training step of one
-network compiles nearly all kernels of another one.
+A kernel does not depend on the lengths of axes: a training step of one network compiles nearly all kernels of another
+one. Numbers stand in kernels as they are, so those in which a rate of learning stands, or the number of samples in a
+mean, are compiled for that number.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ def _trained(loss: ng.Op, weights: Sequence[ng.Op]) -> list[ng.Op]:
     return [loss, ng.doall([ng.assign(w, w - 1e-3 * d) for w, d in zip(weights, slopes, strict=True)])]
 
 
-def perceptron(activation: Callable[[ng.Op], ng.Op]) -> Program:
-    """A training step of three dense layers with softmax and cross-entropy."""
+def perceptron(activation: Callable[[ng.Op], ng.Op], samples_first: bool = False) -> Program:
+    """A training step of three dense layers with softmax and cross-entropy, samples along the last or first axis."""
     n, last = ng.Axis("N", 128), ng.Axis("K", 10)
     axes = [ng.Axis("C", 784), ng.Axis("H1", 512), ng.Axis("H2", 512), last]
-    x, target = ng.placeholder([axes[0], n]), ng.placeholder([last, n])
+    order = slice(None, None, -1) if samples_first else slice(None)
+    x, target = (ng.placeholder([of, n][order]) for of in (axes[0], last))
     weights: list[ng.Op] = []
     y = x
     for before, after in zip(axes, axes[1:], strict=False):
-        w, b = ng.variable([after, before]), ng.variable([after])
-        y, weights = ng.dot(w, y) + b, [*weights, w, b]
+        w, b = ng.variable([after, before][order]), ng.variable([after])
+        y, weights = (ng.dot(y, w) if samples_first else ng.dot(w, y)) + b, [*weights, w, b]
         y = y if after is last else activation(y)
     losses = ng.cross_entropy_multi(ng.softmax(y, [last]), target, out_axes=[n])
     return _trained(ng.mean(losses, out_axes=[]), weights), [x, target]
@@ -67,6 +69,7 @@ def maps() -> Program:
 PROGRAMS: Mapping[str, Callable[[], Program]] = MappingProxyType(
     {
         "perceptron, relu": lambda: perceptron(ng.relu),
+        "perceptron, relu, samples first": lambda: perceptron(ng.relu, True),
         "perceptron, tanh": lambda: perceptron(ng.tanh),
         "perceptron, sigmoid": lambda: perceptron(ng.sigmoid),
         "regression": regression,

@@ -282,7 +282,7 @@ def test_starts_are_of_processes_that_find_what_they_should(monkeypatch: pytest.
         found.append((engine, {path.name for path in folder.iterdir()}))
         for name, data in kept.items():
             (folder / name).write_bytes(data)
-        return {"seconds": 0.5, "loss": 2.0, "imported": ["llvmlite"]}
+        return {"import": 0.2, "first": 0.3, "result": 2.0, "imported": ["llvmlite"]}
 
     monkeypatch.setattr(latency, "_started", started)
     monkeypatch.setattr(latency, "STARTS", 2)
@@ -290,7 +290,7 @@ def test_starts_are_of_processes_that_find_what_they_should(monkeypatch: pytest.
         found.clear()
         (row,) = latency._starts(kind, [])
         assert (row.workload, row.engine, row.ratio, row.note) == (kind, harness.OURS, 1.0, "imported: llvmlite")
-        assert [files_ for _, files_ in found[-1:]] == [files]
+        assert [files_ for _, files_ in found[-1:]] == [files] and row.median_s == 0.5
 
 
 def test_growth_compares_ten_times_the_nodes() -> None:

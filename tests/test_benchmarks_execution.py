@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
@@ -17,12 +18,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import comparison, engines, execution, limits, starting
+from benchmarks import comparison, compiling, engines, execution, limits, starting
 from benchmarks.comparison import Limits, Made, Row, Task, chosen_engines, compare, interleaved, off
 from benchmarks.engines import PACKAGES, installed
 from benchmarks.figure import LEFT, WIDTH, figure
-from benchmarks.harness import OURS
-from benchmarks.workloads import FAMILIES, every_task
+from benchmarks.harness import OURS, options
+from benchmarks.workloads import FAMILIES, depths, every_task
 from benchmarks.workloads.convolutions import by_filters, by_image, convolved
 from benchmarks.workloads.networks import cross_entropy
 from benchmarks.workloads.pooling import by_pooled, pooled
@@ -173,8 +174,9 @@ def test_limits_are_measured_on_all_threads(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_process_tells_what_starting_took() -> None:
-    answer = starting.measured({"task": "tiny", "engine": OURS, "size": None})
-    assert answer["first"] > 0 and answer["import"] >= 0 and answer["bytes"] >= 0
+    answer = starting.measured(OURS, "tiny")
+    assert answer["first"] > 0 and answer["import"] >= 0 and answer["bytes"] >= 0 and "llvmlite" in answer["imported"]
+    assert starting.measured(OURS, "equal_2", SMALL)["result"] == starting.measured("numpy", "equal_2", SMALL)["result"]
 
 
 def test_a_row_is_completed_by_two_processes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -182,7 +184,7 @@ def test_a_row_is_completed_by_two_processes(monkeypatch: pytest.MonkeyPatch, tm
     (tmp_path / "rules" / "file").touch()
     found: list[bool] = []
 
-    def asked(question: Any, folder: Path) -> Any:
+    def asked(row: Row, size: int | None, folder: Path) -> Any:
         kept = folder / "ours" / "kernel"
         found.append(kept.exists() and (folder / "ours" / "file").exists())
         kept.touch()
@@ -199,6 +201,30 @@ def test_a_row_is_completed_by_two_processes(monkeypatch: pytest.MonkeyPatch, tm
 def test_every_engine_keeps_what_it_compiles_in_the_folder(tmp_path: Path) -> None:
     folders = [v for k, v in starting.cache_folders(tmp_path).items() if not k.startswith("JAX_PERSISTENT")]
     assert all(str(tmp_path) in folder for folder in folders) and len(set(folders)) == len(folders) == 5
+
+
+def test_networks_of_all_depths_are_compiled_by_processes_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = {"2": 1.0, "4": 3.0, "8": 6.0}
+    monkeypatch.setattr(compiling, "read_rules", lambda folder: None)
+    monkeypatch.setattr(
+        compiling, "started", lambda row, size, rules: replace(row, cold_s=times[row.workload[-1]], warm_s=1.0)
+    )
+    rows = compiling.run(options("").parse_args(["--only", "equal_[248]", "--peers", ""]))
+    assert [row.workload for row in rows] == ["equal_2", "equal_4", "equal_8"]
+    assert "# equal, ngraph_rewrite: cold 1.50 1.00, warm 0.50 0.50" in capsys.readouterr().out
+    for wrong in (["--only", "nothing"], ["--peers", "numpy"]):
+        with pytest.raises(SystemExit, match="nothing|numpy"):
+            compiling.run(options("").parse_args(wrong))
+
+
+@pytest.mark.parametrize("name", ["equal_4", "unequal_4"])
+def test_deep_networks_are_right_on_every_engine(name: str) -> None:
+    task = depths.tasks(SMALL)[name]()
+    for engine in {OURS, "jax", "torch"} & set(task.engines):
+        made = task.engines[engine]()
+        assert off(made.show(made.run()), task.answer(), task.tolerance) == "", engine
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ PACKAGE = ROOT.name
 # Bottom to top; parts on one line know nothing of each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "lazy"),
-    ("data", "cache", "plugins"),
+    ("data", "cache", "plugins", "helpers"),
     ("types",),
     ("terms",),
     ("ops",),

@@ -31,9 +31,12 @@ from ngraph_rewrite.rewriting import pattern, remembered, rule, rulefile, waiver
 from ngraph_rewrite.rewriting.encoding import Unencodable, decoded, digest, encoded, read_rules, write_rules
 from ngraph_rewrite.rewriting.expression import Expression, Span, check_expression
 from ngraph_rewrite.rewriting.inline import as_rules
+from ngraph_rewrite.rewriting.instances import TrialBank
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
-from ngraph_rewrite.terms.catalogue import OpDef, definitions
+from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
+from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.types.tensor import TensorType
 
 PACKAGE = Path(ng.__file__).parent
 
@@ -315,13 +318,35 @@ def test_a_matcher_is_found_by_what_its_rules_say(alone: Path, tmp_path: Path, u
     rules, cache = as_rules(TEXT), Cache(tmp_path)
     other = as_rules(TEXT.replace("-(-(-x))", "-(-(-(-(-x))))"))
     first = Matcher(rules, cache)
+    files = [first.source(op) for op in ("semi.negative", "semi.exp")]
     unread()
     again = Matcher(RuleSet(read_rules(write_rules(rules))), cache)
-    assert again.source == first.source and again.reasons == first.reasons
+    assert [again.source(op) for op in ("semi.negative", "semi.exp")] == files and again.reasons == first.reasons
+    assert Matcher(other, cache).source("semi.exp") == files[1]
     with pytest.raises(AssertionError, match="done before"):
-        Matcher(other, cache)
+        Matcher(other, cache).source("semi.negative")
     with pytest.raises(AssertionError, match="done before"):
-        Matcher(RuleSet(reversed(rules.rules)), cache)
+        Matcher(RuleSet(reversed(rules.rules)), cache).source("semi.exp")
+
+
+def test_of_the_rules_only_those_of_ops_that_are_met_become_code(tmp_path: Path) -> None:
+    rules, bank = as_rules(TEXT), TrialBank()
+    matcher = Matcher(rules, Cache(tmp_path))
+    exp, negative, log = (lookup(f"semi.{short}") for short in ("exp", "negative", "log"))
+    assert {*matcher.steps} == {exp, negative} and exp in matcher.steps and log not in matcher.steps
+    x = bank.leaf("x", TensorType("float32", anonymous([2])))
+    assert matcher.steps.get(log) is None and not [*matcher.matches(bank.make(log, (x,), ()))]
+    assert not [*tmp_path.iterdir()]
+    made = matcher.step(bank.make(exp, (bank.make(lookup("semi.add"), (x, x), ()),), ()), bank.make, None)
+    assert made is not None and made[0].name.endswith("double_exp")
+    assert len([*tmp_path.glob("rules_*.py")]) == 1 and matcher.steps[exp] is matcher.steps[exp]
+
+
+def test_a_matcher_of_stored_rules_decodes_none(tmp_path: Path) -> None:
+    """A stored set tells the ops at the roots of its rules, and what these say is not decoded for that."""
+    stored = read_rules(write_rules(as_rules(TEXT)))
+    assert {*Matcher(stored, Cache(tmp_path)).steps} == {lookup("semi.exp"), lookup("semi.negative")}
+    assert not any("left" in vars(r) for r in stored)
 
 
 def test_a_choice_is_made_once(tmp_path: Path) -> None:
@@ -414,7 +439,7 @@ def test_nothing_damaged_or_foreign_is_believed(copy: Path) -> None:
     folder = copy.parent / "cache"
     whole = {path: path.read_bytes() for path in folder.iterdir()}
     kinds = {path.suffix for path in whole}
-    assert kinds == {".rules", ".json", ".txt", ".py", ".code"}
+    assert kinds == {".rules", ".json", ".py", ".code"}
 
     for damage in (lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"[]" + data):
         for path, data in whole.items():

@@ -7,6 +7,7 @@ from benchmarks.comparison import Tasks
 from benchmarks.workloads import (
     attention,
     convolutions,
+    depths,  # noqa: F401
     elementwise,
     networks,
     pooling,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -30,8 +31,8 @@ WIDTHS = (784, 512, 512, 10)
 def tasks(size: int | None) -> Tasks:
     """``mlp``, with a batch of 128, ``mlp_8192`` with that, and ``cnn`` with one of 64; `size` is that of the batch."""
     if size:
-        return {"mlp": partial(_mlp, "mlp", size), "cnn": partial(_cnn, size)}
-    return {"mlp": partial(_mlp, "mlp", 128), "mlp_8192": partial(_mlp, "mlp_8192", 8192), "cnn": partial(_cnn, 64)}
+        return {"mlp": partial(mlp, "mlp", size), "cnn": partial(_cnn, size)}
+    return {"mlp": partial(mlp, "mlp", 128), "mlp_8192": partial(mlp, "mlp_8192", 8192), "cnn": partial(_cnn, 64)}
 
 
 def classes(batch: int) -> Array:
@@ -56,13 +57,15 @@ def ours_cross_entropy(y: ng.Op, t: ng.Op) -> ng.Op:
 # -- MLP ---------------------------------------------------------------------------------------------------------------
 
 
-def _mlp(name: str, batch: int) -> Task:
-    widths = list(zip(WIDTHS, WIDTHS[1:], strict=False))
+def mlp(name: str, batch: int, lengths: Sequence[int] = WIDTHS) -> Task:
+    """A training step of dense layers; `lengths` are those of the input, of what is hidden, and ten classes."""
+    widths = list(zip(lengths, lengths[1:], strict=False))
     weights = [normal(a, b, scale=a**-0.5) for a, b in widths], [normal(b, seed=2, scale=0.1) for _, b in widths]
-    arrays = [normal(batch, WIDTHS[0]), classes(batch), *(w for pair in zip(*weights, strict=True) for w in pair)]
+    arrays = [normal(batch, lengths[0]), classes(batch), *(w for pair in zip(*weights, strict=True) for w in pair)]
     n = ng.Axis("N", batch)
-    layers = [ng.Axis(axis, width) for axis, width in zip(("C", "H1", "H2", "Y"), WIDTHS, strict=True)]
-    axes = [[n, layers[0]], [n, layers[3]]]
+    names = [*(f"H{i}" for i in range(len(widths))), "Y"]
+    layers = [ng.Axis(axis, width) for axis, width in zip(names, lengths, strict=True)]
+    axes = [[n, layers[0]], [n, layers[-1]]]
     axes += [a for before, after in zip(layers, layers[1:], strict=False) for a in ([before, after], [after])]
     engines: dict[str, Make] = {OURS: ours_step(_mlp_ours, axes, arrays, 2), "numpy": numpy_step(_mlp_numpy, arrays, 2)}
     engines["jax"] = jax_step(_mlp_jax, arrays, 2)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
-from ngraph_rewrite.lowering.steps import Steps, step_error
+from ngraph_rewrite.lowering.steps import KnownSteps, Steps, step_error
 from ngraph_rewrite.lowering.table import BY_ARGUMENTS, ReplacementTable, Taken
 from ngraph_rewrite.rewriting.search import Answers
 from ngraph_rewrite.terms.bank import TermBank
@@ -90,7 +90,7 @@ class Evaluation:
     )  # fmt: skip
 
     def __init__(self, matcher: Steps, table: ReplacementTable, bank: TermBank, name: str, budget: int) -> None:
-        self.matcher, self.steps, self.budget = matcher, matcher.steps, budget
+        self.matcher, self.steps, self.budget = matcher, KnownSteps(matcher.steps), budget
         self.stage = table.stage(name, matcher.reasons, bank)
         self.normal, self.taken = self.stage.normal, self.stage.taken
         self.tables, self.add, self.hold, self.together = bank.tables, bank.add, bank.make, self.make
@@ -113,7 +113,7 @@ class Evaluation:
         if found is not None:
             return found
         profile = definition.profile
-        if definition in self.steps or (profile is not None and profile.lazy):
+        if self.steps[definition] is not None or (profile is not None and profile.lazy):
             return self.visit(term)
         self.normal[term] = term
         return term
@@ -172,7 +172,7 @@ class Evaluation:
                 loose = True
             else:
                 made = self.with_arguments(term, False) if loose else None
-                if made is None and (step := steps.get(term.definition)) is not None:
+                if made is None and (step := steps[term.definition]) is not None:
                     trail[-1] = term
                     self.loose = False
                     made = step(term, self.together, None)
@@ -274,7 +274,7 @@ class Evaluation:
         """The rules that fire at terms at which steps were given up, their conditions aside."""
         found = []
         for term in list(terms)[-RECENT:]:
-            step = self.steps.get(term.definition)
+            step = self.steps[term.definition]
             try:
                 made = None if step is None else step(term, _Hopeful(self).make, None)
             except _Perhaps as perhaps:

@@ -24,13 +24,12 @@ from ngraph_rewrite.lowering.graph_rules import apply_graph_rules
 from ngraph_rewrite.lowering.pass_order import in_place
 from ngraph_rewrite.lowering.reduction import NOTHING_LEFT, Left
 from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
+from ngraph_rewrite.lowering.shipped import shipped
 from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
-from ngraph_rewrite.ops import axes, cpu, cpu_attention, numpy, semi  # noqa: F401  (the families declare their ops when imported)
 from ngraph_rewrite.plugins import DataFile, load_plugin_ops, plugin_files
-from ngraph_rewrite.rewriting import attributes, framing, inlining  # noqa: F401  (and the functions that rules call)
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.pattern import App, Build, subtemplates
-from ngraph_rewrite.rewriting.remembered import check_once, chosen, code_digest, key, recalled, remember
+from ngraph_rewrite.rewriting.remembered import check_once, chosen
 from ngraph_rewrite.rewriting.rule import CLASSES, FAST, Let, Rule, RuleSet
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import STANDARD, OpDef
@@ -38,11 +37,10 @@ from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.types.sorts import SortType
 
 if TYPE_CHECKING:
-    from ngraph_rewrite.rewriting import checks, order, rulefile
+    from ngraph_rewrite.rewriting import checks, order
 else:  # for rules that are new
     checks = lazy_module("ngraph_rewrite.rewriting.checks")
     order = lazy_module("ngraph_rewrite.rewriting.order")
-    rulefile = lazy_module("ngraph_rewrite.rewriting.rulefile")
 
 PASSES: Mapping[str, tuple[str, ...]] = {
     "recognize": ("recognize",),
@@ -66,7 +64,7 @@ def library() -> RuleSet:
     joined = RuleSet()
     for file in _rule_files(own):
         joined = joined + checks.checked_rules(file.path, file.shown)
-    every = joined + _shipped(own)
+    every = joined + shipped(own)
     check_together(joined, every)
     return every
 
@@ -83,27 +81,6 @@ def check_together(own: RuleSet, every: RuleSet) -> None:
     if any(order.why_not_down(rule) is not None for rule in own):
         for kinds in PASSES.values():
             check_once(every.of_kind(*kinds), checks.check_order, Cache(), "order")
-
-
-def _shipped(files: Iterable[Path]) -> RuleSet:
-    """The rules that ship; what was read and checked once, by the code that is here, is taken as it is."""
-    files = list(files)
-    folder = data_folder("rules")
-    known = key(code_digest(), *(part for path in files for part in (path.name, path.read_bytes())))
-    cache, slot = Cache(), f"library_{key(str(folder))}"
-    found = recalled(cache, slot, known)
-    if found is None:
-        with no_garbage_collection():
-            found = _read(files)
-        remember(cache, slot, known, found)
-    return found
-
-
-def _read(files: Iterable[Path]) -> RuleSet:
-    rules = [rulefile.load_rules(path, f"rules/{path.name}") for path in files]
-    for one in rules:
-        checks.check_rules_static(one)
-    return RuleSet(rule for one in rules for rule in one)
 
 
 def _rule_files(own: Iterable[Path]) -> Iterator[DataFile]:
@@ -245,10 +222,10 @@ def _lower(sequenced: Sequenced, target: Any, matchers: Passes) -> Lowering:
 
 
 @lru_cache(maxsize=32)
-def _lacked(before: Matcher, one: Matcher) -> frozenset[OpDef]:
+def _lacked(before: Matcher, one: Matcher) -> frozenset[str]:
     """The ops at which a matcher has rules that the one before it has not."""
     had = set(map(id, before.rules))
-    return frozenset([rule.left.definition for rule in one.rules if id(rule) not in had])
+    return frozenset([rule.root for rule in one.rules if id(rule) not in had])
 
 
 def check_base(terms: Iterable[Op], target: Any, matchers: Passes) -> None:

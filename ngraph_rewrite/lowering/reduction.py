@@ -18,13 +18,13 @@ NESTED = 24
 
 
 class Left(NamedTuple):
-    """What an earlier pass left: the mark of its normal forms, and the ops for which it lacked rules of this one.
+    """What an earlier pass left: the mark of its normal forms, and the names of ops for which it lacked rules.
 
     Where neither term nor rules are new to it, no rule fires.
     """
 
     mark: object
-    lacked: Container[OpDef]
+    lacked: Container[str]
 
 
 NOTHING_LEFT = Left(object(), ())
@@ -38,12 +38,12 @@ class _Parts(dict[OpDef, tuple[Any, Any, dict[Any, Op], dict[Any, Near], Any]]):
 
     __slots__ = ("_bank", "_lacked", "_steps")
 
-    def __init__(self, steps: Mapping[OpDef, Any], bank: TermBank, lacked: Container[OpDef]) -> None:
+    def __init__(self, steps: Mapping[OpDef, Any], bank: TermBank, lacked: Container[str]) -> None:
         self._steps, self._bank, self._lacked = steps, bank, lacked
 
     def __missing__(self, definition: OpDef) -> tuple[Any, Any, dict[Any, Op], dict[Any, Near], Any]:
         step, bank = self._steps.get(definition), self._bank
-        again = step if definition in self._lacked else None
+        again = step if definition.name in self._lacked else None
         found = step, getattr(step, "collapse", None), bank.tables[definition], bank.near[definition], again
         self[definition] = found
         return found
@@ -61,7 +61,7 @@ class Reduction:
 
     __slots__ = (
         "add", "bank", "budget", "collapsed", "count", "depth", "fired", "left", "mark", "matcher", "moved",
-        "parts", "put_off", "stage", "steps", "table", "taken", "target", "together",
+        "parts", "put_off", "stage", "table", "taken", "target", "together",
     )  # fmt: skip
 
     def __init__(
@@ -74,8 +74,8 @@ class Reduction:
         budget: int,
         left: Left = NOTHING_LEFT,
     ) -> None:
-        self.matcher, self.steps, self.target, self.budget = matcher, matcher.steps, target, budget
-        self.left, self.parts = left.mark, _Parts(self.steps, bank, left.lacked)
+        self.matcher, self.target, self.budget = matcher, target, budget
+        self.left, self.parts = left.mark, _Parts(matcher.steps, bank, left.lacked)
         self.table, self.moved, self.stage, self.bank = table, table.moved, stage, bank
         self.mark, self.taken, self.collapsed = object(), stage.taken, stage.collapsed
         self.add, self.together = bank.add, self.make
@@ -183,7 +183,7 @@ class Reduction:
             term = None
         if term is None:
             term = self.add(definition, args, attrs)
-            step = self.steps.get(term.definition)
+            step = self.parts[term.definition][0]
         if term.mark is self.mark:
             return term if term.form is None else term.form
         if step is None or self.put_off or self.depth >= NESTED or term in self.taken:
@@ -291,5 +291,5 @@ class Reduction:
                     self.count = len(taken)
                 else:
                     self.put_off.clear()
-                    self.visit(term, self.steps.get(term.definition))
+                    self.visit(term, self.parts[term.definition][0])
         self.put_off.clear()

@@ -29,6 +29,19 @@ class Steps(Protocol):
     def reasons(self) -> Sequence[Rule | Replaced]: ...  # noqa: D102
 
 
+class KnownSteps(dict[OpDef, Any]):
+    """Step functions by op, each looked for once; None of an op that has none."""
+
+    __slots__ = ("_steps",)
+
+    def __init__(self, steps: Mapping[OpDef, Any]) -> None:
+        self._steps = steps
+
+    def __missing__(self, definition: OpDef) -> Any:
+        found = self[definition] = self._steps.get(definition)
+        return found
+
+
 def step_error(error: Exception, term: Op, matcher: Steps) -> RewriteError | None:
     """What a step raised, with the rule and the term; None, if no rule did."""
     rule = _applied(error, matcher)

@@ -15,6 +15,7 @@ from ngraph_rewrite.rewriting.expression import Expression, check_expression
 from ngraph_rewrite.rewriting.pattern import Build, Pick, subtemplates
 from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.rewriting.solving import conjuncts
+from ngraph_rewrite.rewriting.syntax import walk
 
 # So many ways are told apart.
 MOST = 8
@@ -80,7 +81,7 @@ def _conditions(rule: Rule) -> Iterator[ast.expr]:
     templates = [c.template for c in rule.clauses if not isinstance(c, Where)] + [t for t in rule.right if t]
     inside = [e for t in templates for part in subtemplates(t) for e in _expressions(part)]
     for expression in dict.fromkeys([*clauses, *inside]):
-        yield from (node.test for node in ast.walk(expression.tree) if isinstance(node, ast.IfExp))
+        yield from (node.test for node in walk(expression.tree) if isinstance(node, ast.IfExp))
 
 
 def _expressions(part: object) -> list[Expression]:

@@ -54,6 +54,15 @@ def checked_text(content: str, file: str, stem: str) -> RuleSet:
     return found
 
 
+def checked_file(path: Path, shown: str) -> RuleSet:
+    """As `checked_rules`, whatever was read before.
+
+    Raises:
+        RuleFileError: for the first mistake.
+    """
+    return _checked(parse_rules(rule_text(path, shown), shown, path.stem))
+
+
 def _checked(rules: RuleSet) -> RuleSet:
     check_rules_static(rules)
     return rules

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ngraph_rewrite.rewriting.bounds import WAYS
 from ngraph_rewrite.rewriting.expression import Refused
+from ngraph_rewrite.rewriting.syntax import walk
 
 EITHER, MAYBE = "either", "maybe"
 
@@ -89,7 +90,7 @@ def _maybe(node: ast.Call) -> Iterator[Way]:
 def _inside(node: ast.expr) -> Iterator[Way]:
     """The node with every choice of ways among its operands."""
     operands = _operands(node)
-    if not any(_is_call(part, name) for part in ast.walk(node) for name in (EITHER, MAYBE)):  # type: ignore[arg-type]
+    if not any(_is_call(part, name) for part in walk(node) for name in (EITHER, MAYBE)):  # type: ignore[arg-type]
         yield Way(node, ())
         return
     each = [list(itertools.islice(_ways(operand), WAYS + 1)) for operand in operands]

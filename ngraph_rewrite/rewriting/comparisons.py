@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ngraph_rewrite.rewriting.expression import Refused, conjoined
+from ngraph_rewrite.rewriting.syntax import walk
 from ngraph_rewrite.terms.catalogue import find
 
 # The operation without arguments that a condition without a comparison is compared with.
@@ -93,7 +94,7 @@ def _operation(name: str, family: str) -> bool:
 
 def _check(node: ast.expr, family: str) -> None:
     """Whether terms stand nowhere else in a condition."""
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.NamedExpr):
             raise Refused(part, "`:=` matches a term, and is no truth value", "join conditions with `and` only")
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and _operation(part.func.id, family):

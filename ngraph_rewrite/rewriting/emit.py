@@ -37,9 +37,13 @@ from ngraph_rewrite.terms.catalogue import OpDef
 _BOUNDED = frozenset(function.__name__ for function in BOUNDED.values())
 
 
-def emit(rules: Iterable[Rule]) -> str:
-    """The source of a module whose `trees(op, fn, fill)` returns the step and match functions by op."""
-    numbered = list(enumerate(rules))
+def emit(rules: Iterable[Rule], numbers: Iterable[int] | None = None) -> str:
+    """The source of a module whose `trees(op, fn, fill)` returns the step and match functions by op.
+
+    Args:
+        numbers: What the rules are called by, in order: 0, 1, 2 without it.
+    """
+    numbered = list(zip(numbers, rules, strict=True)) if numbers is not None else list(enumerate(rules))
     by_root: dict[OpDef, list[tuple[int, Rule]]] = {}
     for index, rule in numbered:
         by_root.setdefault(rule.left.definition, []).append((index, rule))

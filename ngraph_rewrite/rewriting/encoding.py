@@ -113,8 +113,8 @@ def write_rules(rules: Iterable[Rule]) -> bytes:
     """
     heads, bodies = list[Any](), list[bytes]()
     for one in rules:
-        head, body = _parts(one)
-        heads.append([*head, digest(one)])
+        head, body = parts = _parts(one)
+        heads.append([*head, _root(one), _digest(one, parts)])
         bodies.append(body)
     return b"\n".join([_json(heads), *bodies])
 
@@ -130,11 +130,11 @@ def read_rules(data: bytes) -> RuleSet:
 
 
 def _stored(head: list[Any], body: bytes) -> Rule:
-    *values, known = head
+    *values, root, known = head
     found = object.__new__(Rule)
     parts = zip(_SOON, values, strict=True)
     found.__dict__.update((n, decoded(v) if isinstance(v, list) else v) for n, v in parts)
-    found.__dict__.update(_later=_Body(body), _digest=known)
+    found.__dict__.update(_later=_Body(body), _root=root, _digest=known)
     return found
 
 
@@ -145,8 +145,13 @@ def digest(one: Rule) -> str:
         Unencodable: if it holds what has no place in JSON.
     """
     known: str | None = one.__dict__.get("_digest")
+    return _digest(one, _parts(one)) if known is None else known
+
+
+def _digest(one: Rule, parts: tuple[list[Any], bytes]) -> str:
+    known: str | None = one.__dict__.get("_digest")
     if known is None:
-        head, body = _parts(one)
+        head, body = parts
         others = [_signature(d) for d in sorted(mentioned(one), key=lambda d: d.name) if not d.shipped]
         known = hashlib.sha256(_json([head, others]) + body).hexdigest()[:24]
         one.__dict__["_digest"] = known
@@ -154,7 +159,14 @@ def digest(one: Rule) -> str:
 
 
 def _parts(one: Rule) -> tuple[list[Any], bytes]:
-    return [encoded(getattr(one, n)) for n in _SOON], _json([encoded(getattr(one, n)) for n in _LATER])
+    later = one.__dict__.get("_later")
+    body = later.line if isinstance(later, _Body) else _json([encoded(getattr(one, n)) for n in _LATER])
+    return [encoded(getattr(one, n)) for n in _SOON], body
+
+
+def _root(one: Rule) -> str | None:
+    """The op at the root; what is stored and has not been decoded stays so."""
+    return one.root if "_root" in one.__dict__ or isinstance(one.left, pattern.App) else None
 
 
 def _json(data: Any) -> bytes:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngraph_rewrite.rewriting.bounds import BITS, CHARACTERS, DEPTH, PARTS, modulo, plus, times
 from ngraph_rewrite.rewriting.registry import attribute_functions
+from ngraph_rewrite.rewriting.syntax import children, walk
 
 PROPERTIES = frozenset(
     "axes shape rank dtype type size length lengths name names scalar roles named sample recurrent base".split()
@@ -92,8 +93,8 @@ def expression_of(tree: ast.expr) -> Expression:
     >>> found.text, found.names
     ('size(k) == n', ('n', 'k'))
     """
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    names = (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
+    called = {id(node.func) for node in walk(tree) if isinstance(node, ast.Call)}
+    names = (n.id for n in walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
     return Expression(ast.unparse(tree), tuple(dict.fromkeys(names)), tree)
 
 
@@ -119,7 +120,7 @@ def check_size(tree: ast.expr) -> None:
         parts += len(level)
         if parts > PARTS:
             raise Refused(tree, f"the expression has more than {PARTS} parts", "name some with where or let")
-        level = [c for node in level for c in ast.iter_child_nodes(node) if not isinstance(c, _MARKS)]
+        level = [c for node in level for c in children(node) if not isinstance(c, _MARKS)]
         if not level:
             return
     raise Refused(tree, f"the expression is nested deeper than {DEPTH} levels", "name parts with where or let")
@@ -136,7 +137,7 @@ def _check(node: ast.AST, names: dict[str, None]) -> None:
         _check_call(node, names)
     elif isinstance(node, _PLAIN):
         _check_identity(node)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, ast.expr):
                 _check(child, names)
             elif not isinstance(child, _OPERATORS + _COMPARISONS + (ast.Load,)):
@@ -235,5 +236,5 @@ def as_source(expression: Expression, names: dict[str, str]) -> str:
 
 def called_functions(expression: Expression) -> set[str]:
     """The attribute functions it calls."""
-    calls = (node for node in ast.walk(expression.tree) if isinstance(node, ast.Call))
+    calls = (node for node in walk(expression.tree) if isinstance(node, ast.Call))
     return {call.func.id for call in calls if isinstance(call.func, ast.Name)}

@@ -28,6 +28,8 @@ _RULE = re.compile(r"rule\s+(\w+)(?:\s+for\s+(\w+)\s+in\s+((?:\w+\s+)*?\w+))?\s*
 _DEFINE = re.compile(r"define\s+(\w+)\s*\(([^()]*)\)\s*=(?!=)")
 _CLAUSE = re.compile(r"(let|where)\s+([^\W\d]\w*)\s*(?:(\.\.\.)\s*)?=(?!=)|if\b")
 _WORD = re.compile(r"[^\W\d]\w*")
+# A string, which nothing has to close, or a character outside of strings that is not blank.
+_PARTS = re.compile(r"""\"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|(?P<visible>[^\s"'])""", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -329,17 +331,9 @@ def _depths(text: Text, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def visible(text: Text, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Each character outside strings that is not blank, with its offset."""
-    quote, offset = None, start
-    while offset < end:
-        char = text.clean[offset]
-        if quote:
-            offset += char == "\\"
-            quote = None if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif not char.isspace():
-            yield offset, char
-        offset += 1
+    for found in _PARTS.finditer(text.clean, start, end):
+        if found.lastgroup == "visible":
+            yield found.start(), found[0]
 
 
 def check_brackets(piece: Piece) -> None:

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import count
 
+from ngraph_rewrite.rewriting.syntax import children, walk
+
 _UNSURE = (ast.IfExp, ast.BoolOp, ast.Compare, ast.ListComp, ast.GeneratorExp, ast.Lambda)
 # The properties of a term that its type has at hand, and the functions of axes that axes have.
 _DIRECT = {"axes": ("axes",), "dtype": ("dtype",), "shape": ("axes", "lengths")}
@@ -28,7 +30,7 @@ def hoisted(source: str, terms: Collection[str]) -> tuple[list[str], str]:
     (['h0 = fn_size(self.type.axes)'], 'make(op, (x,), (h0, fn_lengths(h0), n[0]))')
     """
     tree = _direct(source, terms)
-    taken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    taken = {node.id for node in walk(tree) if isinstance(node, ast.Name)}
     names = (name for name in map("h{}".format, count()) if name not in taken)
     lines: list[str] = []
     while source.count("fn_") > 1:
@@ -65,14 +67,14 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
     if isinstance(node, ast.Call) and _is_pure(node):
         yield node
     if not isinstance(node, _UNSURE):
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             yield from _calls(child)
 
 
 def _is_pure(call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Name) or not call.func.id.startswith("fn_"):
         return False
-    return not any(isinstance(part, ast.Name) and part.id in ("make", "fill") for part in ast.walk(call))
+    return not any(isinstance(part, ast.Name) and part.id in ("make", "fill") for part in walk(call))
 
 
 class _Direct(ast.NodeTransformer):

@@ -11,6 +11,7 @@ from functools import lru_cache
 from ngraph_rewrite.rewriting.expression import Expression, conjoined
 from ngraph_rewrite.rewriting.interpret import value_of
 from ngraph_rewrite.rewriting.rule import Clause, Rule, Where
+from ngraph_rewrite.rewriting.syntax import walk
 
 # What a name of the left side stands for elsewhere; None if nothing can be said there.
 Meaning = Callable[[str], "ast.expr | None"]
@@ -42,7 +43,7 @@ def implied(guard_of: Rule, by: Rule, meaning: Meaning) -> bool:
 @lru_cache(maxsize=4096)
 def _literals(guard: Expression) -> tuple[str, ...]:
     """The literals of a guard."""
-    return tuple({ast.unparse(n): None for n in ast.walk(guard.tree) if isinstance(n, ast.Constant)})
+    return tuple({ast.unparse(n): None for n in walk(guard.tree) if isinstance(n, ast.Constant)})
 
 
 @lru_cache(maxsize=4096)

@@ -22,6 +22,7 @@ from ngraph_rewrite.rewriting.nests import is_nest, operands
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.rewriting.solving import Solver
+from ngraph_rewrite.rewriting.syntax import walk
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.info import Info, Uid
@@ -214,7 +215,7 @@ def targets(rule: Rule, choices: Choices) -> Iterator[Target]:
     yield from TARGETS[first:] + TARGETS[:first]
     asking = [e for e in (rule.guard, *(c.expression for c in rule.clauses if isinstance(c, Where))) if e is not None]
     if any("target" in e.names for e in asking):
-        parts = [part for e in asking for part in ast.walk(e.tree)]
+        parts = [part for e in asking for part in walk(e.tree)]
         yield from (Target(p.value) for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str))
         yield Target(base=frozenset())
 

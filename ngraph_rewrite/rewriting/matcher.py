@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A compiled rule set: decision trees loaded from a generated file, ready to step and to list matches."""
+"""A compiled rule set: decision trees loaded from generated files, ready to step and to list matches.
+
+There is a file for each op at the root of rules, generated and loaded when a term of that op is first met: of the
+library a program needs a small part.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,11 @@ import marshal
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import DTypeError
@@ -40,24 +43,32 @@ Make = Callable[[OpDef, tuple[Op, ...], tuple[Any, ...]], Op]
 Step = Callable[[Op, Make, Any], tuple[int, Op] | None]
 
 
+class Trees(NamedTuple):
+    """The decision trees of an op: the function that takes a step, and the one that lists matches."""
+
+    step: Step
+    match: Callable[[Op], Iterator[tuple[int, dict[str, Any]]]]
+
+
 class Matcher:
     """The decision trees of a rule set.
 
     Attributes:
         rules: The rules, in the order in which they are tried.
         reasons: The same, by the numbers that steps give.
-        source: The generated file.
-        steps: For each root op, the function that takes one step.
+        cache: Where the generated files are.
+        steps: For each root op, the function that takes one step; it is generated when it is first asked for.
         graph_rules: Those of the rules that look at a whole graph: no step takes them.
     """
 
     def __init__(self, rules: RuleSet, cache: Cache) -> None:
-        self.rules, self.reasons = rules, rules.rules
+        self.rules, self.reasons, self.cache = rules, rules.rules, cache
         self.graph_rules = tuple(r for r in rules if r.graph)
-        self.source = _generated(rules, cache)
-        trees = _imported(self.source, cache).trees(lookup, _functions(rules), _fill)
-        self.steps: dict[OpDef, Step] = {lookup(name): step for name, (step, _) in trees.items()}
-        self._matches = {lookup(name): match for name, (_, match) in trees.items()}
+        self._trees: dict[str, Trees] = {}
+        self._numbers: dict[str, list[int]] = {}
+        for number, rule in enumerate(rules):
+            self._numbers.setdefault(rule.root, []).append(number)
+        self.steps: Mapping[OpDef, Step] = _Steps(self.trees, self._numbers)
 
     def step(self, term: Op, make: Make, target: Any) -> tuple[Rule, Op] | None:
         """The first rule that fires at the root of `term`, and what it makes of it."""
@@ -67,10 +78,52 @@ class Matcher:
 
     def matches(self, term: Op) -> Iterator[tuple[Rule, dict[str, Any]]]:
         """Every rule whose left side matches at the root, with every substitution; guards are not asked."""
-        match = self._matches.get(term.definition)
-        if match is not None:
-            for index, substitution in match(term):
-                yield self.rules.rules[index], substitution
+        found = self.trees(term.definition.name)
+        for index, substitution in found.match(term) if found is not None else ():
+            yield self.rules.rules[index], substitution
+
+    def trees(self, op: str) -> Trees | None:
+        """The functions of the rules with an op at their root; None if there are no such rules."""
+        found = self._trees.get(op)
+        if found is None and self._numbers.get(op):
+            found = self._trees[op] = self._loaded(op)
+        return found
+
+    def source(self, op: str) -> Path:
+        """The generated file of the rules with an op at their root."""
+        return self._generated(op)[0]
+
+    def _loaded(self, op: str) -> Trees:
+        path, code = self._generated(op)
+        space: dict[str, Any] = {"__name__": f"_ngraph_rewrite_{path.stem}"}
+        exec(code, space)  # noqa: S102
+        return Trees(*space["trees"](lookup, _functions(self.rules), _fill)[op])
+
+    def _generated(self, op: str) -> tuple[Path, CodeType]:
+        numbers = self._numbers[op]
+        return generated([self.rules.rules[n] for n in numbers], numbers, self.cache)
+
+
+class _Steps(Mapping[OpDef, Step]):
+    """The step functions of a matcher by op; each is there as soon as it is asked for."""
+
+    def __init__(self, trees: Callable[[str], Trees | None], roots: Collection[str]) -> None:
+        self._trees, self._roots = trees, roots
+
+    def __getitem__(self, definition: OpDef) -> Step:
+        found = self._trees(definition.name)
+        if found is None:
+            raise KeyError(definition)
+        return found.step
+
+    def __contains__(self, definition: object) -> bool:
+        return isinstance(definition, OpDef) and definition.name in self._roots
+
+    def __iter__(self) -> Iterator[OpDef]:
+        return map(lookup, self._roots)
+
+    def __len__(self) -> int:
+        return len(self._roots)
 
 
 def _functions(rules: RuleSet) -> dict[str, Callable[..., Any]]:
@@ -95,61 +148,39 @@ def _fill(make: Make, number: float, dtype: Any, axes: Any) -> Op:
     return make(lookup("core.constant"), (), (value, axes or Axes()))
 
 
-def _generated(rules: RuleSet, cache: Cache) -> Path:
-    """The generated file of a rule set: the one that these rules had before, if it is there and whole."""
-    try:
-        slot = "matcher_" + set_key(rules)
-    except Unencodable:
-        _, path = _written(emit.emit(rules), cache)
-        return path
-    stored = cache.read(slot, "txt")
-    text = None if stored is None else cache.read(stored.decode(), "py")
-    if stored is not None and text is not None and _name(text) == stored.decode():
-        return cache.path(stored.decode(), "py")
-    name, path = _written(emit.emit(rules), cache)
-    cache.write(slot, "txt", name.encode())
-    return path
+def generated(rules: Sequence[Rule], numbers: Sequence[int], cache: Cache) -> tuple[Path, CodeType]:
+    """The generated file of rules, and its code: that which was made before, if it is there, whole, and of this file.
 
-
-def _written(text: str, cache: Cache) -> tuple[str, Path]:
-    """The name and the path of a file with this text."""
-    name = _name(text.encode())
+    Args:
+        numbers: What the rules are called by.
+    """
+    name = _name(rules, numbers)
     path = cache.path(name, "py")
-    return name, path if cache.read(name, "py") == text.encode() else cache.write(name, "py", text.encode())
+    slot = f"{name}-{key(str(path), sys.version, importlib.util.MAGIC_NUMBER)}"
+    digest, _, code = (cache.read(slot, "code") or b"").partition(b"\n")
+    text = cache.read(name, "py") or b""
+    if digest == _digest(text):
+        found: CodeType = marshal.loads(code)
+        return path, found
+    return _written(emit.emit(rules, numbers).encode(), name, slot, cache)
 
 
-def _name(text: bytes) -> str:
-    return "rules_" + hashlib.sha256(text).hexdigest()[:20]
+def _written(text: bytes, name: str, slot: str, cache: Cache) -> tuple[Path, CodeType]:
+    path = cache.path(name, "py") if cache.read(name, "py") == text else cache.write(name, "py", text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # what a rule says may be odd, such as a part of a number
+        made: CodeType = compile(text, str(path), "exec", dont_inherit=True)
+    cache.write(slot, "code", _digest(text) + b"\n" + marshal.dumps(made))
+    return path, made
 
 
-def _imported(path: Path, cache: Cache) -> ModuleType:
-    name = f"_ngraph_rewrite_{path.stem}"
-    if name in sys.modules and sys.modules[name].__file__ == str(path):
-        return sys.modules[name]
-    loader = _Loader(name, str(path), cache)
-    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    sys.modules[name] = module  # once it is whole: another thread may be looking
-    return module
+def _name(rules: Sequence[Rule], numbers: Sequence[int]) -> str:
+    """What the file of these rules is called: by what they say, or by its text where that has no place in JSON."""
+    try:
+        return "rules_" + set_key(RuleSet(rules), numbers)
+    except Unencodable:
+        return "rules_" + key(emit.emit(rules, numbers))
 
 
-class _Loader(SourceFileLoader):
-    """Loads a generated file; code that this Python made of it before is found in a whole entry of the cache."""
-
-    def __init__(self, name: str, path: str, cache: Cache) -> None:
-        super().__init__(name, path)
-        self._cache = cache
-
-    def get_code(self, fullname: str) -> CodeType:
-        slot = f"{Path(self.path).stem}-{key(self.path, sys.version, importlib.util.MAGIC_NUMBER)}"
-        stored = self._cache.read(slot, "code")
-        if stored is not None:
-            found: CodeType = marshal.loads(stored)
-            return found
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # what a rule says may be odd, such as a part of a number
-            made: CodeType = self.source_to_code(self.get_data(self.path), self.path)
-        self._cache.write(slot, "code", marshal.dumps(made))
-        return made
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest().encode()

@@ -9,6 +9,7 @@ import re
 from ngraph_rewrite.rewriting.bounds import DEPTH, LINE
 from ngraph_rewrite.rewriting.expression import Refused, check_size
 from ngraph_rewrite.rewriting.frame import Piece, check_brackets, visible
+from ngraph_rewrite.rewriting.syntax import walk
 
 _SEQUENCE = re.compile(r"(?<=[\w)])\s*\.\.\.")
 
@@ -63,7 +64,7 @@ def parse_piece(piece: Piece) -> ast.expr:
         raise text.error(text.span(piece.start + max(offset, 0)), f"{error.msg}", do) from None
     except ValueError as error:  # a null byte, before Python 3.12
         raise text.error(piece.span, f"{error}") from None
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.expr):
             begin = starts[node.lineno - 1]
             line = wrapped[begin : begin + LINE + 1].encode()  # columns of `ast` count bytes

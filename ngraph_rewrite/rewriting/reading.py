@@ -31,6 +31,7 @@ from ngraph_rewrite.rewriting.pattern import (
 )
 from ngraph_rewrite.rewriting.registry import term_functions
 from ngraph_rewrite.rewriting.shorthands import Macros, expanded
+from ngraph_rewrite.rewriting.syntax import walk
 from ngraph_rewrite.rewriting.typeclasses import CLASSES as TYPE_CLASSES
 from ngraph_rewrite.rewriting.typeclasses import asked
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, find, lookup
@@ -117,8 +118,8 @@ class Reader:
         except Refused as refused:
             raise self.error(refused.node, refused.message, refused.do) from None
         known = set(names)
-        called = {id(c.func) for c in ast.walk(node) if isinstance(c, ast.Call)}
-        for part in ast.walk(node):
+        called = {id(c.func) for c in walk(node) if isinstance(c, ast.Call)}
+        for part in walk(node):
             if isinstance(part, ast.Name) and part.id not in known and id(part) not in called:
                 raise self.error(part, f"`{part.id}` is not bound", "bind it on the left, or with where")
         return replace(found, span=span_of(node))

@@ -100,6 +100,12 @@ class Rule:
     graph: bool = False
 
     @property
+    def root(self) -> str:
+        """The name of the op at the root of its left side."""
+        known: str | None = self.__dict__.get("_root")
+        return self.left.definition.name if known is None else known
+
+    @property
     def place(self) -> str:
         """``file:line`` of the rule."""
         return f"{self.file}:{self.line}"

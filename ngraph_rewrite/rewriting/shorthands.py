@@ -10,6 +10,7 @@ from typing import Any
 
 from ngraph_rewrite.rewriting.bounds import DEPTH, PARTS, SHORTHANDS
 from ngraph_rewrite.rewriting.expression import Refused, check_size
+from ngraph_rewrite.rewriting.syntax import walk
 
 # Shorthands by name: parameters and body.
 Macros = dict[str, tuple[tuple[str, ...], ast.expr]]
@@ -27,7 +28,7 @@ def expanded(node: ast.expr, macros: Macros) -> ast.expr:
     >>> ast.unparse(expanded(ast.parse("twice(twice(y))", mode="eval").body, {"twice": twice}))
     'y + y + (y + y)'
     """
-    called = {c.func.id for c in ast.walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)}
+    called = {c.func.id for c in walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)}
     if called.isdisjoint(macros):
         return node
     try:
@@ -61,8 +62,8 @@ def _filled(call: ast.Call, parameters: tuple[str, ...], body: ast.expr) -> ast.
     given.update({k.arg: k.value for k in call.keywords if k.arg})
     if set(given) != set(parameters) or len(call.args) + len(call.keywords) != len(parameters):
         raise Refused(call, f"{call.func.id} takes {', '.join(parameters)}")
-    sizes = {name: sum(1 for _ in ast.walk(value)) for name, value in given.items()}
-    size = sum(sizes.get(node.id, 1) if isinstance(node, ast.Name) else 1 for node in ast.walk(body))
+    sizes = {name: sum(1 for _ in walk(value)) for name, value in given.items()}
+    size = sum(sizes.get(node.id, 1) if isinstance(node, ast.Name) else 1 for node in walk(body))
     if size > 2 * PARTS:  # what only marks a part is counted here too
         raise Refused(call, f"with {call.func.id} expanded, this has more than {PARTS} parts", "write out some of it")
     found: ast.expr = _copied(body, given)

@@ -22,6 +22,7 @@ from ngraph_rewrite.rewriting.expression import Expression, conjoined, expressio
 from ngraph_rewrite.rewriting.interpret import Application, Make, value_of
 from ngraph_rewrite.rewriting.pattern import Build, Pick, Template, Var, attribute_names, subtemplates, variables
 from ngraph_rewrite.rewriting.rule import Rule, Where
+from ngraph_rewrite.rewriting.syntax import walk
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.dtypes import as_dtype
 from ngraph_rewrite.types.tensor import TensorType
@@ -84,7 +85,7 @@ def conjuncts(rule: Rule) -> tuple[Conjunct, ...]:
 
 def _dtypes_read(expression: Expression) -> tuple[str, ...]:
     """The names of which an expression reads the dtype; nothing if it reads more."""
-    parts = list(ast.walk(expression.tree))
+    parts = list(walk(expression.tree))
     called = {id(n.func) for n in parts if isinstance(n, ast.Call)}
     reads = [n.value for n in parts if isinstance(n, ast.Attribute) and n.attr == "dtype"]
     names = [n for n in parts if isinstance(n, ast.Name) and id(n) not in called]

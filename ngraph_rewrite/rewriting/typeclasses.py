@@ -10,6 +10,7 @@ import ast
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ngraph_rewrite.rewriting.syntax import walk
 from ngraph_rewrite.types.dtypes import DTYPES
 
 # What is asked of a variable called `_`.
@@ -35,7 +36,7 @@ def asked(name: str, variable: str) -> ast.expr:
     'x.rank == 2'
     """
     tree = ast.parse(CLASSES[name], mode="eval").body
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name) and node.id == "_":
             node.id = variable
     return tree

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.rewriting.matcher import Matcher, Trees
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.waivers import covers_name
 
@@ -28,17 +27,20 @@ class Watched(Matcher):
     """
 
     def __init__(self, matcher: Matcher, around: Around) -> None:
-        super().__init__(matcher.rules, Cache(matcher.source.parent))
+        super().__init__(matcher.rules, matcher.cache)
         self.graph_rules = matcher.graph_rules
         self.around: Around = _both(matcher.around, around) if isinstance(matcher, Watched) else around
+
+    def _loaded(self, op: str) -> Trees:
+        found = super()._loaded(op)
+        vars(found.step).pop("collapse", None)  # a short cut that asks no rule's function
         done: set[int] = set()
-        for step in self.steps.values():
-            vars(step).pop("collapse", None)  # a short cut that asks no rule's function
-            for name, cell in _cells(step):
-                if name.startswith("apply_") and id(cell) not in done:
-                    done.add(id(cell))
-                    rule = self.rules.rules[int(name.removeprefix("apply_"))]
-                    cell.cell_contents = self.around(rule, cell.cell_contents)
+        for name, cell in _cells(found.step):
+            if name.startswith("apply_") and id(cell) not in done:
+                done.add(id(cell))
+                rule = self.rules.rules[int(name.removeprefix("apply_"))]
+                cell.cell_contents = self.around(rule, cell.cell_contents)
+        return found
 
 
 def _both(inner: Around, outer: Around) -> Around:

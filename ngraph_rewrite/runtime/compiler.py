@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.helpers import Work, helped
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.engine import ObjectCode, load_object
 from ngraph_rewrite.runtime.forking import COMPILING, fork_lock
-from ngraph_rewrite.runtime.helpers import helped
 from ngraph_rewrite.runtime.progress import shown_progress
 from ngraph_rewrite.runtime.stored import object_key, read_object, write_object
 
@@ -39,6 +39,7 @@ class Kernel:
     from_cache: bool
 
 
+WORTH = 6  # so many kernels take longer than a helper needs to start
 _kernels: dict[str, Kernel] = {}  # by source: machine code is the process's, whoever asked for it
 _lock = fork_lock(COMPILING)
 
@@ -80,7 +81,8 @@ def _compile_all(sources: Mapping[str, str], cache: Cache, helpers: int) -> None
     for name in names:
         _source_file(sources[name], name, cache)
     own: dict[str, ObjectCode] = {}
-    with shown_progress("compiling kernels", len(names)) as tell, helped(names, cache, helpers):
+    work = Work(names, "ngraph_rewrite.runtime.helping", (str(cache.folder),), WORTH)
+    with shown_progress("compiling kernels", len(names)) as tell, helped(work, helpers):
         while (taken := _next(names)) is not None:
             own[taken] = compile_object(sources[taken], taken, cache)
             tell(len(sources) - len(names))

@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, Lowering, Passes, lower, passes_of
-from ngraph_rewrite.rewriting.matcher import Make, Matcher
+from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.runtime.aligned import aligned_array
 from ngraph_rewrite.targets.cpu import CPU
@@ -29,20 +28,10 @@ class _Without(Matcher):
     """A matcher without one of its rules: only what concerns that rule's root op is compiled anew."""
 
     def __init__(self, whole: Matcher, rule: Rule, cache: Cache) -> None:
-        root = rule.left.definition
-        rest = [i for i, r in enumerate(whole.rules) if r.left.definition is root and r is not rule]
-        small = Matcher(RuleSet(whole.rules.rules[i] for i in rest), cache)
-        self.rules, self.reasons, self.source = whole.rules, whole.reasons, small.source
+        super().__init__(whole.rules, cache)
         self.graph_rules = tuple(r for r in whole.graph_rules if r is not rule)
-        self.steps = dict(whole.steps)
-        self._matches = {}
-        inner = small.steps.get(root)
-
-        def step(term: Op, make: Make, target: Any) -> tuple[int, Op] | None:
-            found = inner(term, make, target) if inner is not None else None
-            return None if found is None else (rest[found[0]], found[1])
-
-        self.steps[root] = step
+        self._trees = {op: trees for op, trees in whole._trees.items() if op != rule.root}
+        self._numbers[rule.root].remove(next(n for n, r in enumerate(self.rules) if r is rule))
 
 
 @lru_cache(maxsize=4)

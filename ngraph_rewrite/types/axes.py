@@ -458,4 +458,14 @@ def anonymous(lengths: Iterable[Extent]) -> Axes:
     >>> anonymous([2, 3])
     Axes(2, 3)
     """
-    return Axes(Axis(None, n) for n in lengths)
+    return Axes._of(tuple([_nameless(n) for n in lengths]))
+
+
+def _nameless(length: Extent) -> Axis:
+    """An axis without a name; that of a length is one, as long as nothing hides what the length is."""
+    return _plain(length) if type(length) in (int, Length) else Axis(None, length)
+
+
+@lru_cache(maxsize=1 << 12)
+def _plain(length: Extent) -> Axis:
+    return Axis(None, length)

@@ -18,6 +18,7 @@ def pretending(features: str) -> dict[str, str]:
 
 
 _PACKED = {"x86_64": r"\bv?{}\w*p[sd]\s", "aarch64": r"\bf{}\w*\s+v\d+\.(4s|2d)"}
+_COPIED = {"x86_64": r"\bv?mov[ua]p[sd]\s.*%[xyz]mm|\bv?movdq[ua]", "aarch64": r"\bldp?r?\s+q\d+"}
 _LABEL, _JUMP = re.compile(r"^(\.L\w+):"), re.compile(r"^\s+(?:j\w+|b(?:\.\w+)?|cbn?z|tbn?z)\b.*?(\.L\w+)\s*$")
 
 
@@ -35,3 +36,8 @@ def innermost_loops(assembly: str) -> Iterator[str]:
 def packed_loops(assembly: str, operation: str) -> list[str]:
     """The innermost loops that do an operation (a pattern) on packed registers."""
     return [loop for loop in innermost_loops(assembly) if re.search(_PACKED[MACHINE].format(operation), loop)]
+
+
+def copying_loops(assembly: str) -> list[str]:
+    """The innermost loops that load or store packed registers whole."""
+    return [loop for loop in innermost_loops(assembly) if re.search(_COPIED[MACHINE], loop)]

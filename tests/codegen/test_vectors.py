@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from loops_in_code import OTHER_PROCESSORS, packed_loops, pretending
+from loops_in_code import OTHER_PROCESSORS, copying_loops, packed_loops, pretending
 from running import Runner, contiguous
 
-from ngraph_rewrite.codegen.library import render_dot
+from ngraph_rewrite.codegen.library import render_dot, render_gather
+from ngraph_rewrite.codegen.library_indexed import render_scatter_add
+from ngraph_rewrite.codegen.library_order import render_argsort, render_sort
 from ngraph_rewrite.codegen.library_pooling import render_pooling, render_unpooling
 from ngraph_rewrite.codegen.loops import (
     MapNest,
@@ -102,6 +104,7 @@ KERNELS = {
     "pooling": (render_pooling("max", "float32", *PLAIN), {"(?:cm|max)": 2}),
     "unpooling": (render_unpooling("max", "float32", *PLAIN, False), {"(?:cm|max)": 1, "div": 1, "mul": 1}),
     "unpooling-overlapping": (render_unpooling("max", "float32", *OVERLAPPING, True), {"div": 1, "mul": 1}),
+    "scatter-rows": (render_scatter_add("float32", "int64"), {"add": 1}),
     "norm-rows": (rows_of(NORM, 5, ROWS), {"add": 2, "mul": 1, "sub": 2}),
     "norm-columns": (rows_of(NORM, 5, COLUMNS), {"add": 2, "mul": 1, "sub": 2}),
 }
@@ -148,6 +151,26 @@ for name in {names!r}:
 """
     found = subprocess.run([sys.executable, "-c", program], env=pretending(features), capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
+def test_rows_that_are_taken_by_index_are_copied_in_packed_loops(run: Runner, dtype: str) -> None:
+    """One loop for each index; those out of range have one that stores zeros."""
+    source = render_gather(dtype, "int64")
+    assert copying_loops(assembly(source.text, source.name, run.cache))
+
+
+SORTS = {"sort": render_sort("float32", False), "argsort": render_argsort("float32", True)}
+
+
+@pytest.mark.parametrize("name", SORTS)
+def test_sorting_is_scalar(run: Runner, name: str) -> None:
+    """A merge takes its next element from where the comparison before it says: there is nothing to do side by side.
+
+    Only what copies a line into the workspace or back may be packed, and no comparison is.
+    """
+    text = assembly(SORTS[name].text, SORTS[name].name, run.cache)
+    assert not packed_loops(text, "(?:min|max|cmp|cm|add)")
 
 
 def test_a_library_function_is_called_where_there_is_no_vector_form(run: Runner) -> None:

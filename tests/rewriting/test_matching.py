@@ -366,7 +366,7 @@ def test_a_sequence_variable_takes_what_is_left(
 
 def test_the_generated_source_is_a_file_to_read(folder: Cache) -> None:
     matcher = Matcher(rules_of("x + 0 => x", "transpose(transpose(x, perm=p), perm=q) => x"), folder)
-    text = matcher.source.read_text(encoding="utf-8")
+    text = matcher.source("semi.add").read_text(encoding="utf-8")
     tree = ast.parse(text)
     assert ast.get_docstring(tree)
     assert "# my.rules:2  my.r0 @exact" in text and "# x + 0 => x" in text
@@ -377,7 +377,7 @@ def test_a_test_that_rules_share_is_done_once(folder: Cache) -> None:
     rules = rules_of(
         "transpose(exp(x), perm=p) => x", "transpose(log(x), perm=p) => x", "transpose(x, perm=(1, 0)) => x"
     )
-    text = Matcher(rules, folder).source.read_text(encoding="utf-8")
+    text = Matcher(rules, folder).source("semi.transpose").read_text(encoding="utf-8")
     step = text[text.index("def step_semi_transpose") : text.index("def match_semi_transpose")]
     assert step.count("self.args[0].definition") == 1
 

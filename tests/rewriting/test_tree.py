@@ -314,7 +314,7 @@ def test_names_that_the_source_uses_are_kept_apart(names: tuple[str, str], folde
 
 def test_a_damaged_or_foreign_file_is_written_again(folder: Cache) -> None:
     rules = rules_of("x - 12 => x")
-    source = Matcher(rules, folder).source
+    source = Matcher(rules, folder).source("semi.subtract")
     text = source.read_bytes()
     folder.write(source.stem, "py", b"raise SystemExit\n")
-    assert Matcher(rules, folder).source.read_bytes() == text
+    assert Matcher(rules, folder).source("semi.subtract").read_bytes() == text

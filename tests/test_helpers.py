@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from ngraph_rewrite import helpers
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.loops import MapNest, Operand, Step, render_map
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.runtime import compiler, helpers
+from ngraph_rewrite.runtime import compiler
 from ngraph_rewrite.runtime.compiler import compile_kernels
 from ngraph_rewrite.runtime.stored import object_key, read_object
 
@@ -67,7 +68,7 @@ def test_a_helper_takes_what_this_process_has_not_taken(
     begun, cache, sources = threading.Event(), Cache(tmp_path), kernels(100)
     asked = helpers._asked
 
-    def told(to: Any, back: Any, line: str) -> bool:
+    def told(to: Any, back: Any, line: str) -> str | None:
         answered = asked(to, back, line)
         if line in sources:
             begun.set()
@@ -135,15 +136,31 @@ def test_a_kernel_that_does_not_compile_is_told_and_helpers_end(
 
 @pytest.mark.parametrize("count, idle, expected", [(0, 4, 0), (3, 0, 0), (3, 1, 1), (1, 4, 1), (9, 9, 2)])
 def test_helpers_are_as_many_as_are_worth_it(
-    count: int, idle: int, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    count: int, idle: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No more than was asked for, than cores have nothing to do, and than have some kernels each."""
     started: list[None] = []
     monkeypatch.setattr(helpers, "_idle", lambda: idle)
     monkeypatch.setattr(helpers, "_Helper", lambda *_: type("", (), {"end": lambda self: None})())
     monkeypatch.setattr(helpers, "_started", lambda: started.append(None) or object())
-    with helpers.helped(deque(map(str, range(2 * helpers.WORTH))), Cache(tmp_path), count):
+    with helpers.helped(helpers.Work(deque(map(str, range(12))), "module", (), 6), count):
         assert len(started) == expected
+
+
+@pytest.mark.parametrize(
+    "lately, now, idle", [(0.1, "9/100", 4), (9.0, "1/100", 4), (2.9, "4/100", 1), (9.0, "9/1", -4)]
+)
+def test_a_core_is_idle_if_it_is_now_or_was_lately(
+    lately: float, now: str, idle: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "loadavg"
+    file.write_text(f"{lately} 1.0 1.0 {now} 4711\n")
+    monkeypatch.setattr(helpers, "open", lambda _, **told: file.open(**told), raising=False)
+    monkeypatch.setattr(helpers.os, "getloadavg", lambda: (lately, 1.0, 1.0), raising=False)
+    monkeypatch.setattr(helpers.os, "cpu_count", lambda: 4)
+    assert helpers._idle() == idle
+    file.write_text("nothing")
+    assert helpers._idle() == round(4 - lately)
 
 
 def test_a_helper_is_like_this_process(tmp_path: Path) -> None:
@@ -153,8 +170,12 @@ def test_a_helper_is_like_this_process(tmp_path: Path) -> None:
     (name, text), *_ = kernels(400).items()
     cache = Cache(tmp_path)
     cache.write(name, "py", text.encode())
-    helper = helpers._Helper(process, deque([name]), cache)
+    told = list[tuple[str, str]]()
+    work = helpers.Work(
+        deque([name]), "ngraph_rewrite.runtime.helping", [str(tmp_path)], 1, lambda *one: told.append(one)
+    )
+    helper = helpers._Helper(process, work)
     helper._thread.join(60)
     helper.end()
-    assert is_whole({name: text}, cache) and process.returncode == 0
+    assert is_whole({name: text}, cache) and process.returncode == 0 and told == [(name, "done")]
     assert os.getpid() != process.pid
