@@ -64,7 +64,7 @@ def instances_in(definition: OpDef, domain: Domain, limit: int) -> tuple[Op, ...
 def _pattern(definition: OpDef) -> App:
     args: list[Pattern] = [Var(f"x{i}") for i in range(definition.least)]
     if definition.arity is None:
-        args = [SeqVar("x")]
+        args.append(SeqVar("x"))
     return App(definition, tuple(args), (), ())
 
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mixtures of the CPU target: what stands in rows is weighted with a softmax, which is nowhere as a whole."""
+"""Mixtures of the CPU target: what stands in rows is weighted with a softmax, which is nowhere as a whole.
+
+A mixture takes scores, attention their factors. A mask may stand last, of the shape of the scores: truths keep scores,
+where the others become `fill`, and numbers are added.
+"""
 
 from __future__ import annotations
 
@@ -16,50 +20,66 @@ from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.tensor import TensorType
 
 
-def _scale(*xs: TensorType, scale: Any) -> Attributes:
-    return {"scale": literal(scale, xs[0].dtype)}
+def _scaled(*xs: TensorType, scale: Any, fill: Any) -> Attributes:
+    return {"scale": literal(scale, xs[0].dtype), "fill": literal(fill, xs[0].dtype)}
 
 
-def _mixed(scores: Any, values: Any, scale: Literal) -> Any:
+def _weights(term: Op, scores: Any, mask: tuple[Any, ...]) -> Any:
+    """The softmax of scores along rows."""
+    found = scores * term.attribute("scale").array(())
+    for one in mask:
+        found = np.where(one, found, term.attribute("fill").array(())) if one.dtype == bool else found + one
+    most = np.max(found, axis=-1, keepdims=True, initial=-np.inf)
+    weights = np.exp(found - np.where(np.isfinite(most), most, scores.dtype.type(0)))
+    return weights / np.sum(weights, axis=-1, keepdims=True)
+
+
+def _mixture(term: Op, x: Any, v: Any, *mask: Any) -> Any:
     with np.errstate(all="ignore"):
-        scaled = scores * scale.array(())
-        most = np.max(scaled, axis=-1, keepdims=True, initial=-np.inf)
-        weights = np.exp(scaled - np.where(np.isfinite(most), most, scores.dtype.type(0)))
-        return np.matmul(weights / np.sum(weights, axis=-1, keepdims=True), values)
+        return np.matmul(_weights(term, x, mask), v)
 
 
-def _mixture(term: Op, x: Any, v: Any) -> Any:
-    return _mixed(x, v, term.attribute("scale"))
-
-
-@op("cpu.mixture", meaning=_mixture, normalise=_scale, below="cpu.gemm")
-def mixture(x: TensorType, v: TensorType, *, scale: Literal) -> TensorType:
+@op("cpu.mixture", meaning=_mixture, normalise=_scaled, below="cpu.gemm")
+def mixture(x: TensorType, v: TensorType, *mask: TensorType, scale: Literal, fill: Literal) -> TensorType:
     """``softmax(scale * x) v``: `x` (b, m, n) gives weights along its last axis, `v` (b, n, d) what is weighted."""
-    _floats("mixture", x, v)
-    if x.rank != 3 or v.rank != 3 or x.shape[0] != v.shape[0] or x.shape[2] != v.shape[1]:
-        raise AxesError(f"mixture takes shapes (b, m, n) and (b, n, d), not {x!r} and {v!r}")
-    return TensorType(x.dtype, anonymous((*x.shape[:2], v.shape[2])))
+    _fitting("mixture", mask, (x, "bmn"), (v, "bnd"))
+    return TensorType(x.dtype, anonymous((*x.shape[:-1], v.shape[-1])))
 
 
-def _attention(term: Op, q: Any, k: Any, v: Any) -> Any:
+def _attention(term: Op, q: Any, k: Any, v: Any, *mask: Any) -> Any:
     with np.errstate(all="ignore"):
-        return _mixed(np.matmul(q, k), v, term.attribute("scale"))
+        return np.matmul(_weights(term, np.matmul(q, k), mask), v)
 
 
-@op("cpu.attention", meaning=_attention, normalise=_scale, below="cpu.mixture")
-def attention(q: TensorType, k: TensorType, v: TensorType, *, scale: Literal) -> TensorType:
+@op("cpu.attention", meaning=_attention, normalise=_scaled, below="cpu.mixture")
+def attention(
+    q: TensorType, k: TensorType, v: TensorType, *mask: TensorType, scale: Literal, fill: Literal
+) -> TensorType:
     """``softmax(scale * q k) v`` of `q` (b..., m, e), `k` (b..., e, n) and `v` (b..., n, d), for one or two axes b.
 
     Vaswani et al., *Attention Is All You Need*, 2017.
     """
-    _floats("attention", q, k, v)
-    ranks, batches = {x.rank for x in (q, k, v)}, {x.shape[:-2] for x in (q, k, v)}
-    fits = len(ranks) == len(batches) == 1 and q.rank in (3, 4)
-    if not fits or q.shape[-1] != k.shape[-2] or k.shape[-1] != v.shape[-2]:
-        raise AxesError(f"attention takes shapes (b, m, e), (b, e, n) and (b, n, d), not {q!r}, {k!r} and {v!r}")
+    _fitting("attention", mask, (q, "bme"), (k, "ben"), (v, "bnd"))
     return TensorType(q.dtype, anonymous((*q.shape[:-1], v.shape[-1])))
 
 
-def _floats(name: str, *xs: TensorType) -> None:
-    if len({x.dtype for x in xs}) != 1 or xs[0].dtype.name not in ("float32", "float64"):
-        raise DTypeError(f"{name} takes float32 or float64, all alike, not {', '.join(map(repr, xs))}")
+def _fitting(name: str, mask: tuple[TensorType, ...], *xs: tuple[TensorType, str]) -> None:
+    """Whether operands have the axes that letters say, of which the first stands for one axis or two.
+
+    Raises:
+        AxesError, DTypeError: if not, or if more than one mask is given or it has another shape than the scores.
+    """
+    if len({x.dtype for x, _ in xs}) != 1 or xs[0][0].dtype.name not in ("float32", "float64"):
+        raise DTypeError(f"{name} takes float32 or float64, all alike, not {', '.join(repr(x) for x, _ in xs)}")
+    if any(x.dtype != xs[0][0].dtype and x.dtype.name != "bool" for x in mask):
+        raise DTypeError(f"a mask of {name} is bool or {xs[0][0].dtype.name}, not {mask[0]!r}")
+    lengths: dict[str, Any] = {"b": xs[0][0].shape[:-2]}
+    every = [*xs, *((x, "bmn") for x in mask)]
+    fits = len(mask) <= 1 and all(x.rank in ((3, 4) if name.startswith("attention") else (3,)) for x, _ in every)
+    for x, letters in every if fits else ():
+        fits = fits and x.shape[:-2] == lengths["b"]
+        for letter, length in zip(letters[1:], x.shape[-2:], strict=True):
+            fits = fits and lengths.setdefault(letter, length) == length
+    if not fits:
+        shapes = ", ".join(f"({', '.join(letters)})" for _, letters in xs)
+        raise AxesError(f"{name} takes shapes {shapes}, not {', '.join(repr(x) for x, _ in every)}")

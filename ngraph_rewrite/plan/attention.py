@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 from ngraph_rewrite.codegen.library_attention import render_attention
 from ngraph_rewrite.plan.blocking import product_time
 from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.nests import Load
+from ngraph_rewrite.plan.nests import CopyFirst, Load
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.shares import Share
@@ -19,6 +21,8 @@ from ngraph_rewrite.terms.op import Op
 _ROWS, _KEYS = 84, 256
 # The widest tile has so many columns, of float32.
 _WIDEST = 32
+# What a mask does: nothing, keep scores, or add to them.
+_NONE, _KEEPS, _ADDS = range(3)
 
 
 def attention_call(term: Op, groups: Groups) -> Call:
@@ -27,7 +31,8 @@ def attention_call(term: Op, groups: Groups) -> Call:
     Raises:
         CopyFirst: if an operand is not in memory, or is so in a way that strides cannot say.
     """
-    q, *keys, v = all_in_memory(term.args, groups)
+    factors = 3 if term.definition.name == "cpu.attention" else 2
+    (q, *keys, v), (kind, mask) = _factors_of(term, groups, factors)
     dtype, size = DTYPE_NAMES[term.type.dtype], term.type.dtype.itemsize
     *batch, m, d = known(term)
     n, e = v.layout.shape[-2], q.layout.shape[-1] if keys else -1
@@ -41,21 +46,47 @@ def attention_call(term: Op, groups: Groups) -> Call:
     scores_at = _aligned(max(block, e, 1) * _WIDEST * size)
     state_at = scores_at + _aligned(rows * block * size)
     space = Scratch((state_at + _aligned(rows * 16)) * share.chunks)
-    (scale,) = struct.unpack("<q", struct.pack("<d", float(term.attrs[0].scalar)))
-    operands = [x for load in (q, k, v) for x in (load, *_steps(load, size))]
+    operands = [x for load in (q, k, v) for x in (load, *_steps(load))]
     cut = (space, space.bytes // share.chunks, scores_at, state_at, pieces, down, rows, block, packs)
-    words = [f"product {word} {dtype}" for word in ("rows", "columns", "tile", "pack")]
     inner = batch[-1] if len(batch) == 2 else 1
-    arguments = (inner, m, n, e, d, scale, *operands, OUTPUT, *cut, *words)
+    numbers = (inner, m, n, e, d, _bits(term, "scale"), _bits(term, "fill"), kind)
+    arguments = (*numbers, *operands, *mask, OUTPUT, *cut, *_words(dtype))
     return Call(render_attention(dtype), arguments, share, (space,))
 
 
-def _steps(load: Load, size: int) -> list[int]:
+def _factors_of(term: Op, groups: Groups, count: int) -> tuple[list[Load], tuple[int, tuple[Any, ...]]]:
+    """So many operands as they lie in memory; and what a mask does, where it lies, and its strides but for the last.
+
+    Raises:
+        CopyFirst: if an operand is not in memory, or is so in a way that strides cannot say.
+    """
+    loads = all_in_memory(term.args, groups)
+    if len(loads) == count:
+        return loads, (_NONE, (0, 0, 0, 0))
+    mask = loads.pop()
+    if mask.layout.strides[-1] != 1 and mask.layout.shape[-1] > 1:
+        raise CopyFirst(term.args[-1])
+    return loads, (_KEEPS if mask.base.dtype.name == "bool" else _ADDS, (mask, *_steps(mask)[:3]))
+
+
+def _words(dtype: str) -> Sequence[str]:
+    """What the processor decides about tiles."""
+    return [f"product {word} {dtype}" for word in ("rows", "columns", "tile", "pack")]
+
+
+def _bits(term: Op, name: str) -> int:
+    """A number among the attributes, as the bits of a float64."""
+    (found,) = struct.unpack("<q", struct.pack("<d", float(term.attribute(name).scalar)))
+    return int(found)
+
+
+def _steps(load: Load) -> list[int]:
     """The strides in bytes, of one axis of batches or two."""
     *batch, down, along = load.layout.strides
     outer, inner = batch if len(batch) == 2 else (*batch, 0)
-    return [step * size for step in (outer, inner, down, along)]
+    return [step * load.base.type.dtype.itemsize for step in (outer, inner, down, along)]
 
 
 def _aligned(size: int) -> int:
+    """Whole cache lines."""
     return -(-size // 64) * 64

@@ -14,7 +14,13 @@ from typing import TypeVar
 
 from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError
 from ngraph_rewrite.ops.checks import tensor
-from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple, domains_simple_windows
+from ngraph_rewrite.rewriting import (
+    domains_attention,
+    domains_indexed,
+    domains_products,
+    domains_simple,
+    domains_simple_windows,
+)
 from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION_TYPES
 from ngraph_rewrite.rewriting.domains_network import NETWORK_TYPES
@@ -252,6 +258,7 @@ def _anything(position: int, known: Mapping[int, TensorType], wish: TensorType |
 
 
 _PROPOSALS: dict[str, Proposal] = {
+    **domains_attention.ARGUMENTS,
     **domains_indexed.ARGUMENTS,
     **domains_products.ARGUMENTS,
     **domains_simple.ARGUMENTS,

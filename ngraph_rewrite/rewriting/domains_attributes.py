@@ -16,7 +16,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError
-from ngraph_rewrite.rewriting import domains_indexed, domains_products, domains_simple, domains_simple_windows
+from ngraph_rewrite.rewriting import (
+    domains_attention,
+    domains_indexed,
+    domains_products,
+    domains_simple,
+    domains_simple_windows,
+)
 from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.domains_axes import AXES, reduced_axes
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION
@@ -90,6 +96,7 @@ _PROPOSALS: dict[str, Proposal] = {
     **SEMI,
     **NUMPY,
     **AXES,
+    **domains_attention.ATTRIBUTES,
     **domains_indexed.ATTRIBUTES,
     **domains_products.ATTRIBUTES,
     **domains_simple.ATTRIBUTES,

@@ -9,9 +9,7 @@ from ngraph_rewrite.ops.checks import tensor
 from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types
 from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
 from ngraph_rewrite.rewriting.domains_semi import Values
-from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.dtypes import INT64, DType
-from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
 Known = Mapping[int, TensorType]
@@ -87,34 +85,8 @@ def _diagonal(position: int, known: Known, wish: TensorType | None, domain: Doma
     return [tensor(d, s) for s in shapes for d in ([wish.dtype] if wish is not None else domain.dtypes)]
 
 
-def _mixture(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
-    """As `_batch_dot`, of floats."""
-    return [t for t in _batch_dot(position, known, wish, domain) or [] if t.dtype.name in _FLOATS]
-
-
-def _attention(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
-    """Queries, keys and values of samples, and of samples and heads."""
-    a, b, c = domain.lengths
-    near = next(iter(known.values()), wish)
-    if near is None:
-        batches: list[tuple[Extent, ...]] = [(a,), (1,), (a, b), (2, 1)]
-        return [tensor(d, (*s, b, c)) for s in batches for d in domain.dtypes if d.name in _FLOATS]
-    if not isinstance(near, TensorType) or near.rank not in (3, 4) or near.dtype.name not in _FLOATS:
-        return []
-    q, k, v = (known.get(i) for i in range(3))
-    m = wish.shape[-2] if wish is not None else b
-    d = wish.shape[-1] if wish is not None else c
-    inner = q.shape[-1] if q is not None else k.shape[-2] if k is not None else c
-    keys = k.shape[-1] if k is not None else v.shape[-2] if v is not None else b
-    last = ((m, inner), (inner, keys), (keys, d))[position]
-    return [tensor(near.dtype, (*near.shape[:-2], *last))]
-
-
-_FLOATS = ("float32", "float64")
 ARGUMENTS: dict[str, Proposal] = {
     "semi.batch_dot": _batch_dot,
-    "cpu.attention": _attention,
-    "cpu.mixture": _mixture,
     "semi.scatter_add": _scatter_add,
     "semi.take_along": _along,
     "semi.add_along": _along,
@@ -151,15 +123,10 @@ def _repeated_places(types: Sequence[TensorType], wish: TensorType | None, domai
     return [((*every, *every[:1]),), ((*every[::-1], *every),), (every,), ((0, 0, *every),)]
 
 
-def _scales(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return [(Literal(number, types[0].dtype),) for number in (0.5, 1, -2, 0)]
-
-
 _FLAGGED = "argsort sort recurrence cumsum cumprod cummax cummin".split()
 ATTRIBUTES: dict[str, Attributes] = {
     **{f"semi.{short}": _axis for short in ("scatter_add", "take_along", "add_along")},
     **{f"semi.{short}": _axis_and_flag for short in _FLAGGED},
-    **{f"cpu.{short}": _scales for short in ("attention", "mixture")},
     "semi.searchsorted": _flag,
     "semi.diagonal": _places,
     "semi.on_diagonal": _repeated_places,

@@ -36,7 +36,7 @@ from ngraph_rewrite.rewriting.pattern import (
 from ngraph_rewrite.rewriting.reading import ONCE, Reader, span_of
 from ngraph_rewrite.rewriting.right_sides import body
 from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Rule, RuleSet, Where
-from ngraph_rewrite.rewriting.shorthands import Macros
+from ngraph_rewrite.rewriting.shorthands import Macros, expanded
 from ngraph_rewrite.rewriting.sorting import check_sorts
 from ngraph_rewrite.rewriting.waivers import WAIVABLE, Waiver, covers_name
 from ngraph_rewrite.terms.catalogue import definitions
@@ -161,7 +161,7 @@ def _rules(frame: FileFrame, one: RuleFrame, known: _Known, stem: str) -> list[R
 def _read_ways(frame: FileFrame, one: RuleFrame, known: _Known, name: str, alternative: dict[str, str]) -> list[Rule]:
     """A rule for each left side that the written one stands for, numbered if there are several."""
     try:
-        found = ways(parse_piece(one.left))
+        found = ways(expanded(parse_piece(one.left), known.macros))
     except Refused as refused:
         raise frame.text.error(span_of(refused.node), refused.message, refused.do) from None
     if len(found) == 1:

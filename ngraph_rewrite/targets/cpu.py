@@ -167,7 +167,7 @@ def _count(work: Sequence[Work | Loop]) -> int:
 
 def _base() -> frozenset[str]:
     semi_ops = {d.name for d in definitions("semi") if d.shipped} - _COMPOSITE
-    own = {"cpu.attention", "cpu.convolution", "cpu.gemm", "cpu.mixture", "cpu.unpooling"}
+    own = {d.name for d in definitions("cpu") if d.shipped}
     return frozenset(f"core.{name}" for name in _CORE.split()) | semi_ops | own
 
 

@@ -72,7 +72,7 @@ def test_attention_is_what_it_means(
     """Of more rows and more keys than a block has, and of fewer than a vector."""
     arrays = drawn(seed, (*batch, m, e), (*batch, e, n), (*batch, n, d), dtype=dtype)
     inputs = leaves(*arrays)
-    found, kernels = run(make_op("cpu.attention", *inputs, scale=scale), inputs, arrays)
+    found, kernels = run(make_op("cpu.attention", *inputs, scale=scale, fill=0), inputs, arrays)
     assert kernels == ["attention"]
     q, k, v = (a.astype(np.float64) for a in arrays)
     assert_allclose(found, wanted(scale * (q @ k), v), **CLOSE[dtype])
@@ -82,7 +82,7 @@ def test_attention_is_what_it_means(
 def test_given_scores_are_weights_too(dtype: str) -> None:
     arrays = drawn(1, (2, 90, 300), (2, 300, 20), dtype=dtype)
     inputs = leaves(*arrays)
-    found, kernels = run(make_op("cpu.mixture", *inputs, scale=3.0), inputs, arrays)
+    found, kernels = run(make_op("cpu.mixture", *inputs, scale=3.0, fill=0), inputs, arrays)
     assert kernels == ["attention"]
     assert_allclose(found, wanted(3.0 * arrays[0].astype(np.float64), arrays[1]), **CLOSE[dtype])
 
@@ -100,14 +100,14 @@ def test_special_values_are_those_of_softmax(count: int) -> None:
     scores[0, 6, :] = -1e4
     scores[0, 6, count - 1] = -1e4 + 1
     inputs = leaves(scores, values)
-    found, _ = run(make_op("cpu.mixture", *inputs, scale=1.0), inputs, [scores, values])
+    found, _ = run(make_op("cpu.mixture", *inputs, scale=1.0, fill=0), inputs, [scores, values])
     assert_allclose(found, wanted(scores, values), rtol=1e-5, atol=1e-6)
 
 
 def test_the_same_bits_for_any_number_of_threads() -> None:
     arrays = drawn(3, (2, 3, 200, 32), (2, 3, 32, 500), (2, 3, 500, 48))
     inputs = leaves(*arrays)
-    term = make_op("cpu.attention", *inputs, scale=0.2)
+    term = make_op("cpu.attention", *inputs, scale=0.2, fill=0)
     alone, _ = run(term, inputs, arrays)
     for threads in (2, 3):
         assert np.array_equal(run(term, inputs, arrays, threads)[0], alone)
@@ -164,17 +164,63 @@ def softmax(scores: Op) -> Op:
     return e / ng.numpy.sum(e, axis=-1, keepdims=True)
 
 
-def test_a_mask_is_part_of_the_scores() -> None:
-    """Where scores are more than a product they are written down, but not the weights."""
+@pytest.mark.parametrize("divided", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [("kept", "NAPQ"), *((kind, shape) for kind in ("added", "kept") for shape in ("PQ", "NPQ", "NQ", "Q"))],
+)
+def test_a_mask_is_part_of_the_kernel(kind: str, shape: str, divided: bool) -> None:
+    """One for all samples or heads, or one that keeps scores; neither scores nor weights are in memory."""
+    lengths = dict(zip("NAPQ", (2, 3, 6, 9), strict=True))
+    arrays = drawn(4, (2, 3, 6, 4), (2, 3, 4, 9), (2, 3, 9, 5))
+    seen = np.random.default_rng(5).random([lengths[a] if a in shape else 1 for a in "NAPQ"]) < 0.7
+    seen[..., 0] = True
+    mask = seen if kind == "kept" else np.where(seen, 0, -np.inf).astype(np.float32)
+    inputs = leaves(*arrays, mask)
+    q, k, v, hidden = inputs
+    scores = ng.numpy.matmul(q, k)
+    scores = scores / 2.0 if divided else scores * 0.5
+    scores = scores + hidden if kind == "added" else ng.numpy.where(hidden, scores, -1e4)
+    found, kernels = run(ng.numpy.matmul(softmax(scores), v), inputs, [*arrays, mask])
+    assert kernels.count("attention") == 1 and "rows" not in kernels and "gemm" not in kernels
+    a, b, c = (x.astype(np.float64) for x in arrays)
+    assert_allclose(found, wanted(np.where(seen, 0.5 * (a @ b), -np.inf), c), **CLOSE["float32"])
+
+
+def test_a_mask_over_named_axes_is_part_of_the_kernel() -> None:
     (q, k, v), arrays, _ = named("NAPQED")
     mask = ng.placeholder([P, Q])
     hidden = np.where(np.arange(9) > np.arange(6)[:, None] + 3, -np.inf, 0).astype(np.float32)
     scores = ng.dot(q, k, reduction_axes=["E"]) * 0.5 + mask
     mixed = ng.dot(ng.softmax(scores, normalization_axes=["Q"]), v, reduction_axes=["Q"])
     found, kernels = run(ng.axes_with_order(mixed, [N, A, P, D]), [q, k, v, mask], [*arrays, hidden])
-    assert kernels.count("attention") == 1
+    assert kernels.count("attention") == 1 and "rows" not in kernels and "gemm" not in kernels
     plain = np.einsum("nape,naqe->napq", *(a.astype(np.float64) for a in arrays[:2])) * 0.5
     assert_allclose(found, wanted(plain + hidden, arrays[2]), **CLOSE["float32"])
+
+
+@given(
+    batch=st.sampled_from([(1,), (3,), (2, 3)]), m=lengths, n=keys, kind=st.sampled_from(["added", "kept"]),
+    fill=st.sampled_from([0.0, -3.0, -np.inf]), dtype=st.sampled_from(FLOATS), seed=st.integers(0, 99),
+)  # fmt: skip
+@settings(max_examples=25, deadline=None)
+def test_masked_attention_is_what_it_means(
+    batch: tuple[int, ...], m: int, n: int, kind: str, fill: float, dtype: str, seed: int
+) -> None:
+    """Rows that see nothing included, and blocks of keys that no row sees; the same bits on two threads."""
+    arrays = drawn(seed, (*batch, m, 7), (*batch, 7, n), (*batch, n, 5), dtype=dtype)
+    random = np.random.default_rng(seed)
+    seen = (random.random((*batch, m, n)) < 0.7) & (random.random((*batch, 1, 1)) < 0.8)
+    seen[..., : n // 2] &= bool(seed % 2)
+    mask = seen if kind == "kept" else np.where(seen, 0, fill).astype(dtype)
+    inputs = leaves(*arrays, mask)
+    term = make_op("cpu.attention", *inputs, scale=0.5, fill=fill)
+    found, _ = run(term, inputs, [*arrays, mask])
+    q, k, v = (a.astype(np.float64) for a in arrays)
+    scores = 0.5 * (q @ k)
+    scores = np.where(seen, scores, fill) if kind == "kept" else scores + mask
+    assert_allclose(found, wanted(scores, v), **CLOSE[dtype])
+    assert np.array_equal(run(term, inputs, [*arrays, mask], 2)[0], found, equal_nan=True)
 
 
 def test_weights_that_derivatives_read_are_computed_once() -> None:
@@ -192,6 +238,18 @@ def test_weights_that_derivatives_read_are_computed_once() -> None:
     assert not any(name.startswith("attention") for name in kernels)
     for one, two in zip(found["cpu"], found["reference"], strict=True):
         assert_allclose(one, two, rtol=1e-4, atol=1e-4)
+
+
+def test_keys_that_nobody_sees_are_passed_by() -> None:
+    """Whole blocks behind a causal mask; and a row that sees nothing."""
+    arrays = drawn(8, (1, 300, 8), (1, 8, 600), (1, 600, 5))
+    mask = np.arange(600) <= np.arange(300)[:, None]
+    mask[7] = False
+    inputs = leaves(*arrays, mask[None])
+    term = make_op("cpu.attention", *inputs, scale=0.5, fill=-np.inf)
+    found, _ = run(term, inputs, [*arrays, mask[None]])
+    q, k, v = (a.astype(np.float64) for a in arrays)
+    assert_allclose(found, wanted(np.where(mask, 0.5 * (q @ k), -np.inf), v), **CLOSE["float32"])
 
 
 def test_the_square_is_nowhere() -> None:

@@ -376,3 +376,17 @@ def test_right_names_belong_to_the_second_family() -> None:
 def test_text_in_quotes_is_not_a_comment() -> None:
     (rule,) = parse_rules(SEMI + "rule a: -x => x\n    if x.dtype == '#' or x.dtype == 'int8'\n", "my.rules", "my")
     assert rule.guard is not None and rule.guard.text == "x.dtype == '#' or x.dtype == 'int8'"
+
+
+def test_a_shorthand_stands_on_either_side() -> None:
+    """It is expanded before patterns are read, so it may have variables, attributes and alternatives in it."""
+    short = """simplify semi
+define twice(x) = x + x
+define turned(x, p) = transpose(x, perm=p)
+rule a: turned(twice(y), p) => twice(turned(y, p))
+"""
+    long = """simplify semi
+rule a: transpose(y + y, perm=p) => transpose(y, perm=p) + transpose(y, perm=p)
+"""
+    (one,), (other,) = (parse_rules(text, "f.rules", "f") for text in (short, long))
+    assert (str(one.left), one.right) == (str(other.left), other.right)
