@@ -159,6 +159,17 @@ def test_operands_meet_in_the_promoted_dtype(transformer: ng.Transformer, other:
     assert (less == (wide[0] < wide[1])).all()
 
 
+def test_parts_of_other_dtypes_are_put_together(transformer: ng.Transformer) -> None:
+    """NumPy has no dtype in which bfloat16 and most integers meet."""
+    h, k = ng.Axis("H", 3), ng.Axis("K", 3)
+    x, y = numbers((3,)), np.array([1, 257, 3], np.uint64)
+    p, q, r = (ng.placeholder([axis], a.dtype) for axis, a in ((h, x), (h, y), (k, y)))
+    stacked, joined = ng.stack([p, q], ng.Axis("I", 2)), ng.concat_along_axis([p, ng.cast_axes(r, [h])], h)
+    found = transformer.computation([stacked, joined], p, q, r)(x, y, y)
+    assert_same(found[0], np.stack([x, rounded(y)]))
+    assert_same(found[1], np.concatenate([x, rounded(y)]))
+
+
 # -- sums and products ------------------------------------------------------------------------------------
 
 

@@ -86,8 +86,9 @@ def _concat_axis(x: TensorType, *xs: TensorType, axis: Any) -> Attributes:
 
 def _concat(term: Op, *xs: Any) -> Any:
     first, name = term.args[0].axes, term.attribute("axis")
-    moved = [np.transpose(x, [arg.axes.index(a) for a in first]) for x, arg in zip(xs, term.args, strict=True)]
-    return np.concatenate(moved, first.index(name)).astype(term.dtype, copy=False)
+    orders = [[arg.axes.index(a) for a in first] for arg in term.args]
+    moved = [np.transpose(x, o).astype(term.dtype, copy=False) for x, o in zip(xs, orders, strict=True)]
+    return np.concatenate(moved, first.index(name))
 
 
 @op("axes.concat", meaning=_concat, normalise=_concat_axis)
@@ -112,8 +113,8 @@ def _stack_axis(x: TensorType, *xs: TensorType, axis: Any, pos: Any) -> Attribut
 
 def _stack(term: Op, *xs: Any) -> Any:
     first = term.args[0].axes
-    moved = [align(x, arg.axes, first) for x, arg in zip(xs, term.args, strict=True)]
-    return np.stack(moved, term.attribute("pos")).astype(term.dtype, copy=False)
+    moved = [align(x, a.axes, first).astype(term.dtype, copy=False) for x, a in zip(xs, term.args, strict=True)]
+    return np.stack(moved, term.attribute("pos"))
 
 
 @op("axes.stack", meaning=_stack, normalise=_stack_axis)

@@ -136,8 +136,8 @@ def _concat(term: Op, *xs: Any) -> Any:
     parts = []
     for x, arg in zip(xs, term.args, strict=True):
         own = lengthened(term.axes, axis, arg.shape[keys(arg.axes).index(axis)])
-        parts.append(np.broadcast_to(align(x, arg.axes, own), known_shape(own)))
-    return np.concatenate(parts, keys(term.axes).index(axis)).astype(term.dtype, copy=False)
+        parts.append(np.broadcast_to(align(x, arg.axes, own), known_shape(own)).astype(term.dtype, copy=False))
+    return np.concatenate(parts, keys(term.axes).index(axis))
 
 
 @op("simple.concat", meaning=_concat, normalise=_concat_axis)
@@ -160,9 +160,10 @@ def _stack(term: Op, *xs: Any) -> Any:
     shape = known_shape(term.axes)
     one = without_feature(term.axes, term.attribute("pos"))
     parts = [
-        np.broadcast_to(align(x, a.axes, one), shape[:at] + shape[at + 1 :]) for x, a in zip(xs, term.args, strict=True)
+        np.broadcast_to(align(x, a.axes, one), shape[:at] + shape[at + 1 :]).astype(term.dtype, copy=False)
+        for x, a in zip(xs, term.args, strict=True)
     ]
-    return np.stack(parts, at).astype(term.dtype, copy=False)
+    return np.stack(parts, at)
 
 
 def without_feature(axes: Axes, number: int) -> Axes:
