@@ -27,7 +27,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Cache:
     return Cache(tmp_path_factory.mktemp("rules"))
 
 
-@pytest.mark.parametrize("rule", list(library()), ids=lambda rule: rule.name)
+def has_drawn_values(rule: Rule) -> bool:
+    """Whether instances are drawn often enough; of others a waiver says which tests compare their values."""
+    return all(waiver.check != "values" for waiver in rule.waivers)
+
+
+@pytest.mark.parametrize("rule", filter(has_drawn_values, library()), ids=lambda rule: rule.name)
 def test_a_shipped_rule_is_right(rule: Rule, folder: Cache) -> None:
     assert check_rule(rule, EXAMPLES, folder) > 0
 
