@@ -32,7 +32,7 @@ def has_drawn_values(rule: Rule) -> bool:
     return all(waiver.check != "values" for waiver in rule.waivers)
 
 
-@pytest.mark.parametrize("rule", filter(has_drawn_values, library()), ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", list(filter(has_drawn_values, library())), ids=lambda rule: rule.name)
 def test_a_shipped_rule_is_right(rule: Rule, folder: Cache) -> None:
     assert check_rule(rule, EXAMPLES, folder) > 0
 
