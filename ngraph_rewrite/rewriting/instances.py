@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import zlib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
@@ -28,7 +28,7 @@ from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.info import Info, Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, topological
-from ngraph_rewrite.types.dtypes import is_float
+from ngraph_rewrite.types.dtypes import BFLOAT16, is_float
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
@@ -125,6 +125,8 @@ def matches(
 ) -> Iterator[Instance]:
     """As `instances`, with the match and the target; `tries` bounds the terms tried to find each."""
     bank = bank or TrialBank()
+    if rule.guard is not None and str(BFLOAT16) in rule.guard.text:  # else it is not among those of a domain
+        domain = replace(domain, dtypes=tuple(dict.fromkeys((*domain.dtypes, BFLOAT16))))
     seen: set[Op] = set()
     for turn in range(4 * limit):
         found = first_match(rule, domain, _turns(turn), bank, tries, solver)

@@ -146,7 +146,8 @@ def test_the_generated_code_makes_what_the_rule_says(seed: int) -> None:
     """The interpretation of the rule that fired, on one of its matches, is the very term that the step made."""
     random, bank = Random(seed), TrialBank()
     matcher = library_matcher(*STEPS)
-    found = first_match(random.choice(matcher.rules.rules), random_domain(random), begin(random), bank, 60)
+    rules = [rule for rule in matcher.rules if not rule.graph]  # of a whole graph no step takes them
+    found = first_match(random.choice(rules), random_domain(random), begin(random), bank, 60)
     if found is None:
         return
     term, _, target = found

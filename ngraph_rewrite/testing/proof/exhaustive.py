@@ -23,7 +23,7 @@ from ngraph_rewrite.rewriting.solving import Bindings, Solver
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.types.axes import Axes, Axis
-from ngraph_rewrite.types.dtypes import FLOAT32, DType
+from ngraph_rewrite.types.dtypes import BFLOAT16, FLOAT32, DType
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
@@ -152,7 +152,7 @@ def small(lengths: tuple[int, ...], dtypes: tuple[DType, ...], rank: int) -> Sma
 
 def every_dtype(first: DType = FLOAT32) -> Small:
     """The search over dtypes, on a few shapes."""
-    dtypes = (first, *(d for d in COMMON_FIRST if d != first))
+    dtypes = (first, *(d for d in (*COMMON_FIRST, BFLOAT16) if d != first))
     return replace(small((2, 0, 3, 2), dtypes, 1), lines=((2,), (), (0,)))
 
 
