@@ -10,7 +10,7 @@ float32 is further off, and no float64 of large samples.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.runtime.reals import DOUBLE, SINGLE, Real, fuses, kernel_function
+from ngraph_rewrite.runtime.reals import DOUBLE, SINGLE, Real, kernel_function
 
 LOG2_E, LN2 = 1.4426950408889634, 0.6931471805599453
 # log 2 in two parts, of which the first has so few digits that its product with an exponent is exact
@@ -73,7 +73,7 @@ def reduced(x: Real, error: float | Real = 0.0) -> Reduced:
     shifted = x.times_plus(LOG2_E, x.format.whole)
     k = shifted - x.format.whole
     near = k.times_plus(-high, x)
-    if x.format is SINGLE and fuses() and error == 0.0:
+    if x.format is SINGLE and x.fused and error == 0.0:
         r = k.times_plus(-low, near)  # off by half a unit of the last place of r, a quarter of the result's
         return Reduced(shifted, (r * r).times_plus(r.polynomial(_IN[x.format].growth), r))
     less = k.times_plus(-low, error)

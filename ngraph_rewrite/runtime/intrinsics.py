@@ -25,11 +25,11 @@ __all__ = ["argument", "call_words", "chunk_start", "lesser", "stride", "sum_blo
 _HALF, _FLOAT, _DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 _I8, _I16, _I32, _I64 = (ir.IntType(width) for width in (8, 16, 32, 64))
 
-_VALUE = {name: getattr(types, name) for name in "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()}
-_VALUE |= dict.fromkeys(("float16", "bfloat16", "float32"), types.float32)
-_VALUE |= {"bool": types.boolean, "float64": types.float64}
-_MEMORY = {"bool": _I8, "float16": _HALF, "bfloat16": _I16, "float32": _FLOAT, "float64": _DOUBLE}
-_MEMORY |= {name: ir.IntType(value.bitwidth) for name, value in _VALUE.items() if "int" in name}
+VALUES = {name: getattr(types, name) for name in "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()}
+VALUES |= dict.fromkeys(("float16", "bfloat16", "float32"), types.float32)
+VALUES |= {"bool": types.boolean, "float64": types.float64}
+MEMORY = {"bool": _I8, "float16": _HALF, "bfloat16": _I16, "float32": _FLOAT, "float64": _DOUBLE}
+MEMORY |= {name: ir.IntType(value.bitwidth) for name, value in VALUES.items() if "int" in name}
 
 _SCOPES = 32  # buffers past this many share one scope: still correct, since they are not declared distinct
 
@@ -42,7 +42,7 @@ def _named(name: str, typing: Callable[..., Any]) -> Any:
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 
-def _tag(module: Any, instruction: Any, buffer: int) -> None:
+def mark_buffer(module: Any, instruction: Any, buffer: int) -> None:
     """Declare that a memory access meets no buffer but its own."""
     domain = module.add_metadata(["ngraph_rewrite buffers"])
     scopes = [module.add_metadata([f"buffer {number}", domain]) for number in range(_SCOPES)]
@@ -55,7 +55,8 @@ def _element(builder: Any, memory: Any, address: Any, index: Any) -> Any:
     return builder.gep(builder.inttoptr(address, memory.as_pointer()), [index], inbounds=True)
 
 
-def _from_memory(builder: Any, value: Any, dtype: str) -> Any:
+def from_memory(builder: Any, value: Any, dtype: str) -> Any:
+    """An element as it is computed with, from what memory holds."""
     if dtype == "bool":
         return builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
     if dtype == "bfloat16":
@@ -63,9 +64,10 @@ def _from_memory(builder: Any, value: Any, dtype: str) -> Any:
     return builder.fpext(value, _FLOAT) if dtype == "float16" else value
 
 
-def _to_memory(builder: Any, value: Any, dtype: str) -> Any:
+def to_memory(builder: Any, value: Any, dtype: str) -> Any:
+    """What memory holds, from an element as it is computed with."""
     if dtype == "bool":
-        return builder.zext(value, _MEMORY["bool"])
+        return builder.zext(value, MEMORY["bool"])
     if dtype == "bfloat16":
         return builder.trunc(builder.lshr(bfloat16_bits(builder, value), ir.Constant(_I32, 16)), _I16)
     return builder.fptrunc(value, _HALF) if dtype == "float16" else value
@@ -77,11 +79,11 @@ def _load(dtype: str) -> Any:
             return None
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            loaded = builder.load(_element(builder, _MEMORY[dtype], args[0], args[1]))
-            _tag(builder.module, loaded, buffer.literal_value)
-            return _from_memory(builder, loaded, dtype)
+            loaded = builder.load(_element(builder, MEMORY[dtype], args[0], args[1]))
+            mark_buffer(builder.module, loaded, buffer.literal_value)
+            return from_memory(builder, loaded, dtype)
 
-        return signature(_VALUE[dtype], types.int64, types.int64, buffer), generate
+        return signature(VALUES[dtype], types.int64, types.int64, buffer), generate
 
     return _named(f"load_{dtype}", typing)
 
@@ -92,12 +94,12 @@ def _store(dtype: str) -> Any:
             return None
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            place = _element(builder, _MEMORY[dtype], args[0], args[1])
-            stored = builder.store(_to_memory(builder, args[2], dtype), place)
-            _tag(builder.module, stored, buffer.literal_value)
+            place = _element(builder, MEMORY[dtype], args[0], args[1])
+            stored = builder.store(to_memory(builder, args[2], dtype), place)
+            mark_buffer(builder.module, stored, buffer.literal_value)
             return context.get_dummy_value()
 
-        return signature(types.none, types.int64, types.int64, _VALUE[dtype], buffer), generate
+        return signature(types.none, types.int64, types.int64, VALUES[dtype], buffer), generate
 
     return _named(f"store_{dtype}", typing)
 
@@ -110,7 +112,7 @@ def _workspace(dtype: str) -> Any:
             return None
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            space = cgutils.alloca_once(builder, ir.ArrayType(_MEMORY[dtype], length.literal_value))
+            space = cgutils.alloca_once(builder, ir.ArrayType(MEMORY[dtype], length.literal_value))
             space.align = 64
             return builder.ptrtoint(space, _I64)
 
@@ -119,7 +121,7 @@ def _workspace(dtype: str) -> Any:
     return _named(f"workspace_{dtype}", typing)
 
 
-for _dtype in _VALUE:
+for _dtype in VALUES:
     for _make in (_load, _store, _workspace):
         _intrinsic = _make(_dtype)
         globals()[_intrinsic.__name__] = _intrinsic

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ngraph_rewrite.runtime import reals
 from ngraph_rewrite.runtime.reals import Real
 
 
@@ -37,7 +36,7 @@ def exact_product(x: Real, y: Real | float) -> Pair:
     """``x * y`` without an error, unless it comes near to overflow or underflow (Dekker, Veltkamp)."""
     y = y if isinstance(y, Real) else x.of(y)
     product = x * y
-    if reals.fuses():
+    if x.fused:
         return Pair(product, x.times_plus(y, -product))
     (a, b), (c, d) = _halves(x), _halves(y)
     return Pair(product, b * d + (b * c + (a * d + (a * c - product))))

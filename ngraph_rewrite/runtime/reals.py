@@ -18,13 +18,14 @@ from numba.core.typing import signature
 from numba.extending import intrinsic
 
 from ngraph_rewrite.runtime.features import features
+from ngraph_rewrite.runtime.scalar_functions import for_gpu, llvm_function
 
 _FUSING = ("aarch64", "arm64")
 
 
 @cache
 def fuses() -> bool:
-    """Whether kernels may use ``x * y + z`` rounded once: elsewhere LLVM would call a slow function for it."""
+    """Whether kernels for this processor may use ``x * y + z`` rounded once: else LLVM would call a slow function."""
     if platform.machine().lower() in _FUSING:
         return True
     return "+fma" in features()
@@ -119,6 +120,11 @@ class Real:
     def format(self) -> Format:
         return SINGLE if self.value.type == _TYPES[32] else DOUBLE
 
+    @property
+    def fused(self) -> bool:
+        """Whether ``x * y + z`` is rounded once where it runs: GPUs do that."""
+        return for_gpu(self.builder) or fuses()
+
     def of(self, value: float) -> Real:
         """A constant of the same type."""
         return Real(self.builder, ir.Constant(self.value.type, value))
@@ -132,9 +138,7 @@ class Real:
 
     def _llvm(self, name: str, *others: Real | float) -> Real:
         args = [self.value, *(self._other(other) for other in others)]
-        kind = ir.FunctionType(self.value.type, [self.value.type] * len(args))
-        function = self.builder.module.declare_intrinsic(name, [self.value.type], kind)
-        return Real(self.builder, self.builder.call(function, args))
+        return Real(self.builder, llvm_function(self.builder, name, args))
 
     # -- arithmetic ----------------------------------------------------------------------------------------------------
 
@@ -166,8 +170,8 @@ class Real:
         return Real(self.builder, self.builder.fneg(self.value))
 
     def times_plus(self, factor: Real | float, term: Real | float) -> Real:
-        """``self * factor + term``, rounded once where the processor does that, else twice."""
-        return self._llvm("llvm.fma", factor, term) if fuses() else self * factor + term
+        """``self * factor + term``, rounded once if `fused`, else twice."""
+        return self._llvm("llvm.fma", factor, term) if self.fused else self * factor + term
 
     def polynomial(self, coefficients: Sequence[float]) -> Real:
         """The sum of the coefficients, lowest first, times powers of this, by Horner's rule."""

@@ -14,6 +14,9 @@ from numba.core import types
 from numba.core.typing import signature
 from numba.extending import intrinsic, register_jitable
 
+# What the compiler for GPUs does not promise to take from LLVM.
+_IN_LIBDEVICE = {f"llvm.{name}" for name in "sqrt fabs floor ceil rint trunc copysign fma".split()}
+
 
 def _named(name: str, typing: Callable[..., Any]) -> Any:
     typing.__name__ = typing.__qualname__ = name
@@ -23,10 +26,15 @@ def _named(name: str, typing: Callable[..., Any]) -> Any:
 # -- the C library and LLVM's own functions ----------------------------------------------------------------------------
 
 
+def for_gpu(builder: Any) -> bool:
+    """Whether the instructions are for a GPU of NVIDIA."""
+    return str(builder.module.triple).startswith("nvptx")
+
+
 def c_function(builder: Any, name: str, args: list[Any]) -> Any:
-    """Call a function of the C library on float32 (``expf``) or float64 (``exp``) operands."""
+    """Call a function of the C library, or of libdevice, on float32 (``expf``) or float64 (``exp``) operands."""
     real = args[0].type
-    symbol = name + "f" if real == ir.FloatType() else name
+    symbol = ("__nv_" if for_gpu(builder) else "") + (name + "f" if real == ir.FloatType() else name)
     kind = ir.FunctionType(real, [real] * len(args))
     function = builder.module.globals.get(symbol) or ir.Function(builder.module, kind, symbol)
     for attribute in ("readnone", "nounwind"):
@@ -35,7 +43,9 @@ def c_function(builder: Any, name: str, args: list[Any]) -> Any:
 
 
 def llvm_function(builder: Any, name: str, args: list[Any]) -> Any:
-    """Call a function that LLVM defines on every float type."""
+    """Call a function that LLVM defines on every float type; a GPU has those of C among them in libdevice."""
+    if for_gpu(builder) and name in _IN_LIBDEVICE:
+        return c_function(builder, name.removeprefix("llvm."), args)
     real = args[0].type
     kind = ir.FunctionType(real, [real] * len(args))
     return builder.call(builder.module.declare_intrinsic(name, [real], kind), args)
@@ -135,9 +145,9 @@ def _number_extremum(name: str, sign: str) -> Any:
     """The same in one instruction, for an accumulator that is not used once a NaN was met; look for NaN beside it."""
 
     def typing(context: Any, x: Any, y: Any) -> Any:
-        flags = ("nnan", "nsz")  # with a NaN the result is no value at all, until something else is selected
-
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            # with a NaN the result is no value at all, until something else is selected
+            flags = () if for_gpu(builder) else ("nnan", "nsz")
             return builder.select(builder.fcmp_ordered(sign, *args, flags=flags), *args, flags=flags)
 
         return (signature(x, x, x), generate) if isinstance(x, types.Float) else None

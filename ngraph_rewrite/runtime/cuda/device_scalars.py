@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scalar operations of a device: the instructions are those that kernels for the CPU are made of.
+
+Formulas are the same, with ``x * y + z`` rounded once where they say so; what is of the C library there is of NVIDIA's
+libdevice here. Of that a float32 is computed in float64 where the float32 function may be off by more than 2 ulp.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing import signature
+from numba.cuda.extending import intrinsic
+
+from ngraph_rewrite.runtime import (
+    arithmetic,
+    casts,
+    draws,
+    elementary,
+    exponentials,
+    hyperbolics,
+    intrinsics,
+    logarithms,
+    powers,
+    scalar_functions,
+    trigonometry,
+)
+from ngraph_rewrite.runtime.cuda.porting import device_function, renamed
+
+_SAME: dict[Any, str] = {
+    scalar_functions: "fmod sqrt fabs floor ceil rint select maximum minimum accumulate_max accumulate_min number_max "
+    "number_min above below same add_reassociated multiply_reassociated",
+    arithmetic: "floor_divide modulo sign",
+    elementary: "asin acos atan nextafter trunc copysign signbit left_shift right_shift",
+    exponentials: "exp exp2 expm1 tanh sigmoid erf",
+    hyperbolics: "sinh cosh",
+    intrinsics: "chunk_start lesser",
+    logarithms: "log log2 log10 log1p",
+    powers: "power",
+    trigonometry: "near_sin near_cos",
+    draws: "bits_as_float64",
+    casts: "to_bool to_int8 to_int16 to_int32 to_int64 to_uint8 to_uint16 to_uint32 to_uint64 to_float16 to_bfloat16 "
+    "to_float32 to_float64",
+}
+_PAIR, _WORD = types.UniTuple(types.float64, 2), types.uint64
+# Python that calls such instructions, and its signature
+_TEXTS: dict[str, tuple[Any, Any]] = {
+    "rounding_error": (scalar_functions, lambda x, y, total: x(x, x, x)),
+    "compensated": (scalar_functions, lambda total, error: total(total, total)),
+    "integer_power": (arithmetic, types.int64(types.int64, types.int64, types.boolean)),
+    "next_float16": (elementary, types.float32(types.float32, types.float32)),
+    "next_bfloat16": (elementary, types.float32(types.float32, types.float32)),
+    "philox_block": (draws, types.UniTuple(_WORD, 4)(*[types.int64] * 4)),
+    "unit_single": (draws, types.float64(_WORD)),
+    "unit_double": (draws, types.float64(_WORD, _WORD)),
+    "box_muller": (draws, _PAIR(types.float64, types.float64)),
+}
+
+
+# -- of libdevice ------------------------------------------------------------------------------------------------------
+
+
+def _library(name: str, widened: bool) -> Callable[..., Any]:
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if not widened or args[0].type == ir.DoubleType():
+            return scalar_functions.c_function(builder, name, list(args))
+        wide = [builder.fpext(x, ir.DoubleType()) for x in args]
+        return builder.fptrunc(scalar_functions.c_function(builder, name, wide), ir.FloatType())
+
+    return generate
+
+
+def _unary(name: str, widened: bool) -> Any:
+    def typing(context: Any, x: Any) -> Any:
+        return (signature(x, x), _library(name, widened)) if isinstance(x, types.Float) else None
+
+    typing.__name__ = typing.__qualname__ = name
+    return intrinsic(typing)
+
+
+def _binary(name: str, widened: bool) -> Any:
+    def typing(context: Any, x: Any, y: Any) -> Any:
+        return (signature(x, x, x), _library(name, widened)) if isinstance(x, types.Float) else None
+
+    typing.__name__ = typing.__qualname__ = name
+    return intrinsic(typing)
+
+
+_WORDS: dict[str, Any] = {}
+for _module, _names in _SAME.items():
+    _WORDS |= {name: intrinsic(vars(_module)[name]._defn) for name in _names.split()}
+_WORDS |= {name: _unary(name, widened=False) for name in ("sin", "cos")}
+_WORDS |= {name: _unary(name, widened=True) for name in ("tan", "asinh", "acosh", "atanh")}
+_WORDS |= {name: _binary(name, widened=True) for name in ("atan2", "hypot")}
+for _name, (_module, _kind) in _TEXTS.items():
+    _WORDS[_name] = device_function(_kind)(renamed(vars(_module)[_name], _WORDS))
+globals().update(_WORDS)
+__all__ = [name for name in _WORDS if not name.startswith("near_")]  # noqa: PLE0605

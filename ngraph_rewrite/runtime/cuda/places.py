@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a thread is: in its block, and its block in the grid, both of one dimension; and where threads wait."""
+
+from numba import cuda
+from numba.core import types
+
+from ngraph_rewrite.runtime.cuda.porting import device_function
+
+__all__ = ["aligned", "barrier", "block", "block_all", "block_any", "blocks", "lane", "lanes", "thread", "threads"]
+
+
+@device_function(types.int64())
+def thread() -> int:
+    """The number of this thread in the grid."""
+    return cuda.grid(1)
+
+
+@device_function(types.int64())
+def threads() -> int:
+    """How many threads the grid has."""
+    return cuda.gridsize(1)
+
+
+@device_function(types.int64())
+def lane() -> int:
+    """The number of this thread in its block."""
+    return cuda.threadIdx.x
+
+
+@device_function(types.int64())
+def lanes() -> int:
+    """How many threads a block has."""
+    return cuda.blockDim.x
+
+
+@device_function(types.int64())
+def block() -> int:
+    """The number of this block."""
+    return cuda.blockIdx.x
+
+
+@device_function(types.int64())
+def blocks() -> int:
+    """How many blocks the grid has."""
+    return cuda.gridDim.x
+
+
+@device_function(types.none())
+def barrier() -> None:
+    """Wait for all threads of the block; what they stored before is seen after."""
+    cuda.syncthreads()
+
+
+@device_function(types.boolean(types.boolean))
+def block_any(flag: bool) -> bool:
+    """Whether a thread of the block says so; all of them must ask."""
+    return cuda.syncthreads_or(1 if flag else 0) != 0
+
+
+@device_function(types.boolean(types.boolean))
+def block_all(flag: bool) -> bool:
+    """Whether all threads of the block say so; all of them must ask."""
+    return cuda.syncthreads_and(1 if flag else 0) != 0
+
+
+@device_function(types.boolean(types.int64, types.int64))
+def aligned(address: int, size: int) -> bool:
+    """Whether an address is a multiple of a power of two."""
+    return address & (size - 1) == 0

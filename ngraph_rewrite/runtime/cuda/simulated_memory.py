@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of a simulated device, which is memory of this process, and none but what was allowed.
+
+An access outside of what `allow` names is an `IndexError`, so that a kernel that would read or write what is not its
+own is found out.
+"""
+
+import ctypes
+import sys
+from bisect import bisect_right, insort
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numba import cuda
+
+__all__ = []
+
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+          "float16", "bfloat16", "float32", "float64")  # fmt: skip
+_OWN = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
+_ranges: list[tuple[int, int]] = []  # of addresses, in order: memory is the process's, whoever allowed it
+
+
+@contextmanager
+def allow(begin: int, size: int) -> Iterator[None]:
+    """Within the context kernels may use ``size`` bytes from an address on.
+
+    >>> data = np.zeros(4)
+    >>> with allow(data.ctypes.data, data.nbytes):
+    ...     load_float64(data.ctypes.data, 3, 0)
+    np.float64(0.0)
+    """
+    own = (int(begin), int(begin) + int(size))
+    insort(_ranges, own)
+    try:
+        yield
+    finally:
+        _ranges.remove(own)
+
+
+def _elements(address: int, index: int, count: int, dtype: str) -> Any:
+    """Some neighbours in memory, as an array."""
+    kind = _OWN.get(dtype) or np.dtype(dtype)
+    begin = int(address) + int(index) * kind.itemsize
+    end = begin + count * kind.itemsize
+    after = bisect_right(_ranges, (begin, sys.maxsize))
+    if not any(last >= end for _, last in _ranges[:after]):
+        raise IndexError(
+            f"{count} {dtype} at index {index} from address {address:#x} on are outside of what is allowed"
+        )
+    return np.frombuffer((ctypes.c_char * (end - begin)).from_address(begin), kind)
+
+
+def _held(value: Any, dtype: str) -> Any:
+    if dtype == "bool":
+        return np.bool_(value)
+    return np.float32(value) if dtype in ("float16", "bfloat16") else value
+
+
+def _loader(dtype: str) -> Any:
+    def load(address: int, index: int, buffer: int) -> Any:
+        return _held(_elements(address, index, 1, dtype)[0], dtype)
+
+    return load
+
+
+def _storer(dtype: str) -> Any:
+    def store(address: int, index: int, value: Any, buffer: int) -> None:
+        with np.errstate(all="ignore"):
+            _elements(address, index, 1, dtype)[:] = value
+
+    return store
+
+
+def _aligned_four(address: int, index: int, dtype: str) -> Any:
+    found = _elements(address, index, 4, dtype)
+    if found.ctypes.data % min(16, found.nbytes):
+        raise IndexError(f"4 {dtype} at index {index} from address {address:#x} on are not aligned")
+    return found
+
+
+def _loader_of_four(dtype: str) -> Any:
+    def load(address: int, index: int) -> Any:
+        return tuple(_held(value, dtype) for value in _aligned_four(address, index, dtype))
+
+    return load
+
+
+def _storer_of_four(dtype: str) -> Any:
+    def store(address: int, index: int, a: Any, b: Any, c: Any, d: Any) -> None:
+        with np.errstate(all="ignore"):
+            _aligned_four(address, index, dtype)[:] = (a, b, c, d)
+
+    return store
+
+
+def _sharing(dtype: str) -> Any:
+    """Arrays by the place that calls for them, as on a device; they live as long as what simulates a launch."""
+    kind = np.dtype("float32" if "float16" in dtype else dtype)
+
+    @cuda.jit(device=True)
+    def shared(length: int) -> Any:
+        arrays = vars(cuda.shared).setdefault("arrays_of_ngraph_rewrite", {})
+        caller = sys._getframe(2)  # past the simulator's own
+        return arrays.setdefault((caller.f_code, caller.f_lasti), np.zeros(int(length), kind))
+
+    return shared
+
+
+_MAKERS = {
+    "load_": _loader,
+    "store_": _storer,
+    "load4_": _loader_of_four,
+    "store4_": _storer_of_four,
+    "shared_": _sharing,
+}
+for _dtype in DTYPES:
+    for _prefix, _maker in _MAKERS.items():
+        globals()[_prefix + _dtype] = _word = _maker(_dtype)
+        _word.__name__ = _prefix + _dtype
+        __all__.append(_prefix + _dtype)

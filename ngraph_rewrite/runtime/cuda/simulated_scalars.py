@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scalar operations of a simulated device: NumPy's, on its scalars, with results of exactly the operands' dtype.
+
+Python's numbers among the operands stand for int64 and float64. A float32 function is NumPy's in float64, rounded.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ngraph_rewrite.runtime import draws, scalar_functions
+from ngraph_rewrite.runtime.cuda.porting import renamed
+
+__all__ = []
+
+Function = Callable[..., Any]
+_EXACT = "fmod sqrt fabs floor ceil rint trunc sign copysign nextafter left_shift right_shift"
+_ROUNDED = "exp exp2 expm1 tanh log log2 log10 log1p sin cos tan sinh cosh"
+_OTHER = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "atan2": "arctan2", "hypot": "hypot", "power": "power",
+}  # fmt: skip
+
+
+def _word(function: Function) -> Function:
+    """Export a function, which then warns of nothing."""
+    quiet: Function = np.errstate(all="ignore")(function)
+    globals()[function.__name__] = quiet
+    __all__.append(function.__name__)
+    return quiet
+
+
+def _scalar(value: Any) -> Any:
+    return value if isinstance(value, np.generic) else np.asarray(value)[()]
+
+
+def _exact(name: str) -> Function:
+    operation = getattr(np, name)
+
+    def function(*operands: Any) -> Any:
+        return operation(*map(_scalar, operands))
+
+    function.__name__ = name
+    return function
+
+
+def _rounded(name: str, operation: Function) -> Function:
+    def function(*operands: Any) -> Any:
+        kind = _scalar(operands[0]).dtype.type
+        return kind(operation(*map(np.float64, operands)))
+
+    function.__name__ = name
+    return function
+
+
+def _sigmoid(x: Any) -> Any:
+    small = np.exp(-np.abs(x))
+    return (small if x < 0 else 1.0) / (1.0 + small)
+
+
+for _name in _EXACT.split():
+    _word(_exact(_name))
+for _name in _ROUNDED.split():
+    _word(_rounded(_name, getattr(np, _name)))
+for _name, _numpy_name in _OTHER.items():
+    _word(_rounded(_name, getattr(np, _numpy_name)))
+_word(_rounded("erf", math.erf))
+_word(_rounded("sigmoid", _sigmoid))
+
+
+# -- choices -----------------------------------------------------------------------------------------------------------
+
+
+@_word
+def select(condition: Any, x: Any, y: Any) -> Any:
+    """One of two values."""
+    return _scalar(x if condition else y)
+
+
+@_word
+def maximum(x: Any, y: Any) -> Any:
+    """The larger one; a NaN on either side wins, and at a tie the second operand is taken."""
+    return _scalar(x if x > y or x != x else y)
+
+
+@_word
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller one; a NaN on either side wins, and at a tie the second operand is taken."""
+    return _scalar(x if x < y or x != x else y)
+
+
+accumulate_max = number_max = maximum
+accumulate_min = number_min = minimum
+
+
+@_word
+def above(x: Any, best: Any) -> Any:
+    """Whether it is larger than the best, or the first NaN."""
+    return np.bool_(x > best or (x != x and best == best))
+
+
+@_word
+def below(x: Any, best: Any) -> Any:
+    """Whether it is smaller than the best, or the first NaN."""
+    return np.bool_(x < best or (x != x and best == best))
+
+
+@_word
+def same(x: Any, y: Any) -> Any:
+    """Whether both are equal, or NaN."""
+    return np.bool_(x == y or (x != x and y != y))
+
+
+@_word
+def signbit(x: Any) -> Any:
+    """Whether the sign of a float is set."""
+    return np.signbit(_scalar(x))
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+
+@_word
+def add_reassociated(x: Any, y: Any) -> Any:
+    """The sum."""
+    return _scalar(x) + _scalar(y)
+
+
+@_word
+def multiply_reassociated(x: Any, y: Any) -> Any:
+    """The product."""
+    return _scalar(x) * _scalar(y)
+
+
+@_word
+def floor_divide(x: Any, y: Any) -> Any:
+    """The quotient rounded down; 0 where an integer is divided by 0."""
+    return np.floor_divide(_scalar(x), _scalar(y))
+
+
+@_word
+def modulo(x: Any, y: Any) -> Any:
+    """What that leaves; 0 where an integer is divided by 0."""
+    return np.mod(_scalar(x), _scalar(y))
+
+
+@_word
+def integer_power(base: Any, exponent: Any, signed: bool) -> Any:
+    """``base ** exponent`` modulo 2**64, on int64; a negative exponent truncates."""
+    base, exponent = int(base), int(exponent)
+    if signed and exponent < 0:
+        return np.int64({1: 1, -1: 1 - 2 * (exponent & 1)}.get(base, 0))
+    return np.uint64(pow(base % 2**64, exponent % 2**64, 2**64)).astype(np.int64)
+
+
+@_word
+def next_float16(x: Any, y: Any) -> Any:
+    """The next float16 from the first towards the second, all held as float32."""
+    return np.float32(np.nextafter(np.float16(x), np.float16(y)))
+
+
+@_word
+def next_bfloat16(x: Any, y: Any) -> Any:
+    """The next bfloat16 from the first towards the second, all held as float32."""
+    return np.float32(np.nextafter(*(_scalar(value).astype(ml_dtypes.bfloat16) for value in (x, y))))
+
+
+# -- draws -------------------------------------------------------------------------------------------------------------
+
+
+@_word
+def bits_as_float64(bits: Any) -> Any:
+    """The float64 whose bits an int64 carries."""
+    return np.int64(bits).view(np.float64)
+
+
+@_word
+def philox_block(block: Any, call: Any, stream: Any, seed: Any) -> Any:
+    """Four words of 32 random bits, as uint64."""
+    return draws.philox_block(*map(np.int64, (block, call, stream, seed)))
+
+
+_FUNCTIONS = {name: globals()[name] for name in ("sqrt", "log", "cos", "sin")}
+_FUNCTIONS |= {"near_cos": _FUNCTIONS["cos"], "near_sin": _FUNCTIONS["sin"]}
+for _text in (draws.unit_single, draws.unit_double, draws.box_muller,
+              scalar_functions.rounding_error, scalar_functions.compensated):  # fmt: skip
+    _word(renamed(_text, _FUNCTIONS))
+__all__ += ["accumulate_max", "accumulate_min", "number_max", "number_min"]

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of kernels for GPUs: instructions of a device, or Python where Numba simulates one.
+
+A kernel says the same in both. Which it is, ``NUMBA_ENABLE_CUDASIM`` says when Numba is imported.
+"""
+
+from numba.cuda.core import config
+
+from ngraph_rewrite.runtime.cuda.places import *  # noqa: F403
+
+if config.ENABLE_CUDASIM:
+    from ngraph_rewrite.runtime.cuda.simulated_blocks import *  # noqa: F403
+    from ngraph_rewrite.runtime.cuda.simulated_casts import *  # noqa: F403
+    from ngraph_rewrite.runtime.cuda.simulated_memory import *  # noqa: F403
+    from ngraph_rewrite.runtime.cuda.simulated_scalars import *  # noqa: F403
+else:
+    from ngraph_rewrite.runtime.cuda.device_blocks import *  # noqa: F403
+    from ngraph_rewrite.runtime.cuda.device_memory import *  # noqa: F403
+    from ngraph_rewrite.runtime.cuda.device_scalars import *  # noqa: F403
