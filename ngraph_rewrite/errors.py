@@ -115,6 +115,14 @@ class KernelError(NGraphRewriteError, RuntimeError):
     """A kernel template or a rendered kernel that cannot be used."""
 
 
+class DeviceError(NGraphRewriteError, RuntimeError):
+    """A GPU that is not there, that its driver or a package keeps from being used, or that failed."""
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """More memory was asked for than a GPU has left."""
+
+
 class ExtensionError(NGraphRewriteError, ImportError):
     """A package of a third party whose entry points do not load, or do not say what they must."""
 

@@ -17,6 +17,7 @@ from ngraph_rewrite.initialization import Initials, initial_array
 from ngraph_rewrite.runtime.aligned import aligned_array
 from ngraph_rewrite.runtime.forking import COMPUTING, fork_lock
 from ngraph_rewrite.savefile import read_state, write_state
+from ngraph_rewrite.targets.storage import Storage
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.lengths import known
@@ -44,7 +45,7 @@ class State:
         self.seed, self._closed, self.words = seed, False, (ctypes.c_int64 * 2)(1, 0)
         self._compute = compute
         self.variables: dict[Uid, Op] = {}
-        self.storage: dict[Uid, Array] = {}
+        self.storage = Storage()
         self.streams: dict[Uid, int] = {}
         self.lock = fork_lock(COMPUTING)
 
@@ -84,6 +85,7 @@ class State:
         self.check_open()
         for uid, value in self._initial(self.variables.values()).items():
             np.copyto(self.storage.setdefault(uid, value), value)
+        self.storage.changed()
         self.calls = 0
 
     def _initial(self, variables: Iterable[Op]) -> dict[Uid, Array]:
@@ -118,16 +120,19 @@ class State:
                 do="use it in one of its computations first",
             )
         self.allocate()
+        self.storage.fetch()
         return self.storage[uid]
 
     def set(self, variable: Op, value: Any) -> None:
         """Give a variable a value."""
         array = self.array(variable)
         np.copyto(array, as_argument(value, variable, array.shape))
+        self.storage.changed()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all to a file."""
         self.allocate()
+        self.storage.fetch()
         write_state(path, [(v, self.storage[uid]) for uid, v in self.variables.items()], self.seed, self.calls)
 
     def restore(self, path: str | os.PathLike[str]) -> None:
@@ -136,6 +141,7 @@ class State:
         arrays, seed, calls = read_state(path, list(self.variables.values()))
         for (uid, variable), array in zip(self.variables.items(), arrays, strict=True):
             np.copyto(self.storage.setdefault(uid, _array(variable)), array)
+        self.storage.changed()
         self.seed, self.calls = seed, calls
 
     def check_open(self) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.errors import LengthError
-from ngraph_rewrite.plan import collapsing, memory, nests, plan
+from ngraph_rewrite.plan import collapsing, cpu, memory, nests, plan
 from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.plan.foresight import Foreseen
 from ngraph_rewrite.plan.fusion import Groups
@@ -44,7 +44,7 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         return call
 
     for name in RENDERERS:
-        monkeypatch.setattr(collapsing, name, counted(name, getattr(collapsing, name)))
+        monkeypatch.setattr(cpu, name, counted(name, getattr(cpu, name)))
     collapsing.collapsed.cache_clear()
     collapsing.collapsed_rows.cache_clear()
     collapsing._rendered.cache_clear()

@@ -12,13 +12,14 @@ from ngraph_rewrite.errors import KernelError
 LANES = "256"
 
 
-def rendered(kernel: str, names: tuple[str, ...], **holes: str) -> Source:
-    """Return a kernel file's CPU body as a source with these arguments, its holes filled."""
+def rendered(kernel: str, names: tuple[str, ...], target: str = "cpu", **holes: str) -> Source:
+    """Return a kernel file's body for a target as a source with these arguments, its holes filled."""
     template = kernel_template(kernel)
-    arguments = argument_lines(names)
-    common = {"name": "$name", "idea": template.idea, "arguments": arguments, "signature": ", ".join(names)}
-    body = template.fill("cpu", **common, **holes, imports="")
-    text = template.fill("cpu", **common, **holes, imports=imports(body))
+    listed = ", ".join(names)
+    common = {"name": "$name", "idea": template.idea, "signature": listed}
+    common |= {"arguments": argument_lines(names), "parameters": listed}
+    body = template.fill(target, **common, **holes, imports="")
+    text = template.fill(target, **common, **holes, imports=imports(body, target))
     return named(kernel, text, names)
 
 
@@ -54,7 +55,7 @@ def render_dot(dtype: str) -> Source:
 
 
 @cache
-def render_gather(dtype: str, index_dtype: str) -> Source:
+def render_gather(dtype: str, index_dtype: str, target: str = "cpu") -> Source:
     """Return the kernel y[o, j, :] = x[o, index[j], :]; x has strides ``x_so`` and ``x_sk`` and unit stride inside.
 
     ``length`` is the length of x's indexed axis. y and index are contiguous.
@@ -64,7 +65,7 @@ def render_gather(dtype: str, index_dtype: str) -> Source:
     """
     has_dtype(dtype, DTYPES, "gather")
     names = ("outer", "count", "inner", "length", "x", "x_so", "x_sk", "index", "y")
-    return rendered("gather", names, **index_holes(dtype, index_dtype))
+    return rendered("gather", names, target, **index_holes(dtype, index_dtype))
 
 
 @cache

@@ -82,9 +82,9 @@ class OpKernel:
         holes.update((f"{name}_rank", str(t.rank)) for name, t in arrays.items())
         holes.update((name, self._text(name, found[name])) for _, name in self.rule.left.binds)
         common = {"name": "$name", "idea": self.template.idea, "signature": ", ".join(names)}
-        common["arguments"] = argument_lines(names)
+        common |= {"arguments": argument_lines(names), "parameters": ", ".join(names)}
         body = self.template.fill(target, **common, **holes, imports="")
-        text = self.template.fill(target, **common, **holes, imports=imports(body))
+        text = self.template.fill(target, **common, **holes, imports=imports(body, target))
         return named(self.template.name, text, names), list(sizes.values())
 
     def _number(self, name: str, value: Any) -> int:
@@ -236,8 +236,8 @@ def has_kernel(definition: OpDef) -> bool:
     return bool(kernels_of(definition))
 
 
-def rendered(term: Op) -> tuple[Source, list[int]]:
-    """The kernel that computes a term, and its leading arguments.
+def rendered(term: Op, target: str = "cpu") -> tuple[Source, list[int]]:
+    """The kernel that computes a term on a target, and its leading arguments.
 
     Raises:
         KernelError: if no kernel of its op takes it.
@@ -245,8 +245,8 @@ def rendered(term: Op) -> tuple[Source, list[int]]:
     kernels = kernels_of(term.definition)
     for kernel in kernels:
         found = kernel.match(term)
-        if found is not None and "cpu" in kernel.template.bodies:
-            return kernel.render(term, found)
+        if found is not None and target in kernel.template.bodies:
+            return kernel.render(term, found, target)
     types = ", ".join(repr(a.type) for a in term.args)
     tried = "; ".join(f"{k.template.place} asks if {k.rule.guard}" for k in kernels) or "it has none"
     raise KernelError(

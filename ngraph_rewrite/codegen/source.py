@@ -25,6 +25,10 @@ _WORDS = {
 }
 _MODULE_OF = {word: module for module, words in _WORDS.items() for word in words.split()}
 _PREFIXES = {"load_": "intrinsics", "store_": "intrinsics", "workspace_": "intrinsics", "to_": "casts"}
+# What only kernels for a GPU say: where a thread is, and what threads do together.
+_CUDA = re.compile(
+    r"(load4?|store4?|to|shared|shuffled)_\w+|warp_lanes|aligned|barrier|blocks?|lanes?|threads?|warps?|quotient|remainder"
+)
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
 
@@ -37,7 +41,7 @@ class Source:
     signature: tuple[str, ...]
 
 
-def imports(body: str) -> str:
+def imports(body: str, target: str = "cpu") -> str:
     """Return the import statements for the words a kernel body calls, sorted, one module a line."""
     used: dict[str, set[str]] = {}
     for word in _CALL.findall(body):
@@ -45,6 +49,9 @@ def imports(body: str) -> str:
         if module:
             used.setdefault(module, set()).add(word)
     lines = ["import numpy as np", ""] if "np." in body else []
+    if target == "cuda":
+        words = sorted({word for word in _CALL.findall(body) if _CUDA.fullmatch(word) or word in _MODULE_OF})
+        return "\n".join([*lines, f"from {_RUNTIME}.cuda.words import {', '.join(words)}"] if words else lines)
     for module in sorted(used):
         lines += [f"from {_RUNTIME}.{module} import {', '.join(sorted(used[module]))}"]
     return "\n".join(lines)

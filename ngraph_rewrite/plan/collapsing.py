@@ -12,20 +12,17 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.copy import render_copy
 from ngraph_rewrite.codegen.loops import (
     MapNest,
     Operand,
     RowNest,
     Step,
-    render_map,
-    render_rows,
-    workspaces,
 )
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
+from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
-from ngraph_rewrite.plan.shares import Share, nest_share
+from ngraph_rewrite.plan.shares import Grid, Share
 from ngraph_rewrite.plan.views import Layout
 
 _STREAMED = 1 << 24  # bytes of a result that goes past the caches
@@ -80,7 +77,7 @@ class CollapsedJoint(NamedTuple):
     sizes: tuple[int, ...]
     loads: tuple[Layout, ...]
     stores: tuple[Layout, ...]
-    share: Share
+    share: Share | Grid
 
 
 class Collapsed(NamedTuple):
@@ -94,7 +91,7 @@ class Collapsed(NamedTuple):
     sizes: tuple[int, ...]
     loads: tuple[Layout, ...]
     store: Layout
-    share: Share
+    share: Share | Grid
 
 
 class RowProgram(NamedTuple):
@@ -130,12 +127,12 @@ class CollapsedRows(NamedTuple):
     sizes: tuple[int, ...]
     loads: tuple[Layout, ...]
     stores: tuple[Layout, ...]
-    share: Share
+    share: Share | Grid
     workspaces: tuple[int, ...]
 
 
 @lru_cache(maxsize=_PROGRAMS)
-def collapsed(program: ScalarProgram) -> Collapsed:
+def collapsed(program: ScalarProgram, renderer: Renderer) -> Collapsed:
     """The kernel of a program: store the value at every index."""
     space = _Space(program, [program.store], [False] * len(program.shape))
     loads = space.operands()
@@ -144,12 +141,12 @@ def collapsed(program: ScalarProgram) -> Collapsed:
     store = space.operand(program.dtype, program.store)
     streamed = not any(program.in_place) and bool(steps) and is_streamed(space.sizes, [store])
     nest = MapNest(len(space.sizes), loads, steps, ((number(program.value), store),), buffers, streamed=streamed)
-    source = _rendered(nest, program.literals)
-    return Collapsed(source, space.sizes, space.loads(), space.collapsed(program.store), space.share(nest))
+    source = _rendered(nest, program.literals, renderer, renderer.form(nest, space.sizes))
+    return Collapsed(source, space.sizes, space.loads(), space.collapsed(program.store), space.share(nest, renderer))
 
 
 @lru_cache(maxsize=_PROGRAMS)
-def collapsed_joint(program: JointProgram) -> CollapsedJoint:
+def collapsed_joint(program: JointProgram, renderer: Renderer) -> CollapsedJoint:
     """The kernel of several maps: store all their values at every index."""
     layouts = [layout for _, _, layout in program.stores]
     space = _Space(program, layouts, [False] * len(program.shape))
@@ -157,42 +154,37 @@ def collapsed_joint(program: JointProgram) -> CollapsedJoint:
     number, steps = _numbered(program, space)
     stores = tuple((number(value), space.operand(dtype, layout)) for value, dtype, layout in program.stores)
     nest = MapNest(len(space.sizes), loads, steps, stores, program.buffers)
-    source = _rendered(nest, program.literals)
-    return CollapsedJoint(source, space.sizes, space.loads(), tuple(map(space.collapsed, layouts)), space.share(nest))
+    source = _rendered(nest, program.literals, renderer, renderer.form(nest, space.sizes))
+    return CollapsedJoint(
+        source, space.sizes, space.loads(), tuple(map(space.collapsed, layouts)), space.share(nest, renderer)
+    )
 
 
 @lru_cache(maxsize=_KERNELS)
-def _rendered(nest: MapNest | RowNest, literals: tuple[object, ...]) -> Source:
-    """The kernel of a nest; a map that only moves elements goes by tiles where rows become columns.
+def _rendered(nest: MapNest | RowNest, literals: tuple[object, ...], renderer: Renderer, form: str) -> Source:
+    """The kernel of a nest.
 
     Args:
         literals: The constants of the nest bit by bit: in the nest itself 0.0 equals -0.0.
     """
-    if isinstance(nest, RowNest):
-        return render_rows(nest)
-    moves = len(nest.loads) == len(nest.stores) == 1 and not nest.steps
-    if moves and nest.buffer_of[0] != nest.buffer_of[1]:
-        source, target = nest.operands
-        if source.dtype == target.dtype:
-            return render_copy(source, target)
-    return render_map(nest)
+    return renderer.nest(nest, form)
 
 
 @lru_cache(maxsize=_PROGRAMS)
-def collapsed_rows(program: RowProgram) -> CollapsedRows:
+def collapsed_rows(program: RowProgram, renderer: Renderer) -> CollapsedRows:
     """The kernel of a program over rows."""
     space, nest = _row_nest(program)
-    source = _rendered(nest, program.literals)
+    source = _rendered(nest, program.literals, renderer, renderer.form(nest, space.sizes))
     stores = tuple([space.collapsed(layout) for _, _, layout in program.stores])
-    spare = tuple(workspaces(nest, space.sizes))
-    return CollapsedRows(source, space.sizes, space.loads(), stores, space.share(nest), spare)
+    spare = tuple(renderer.workspaces(nest, space.sizes))
+    return CollapsedRows(source, space.sizes, space.loads(), stores, space.share(nest, renderer), spare)
 
 
 @lru_cache(maxsize=_PROGRAMS)
-def row_share(program: RowProgram) -> Share:
+def row_share(program: RowProgram, renderer: Renderer) -> Share | Grid:
     """How a program over rows is shared out."""
     space, nest = _row_nest(program)
-    return space.share(nest)
+    return space.share(nest, renderer)
 
 
 def _row_nest(program: RowProgram) -> tuple[_Space, RowNest]:
@@ -242,19 +234,8 @@ class _Space:
     def loads(self) -> tuple[Layout, ...]:
         return tuple(self.collapsed(layout) for _, layout in self.program.loads)
 
-    def share(self, nest: MapNest | RowNest) -> Share:
-        """Chunks split the first loop that is not reduced."""
-        kept = [d for d, r in enumerate(self.reduced) if not r]
-        if not kept:
-            return nest_share(1, False, self.sizes, *_each(nest))
-        return nest_share(self.sizes[kept[0]], kept[0] == nest.rank - 1, self.sizes, *_each(nest))
-
-
-def _each(nest: MapNest | RowNest) -> tuple[list[int], list[str]]:
-    """The sizes of what a nest reads and writes at every index, but for what stays the same, and its operations."""
-    last, within = nest.rank - 1, nest.within
-    moved = [*nest.loads, *(at for _, at in nest.stores if not within or at.dims & within)]
-    return [DTYPE_SIZES[operand.dtype] for operand in moved if last in operand.dims], [s.op for s in nest.steps]
+    def share(self, nest: MapNest | RowNest, renderer: Renderer) -> Share | Grid:
+        return renderer.share(self.sizes, self.reduced, nest)
 
 
 def _stretches(shape: Sequence[int], strides: Sequence[Sequence[int]], reduced: Sequence[bool]) -> list[list[int]]:

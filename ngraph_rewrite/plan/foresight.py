@@ -12,6 +12,7 @@ from ngraph_rewrite.plan.kinds import Kinds
 from ngraph_rewrite.plan.nests import CopyFirst, Load
 from ngraph_rewrite.plan.operands import all_in_memory
 from ngraph_rewrite.plan.products import PRODUCTS, is_product
+from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.terms.op import Op
 
 # The view that most often needs a copy of what it sees, as no strides can say it.
@@ -25,9 +26,9 @@ class Foreseen(NamedTuple):
     layouts: dict[Op, Load]
 
 
-def foreseen(order: Iterable[Op]) -> Foreseen:
+def foreseen(order: Iterable[Op], renderer: Renderer) -> Foreseen:
     """The copies that products and convolutions in a graph need: each that is found here saves an attempt."""
-    groups, needs = Groups({}, [], Effects(), Kinds()), set[Op]()
+    groups, needs = Groups({}, [], Effects(), Kinds(), renderer), set[Op]()
     for term in order:
         name = term.definition.name
         if name in PRODUCTS or name == CONVOLUTION:

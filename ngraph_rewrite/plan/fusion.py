@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ngraph_rewrite.plan.closing import LOOP
 from ngraph_rewrite.plan.costs import Costs, Use, costs_of, recomputed
 from ngraph_rewrite.plan.kinds import LEAF, LEAVES, MAP, OTHER, SOURCES, STORAGE, VIEW, Kinds
+from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.views import IDENTITIES, Load
 from ngraph_rewrite.terms.op import Op
@@ -71,6 +72,7 @@ class Groups:
         uses: Who reads each term.
         again: Terms that several groups compute, each for itself: the roots of these.
         costs: What decided between that and memory.
+        renderer: How the target writes kernels.
         stead: What stands for a reduction that is done in two steps: the same, of what the first one gives.
     """
 
@@ -78,6 +80,7 @@ class Groups:
     roots: list[Op]
     effects: Effects
     kinds: Kinds
+    renderer: Renderer
     layouts: dict[Op, Load] = field(default_factory=dict)
     rows: dict[Op, RowGroup] = field(default_factory=dict)
     programs: dict[Op, Any] = field(default_factory=dict)
@@ -158,16 +161,19 @@ def fuse(
     results: Iterable[Op],
     writes: Sequence[Op],
     forced: set[Op],
+    renderer: Renderer,
     stead: Mapping[Op, Op] = _NOTHING,
 ) -> Groups:
     """Draw terms into groups, users first.
 
     Args:
         forced: Terms that have to be in memory by themselves, whatever they are.
+        renderer: How the target writes kernels.
         stead: What stands for some terms: their operands are others.
     """
     kinds = Kinds()
-    groups = Groups({}, [], study_effects(order, writes, kinds), kinds, uses={t: [] for t in order}, stead=stead)
+    effects = study_effects(order, writes, kinds)
+    groups = Groups({}, [], effects, kinds, renderer, uses={t: [] for t in order}, stead=stead)
     uses, group_of, maps = groups.uses, groups.group_of, _Maps(forced, groups)
     sizes = maps.sizes
     for result in results:

@@ -155,6 +155,8 @@ class Growth:
 
     def _add_totals(self, rows: Rows) -> bool:
         """Add sums over all rows of what this group has, if rows lie along memory; say whether there are any."""
+        if not self.groups.renderer.totals:
+            return False
         if prod(rows.kept) < _MANY * min(MOST, 1 + prod(rows.shape) // _CHUNK) or 0 in rows.shape:
             return False
         axes = tuple(k for k in range(len(rows.shape)) if k not in rows.axes)
@@ -186,7 +188,8 @@ class Growth:
         shape, axes = known(self.groups.reduced(root)), self.groups.axes(root)
         if root.definition.name == _TOTAL and is_float(root.dtype):
             self.sums.add((shape, axes))
-        if root in self.forced or is_pooling(root) or not _is_worth(shape, axes):
+        pooled = self.groups.renderer.pooling and is_pooling(root)
+        if root in self.forced or pooled or not _is_worth(shape, axes):
             return
         near = self._near(root)
         for term in self.facts[root].outside:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
@@ -37,6 +37,7 @@ class Piece(NamedTuple):
 
 
 Pieces = tuple[Piece, ...]
+MakeCall = Callable[[Op, Groups], Call]
 
 
 @dataclass(eq=False)
@@ -87,8 +88,11 @@ class Job:
         return found
 
 
-def job_of(term: Op, groups: Groups) -> Job:
+def job_of(term: Op, groups: Groups, calls: Mapping[str, MakeCall] | None = None) -> Job:
     """The work that computes the root of a group, but for those over rows.
+
+    Args:
+        calls: What computes an op in one call (or adds to its first operand), on a target that has other kernels.
 
     Raises:
         CopyFirst: if a view in it needs its argument in memory.
@@ -97,12 +101,12 @@ def job_of(term: Op, groups: Groups) -> Job:
     name = term.definition.name
     if name in _IN_PIECES:
         return Job(term, _IN_PIECES[name](term, groups))
-    if name == CONVOLUTION:
-        return Job(term, calls=convolution_calls(term, groups))
-    if name in _CALLS:
-        return Job(term, calls=(_CALLS[name](term, groups),))
     if name in ADDITIONS:
-        return _addition(term, groups)
+        return _addition(term, groups, (calls or ADDITIONS)[name])
+    if calls is None and name == CONVOLUTION:
+        return Job(term, calls=convolution_calls(term, groups))
+    if name in (table := _CALLS if calls is None else calls):
+        return Job(term, calls=(table[name](term, groups),))
     if groups.kinds[term.definition] == OTHER:
         return Job(term, calls=(_own_kernel(term, groups),))
     return copy_job(term, groups)
@@ -179,11 +183,11 @@ def _on_diagonal(term: Op, groups: Groups) -> Pieces:
     return Piece(fill, zero, whole), Piece(inside, inside.value(arg), store)
 
 
-def _addition(term: Op, groups: Groups) -> Job:
+def _addition(term: Op, groups: Groups, call: MakeCall) -> Job:
     """The first operand, computed or copied into the memory of the result, and the call that adds to it."""
     body = Body(known(term), groups, term)
     piece = Piece(body, body.value(term.args[0]), row_major(known(term)))
-    return Job(term, (piece,), (ADDITIONS[term.definition.name](term, groups),))
+    return Job(term, (piece,), (call(term, groups),))
 
 
 def _dot(term: Op, groups: Groups) -> Call:
@@ -205,7 +209,7 @@ def _gather(term: Op, groups: Groups) -> Call:
 
 def _own_kernel(term: Op, groups: Groups) -> Call:
     """The kernel file of a third party's op."""
-    source, sizes = rendered(term)
+    source, sizes = rendered(term, groups.renderer.target)
     operands = all_plain(term.args, groups)
     elements = prod(known(term)) + sum(prod(x.layout.shape) for x in operands)
     return Call(source, (*sizes, *operands, OUTPUT), Share(max(known(term), default=1), elements))
@@ -229,7 +233,7 @@ _IN_PIECES: dict[str, Callable[[Op, Groups], Pieces]] = {
     "semi.allocate": _allocate,
     "semi.on_diagonal": _on_diagonal,
 }
-_CALLS: dict[str, Callable[[Op, Groups], Call]] = CALLS | {
+_CALLS: dict[str, MakeCall] = CALLS | {
     "semi.dot": _dot,
     "semi.gather": _gather,
     "semi.fold": fold_call,

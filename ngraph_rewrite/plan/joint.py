@@ -249,7 +249,7 @@ def joint_work(job: JointJob, home: Home) -> Work:
     buffers += range(count, count + len(stores))
     loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in maps.loads])
     program = JointProgram(maps.shape, loads, tuple(maps.steps), tuple(stores), tuple(buffers))
-    source, sizes, *layouts, share = collapsed_joint(program)
+    source, sizes, *layouts, share = collapsed_joint(program, job.stored[0].job.pieces[0].body.groups.renderer)
     arguments, refs = list[int | Ref](sizes), list[int]()
     sizes_of = [base.type.dtype.itemsize for base, _ in maps.loads] + [
         s.job.term.type.dtype.itemsize for s in job.stored

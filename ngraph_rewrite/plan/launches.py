@@ -14,7 +14,7 @@ from ngraph_rewrite.plan.jobs import OUTPUT, Job, Piece
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import Call, Ref, Scratch
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES
-from ngraph_rewrite.plan.shares import Share
+from ngraph_rewrite.plan.shares import Grid, Share
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import DType
@@ -34,7 +34,7 @@ class Work(NamedTuple):
     arguments: tuple[int | Ref, ...]
     term: Op
     stored: Ref
-    share: Share = Share()
+    share: Share | Grid = Share()
     refs: tuple[int, ...] = ()
     parts: tuple[Source, ...] = ()
     others: tuple[tuple[Op, Ref], ...] = ()
@@ -118,7 +118,7 @@ def nest(job: Job, piece: Piece, home: Mapping[Op | Scratch, Ref], target: Ref, 
     in_place = tuple([place == target for place in places])
     loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in body.loads])
     program = ScalarProgram(body.shape, loads, tuple(body.steps), value, DTYPE_NAMES[dtype], store, in_place)
-    source, sizes, layouts, stored, share = collapsed(program)
+    source, sizes, layouts, stored, share = collapsed(program, body.groups.renderer)
     arguments, refs = list[int | Ref](sizes), list[int]()
     for (base, _), place, layout in zip(body.loads, places, layouts, strict=True):
         strided(arguments, refs, place, layout, base.type.dtype.itemsize)

@@ -12,7 +12,7 @@ from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.fusion import Groups, is_scalar_constant
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.shapes import known
-from ngraph_rewrite.plan.shares import Share
+from ngraph_rewrite.plan.shares import Grid, Share
 from ngraph_rewrite.plan.views import is_view
 from ngraph_rewrite.terms.op import Op
 
@@ -58,7 +58,7 @@ class Call(NamedTuple):
 
     source: Source
     arguments: tuple[object, ...]
-    share: Share
+    share: Share | Grid
     scratch: tuple[Scratch, ...] = ()
     places: tuple[int, ...] | None = None
     fixed: tuple[int, ...] = ()

@@ -16,11 +16,12 @@ from ngraph_rewrite.plan.buffers import buffers
 from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
 from ngraph_rewrite.plan.copies import LayoutCopy, layout_copies
 from ngraph_rewrite.plan.costs import Costs
+from ngraph_rewrite.plan.cpu import CPU
 from ngraph_rewrite.plan.epilogues import with_epilogues
 from ngraph_rewrite.plan.foresight import foreseen
-from ngraph_rewrite.plan.fusion import REDUCTIONS, fuse, is_leaf, is_storage_read, variable_of, version_of
+from ngraph_rewrite.plan.fusion import fuse, is_leaf, is_storage_read, variable_of, version_of
 from ngraph_rewrite.plan.gathering import gather_rows
-from ngraph_rewrite.plan.jobs import Job, copy_job, job_of
+from ngraph_rewrite.plan.jobs import Job, copy_job
 from ngraph_rewrite.plan.joint import JointJob, joined, joint_work
 from ngraph_rewrite.plan.launches import Loop, Work, launches
 from ngraph_rewrite.plan.lives import holds_up, let_overwrite
@@ -29,12 +30,11 @@ from ngraph_rewrite.plan.narrowing import narrowed
 from ngraph_rewrite.plan.nesting import nested
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.operands import Ref, Scratch
-from ngraph_rewrite.plan.pooling import pooling_call
 from ngraph_rewrite.plan.product_jobs import ProductJob, product_work
-from ngraph_rewrite.plan.products import is_product, product, product_call
+from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.reuse import stale_roots
 from ngraph_rewrite.plan.row_launches import row_work
-from ngraph_rewrite.plan.rows import RowJob, row_job, thin_job
+from ngraph_rewrite.plan.rows import RowJob
 from ngraph_rewrite.plan.schedule import in_order
 from ngraph_rewrite.plan.updates import reads_in_step, slice_only
 from ngraph_rewrite.terms.op import Op, topological
@@ -87,14 +87,17 @@ class _Cycle(Exception):
     """Jobs that wait for each other."""
 
 
-def make_plan(results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op] | None = None) -> Plan:
+def make_plan(
+    results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op] | None = None, renderer: Renderer = CPU
+) -> Plan:
     """The plan that computes `results` and performs `writes`, in that order of effects.
 
     Args:
         order: All terms, in the order in which `topological` gives them, for those who have it.
+        renderer: How the target writes kernels.
     """
     closed = close(results, writes, order)
-    plan = _planned(closed.results, closed.writes, closed.order, echoes=True)
+    plan = _planned(closed.results, closed.writes, closed.order, renderer, echoes=True)
     was = closed.origins
     if was:
         plan.inlined = {was.get(t, t): was.get(g, g) for t, g in plan.inlined.items()}
@@ -104,7 +107,9 @@ def make_plan(results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op] |
     return plan
 
 
-def _planned(results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op], echoes: bool) -> Plan:
+def _planned(
+    results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op], renderer: Renderer, echoes: bool
+) -> Plan:
     """The plan of a graph without scans, after those of the bodies of its loops.
 
     Args:
@@ -117,13 +122,13 @@ def _planned(results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op], e
         if term.definition.name == LOOP:
             body: LoopBody = term.attrs[0]
             inside = [r for _, r in body.read(_parts(term, order))]
-            bodies[term] = _planned(inside, body.writes, topological([*inside, *body.writes]), echoes=False)
+            bodies[term] = _planned(inside, body.writes, topological([*inside, *body.writes]), renderer, echoes=False)
     order, stead = nested(order)
-    forced, layouts = foreseen(order)
+    forced, layouts = foreseen(order, renderer)
     forced |= narrowed(results, order)
     direct, attempt = True, None
     while True:
-        attempt = _Attempt(results, writes, order, forced, direct, echoes, bodies, stead, attempt)
+        attempt = _Attempt(results, writes, order, renderer, forced, direct, echoes, bodies, stead, attempt)
         attempt.groups.layouts.update(layouts)
         layouts = {}  # from here on attempts hand on theirs
         try:
@@ -153,6 +158,7 @@ class _Attempt:
         results: Sequence[Op],
         writes: Sequence[Op],
         order: Sequence[Op],
+        renderer: Renderer,
         forced: set[Op],
         direct: bool,
         echoing: bool,
@@ -163,7 +169,7 @@ class _Attempt:
         self.results, self.writes, self.forced, self.direct = list(results), list(writes), forced, direct
         self.echoing, self.bodies = echoing, bodies
         self.order = order
-        self.groups = fuse(self.order, results, writes, forced, stead)
+        self.groups = fuse(self.order, results, writes, forced, renderer, stead)
         gather_rows(self.order, self.groups, forced)
         self.effects = self.groups.effects
         self.made: dict[Op, Job] = {}  # by root
@@ -176,7 +182,8 @@ class _Attempt:
         needs |= self._hazards() | self._unseen()
         if needs:
             raise _CopyAll(needs)
-        self.jobs = with_epilogues(self.jobs, self._kept(), self.order, self.groups)
+        if self.groups.renderer.epilogues:
+            self.jobs = with_epilogues(self.jobs, self._kept(), self.order, self.groups)
         self.job_of = {term: job for job in self.jobs for term in job.outputs}
         self.home: dict[Op | Scratch, Ref] = {}
         self.written: dict[Op, Job] = {}
@@ -235,14 +242,8 @@ class _Attempt:
         return {resolve(t, self.groups).base for t in (*self.results, *(write.args[1] for write in self.writes))}
 
     def _job(self, term: Op) -> Job:
-        if term in self.groups.rows:
-            pooled = pooling_call(term, self.groups) if term.definition.name in REDUCTIONS else None
-            return row_job(term, self.groups) if pooled is None else Job(term, calls=(pooled,))
-        if is_product(term):
-            given = product(term, self.groups)
-            return thin_job(term, given, self.groups) if given.is_thin else Job(term, calls=(product_call(given),))
         if term not in self.bodies:
-            return job_of(term, self.groups)
+            return self.groups.renderer.job(term, self.groups)
         body = self.bodies[term]
         return loop_job(term, self.groups, _parts(term, self.order), body.work, body.arena)
 
@@ -337,9 +338,15 @@ class _Attempt:
 
     def _claim_results(self) -> None:
         self.echoes: list[tuple[int, Load]] = []
+        echoing = self.echoing and self.groups.renderer.echoes
         for i, result in enumerate(self.results):
             load = resolve(result, self.groups)
-            if self.echoing and load.base.definition.name == "core.placeholder" and load.base not in self.forced:
+            if (
+                self.echoing
+                and self.groups.renderer.echoes
+                and load.base.definition.name == "core.placeholder"
+                and load.base not in self.forced
+            ):
                 self.echoes.append((i, load))
                 continue
             claimed = load.base in self.home or load.base not in self.job_of

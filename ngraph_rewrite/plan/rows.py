@@ -16,6 +16,7 @@ from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.nests import Body, Load, ScalarStep, Value
 from ngraph_rewrite.plan.operands import Scratch
 from ngraph_rewrite.plan.products import Product
+from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.splitting import Split, split
 from ngraph_rewrite.plan.views import Layout, row_major
@@ -168,7 +169,9 @@ def row_job(term: Op, groups: Groups) -> RowJob:
     else:
         body = RowBody(rows, groups, term)
         program = row_program(body, rows)
-    return RowJob(term, body=body, stored=rows.outputs, totals=rows.totals, kernels=_kernels(rows, program))
+    return RowJob(
+        term, body=body, stored=rows.outputs, totals=rows.totals, kernels=_kernels(rows, program, groups.renderer)
+    )
 
 
 def thin_job(term: Op, given: Product, groups: Groups) -> RowJob:
@@ -183,19 +186,19 @@ def thin_job(term: Op, given: Product, groups: Groups) -> RowJob:
     loads = tuple([(dtype, layout) for _, layout in body.loads])
     store = (total, dtype, once_a_row(body.shape, rows.axes))
     program = RowProgram(body.shape, loads, tuple(body.steps), (store,), rows.axes)
-    return RowJob(term, body=body, stored=(term,), kernels=_kernels(rows, program))
+    return RowJob(term, body=body, stored=(term,), kernels=_kernels(rows, program, groups.renderer))
 
 
-def _kernels(rows: RowGroup, program: RowProgram) -> Kernels:
+def _kernels(rows: RowGroup, program: RowProgram, renderer: Renderer) -> Kernels:
     if rows.totals:
-        whole = collapsed_rows(program)
-        ends = collapsed_rows(_totalling(rows, whole.share.chunks, whole.workspaces[-1] // 8))
+        whole = collapsed_rows(program, renderer)
+        ends = collapsed_rows(_totalling(rows, whole.share.chunks, whole.workspaces[-1] // 8), renderer)
         return Kernels((whole, ends), (_spare(whole), _spare(ends)))
-    steps = split(program)
+    steps = split(program, renderer)
     if steps is None:
-        whole = collapsed_rows(program)
+        whole = collapsed_rows(program, renderer)
         return Kernels((whole,), (_spare(whole),))
-    found = tuple([collapsed_rows(one) for one in (*steps.parts, steps.ends)])
+    found = tuple([collapsed_rows(one, renderer) for one in (*steps.parts, steps.ends)])
     return Kernels(found, tuple(map(_spare, found)), steps, tuple(map(Scratch, steps.sizes)))
 
 

@@ -61,6 +61,29 @@ class Share(NamedTuple):
         return max(1, min(self.length // self.least, -(-self.time // CHUNK_TIME // EVEN) * EVEN, MOST))
 
 
+class Grid(NamedTuple):
+    """How a kernel is shared out to the threads of a GPU.
+
+    Attributes:
+        blocks, threads: How many blocks there are, and threads in each.
+        fixed: Whether the kernel needs just so many threads.
+    """
+
+    blocks: int = 1
+    threads: int = 128
+    fixed: bool = False
+
+    @property
+    def chunks(self) -> int:
+        """The number of parts that have workspaces of their own."""
+        return self.blocks
+
+    @property
+    def weight(self) -> int:
+        """Nothing is known of its time."""
+        return LAUNCH
+
+
 def nest_share(length: int, innermost: bool, sizes: Sequence[int], widths: Iterable[int], ops: Iterable[str]) -> Share:
     """Of a loop nest whose chunks split a loop of some length.
 

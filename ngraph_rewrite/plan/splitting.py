@@ -12,16 +12,12 @@ from typing import NamedTuple
 
 from ngraph_rewrite.codegen.loops import REDUCTIONS
 from ngraph_rewrite.codegen.scalar import is_real
-from ngraph_rewrite.plan.collapsing import RowProgram, row_share
+from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
+from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
-from ngraph_rewrite.plan.shares import CHUNK_TIME, Share
 from ngraph_rewrite.plan.views import Layout, row_major
 
-_PARTS = 32  # at most, and
-_LONG = 64  # so many indices in each at least, where rows lie side by side
-_BLOCK = 1024  # rows side by side that are enough for a chunk
-_LANES = 512  # rows side by side, parts included, that fill vectors well
 _LEAST = 1 << 14  # elements that may be worth it
 _TOTALS = ("sum", "prod")
 
@@ -44,22 +40,17 @@ class Split(NamedTuple):
     sizes: tuple[int, ...]
 
 
-def split(program: RowProgram) -> Split | None:
+def split(program: RowProgram, renderer: Renderer) -> Split | None:
     """Both steps of a program over rows, or None if it is as well done in one."""
-    if program.totals or prod(program.shape) < _LEAST:
+    if program.totals or not program.axes or prod(program.shape) < _LEAST:
         return None
-    share = row_share(program)
-    if share.time < 4 * CHUNK_TIME:
+    axis = max(program.axes, key=lambda k: (program.shape[k] > 1, _stride(program, k)))
+    count, lanes = renderer.parts(program, axis)
+    if count < 2:
         return None
     reductions = [n for n, step in enumerate(program.steps) if step[0] in REDUCTIONS]
     facts = _facts(program)
     if not _is_one_pass(program, facts, reductions):
-        return None
-    axis = max(program.axes, key=lambda k: (program.shape[k] > 1, _stride(program, k)), default=None)
-    if axis is None:
-        return None
-    count, lanes = _counts(program, axis, share)
-    if count < 2:
         return None
     return _Splitting(program, facts, reductions, axis, count, lanes).split()
 
@@ -105,23 +96,6 @@ def _is_one_pass(program: RowProgram, facts: _Facts, reductions: list[int]) -> b
 def _stride(program: RowProgram, axis: int) -> int:
     """The greatest stride of an operand along an axis."""
     return max((abs(layout.strides[axis]) for _, layout in program.loads), default=0)
-
-
-def _counts(program: RowProgram, axis: int, share: Share) -> tuple[int, int]:
-    """The number of parts, and how many neighbouring indices have lanes of their own; 1 part if there is no need."""
-    wanted = min(_PARTS, share.time // CHUNK_TIME)
-    kept = [n for k, n in enumerate(program.shape) if k not in program.axes]
-    moved = [k for k, n in enumerate(program.shape) if n > 1]
-    if moved[-1] in program.axes:  # rows along memory
-        enough = share.chunks >= min(wanted, _PARTS // 2)
-        return (1 if enough else min(wanted, max(1, program.shape[axis] // 2))), 1
-    if kept[-1] // _BLOCK >= min(wanted, _PARTS // 4):
-        return 1, 1
-    lanes = 1
-    if axis == moved[0] and all(k not in program.axes for k in moved[1:]):
-        while 2 * lanes * prod(kept) <= _LANES:
-            lanes *= 2
-    return min(wanted, program.shape[axis] // (_LONG * lanes)), lanes
 
 
 class _Splitting:

@@ -79,7 +79,7 @@ def _compile_all(sources: Mapping[str, str], cache: Cache, helpers: int) -> None
     """Compile all, those that take longest first, as far as the length of the source tells."""
     names = deque(sorted(sources, key=lambda name: len(sources[name]), reverse=True))
     for name in names:
-        _source_file(sources[name], name, cache)
+        source_file(sources[name], name, cache)
     own: dict[str, ObjectCode] = {}
     work = Work(names, "ngraph_rewrite.runtime.helping", (str(cache.folder),), WORTH)
     with shown_progress("compiling kernels", len(names)) as tell, helped(work, helpers):
@@ -90,7 +90,7 @@ def _compile_all(sources: Mapping[str, str], cache: Cache, helpers: int) -> None
         code = own.get(name) or read_object(cache, object_key(source, name))
         if code is None:  # a helper failed, or its work is gone
             code = compile_object(source, name, cache)
-        _kernels[source] = Kernel(name, load_object(code), _source_file(source, name, cache), False)
+        _kernels[source] = Kernel(name, load_object(code), source_file(source, name, cache), False)
 
 
 def _next(names: deque[str]) -> str | None:
@@ -107,9 +107,9 @@ def compile_object(source: str, name: str, cache: Cache) -> ObjectCode:
     Raises:
         KernelError: if it does not compile.
     """
-    path = _source_file(source, name, cache)
+    path = source_file(source, name, cache)
     try:
-        code: ObjectCode = objectcode.object_code(_function(path, name))
+        code: ObjectCode = objectcode.object_code(source_function(path, name))
     except Exception as error:
         raise KernelError(f"kernel {name} does not compile: {error}", where=str(path)) from error
     write_object(cache, object_key(source, name), code)
@@ -118,22 +118,22 @@ def compile_object(source: str, name: str, cache: Cache) -> ObjectCode:
 
 def assembly(source: str, name: str, cache: Cache) -> str:
     """Return the assembly of a kernel; this compiles it anew, through Numba."""
-    return str(objectcode.assembly(_function(_source_file(source, name, cache), name)))
+    return str(objectcode.assembly(source_function(source_file(source, name, cache), name)))
 
 
 def _from_cache(source: str, name: str, cache: Cache) -> Kernel | None:
     code = read_object(cache, object_key(source, name))
     if code is None:
         return None
-    return Kernel(name, load_object(code), _source_file(source, name, cache), True)
+    return Kernel(name, load_object(code), source_file(source, name, cache), True)
 
 
-def _source_file(source: str, name: str, cache: Cache) -> Path:
+def source_file(source: str, name: str, cache: Cache) -> Path:
     data = source.encode()
     return cache.path(name, "py") if cache.read(name, "py") == data else cache.write(name, "py", data)
 
 
-def _function(path: Path, name: str) -> Callable[..., None]:
+def source_function(path: Path, name: str) -> Callable[..., None]:
     """Import a rendered source under its own name and return its kernel."""
     loader = _Loader(name, str(path))
     spec = importlib.util.spec_from_loader(name, loader)

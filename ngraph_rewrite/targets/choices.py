@@ -12,19 +12,20 @@ from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.info import user_line
 
 if TYPE_CHECKING:
-    from ngraph_rewrite.targets import cpu, reference
+    from ngraph_rewrite.targets import cpu, cuda, reference
 else:  # a process seldom has more than one
     cpu = lazy_module("ngraph_rewrite.targets.cpu")
+    cuda = lazy_module("ngraph_rewrite.targets.cuda")
     reference = lazy_module("ngraph_rewrite.targets.reference")
 
-_SHIPPED = ("cpu", "reference")
+_SHIPPED = ("cpu", "cuda", "reference")
 
 
 def transformer_choices() -> tuple[str, ...]:
     """The names `make_transformer` takes: the targets that ship, then those of installed packages.
 
-    >>> transformer_choices()[:2]
-    ('cpu', 'reference')
+    >>> transformer_choices()[:3]
+    ('cpu', 'cuda', 'reference')
     """
     return tuple(dict.fromkeys((*_SHIPPED, *plugin_names("targets"))))
 
@@ -42,7 +43,7 @@ def find_target(name: str) -> Target:
     if name not in transformer_choices():
         raise ArgumentError(f"no target is called {name!r}", where=user_line(), do=f"one of {transformer_choices()}")
     if name in _SHIPPED:
-        return cpu.CPU if name == "cpu" else reference.REFERENCE
+        return {"cpu": lambda: cpu.CPU, "cuda": lambda: cuda.CUDA}.get(name, lambda: reference.REFERENCE)()
     return _of_packages(name)
 
 

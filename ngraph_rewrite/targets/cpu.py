@@ -23,7 +23,7 @@ from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.terms.tracing import CallLog, listener, told
 
-_CORE = "constant placeholder variable strip label assign after doall parameter item make_tuple"
+CORE = "constant placeholder variable strip label assign after doall parameter item make_tuple"
 # Other Python threads wait for so many nanoseconds at most, as far as weights are right; they always may for 5 ms.
 SHORT = 300_000
 _COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution", "semi.pooling"})
@@ -142,22 +142,31 @@ class CpuExecutable:
 
     def where(self, term: Op) -> str | None:
         """The kernel that computes a term, if one does, and what decided between several and memory."""
-        costs = self.plan.costs.get(term)
-        why = "" if costs is None else f": {costs}"
-        if term in self.plan.again:
-            inside = " and ".join(describe(root, 1) for root in self.plan.again[term])
-            return f"inside the kernels of {inside}, in registers{why}"
-        if term in self.plan.inlined:
-            return f"inside the kernel of {describe(self.plan.inlined[term], 1)}, in registers{why}"
-        if term.definition.name == "core.item":
-            return self.where(term.args[0])
-        was = self.plan.origins
-        every = [(w, {was.get(t, t) for t in w.computed}) for w in self._work]
-        names = [" with ".join(s.name for s in (w.source, *w.parts)) for w, computed in every if term in computed]
-        loops = [w for w in loops_in(self.plan.work) if was.get(w.term, w.term) is term]
-        for loop in loops:
-            names.append(f"a loop of {loop.times} steps ({', '.join(w.source.name for w in kernels(loop.work))})")
-        return f"by {', '.join(dict.fromkeys(names))}{why}" if names else None
+        return shown_place(term, self.plan, self._work)
+
+
+def shown_place(term: Op, plan: Plan, work: Sequence[Work]) -> str | None:
+    """The kernel of a plan that computes a term, if one does, and what decided between several and memory.
+
+    Args:
+        work: All kernels of the plan.
+    """
+    costs = plan.costs.get(term)
+    why = "" if costs is None else f": {costs}"
+    if term in plan.again:
+        inside = " and ".join(describe(root, 1) for root in plan.again[term])
+        return f"inside the kernels of {inside}, in registers{why}"
+    if term in plan.inlined:
+        return f"inside the kernel of {describe(plan.inlined[term], 1)}, in registers{why}"
+    if term.definition.name == "core.item":
+        return shown_place(term.args[0], plan, work)
+    was = plan.origins
+    every = [(w, {was.get(t, t) for t in w.computed}) for w in work]
+    names = [" with ".join(s.name for s in (w.source, *w.parts)) for w, computed in every if term in computed]
+    loops = [w for w in loops_in(plan.work) if was.get(w.term, w.term) is term]
+    for loop in loops:
+        names.append(f"a loop of {loop.times} steps ({', '.join(w.source.name for w in kernels(loop.work))})")
+    return f"by {', '.join(dict.fromkeys(names))}{why}" if names else None
 
 
 def _count(work: Sequence[Work | Loop]) -> int:
@@ -168,7 +177,7 @@ def _count(work: Sequence[Work | Loop]) -> int:
 def _base() -> frozenset[str]:
     semi_ops = {d.name for d in definitions("semi") if d.shipped} - _COMPOSITE
     own = {d.name for d in definitions("cpu") if d.shipped}
-    return frozenset(f"core.{name}" for name in _CORE.split()) | semi_ops | own
+    return frozenset(f"core.{name}" for name in CORE.split()) | semi_ops | own
 
 
 CPU = Target("cpu", _base(), CpuExecutable, sample="any", recurrent="any")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels for GPUs are written with: `ngraph_rewrite.runtime.cuda.words` exports it; this needs numba-cuda."""
+"""GPUs: the words of kernels, their compilation, memory and launches; on a real device or in Numba's simulator."""

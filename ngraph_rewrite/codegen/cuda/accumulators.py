@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the threads that share a row reduce it: what each takes in, and how what they found becomes one, always alike.
+
+Sums and products of floats are float64. A maximum propagates NaN; among equals the least place wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ngraph_rewrite.codegen.accumulate import Accumulator, accumulator, combined, followed, initial, result
+from ngraph_rewrite.codegen.scalar import expression, held
+from ngraph_rewrite.codegen.source import indented
+
+WARPS = 32  # in a block, at most
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """One reduction of a row.
+
+    Attributes:
+        kind: What it is: sum, prod, max, min, argmax, argmin, any or all.
+        dtype: That of its values.
+        number: Which of the reductions of its kernel it is.
+    """
+
+    kind: str
+    dtype: str
+    number: int
+
+    @cached_property
+    def _item(self) -> Accumulator:
+        return accumulator(self.kind, self.dtype, self.number, in_blocks=False)
+
+    @property
+    def variables(self) -> list[tuple[str, str]]:
+        """The names of its accumulators, with the dtypes in which they are held: one, or two if it finds a place."""
+        return [(name, held(dtype)) for name, dtype in self._item.variables]
+
+    def begun(self) -> list[str]:
+        """The lines before any value is seen."""
+        return [f"{name} = {text}" for (name, _), text in zip(self.variables, initial(self._item), strict=True)]
+
+    def taken(self, value: str, position: str) -> list[str]:
+        """The lines that take one value in."""
+        if len(self.variables) == 2:
+            return followed(self._item, value, position)
+        return combined(self._item, value, free_order=False)
+
+    def joined(self, *others: str) -> list[str]:
+        """The lines that take in what another thread found, given its accumulators."""
+        (name, dtype), *place = self.variables
+        if place:
+            at, which = place[0][0], "above" if self.kind == "argmax" else "below"
+            nearer = f"(same({others[0]}, {name}) & ({others[1]} < {at}))"
+            return [
+                f"better = {which}({others[0]}, {name}) | {nearer}",
+                f"{name} = select(better, {others[0]}, {name})",
+                f"{at} = select(better, {others[1]}, {at})",
+            ]
+        op = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "add", "all": "multiply"}
+        return [f"{name} = {expression(op[self.kind], dtype, [name, others[0]], {}, [dtype, dtype])}"]
+
+    def ended(self, value: int) -> str:
+        """The line that gives a value the result."""
+        return result(self._item, value)
+
+
+def in_warp(reductions: Iterable[Reduction]) -> list[str]:
+    """The lines after which every thread of a warp has what all of them found."""
+    body = []
+    for one in reductions:
+        others = [f"{name}_other" for name, _ in one.variables]
+        body += [f"{o} = shuffled_{t}({n}, apart)" for o, (n, t) in zip(others, one.variables, strict=True)]
+        body += one.joined(*others)
+    body.append("apart //= 2")
+    return ["apart = warp_lanes() // 2", "while apart > 0:", indented("\n".join(body), 4)]
+
+
+def in_block(reductions: Iterable[Reduction]) -> list[str]:
+    """The lines after which every thread of a block has what all of them found: by warps, then in order."""
+    every = list(reductions)
+    lines = in_warp(every)
+    kept = [(n, t) for one in every for n, t in one.variables]
+    lines += ["if lane() % warp_lanes() == 0:", *(f"    {n}_shared[lane() // warp_lanes()] = {n}" for n, _ in kept)]
+    return [*lines, "barrier()", *_gathered(every, "0", "lanes() // warp_lanes()", "{}"), "barrier()"]
+
+
+def in_columns(reductions: Iterable[Reduction]) -> list[str]:
+    """The lines after which every thread of a column (`down` of `depth` there are) has what all of them found."""
+    every = list(reductions)
+    lines = [f"{n}_shared[lane()] = {n}" for one in every for n, _ in one.variables]
+    return [*lines, "barrier()", *_gathered(every, "beside", "depth", "{} * width + beside"), "barrier()"]
+
+
+def _gathered(reductions: list[Reduction], first: str, count: str, place: str) -> list[str]:
+    lines, body = [], []
+    for one in reductions:
+        names = [name for name, _ in one.variables]
+        lines += [f"{name} = {name}_shared[{first}]" for name in names]
+        body += one.joined(*[f"{name}_shared[{place.format('other')}]" for name in names])
+    body.append("other += 1")
+    return [*lines, "other = 1", f"while other < {count}:", indented("\n".join(body), 4)]
+
+
+def shared(reductions: Iterable[Reduction], length: int) -> list[str]:
+    """The lines that set up the memory in which threads of a block leave what they found."""
+    return [f"{n}_shared = shared_{t}({length})" for one in reductions for n, t in one.variables]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How kernels are written for the CPU: what is planned for caches, vectors and a few threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ngraph_rewrite.codegen.copy import render_copy
+from ngraph_rewrite.codegen.loops import MapNest, RowNest, render_map, render_rows, workspaces
+from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.plan.collapsing import RowProgram, row_share
+from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups
+from ngraph_rewrite.plan.jobs import Job, job_of
+from ngraph_rewrite.plan.pooling import pooling_call
+from ngraph_rewrite.plan.products import is_product, product, product_call
+from ngraph_rewrite.plan.renderer import Renderer
+from ngraph_rewrite.plan.rows import row_job, thin_job
+from ngraph_rewrite.plan.shapes import DTYPE_SIZES
+from ngraph_rewrite.plan.shares import CHUNK_TIME, Share, nest_share
+from ngraph_rewrite.terms.op import Op
+
+_PARTS = 32  # of a reduction in two steps, at most, and
+_LONG = 64  # so many indices in each at least, where rows lie side by side
+_BLOCK = 1024  # rows side by side that are enough for a chunk
+_LANES = 512  # rows side by side, parts included, that fill vectors well
+
+
+def _job(term: Op, groups: Groups) -> Job:
+    """The work of a group.
+
+    Raises:
+        CopyFirst: if a view in it needs its argument in memory.
+        KernelError: if no kernel computes its op.
+    """
+    if term in groups.rows:
+        pooled = pooling_call(term, groups) if term.definition.name in REDUCTIONS else None
+        return row_job(term, groups) if pooled is None else Job(term, calls=(pooled,))
+    if is_product(term):
+        given = product(term, groups)
+        return thin_job(term, given, groups) if given.is_thin else Job(term, calls=(product_call(given),))
+    return job_of(term, groups)
+
+
+def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> str:
+    """There is one form."""
+    return ""
+
+
+def _nest(nest: MapNest | RowNest, form: str) -> Source:
+    """The kernel of a nest; a map that only moves elements goes by tiles where rows become columns."""
+    if isinstance(nest, RowNest):
+        return render_rows(nest)
+    moves = len(nest.loads) == len(nest.stores) == 1 and not nest.steps
+    if moves and nest.buffer_of[0] != nest.buffer_of[1]:
+        source, target = nest.operands
+        if source.dtype == target.dtype:
+            return render_copy(source, target)
+    return render_map(nest)
+
+
+def _share(sizes: Sequence[int], reduced: Sequence[bool], nest: MapNest | RowNest) -> Share:
+    """Chunks split the first loop that is not reduced."""
+    kept = [d for d, r in enumerate(reduced) if not r]
+    if not kept:
+        return nest_share(1, False, sizes, *_each(nest))
+    return nest_share(sizes[kept[0]], kept[0] == nest.rank - 1, sizes, *_each(nest))
+
+
+def _each(nest: MapNest | RowNest) -> tuple[list[int], list[str]]:
+    """The sizes of what a nest reads and writes at every index, but for what stays the same, and its operations."""
+    last, within = nest.rank - 1, nest.within
+    moved = [*nest.loads, *(at for _, at in nest.stores if not within or at.dims & within)]
+    return [DTYPE_SIZES[operand.dtype] for operand in moved if last in operand.dims], [s.op for s in nest.steps]
+
+
+def _parts(program: RowProgram, axis: int) -> tuple[int, int]:
+    """The number of parts, and how many neighbouring indices have lanes of their own."""
+    share = row_share(program, CPU)
+    assert isinstance(share, Share)
+    if share.time < 4 * CHUNK_TIME:
+        return 1, 1
+    wanted = min(_PARTS, share.time // CHUNK_TIME)
+    kept = [n for k, n in enumerate(program.shape) if k not in program.axes]
+    moved = [k for k, n in enumerate(program.shape) if n > 1]
+    if moved[-1] in program.axes:  # rows along memory
+        enough = share.chunks >= min(wanted, _PARTS // 2)
+        return (1 if enough else min(wanted, max(1, program.shape[axis] // 2))), 1
+    if kept[-1] // _BLOCK >= min(wanted, _PARTS // 4):
+        return 1, 1
+    lanes = 1
+    if axis == moved[0] and all(k not in program.axes for k in moved[1:]):
+        while 2 * lanes * prod(kept) <= _LANES:
+            lanes *= 2
+    return min(wanted, program.shape[axis] // (_LONG * lanes)), lanes
+
+
+CPU = Renderer("cpu", _job, _form, _nest, _share, workspaces, _parts)

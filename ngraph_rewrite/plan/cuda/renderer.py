@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How kernels are written for a GPU: loop nests as in the plan of the CPU, and calls with kernels of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ngraph_rewrite.codegen.cuda.map import render_map
+from ngraph_rewrite.codegen.cuda.rows import render_rows
+from ngraph_rewrite.codegen.loops import MapNest, RowNest
+from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.plan.cuda.calls import CALLS
+from ngraph_rewrite.plan.cuda.grids import nest_grid, row_form, row_parts
+from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.jobs import Job, job_of
+from ngraph_rewrite.plan.renderer import Renderer
+from ngraph_rewrite.plan.rows import row_job
+from ngraph_rewrite.terms.op import Op
+
+
+def _job(term: Op, groups: Groups) -> Job:
+    """The work of a group.
+
+    Raises:
+        CopyFirst: if a view in it needs its argument in memory.
+        KernelError: if no kernel computes its op.
+    """
+    return row_job(term, groups) if term in groups.rows else job_of(term, groups, CALLS)
+
+
+def _nest(nest: MapNest | RowNest, form: str) -> Source:
+    return render_rows(nest, form) if isinstance(nest, RowNest) else render_map(nest)
+
+
+def _workspaces(nest: RowNest, sizes: tuple[int, ...]) -> Sequence[int]:
+    """Nothing is left in memory from one pass to the next."""
+    return ()
+
+
+CUDA = Renderer(
+    "cuda",
+    _job,
+    row_form,
+    _nest,
+    nest_grid,
+    _workspaces,
+    row_parts,
+    totals=False,
+    epilogues=False,
+    pooling=False,
+    echoes=False,
+)

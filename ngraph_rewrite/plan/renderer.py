@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a target is asked once the planner has decided what a kernel computes: its text, its parts, its workspaces.
+
+Grouping, order and memory are the same for all targets. A renderer has the rest, as functions and flags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ngraph_rewrite.codegen.loops import MapNest, RowNest
+from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.plan.shares import Grid, Share
+from ngraph_rewrite.terms.op import Op
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.plan.collapsing import RowProgram
+    from ngraph_rewrite.plan.fusion import Groups
+    from ngraph_rewrite.plan.jobs import Job
+
+
+@dataclass(frozen=True, eq=False)
+class Renderer:
+    """How a target writes kernels.
+
+    Attributes:
+        target: Whose bodies of kernel files it takes.
+        job: The work that computes the root of a group, but for loops.
+        form: Which of its forms the kernel of a nest has, by the lengths of the loops.
+        nest: The kernel of a nest in a form.
+        share: How the loops of a nest are shared out: by their lengths, and which of them are reduced.
+        workspaces: The bytes that each share of a nest over rows needs, in each workspace.
+        parts: In how many parts of an axis a reduction is done that leaves too little to share out, and how many
+            neighbouring indices have lanes of their own; 1 part if it is as well done at once.
+        totals: Whether sums over all rows are taken on the way, share by share.
+        epilogues: Whether maps over products are done by the kernels of these.
+        pooling: Whether reductions of windows have kernels of their own.
+        echoes: Whether results that are views of arguments are left to whoever runs the plan.
+    """
+
+    target: str
+    job: Callable[[Op, Groups], Job]
+    form: Callable[[MapNest | RowNest, Sequence[int]], str]
+    nest: Callable[[MapNest | RowNest, str], Source]
+    share: Callable[[Sequence[int], Sequence[bool], MapNest | RowNest], Share | Grid]
+    workspaces: Callable[[RowNest, tuple[int, ...]], Sequence[int]]
+    parts: Callable[[RowProgram, int], tuple[int, int]]
+    totals: bool = True
+    epilogues: bool = True
+    pooling: bool = True
+    echoes: bool = True

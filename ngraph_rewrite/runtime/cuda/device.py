@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a GPU does for a computation: memory, copies, and launches in order; one real device, and one simulated."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cache as memoise
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from numpy.typing import NDArray
+
+from ngraph_rewrite.errors import DeviceError
+from ngraph_rewrite.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.runtime.cuda import driver, simulated
+else:
+    driver = lazy_module("ngraph_rewrite.runtime.cuda.driver")
+    simulated = lazy_module("ngraph_rewrite.runtime.cuda.simulated")
+
+Array = NDArray[Any]
+SIMULATOR = "NUMBA_ENABLE_CUDASIM"
+
+
+class Launched(NamedTuple):
+    """A launch: what `Device.load` gave, blocks, threads in each, whether they are just so many, and arguments."""
+
+    function: Any
+    blocks: int
+    threads: int
+    fixed: bool
+    arguments: Sequence[int]
+
+
+class Recorded(Protocol):
+    """Launches that run together, in order."""
+
+    def run(self) -> None:
+        """Run them; they may still be running afterwards."""
+
+    def change(self, changed: Sequence[tuple[int, Sequence[int]]]) -> None:
+        """Give launches (by number) other arguments."""
+
+    def close(self) -> None:
+        """Free what the device keeps of them."""
+
+
+class Device(Protocol):
+    """A GPU. Addresses are integers; all work runs in the order in which it was asked for.
+
+    Attributes:
+        name: What it is called.
+        capability: Its compute capability, major and minor.
+        is_real: Whether it is no simulator.
+    """
+
+    name: str
+    capability: tuple[int, int]
+    is_real: bool
+
+    def allocate(self, size: int, purpose: str) -> int:
+        """The address of so many bytes, aligned to 256; `purpose` is told if there are none left."""
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+
+    def upload(self, address: int, array: Array) -> None:
+        """Copy a row-major array to the device."""
+
+    def download(self, array: Array, address: int) -> None:
+        """Copy from the device into a row-major array, when all that runs is done."""
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy bytes from one place of the device to another."""
+
+    def load(self, text: str, name: str, cache: Any) -> Any:
+        """A kernel as what a launch takes."""
+
+    def record(self, launches: Sequence[Launched]) -> Recorded:
+        """Make launches ready to run together."""
+
+    def synchronize(self) -> None:
+        """Wait until all is done."""
+
+    def memory(self) -> tuple[int, int]:
+        """The bytes that are free, and all there are."""
+
+
+@memoise
+def find_device() -> Device:
+    """The GPU of this process: a simulated one if Numba's simulator is on, else the first real one.
+
+    Raises:
+        DeviceError: if there is none, or what is needed to use it is missing.
+    """
+    if os.environ.get(SIMULATOR, "0") not in ("", "0"):
+        return simulated.SimulatedDevice()
+    try:
+        return driver.RealDevice()
+    except ImportError as error:
+        raise DeviceError(
+            f"the target cuda needs the package numba-cuda: {error}",
+            do="pip install 'ngraph_rewrite[cuda]', or set NUMBA_ENABLE_CUDASIM=1 for Numba's simulator",
+        ) from error

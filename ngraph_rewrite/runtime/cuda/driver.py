@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real GPU through the CUDA driver: memory, modules, and graphs of launches that cost one call to run.
+
+Everything runs on the default stream, which other libraries' default streams wait for and which waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver as cu
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.errors import DeviceError, DeviceMemoryError
+from ngraph_rewrite.runtime.cuda.compiler import entry_name, ptx_of
+from ngraph_rewrite.runtime.cuda.device import Array, Launched
+
+OLDEST = 12000  # of the driver: CUDA 12.0
+_STREAM = 0
+# More launches than these are not made one graph, which would take longer to build than it saves.
+MOST_NODES = 1 << 14
+
+
+def _checked(found: Any, what: str) -> Any:
+    """What a call of the driver gives, or an error that says what it was for."""
+    error, *values = found
+    if error != cu.CUresult.CUDA_SUCCESS:
+        name, text = cu.cuGetErrorName(error)[1], cu.cuGetErrorString(error)[1]
+        told = f"{name.decode()}: {text.decode()}" if name and text else str(error)
+        raise DeviceError(f"{what} failed: {told}", do="see the CUDA driver API's list of errors (CUresult)")
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+class RealDevice:
+    """The first GPU, and its primary context, which other libraries use too.
+
+    Raises:
+        DeviceError: if there is no driver, it is too old, or there is no device.
+    """
+
+    is_real = True
+
+    def __init__(self) -> None:
+        _found_driver()
+        device = _checked(cu.cuDeviceGet(0), "looking for a GPU")
+        self._context = _checked(cu.cuDevicePrimaryCtxRetain(device), "using the GPU")
+        self._enter()
+        self.name = _checked(cu.cuDeviceGetName(128, device), "asking for its name").rstrip(b"\0").decode()
+        kinds = cu.CUdevice_attribute
+        major, minor = (
+            int(_checked(cu.cuDeviceGetAttribute(kind, device), "asking for its capability"))
+            for kind in (
+                kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+            )
+        )
+        self.capability = (major, minor)
+        self._functions: dict[str, Any] = {}
+
+    def _enter(self) -> None:
+        """Make its context that of this thread."""
+        _checked(cu.cuCtxSetCurrent(self._context), "using the GPU")
+
+    def allocate(self, size: int, purpose: str) -> int:
+        self._enter()
+        error, address = cu.cuMemAlloc(max(size, 1))
+        if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+            free, total = self.memory()
+            raise DeviceMemoryError(
+                f"{size:,} bytes for {purpose} are asked of {self.name}, which has {free:,} of {total:,} left",
+                do="use smaller batches, or close computations and arrays that are not needed any more",
+            )
+        return int(_checked((error, address), f"taking memory for {purpose}"))
+
+    def free(self, address: int) -> None:
+        self._enter()
+        _checked(cu.cuMemFree(address), "giving memory back")
+
+    def upload(self, address: int, array: Array) -> None:
+        self._enter()
+        if array.nbytes:
+            _checked(cu.cuMemcpyHtoD(address, array.ctypes.data, array.nbytes), "copying to the GPU")
+
+    def download(self, array: Array, address: int) -> None:
+        self._enter()
+        if array.nbytes:
+            _checked(cu.cuMemcpyDtoH(array.ctypes.data, address, array.nbytes), "running on the GPU")
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        self._enter()
+        if size:
+            _checked(cu.cuMemcpyDtoDAsync(target, source, size, _STREAM), "copying on the GPU")
+
+    def load(self, text: str, name: str, cache: Cache) -> Any:
+        if text not in self._functions:
+            self._enter()
+            ptx = ptx_of(text, name, self.capability, cache)
+            module = _checked(cu.cuModuleLoadData(ptx.encode() + b"\0"), f"loading the kernel {name}")
+            function = _checked(cu.cuModuleGetFunction(module, entry_name(ptx).encode()), f"finding the kernel {name}")
+            self._functions[text] = function
+        return self._functions[text]
+
+    def record(self, launches: Sequence[Launched]) -> RecordedGraph | RecordedLaunches:
+        self._enter()
+        return RecordedGraph(self, launches) if len(launches) <= MOST_NODES else RecordedLaunches(self, launches)
+
+    def synchronize(self) -> None:
+        self._enter()
+        _checked(cu.cuStreamSynchronize(_STREAM), "running on the GPU")
+
+    def memory(self) -> tuple[int, int]:
+        self._enter()
+        free, total = _checked(cu.cuMemGetInfo(), "asking for its memory")
+        return int(free), int(total)
+
+
+def _found_driver() -> None:
+    """Start the driver.
+
+    Raises:
+        DeviceError: if there is none, or it is too old.
+    """
+    try:
+        _checked(cu.cuInit(0), "starting the CUDA driver")
+        version = int(_checked(cu.cuDriverGetVersion(), "asking for the version of the CUDA driver"))
+    except (RuntimeError, OSError) as error:
+        told = error.what if isinstance(error, DeviceError) else str(error)
+        raise DeviceError(
+            f"there is no GPU to use: {told}",
+            do="install NVIDIA's driver, or set NUMBA_ENABLE_CUDASIM=1 for Numba's simulator, or use the target cpu",
+        ) from error
+    if version < OLDEST:
+        raise DeviceError(
+            f"the CUDA driver is of version {_shown(version)}, and {_shown(OLDEST)} is the oldest that works",
+            do="install a newer driver",
+        )
+
+
+def _shown(version: int) -> str:
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+class _Arguments:
+    """Arguments of launches where the driver reads them: numbers, and addresses of each of them."""
+
+    def __init__(self, launches: Sequence[Launched]) -> None:
+        self._numbers = [np.array(one.arguments or [0], np.int64) for one in launches]
+        steps = [8 * np.arange(len(numbers), dtype=np.int64) + numbers.ctypes.data for numbers in self._numbers]
+        self._addresses = steps
+
+    def at(self, number: int) -> int:
+        """Where the addresses of the arguments of a launch lie."""
+        return int(self._addresses[number].ctypes.data)
+
+    def change(self, number: int, arguments: Sequence[int]) -> None:
+        """Give a launch other arguments."""
+        self._numbers[number][: len(arguments)] = arguments
+
+
+class RecordedLaunches:
+    """Launches one after the other."""
+
+    def __init__(self, device: RealDevice, launches: Sequence[Launched]) -> None:
+        self._device, self._launches, self._arguments = device, launches, _Arguments(launches)
+
+    def run(self) -> None:
+        self._device._enter()
+        for number, one in enumerate(self._launches):
+            grid, block = (one.blocks, 1, 1), (one.threads, 1, 1)
+            found = cu.cuLaunchKernel(one.function, *grid, *block, 0, _STREAM, self._arguments.at(number), 0)
+            _checked(found, "launching a kernel")
+
+    def change(self, changed: Sequence[tuple[int, Sequence[int]]]) -> None:
+        for number, arguments in changed:
+            self._arguments.change(number, arguments)
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+class RecordedGraph:
+    """Launches as one graph, each node after the one before it: one call runs them all."""
+
+    def __init__(self, device: RealDevice, launches: Sequence[Launched]) -> None:
+        self._device, self._launches, self._arguments = device, launches, _Arguments(launches)
+        self._graph = _checked(cu.cuGraphCreate(0), "making a graph of launches")
+        self._nodes: list[Any] = []
+        for number in range(len(launches)):
+            before = self._nodes[-1:]
+            found = cu.cuGraphAddKernelNode(self._graph, before or None, len(before), self._parameters(number))
+            self._nodes.append(_checked(found, "adding a launch to a graph"))
+        self._ready = _checked(cu.cuGraphInstantiate(self._graph, 0), "making a graph of launches")
+
+    def _parameters(self, number: int) -> Any:
+        one, found = self._launches[number], cu.CUDA_KERNEL_NODE_PARAMS()
+        found.func = one.function
+        found.gridDimX, found.gridDimY, found.gridDimZ = one.blocks, 1, 1
+        found.blockDimX, found.blockDimY, found.blockDimZ = one.threads, 1, 1
+        found.sharedMemBytes, found.kernelParams, found.extra = 0, self._arguments.at(number), 0
+        return found
+
+    def run(self) -> None:
+        self._device._enter()
+        _checked(cu.cuGraphLaunch(self._ready, _STREAM), "running a graph of launches")
+
+    def change(self, changed: Sequence[tuple[int, Sequence[int]]]) -> None:
+        self._device._enter()
+        for number, arguments in changed:
+            self._arguments.change(number, arguments)
+            found = cu.cuGraphExecKernelNodeSetParams(self._ready, self._nodes[number], self._parameters(number))
+            _checked(found, "changing the arguments of a launch")
+
+    def close(self) -> None:
+        self._device._enter()
+        _checked(cu.cuGraphExecDestroy(self._ready), "freeing a graph of launches")
+        _checked(cu.cuGraphDestroy(self._graph), "freeing a graph of launches")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A GPU in Numba's simulator: memory is the host's, the threads of a kernel are Python's. For tests at small sizes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.runtime.aligned import address_of, aligned_array
+from ngraph_rewrite.runtime.compiler import source_file, source_function
+from ngraph_rewrite.runtime.cuda.device import Array, Launched
+from ngraph_rewrite.runtime.cuda.simulated_memory import allow
+
+# A launch has no more blocks and threads than these, where the kernel lets it be so.
+MOST_BLOCKS, MOST_THREADS = 3, 4
+_MEMORY = 1 << 32
+
+
+class SimulatedDevice:
+    """A GPU that is none."""
+
+    name, capability, is_real = "Numba's CUDA simulator", (9, 0), False
+
+    def __init__(self) -> None:
+        self._memory: dict[int, tuple[Array, ExitStack]] = {}
+        self._functions: dict[str, Any] = {}
+
+    def allocate(self, size: int, purpose: str) -> int:
+        array = aligned_array((max(size, 1),), np.uint8)
+        address = address_of(array)
+        allowed = ExitStack()
+        allowed.enter_context(allow(address, size))
+        self._memory[address] = array, allowed
+        return address
+
+    def free(self, address: int) -> None:
+        self._memory.pop(address)[1].close()
+
+    def upload(self, address: int, array: Array) -> None:
+        ctypes.memmove(address, array.ctypes.data, array.nbytes)
+
+    def download(self, array: Array, address: int) -> None:
+        ctypes.memmove(array.ctypes.data, address, array.nbytes)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        ctypes.memmove(target, source, size)
+
+    def load(self, text: str, name: str, cache: Cache) -> Any:
+        if text not in self._functions:
+            self._functions[text] = cuda.jit(source_function(source_file(text, name, cache), name))
+        return self._functions[text]
+
+    def record(self, launches: Sequence[Launched]) -> SimulatedLaunches:
+        return SimulatedLaunches(launches)
+
+    def synchronize(self) -> None:
+        """All is done when a launch returns."""
+
+    def memory(self) -> tuple[int, int]:
+        return _MEMORY - sum(array.nbytes for array, _ in self._memory.values()), _MEMORY
+
+
+class SimulatedLaunches:
+    """Launches one after the other."""
+
+    def __init__(self, launches: Sequence[Launched]) -> None:
+        self._launches = list(launches)
+
+    def run(self) -> None:
+        for function, blocks, threads, fixed, arguments in self._launches:
+            size = threads if fixed else min(threads, MOST_THREADS)
+            function[min(blocks, MOST_BLOCKS), size](*arguments)
+
+    def change(self, changed: Sequence[tuple[int, Sequence[int]]]) -> None:
+        for number, arguments in changed:
+            self._launches[number] = self._launches[number]._replace(arguments=arguments)
+
+    def close(self) -> None:
+        """Nothing is kept."""

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables on a GPU: each stays there from its first use on, and is copied when the other side has changed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ngraph_rewrite.runtime.cuda.device import Array, Device
+
+
+class DeviceStorage:
+    """The memory of variables on a device, by their keys.
+
+    Args:
+        arrays: The same variables on the host.
+    """
+
+    def __init__(self, device: Device, arrays: Mapping[Any, Array]) -> None:
+        self.device, self._arrays = device, arrays
+        self._addresses: dict[Any, int] = {}
+        self._newer_here: set[Any] = set()
+        self._newer_there: set[Any] = set()
+
+    def address(self, key: Any) -> int:
+        """Where a variable lies on the device; it stays there."""
+        if key not in self._addresses:
+            self._addresses[key] = self.device.allocate(self._arrays[key].nbytes, "a variable")
+            self._newer_there.add(key)
+        return self._addresses[key]
+
+    def before_run(self) -> None:
+        """Copy to the device what was changed on the host."""
+        for key in self._newer_there:
+            self.device.upload(self._addresses[key], self._arrays[key])
+        self._newer_there.clear()
+
+    def written(self, keys: Iterable[Any]) -> None:
+        """Kernels wrote these variables."""
+        self._newer_here.update(keys)
+
+    def fetch(self) -> None:
+        """Copy to the host what was changed on the device."""
+        for key in self._newer_here:
+            self.device.download(self._arrays[key], self._addresses[key])
+        self._newer_here.clear()
+
+    def changed(self) -> None:
+        """The arrays of the host were written, after a `fetch` or all of them."""
+        self._newer_here.clear()
+        self._newer_there.update(self._addresses)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        for address in self._addresses.values():
+            self.device.free(address)
+        self._addresses.clear()
+        self._newer_here.clear()
+        self._newer_there.clear()

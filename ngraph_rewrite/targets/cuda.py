@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GPU target: the same plan with kernels for a GPU, run as one graph of launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base set)
+from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
+from ngraph_rewrite.plan.launches import Loop, Work, kernels
+from ngraph_rewrite.plan.operands import Ref
+from ngraph_rewrite.plan.plan import Plan, make_plan
+from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.runtime.cuda.device import Device, Launched, Recorded, find_device
+from ngraph_rewrite.runtime.cuda.storage import DeviceStorage
+from ngraph_rewrite.targets.cpu import CORE, shown_place
+from ngraph_rewrite.targets.device_arrays import DeviceArray
+from ngraph_rewrite.targets.storage import Storage
+from ngraph_rewrite.targets.target import Array, Program, Target
+from ngraph_rewrite.terms.catalogue import definitions
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.tracing import CallLog, listener, told
+
+_COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution", "semi.pooling"})
+
+
+class CudaExecutable:
+    """A plan with memory on a GPU: one arena, kernels, and the arguments that a call may change."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.device = program, find_device()
+        self.plan: Plan = make_plan(program.results, program.writes, program.order, RENDERER)
+        self._work = list(kernels(self.plan.work))
+        self._memory = _Memory(program, self.plan, self.device)
+        self._functions = {
+            source.name: self.device.load(source.text, source.name, program.cache)
+            for source in dict.fromkeys(work.source for work in self._work)
+        }
+        self._rows = _Rows(self.plan.work, self._memory, self._functions)
+        self._recorded: Recorded | None = None
+        self._arguments: list[list[int]] = []
+
+    def run(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
+        """Copy arguments to the device unless they are there, run, and copy results from it unless they stay."""
+        memory = self._memory
+        memory.begin(inputs, results, call)
+        log = listener([*self.program.results, *self.program.writes]) if told[0] else None
+        if log is None:
+            self._run_all()
+        else:
+            self._run_told(log, results)
+        memory.end(results)
+
+    def _run_all(self) -> None:
+        arguments = self._rows.arguments()
+        if self._recorded is None:
+            self._recorded = self.device.record(list(self._rows.launches(arguments)))
+        elif arguments != self._arguments:
+            pairs = enumerate(zip(arguments, self._arguments, strict=True))
+            self._recorded.change([(i, new) for i, (new, old) in pairs if new != old])
+        self._arguments = arguments
+        self._recorded.run()
+
+    def _run_told(self, log: CallLog, results: Sequence[Any]) -> None:
+        """Run row by row, and tell what each row computed."""
+        launches = list(self._rows.launches(self._rows.arguments()))
+        writes, origins = list(self.program.writes), self.plan.origins
+        for row, work in enumerate(self.plan.work):
+            recorded = self.device.record([launches[i] for i in self._rows.of_row(row)])
+            recorded.run()
+            self.device.synchronize()
+            recorded.close()
+            following = self.plan.work[row + 1 : row + 2]
+            if following and following[0].term is work.term and isinstance(work, Work):
+                continue  # a part of what the next one completes
+            if isinstance(work, Loop):
+                log.tell_all(origins.get(work.term, work.term))
+                continue
+            for other, ref in (*work.others, (work.term, work.stored)):
+                was = origins.get(other, other)
+                log.tell_all(was, partial(self._memory.read, was, ref))
+                write = next((w for w in writes if ref[:2] == ("storage", w.args[0])), None)
+                if write is not None:
+                    writes.remove(write)
+                    log.tell_all(write)
+        for term in (*self.program.results, *self.program.writes):
+            log.tell_all(term)
+
+    def source(self) -> str:
+        """Every kernel, once."""
+        return "\n\n".join(dict.fromkeys(work.source.text for work in self._work))
+
+    def stats(self) -> dict[str, Any]:
+        """Kernels by name in the order in which they run and their blocks, launches, the arena, layout copies."""
+        return {
+            "kernels": [w.source.name for w in self._work],
+            "launches": len(self._rows),
+            "distinct_kernels": len(self._functions),
+            "arena_bytes": self.plan.arena,
+            "device_bytes": self._memory.size,
+            "temporaries": self.plan.temporaries,
+            "layout_copies": len(self.plan.copies),
+            "layout_copy_bytes": sum(c.bytes for c in self.plan.copies),
+            "device": self.device.name,
+            "blocks": [w.share.chunks for w in self._work],
+        }
+
+    def where(self, term: Op) -> str | None:
+        """The kernel that computes a term, if one does."""
+        return shown_place(term, self.plan, self._work)
+
+    def close(self) -> None:
+        """Give its memory on the device back."""
+        if self._recorded is not None:
+            self._recorded.close()
+            self._recorded = None
+        self._memory.close()
+
+
+class _Memory:
+    """Where everything that kernels name lies on a device.
+
+    Attributes:
+        size: The bytes that belong to the program: arena, constants, arguments and results.
+    """
+
+    def __init__(self, program: Program, plan: Plan, device: Device) -> None:
+        self.program, self.device, self.size = program, device, 0
+        self._owned: list[int] = []
+        self._constants: dict[object, int] = {}
+        self._arena = self._take(plan.arena, "intermediate values")
+        self._call = self._take(8, "the number of the call")
+        self._staged: dict[tuple[str, int], int] = {}
+        self._places: dict[str, list[int]] = {"input": [], "result": []}
+        self._numbers = {p: i for i, p in enumerate(program.inputs)}
+        storage = program.storage
+        assert isinstance(storage, Storage)
+        if storage.mirror is None:
+            storage.mirror = DeviceStorage(device, storage)
+        assert isinstance(storage.mirror, DeviceStorage)
+        self._storage = storage.mirror
+        self._written = [w.args[0].attribute("uid") for w in program.writes]
+
+    def _take(self, size: int, purpose: str) -> int:
+        address = self.device.allocate(size, purpose)
+        self._owned.append(address)
+        self.size += size
+        return address
+
+    # -- a call --------------------------------------------------------------------------------------------------------
+
+    def begin(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
+        """Bring to the device what a call needs."""
+        self._places["input"] = [self._place("input", i, x) for i, x in enumerate(inputs)]
+        self._places["result"] = [self._place("result", i, x) for i, x in enumerate(results)]
+        for address, x in zip(self._places["input"], inputs, strict=True):
+            if not isinstance(x, DeviceArray):
+                self.device.upload(address, x)
+        self._storage.before_run()
+        if self.program.streams:
+            self.device.upload(self._call, np.array([call], np.int64))
+
+    def _place(self, space: str, number: int, array: Any) -> int:
+        """Where an argument or a result lies: in memory of its own, or where it is."""
+        if isinstance(array, DeviceArray):
+            return array.address
+        key = space, number
+        if key not in self._staged:
+            self._staged[key] = self._take(array.nbytes, f"{'an argument' if space == 'input' else 'a result'}")
+        return self._staged[key]
+
+    def end(self, results: Sequence[Any]) -> None:
+        """Bring the results to the host, but for those that stay."""
+        self._storage.written(self._written)
+        for address, array in zip(self._places["result"], results, strict=True):
+            if not isinstance(array, DeviceArray):
+                self.device.download(array, address)
+
+    # -- addresses -----------------------------------------------------------------------------------------------------
+
+    def number(self, ref: int | Ref) -> int:
+        """An argument of a kernel as a number."""
+        if not isinstance(ref, Ref):
+            return ref
+        return self._begin(ref.space, ref.key) + ref.offset
+
+    def _begin(self, space: str, key: Any) -> int:
+        if space == "arena":
+            return self._arena
+        if space == "input":
+            return self._places["input"][self._numbers[key]]
+        if space == "result":
+            return self._places["result"][int(key)]
+        if space == "storage":
+            return self._storage.address(key.attribute("uid"))
+        if space == "constant":
+            return self._constant(key)
+        if space == "call":
+            return self._call
+        return self.program.seed if space == "seed" else self.program.streams[key]
+
+    def _constant(self, term: Op) -> int:
+        if term not in self._constants:
+            shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
+            array = np.ascontiguousarray(term.attrs[0].array(shape))
+            self._constants[term] = self._take(array.nbytes, "a constant")
+            self.device.upload(self._constants[term], array)
+        return self._constants[term]
+
+    def read(self, term: Op, ref: Ref) -> Array:
+        """What lies where a kernel stored a term."""
+        shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
+        array = np.empty(shape, term.dtype)
+        self.device.download(array, self.number(ref))
+        return array
+
+    def close(self) -> None:
+        for address in self._owned:
+            self.device.free(address)
+        self._owned.clear()
+
+
+class _Rows:
+    """The launches of a plan, those of loops once for each step."""
+
+    def __init__(self, work: Sequence[Work | Loop], memory: _Memory, functions: Mapping[str, Any]) -> None:
+        self._memory, self._functions = memory, functions
+        self._every = list(kernels(work))
+        first, self._first = 0, list[int]()
+        for one in self._every:
+            self._first.append(first)
+            first += len(one.arguments)
+        self._moved = [0] * first
+        self._order: list[tuple[int, list[int]]] = []  # which of the work, and by how much its arguments moved
+        self._ends: list[int] = []
+        number = 0
+        for row in work:
+            number = self._unroll(row, number)
+            self._ends.append(len(self._order))
+
+    def _unroll(self, work: Work | Loop, number: int) -> int:
+        if isinstance(work, Work):
+            begin = self._first[number]
+            self._order.append((number, self._moved[begin : begin + len(work.arguments)]))
+            return number + 1
+        end, begin = number, self._first[number] if number < len(self._first) else 0
+        for _ in range(work.times):
+            end = number
+            for inner in work.work:
+                end = self._unroll(inner, end)
+            for at, step in work.steps:
+                self._moved[begin + at] += step
+        for at, step in work.steps:
+            self._moved[begin + at] -= step * work.times
+        return end if work.times else number + sum(1 for _ in kernels(work.work))
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def of_row(self, row: int) -> range:
+        """The launches of a row of the plan."""
+        return range(self._ends[row - 1] if row else 0, self._ends[row])
+
+    def arguments(self) -> list[list[int]]:
+        """The arguments of each launch, as they are in this call."""
+        found = [[self._memory.number(a) for a in one.arguments] for one in self._every]
+        return [[a + by for a, by in zip(found[number], moved, strict=True)] for number, moved in self._order]
+
+    def launches(self, arguments: Sequence[Sequence[int]]) -> Iterator[Launched]:
+        """Each launch with its arguments."""
+        for (number, _), given in zip(self._order, arguments, strict=True):
+            work = self._every[number]
+            grid = work.share
+            assert isinstance(grid, Grid)
+            yield Launched(self._functions[work.source.name], grid.blocks, grid.threads, grid.fixed, given)
+
+
+def _base() -> frozenset[str]:
+    semi_ops = {d.name for d in definitions("semi") if d.shipped} - _COMPOSITE
+    own = {d.name for d in definitions("cuda") if d.shipped}
+    return frozenset(f"core.{name}" for name in CORE.split()) | semi_ops | own
+
+
+CUDA = Target("cuda", _base(), CudaExecutable, sample="any", recurrent="any")
