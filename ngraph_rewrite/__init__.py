@@ -14,6 +14,8 @@ from ngraph_rewrite.errors import (
     ClosedError,
     ComputationError,
     DerivativeError,
+    DeviceError,
+    DeviceMemoryError,
     DTypeError,
     DuplicateAxisNames,
     ExtensionError,
@@ -198,6 +200,7 @@ __late__ = {
     "saturate": "saturation.saturate",
     "signature": "rewriting.declarations",
     "testing": "testing",
+    "to_device": "targets.device_arrays",
     "why_not": "explaining.questions",
     "written": "terms.written",
 }
@@ -219,6 +222,7 @@ if TYPE_CHECKING:
     from ngraph_rewrite.rewritten import rewrite
     from ngraph_rewrite.saturation.saturate import Saturated, saturate
     from ngraph_rewrite.saturation.saturation_pass import SaturationPass
+    from ngraph_rewrite.targets.device_arrays import to_device
     from ngraph_rewrite.terms.signatures import Operation
     from ngraph_rewrite.terms.written import written
     from ngraph_rewrite.types.sorts import SortType
@@ -242,6 +246,8 @@ __all__ = [
     "DTYPES",
     "DTypeError",
     "DerivativeError",
+    "DeviceError",
+    "DeviceMemoryError",
     "Domain",
     "DuplicateAxisNames",
     "Executable",
@@ -431,6 +437,7 @@ __all__ = [
     "temporary",
     "tensor_size",
     "tensor_slice",
+    "to_device",
     "topological",
     "trace_calls",
     "transformer_choices",

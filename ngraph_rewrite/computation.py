@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.arguments import as_argument, check_output, checked_inputs, in_order, refuse_overlaps
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import InvalidHandleError
+from ngraph_rewrite.errors import ArgumentError, InvalidHandleError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.disabling import Choice, only_off
 from ngraph_rewrite.lowering.driver import no_garbage_collection
@@ -139,21 +139,56 @@ class Computation:
             ready = self._executable(shapes)
             return machine_call(ready, self._signature, self) or self._call
 
-    def _call(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None) -> Any:
-        """A call, whatever the arguments are."""
+    def on_device(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None) -> Any:
+        """As a call, but the results stay where they were computed, on the device of the transformer's target.
+
+        They are arrays that other libraries read by the CUDA Array Interface, NumPy by a copy, and computations of the
+        same target as arguments without one.
+
+        Raises:
+            ArgumentError: if the target computes on the host.
+            ComputationError, ClosedError: as calls do.
+            DeviceError: if the device is missing, fails, or has not enough memory.
+        """
+        if self._target.arrays is None:
+            raise ArgumentError(
+                f"the target {self._target.name} has no device for results to stay on",
+                where=user_line(),
+                do="call the computation, or use the target cuda",
+            )
+        return self._call(*args, feed_dict=feed_dict, empty=self._target.arrays.empty)
+
+    def _argument(self, value: Any, term: Op) -> Any:
+        """A value as an array that kernels can read: on the device of the target, if it is there."""
+        arrays = self._target.arrays
+        found = None if arrays is None else arrays.adopt(value, term)
+        return as_argument(value, term) if found is None else found
+
+    def _call(
+        self,
+        *args: Any,
+        feed_dict: Mapping[Op, Any] | None = None,
+        out: Any = None,
+        empty: Callable[[tuple[int, ...], Any], Any] = np.empty,
+    ) -> Any:
+        """A call, whatever the arguments are.
+
+        Args:
+            empty: Makes an array for a result.
+        """
         values = in_order(self.inputs, args, feed_dict)
         state = self._state
         with state.lock:
             state.allocate()
             arrays = [
                 v if type(v) is np.ndarray and v.dtype is d and (f := v.flags).c_contiguous and f.aligned
-                else as_argument(v, p)
+                else self._argument(v, p)
                 for v, p, d in zip(values, self.inputs, self._dtypes, strict=True)
             ]  # fmt: skip
             ready = self._executable(tuple([a.shape for a in arrays]))
-            results = self._results(ready, out)
+            results = self._results(ready, out, empty)
             if out is not None:
-                arrays = [a.copy() if any(np.may_share_memory(a, r) for r in results) else a for a in arrays]
+                arrays = [_apart(a, results) for a in arrays]
             number = state.calls
             ready.executable.run(arrays, results, number)
             self._kept[0] = (ready, number, *arrays, *results)
@@ -163,9 +198,9 @@ class Computation:
         following = iter(results)
         return replaced(self.returns, lambda handle: next(following) if has_value(handle) else None)
 
-    def _results(self, ready: Ready, out: Any) -> list[Array]:
+    def _results(self, ready: Ready, out: Any, empty: Callable[[tuple[int, ...], Any], Any]) -> list[Array]:
         if out is None:
-            return [np.empty(shape, dtype) for dtype, shape in ready.kinds]
+            return [empty(shape, dtype) for dtype, shape in ready.kinds]
         given = [array for handle, array in beside(self.returns, out) if has_value(handle)]
         given += [None] * (len(self._valued) - len(given))
         results = [
@@ -254,7 +289,7 @@ class Computation:
             if self._last is None:
                 raise InvalidHandleError(f"{describe(op, 1)} has no value before a call", where=user_line())
             ready, arrays, results, _ = self._last
-            known = self._known(ready, arrays, results)
+            known = self._known(ready, [*map(np.asarray, arrays)], [*map(np.asarray, results)])
             term = self.lowering.table.inside(op)
             found = known.get(ready.bound.get(term, term))
             if found is not None:
@@ -287,7 +322,8 @@ class Computation:
 
     def _recomputed(self, op: Op, known: Mapping[Op, Array]) -> Array:
         assert self._last is not None
-        ready, arrays, _, call = self._last
+        ready, given, _, call = self._last
+        arrays = [np.asarray(array) for array in given]
         term = self.lowering.sequenced.terms.get(op, op)
         bound = bind_graph([term], bind_lengths(self.inputs, tuple(a.shape for a in arrays)))
         values: dict[Op, Array] = {}
@@ -391,3 +427,9 @@ class Computation:
         if self._last is None:
             raise InvalidHandleError("nothing has run yet", where=user_line(), do="call the computation first")
         return self._last[0]
+
+
+def _apart(array: Array, results: Sequence[Array]) -> Array:
+    """An argument, or a copy of it if a result would overwrite it."""
+    shared = isinstance(array, np.ndarray) and any(np.may_share_memory(array, result) for result in results)
+    return array.copy() if shared else array

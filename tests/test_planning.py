@@ -172,7 +172,7 @@ def test_an_attempt_makes_only_jobs_that_changed(monkeypatch: pytest.MonkeyPatch
         return make
 
     for name in ("job_of", "row_job"):
-        monkeypatch.setattr(plan, name, counted(getattr(plan, name)))
+        monkeypatch.setattr(cpu, name, counted(getattr(cpu, name)))
     x = ng.placeholder(ng.anonymous([2, 3, 4]))
     far = semi.sum(semi.exp(x), axes=(0,))
     product = flattened([True])[0]
@@ -224,7 +224,7 @@ def test_foresight_changes_no_plan(products: list[tuple[list[str], bool, list[st
         y = semi.reshape(semi.concat([product, semi.slice(product, (0, 0), (2, 4), (1, 1))], axis=0), (2, 3, 4))
     found = drawn_plan(results)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "foreseen", lambda order: Foreseen(set(), {}))
+        patch.setattr(plan, "foreseen", lambda order, renderer: Foreseen(set(), {}))
         assert drawn_plan(results) == found
 
 

@@ -341,12 +341,7 @@ class _Attempt:
         echoing = self.echoing and self.groups.renderer.echoes
         for i, result in enumerate(self.results):
             load = resolve(result, self.groups)
-            if (
-                self.echoing
-                and self.groups.renderer.echoes
-                and load.base.definition.name == "core.placeholder"
-                and load.base not in self.forced
-            ):
+            if echoing and load.base.definition.name == "core.placeholder" and load.base not in self.forced:
                 self.echoes.append((i, load))
                 continue
             claimed = load.base in self.home or load.base not in self.job_of

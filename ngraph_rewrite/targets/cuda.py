@@ -18,7 +18,7 @@ from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.runtime.cuda.device import Device, Launched, Recorded, find_device
 from ngraph_rewrite.runtime.cuda.storage import DeviceStorage
 from ngraph_rewrite.targets.cpu import CORE, shown_place
-from ngraph_rewrite.targets.device_arrays import DeviceArray
+from ngraph_rewrite.targets.device_arrays import ArraysOfGpu, DeviceArray
 from ngraph_rewrite.targets.storage import Storage
 from ngraph_rewrite.targets.target import Array, Program, Target
 from ngraph_rewrite.terms.catalogue import definitions
@@ -285,4 +285,4 @@ def _base() -> frozenset[str]:
     return frozenset(f"core.{name}" for name in CORE.split()) | semi_ops | own
 
 
-CUDA = Target("cuda", _base(), CudaExecutable, sample="any", recurrent="any")
+CUDA = Target("cuda", _base(), CudaExecutable, sample="any", recurrent="any", arrays=ArraysOfGpu())

@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.runtime.cuda.device import Device
+from ngraph_rewrite.errors import ComputationError
+from ngraph_rewrite.runtime.cuda.device import Device, find_device
+from ngraph_rewrite.runtime.cuda.dlpack import read_dlpack
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op, describe
 
 
 class DeviceArray:
@@ -67,3 +71,71 @@ class DeviceArray:
         if self.owner is None and self.address:
             self.device.free(self.address)
             self.address = 0
+
+
+class ArraysOfGpu:
+    """Arrays of the GPU of this process."""
+
+    def adopt(self, value: Any, term: Op) -> DeviceArray | None:
+        """A value on the GPU as an array that kernels read where it is."""
+        found = _adopted(value)
+        if found is None:
+            return None
+        if found.dtype != term.dtype:
+            raise ComputationError(
+                f"the value for {describe(term, 1)} is {found.dtype}, on the GPU",
+                where=user_line(),
+                do=f"convert it to {term.dtype} there",
+            )
+        return found
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
+        """An array for a result."""
+        return DeviceArray.empty(find_device(), shape, dtype)
+
+
+def to_device(value: Any) -> DeviceArray:
+    """An array on the GPU: a copy of one on the host; what is on the GPU already is not copied.
+
+    Args:
+        value: What NumPy makes an array of, or an array with ``__cuda_array_interface__`` or ``__dlpack__``.
+
+    Raises:
+        DeviceError: if there is no GPU, or not enough memory.
+        ComputationError: for an array on the GPU that is not row-major.
+    """
+    found = _adopted(value)
+    if found is None:
+        array = np.ascontiguousarray(value)
+        found = DeviceArray.empty(find_device(), np.shape(value), array.dtype)
+        found.device.upload(found.address, array)
+    return found
+
+
+def _adopted(value: Any) -> DeviceArray | None:
+    """What is on the GPU, seen without a copy."""
+    if isinstance(value, DeviceArray):
+        return value
+    told = getattr(value, "__cuda_array_interface__", None)
+    if told is None:
+        told = read_dlpack(value)
+    if told is None:
+        return None
+    shape, dtype = tuple(told["shape"]), np.dtype(told["typestr"])
+    device, strides = find_device(), told.get("strides")
+    if strides is not None and not _is_row_major(shape, strides, dtype.itemsize):
+        raise ComputationError(
+            f"an array on the GPU has the strides {tuple(strides)}", where=user_line(), do="make it contiguous there"
+        )
+    if told.get("stream") not in (None, 0, 1):
+        device.synchronize_stream(int(told["stream"]))
+    return DeviceArray(device, shape, dtype, int(told["data"][0]), owner=told.get("owner", value))
+
+
+def _is_row_major(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    wanted = itemsize
+    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if n > 1 and stride != wanted:
+            return False
+        wanted *= n
+    return True

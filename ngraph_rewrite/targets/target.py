@@ -22,6 +22,20 @@ Array = NDArray[Any]
 PLACES = ("first", "last", "any")
 
 
+class DeviceArrays(Protocol):
+    """Arrays of a device that executables read and write where they are."""
+
+    def adopt(self, value: Any, term: Op) -> Any | None:
+        """A value for a placeholder as such an array, if it is on the device; None if it is on the host.
+
+        Raises:
+            ComputationError: for one of another dtype.
+        """
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array for a result."""
+
+
 @dataclass(frozen=True)
 class Target:
     """A target's name, base set and preferences.
@@ -31,6 +45,7 @@ class Target:
         sample: Where it wants the sample axis: first, last, or any: each op as its type says.
         recurrent: Where it wants the axis of time steps: one of the same.
         prepare: Makes an executable of a program.
+        arrays: What makes arrays of its device; None if it computes on the host.
     """
 
     name: str
@@ -38,6 +53,7 @@ class Target:
     prepare: Callable[[Program], Executable]
     sample: str = "last"
     recurrent: str = "first"
+    arrays: DeviceArrays | None = None
 
     def preferring(self, sample: str | None = None, recurrent: str | None = None) -> Target:
         """The same target with other places for the sample axis and the axis of time steps; None keeps its own.

@@ -83,6 +83,9 @@ class Device(Protocol):
     def synchronize(self) -> None:
         """Wait until all is done."""
 
+    def synchronize_stream(self, stream: int) -> None:
+        """Wait until what another library put on a stream of its own is done."""
+
     def memory(self) -> tuple[int, int]:
         """The bytes that are free, and all there are."""
 

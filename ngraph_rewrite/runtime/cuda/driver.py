@@ -47,7 +47,7 @@ class RealDevice:
         device = _checked(cu.cuDeviceGet(0), "looking for a GPU")
         self._context = _checked(cu.cuDevicePrimaryCtxRetain(device), "using the GPU")
         self._enter()
-        self.name = _checked(cu.cuDeviceGetName(128, device), "asking for its name").rstrip(b"\0").decode()
+        self.name = _checked(cu.cuDeviceGetName(128, device), "asking for its name").split(b"\0")[0].decode()
         kinds = cu.CUdevice_attribute
         major, minor = (
             int(_checked(cu.cuDeviceGetAttribute(kind, device), "asking for its capability"))
@@ -109,6 +109,10 @@ class RealDevice:
     def synchronize(self) -> None:
         self._enter()
         _checked(cu.cuStreamSynchronize(_STREAM), "running on the GPU")
+
+    def synchronize_stream(self, stream: int) -> None:
+        self._enter()
+        _checked(cu.cuStreamSynchronize(stream), "running on the GPU")
 
     def memory(self) -> tuple[int, int]:
         self._enter()

@@ -62,6 +62,9 @@ class SimulatedDevice:
     def synchronize(self) -> None:
         """All is done when a launch returns."""
 
+    def synchronize_stream(self, stream: int) -> None:
+        """There are no streams."""
+
     def memory(self) -> tuple[int, int]:
         return _MEMORY - sum(array.nbytes for array, _ in self._memory.values()), _MEMORY
 
