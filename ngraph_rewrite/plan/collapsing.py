@@ -7,7 +7,7 @@ elementwise group over contiguous operands is one loop whatever its rank, a redu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
@@ -161,7 +161,7 @@ def collapsed_joint(program: JointProgram, renderer: Renderer) -> CollapsedJoint
 
 
 @lru_cache(maxsize=_KERNELS)
-def _rendered(nest: MapNest | RowNest, literals: tuple[object, ...], renderer: Renderer, form: str) -> Source:
+def _rendered(nest: MapNest | RowNest, literals: tuple[object, ...], renderer: Renderer, form: Hashable) -> Source:
     """The kernel of a nest.
 
     Args:

@@ -6,9 +6,9 @@ Grouping, order and memory are the same for all targets. A renderer has the rest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
@@ -42,8 +42,8 @@ class Renderer:
 
     target: str
     job: Callable[[Op, Groups], Job]
-    form: Callable[[MapNest | RowNest, Sequence[int]], str]
-    nest: Callable[[MapNest | RowNest, str], Source]
+    form: Callable[[MapNest | RowNest, Sequence[int]], Hashable]
+    nest: Callable[[MapNest | RowNest, Any], Source]
     share: Callable[[Sequence[int], Sequence[bool], MapNest | RowNest], Share | Grid]
     workspaces: Callable[[RowNest, tuple[int, ...]], Sequence[int]]
     parts: Callable[[RowProgram, int], tuple[int, int]]

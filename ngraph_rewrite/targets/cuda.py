@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,6 @@ class CudaExecutable:
         }
         self._rows = _Rows(self.plan.work, self._memory, self._functions)
         self._recorded: Recorded | None = None
-        self._arguments: list[list[int]] = []
 
     def run(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
         """Copy arguments to the device unless they are there, run, and copy results from it unless they stay."""
@@ -56,18 +55,17 @@ class CudaExecutable:
         memory.end(results)
 
     def _run_all(self) -> None:
-        arguments = self._rows.arguments()
+        changed = self._rows.update()
         if self._recorded is None:
-            self._recorded = self.device.record(list(self._rows.launches(arguments)))
-        elif arguments != self._arguments:
-            pairs = enumerate(zip(arguments, self._arguments, strict=True))
-            self._recorded.change([(i, new) for i, (new, old) in pairs if new != old])
-        self._arguments = arguments
+            self._recorded = self.device.record(self._rows.launches())
+        elif changed:
+            self._recorded.change([(number, self._rows.arguments[number]) for number in changed])
         self._recorded.run()
 
     def _run_told(self, log: CallLog, results: Sequence[Any]) -> None:
         """Run row by row, and tell what each row computed."""
-        launches = list(self._rows.launches(self._rows.arguments()))
+        self._rows.update()
+        launches = self._rows.launches()
         writes, origins = list(self.program.writes), self.plan.origins
         for row, work in enumerate(self.plan.work):
             recorded = self.device.record([launches[i] for i in self._rows.of_row(row)])
@@ -225,7 +223,11 @@ class _Memory:
 
 
 class _Rows:
-    """The launches of a plan, those of loops once for each step."""
+    """The launches of a plan, those of loops once for each step.
+
+    Attributes:
+        arguments: Of each launch, once they are worked out.
+    """
 
     def __init__(self, work: Sequence[Work | Loop], memory: _Memory, functions: Mapping[str, Any]) -> None:
         self._memory, self._functions = memory, functions
@@ -235,6 +237,7 @@ class _Rows:
             self._first.append(first)
             first += len(one.arguments)
         self._moved = [0] * first
+        self.arguments: list[list[int]] = []
         self._order: list[tuple[int, list[int]]] = []  # which of the work, and by how much its arguments moved
         self._ends: list[int] = []
         number = 0
@@ -265,18 +268,38 @@ class _Rows:
         """The launches of a row of the plan."""
         return range(self._ends[row - 1] if row else 0, self._ends[row])
 
-    def arguments(self) -> list[list[int]]:
-        """The arguments of each launch, as they are in this call."""
-        found = [[self._memory.number(a) for a in one.arguments] for one in self._every]
-        return [[a + by for a, by in zip(found[number], moved, strict=True)] for number, moved in self._order]
+    def update(self) -> list[int]:
+        """Work out the arguments of this call; the launches that have others than in the last one."""
+        if not self.arguments:
+            found = [[self._memory.number(a) for a in one.arguments] for one in self._every]
+            self.arguments = [[a + by for a, by in zip(found[n], moved, strict=True)] for n, moved in self._order]
+            return []
+        changed = dict[int, None]()
+        for launch, place, ref, moved in self._changing:
+            now = self._memory.number(ref) + moved
+            if self.arguments[launch][place] != now:
+                self.arguments[launch][place] = now
+                changed[launch] = None
+        return [*changed]
 
-    def launches(self, arguments: Sequence[Sequence[int]]) -> Iterator[Launched]:
-        """Each launch with its arguments."""
-        for (number, _), given in zip(self._order, arguments, strict=True):
-            work = self._every[number]
-            grid = work.share
-            assert isinstance(grid, Grid)
-            yield Launched(self._functions[work.source.name], grid.blocks, grid.threads, grid.fixed, given)
+    @cached_property
+    def _changing(self) -> list[tuple[int, int, Ref, int]]:
+        """The arguments that a call may change: of which launch, which one, what it is, and by how much it moved."""
+        return [
+            (launch, place, argument, moved[place])
+            for launch, (number, moved) in enumerate(self._order)
+            for place, argument in enumerate(self._every[number].arguments)
+            if isinstance(argument, Ref) and argument.space in ("input", "result")
+        ]
+
+    def launches(self) -> list[Launched]:
+        """Each launch with its arguments, as they are in this call."""
+        return [self._launched(number, given) for (number, _), given in zip(self._order, self.arguments, strict=True)]
+
+    def _launched(self, number: int, given: Sequence[int]) -> Launched:
+        work, grid = self._every[number], self._every[number].share
+        assert isinstance(grid, Grid)
+        return Launched(self._functions[work.source.name], grid.blocks, grid.threads, grid.fixed, given)
 
 
 def _base() -> frozenset[str]:

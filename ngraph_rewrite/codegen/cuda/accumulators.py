@@ -6,7 +6,7 @@ Sums and products of floats are float64. A maximum propagates NaN; among equals 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -50,6 +50,25 @@ class Reduction:
             return followed(self._item, value, position)
         return combined(self._item, value, free_order=False)
 
+    def taken_together(self, values: Sequence[str], positions: Sequence[str]) -> list[str]:
+        """The lines that take several values in, the first of them first.
+
+        Float32 are added in pairs before they become float64, which is as accurate as NumPy's pairwise summation. A
+        place is looked for only if one of the values is ahead of what was found.
+        """
+        (name, dtype), *place = self.variables
+        if place:
+            word, ahead = ("maximum", "above") if self.kind == "argmax" else ("minimum", "below")
+            lines = [line for v, at in zip(values, positions, strict=True) for line in self.taken(v, at)]
+            return [
+                f"best = {_paired(values, word + '({}, {})')}",
+                f"if {ahead}(best, {name}):",
+                indented("\n".join(lines), 4),
+            ]
+        if self.kind == "sum" and held(self.dtype) == "float32":
+            return [f"{name} = {name} + to_float64({_paired(values, '({} + {})')})"]
+        return [line for v, at in zip(values, positions, strict=True) for line in self.taken(v, at)]
+
     def joined(self, *others: str) -> list[str]:
         """The lines that take in what another thread found, given its accumulators."""
         (name, dtype), *place = self.variables
@@ -67,6 +86,13 @@ class Reduction:
     def ended(self, value: int) -> str:
         """The line that gives a value the result."""
         return result(self._item, value)
+
+
+def _paired(values: Sequence[str], text: str) -> str:
+    """Values combined two by two."""
+    while len(values) > 1:
+        values = [text.format(*values[i : i + 2]) for i in range(0, len(values), 2)]
+    return values[0]
 
 
 def in_warp(reductions: Iterable[Reduction]) -> list[str]:

@@ -1,42 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders kernels over rows for a GPU: a block, or a warp, has a row; or a block has rows that lie side by side.
 
-A row is read anew in each pass: from one pass to the next it stays in a cache, and what is computed is cheap. A block
-with columns has as many threads side by side as read memory in whole lines, and these many times, down the rows.
+A row is read anew in each pass: from one pass to the next it stays in a cache. What functions give is kept in shared
+memory where a row is short enough. A block with columns has some threads side by side, and these many times, down the
+rows; each thread reads four places at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from ngraph_rewrite.codegen.cuda.accumulators import WARPS, Reduction, in_block, in_columns, in_warp, shared
-from ngraph_rewrite.codegen.cuda.lanes import FOUR, Lanes, can_be_wide, decomposed, loop, product, width_test
-from ngraph_rewrite.codegen.nest import RowNest, signature
+from ngraph_rewrite.codegen.cuda.lanes import (
+    FOUR,
+    Lanes,
+    can_be_wide,
+    decomposed,
+    going_on,
+    loop,
+    product,
+    width_test,
+)
+from ngraph_rewrite.codegen.nest import FUNCTIONS, RowNest, signature
+from ngraph_rewrite.codegen.scalar import held
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
 from ngraph_rewrite.codegen.stages import Kept, Stages
 from ngraph_rewrite.codegen.template import kernel_template
 
-WIDTH = 32  # threads side by side of a block with columns
-COLUMN_THREADS = 256  # of such a block, at most
+COLUMN_THREADS = 1024  # of a block with columns, at most
+WARPS_OF_ROWS = 4  # in a block whose warps have rows, at most
 MOST_STEPS = 24  # beyond which four indices at once take too many registers
 
 
+class RowForm(NamedTuple):
+    """What has a row.
+
+    Attributes:
+        kind: ``"block"``, ``"warp"``, or ``"columns"`` for rows that lie side by side.
+        width: Threads side by side of a block with columns.
+        room: Elements that a row has at most, if what functions give is kept in shared memory; else 0.
+    """
+
+    kind: str
+    width: int = 32
+    room: int = 0
+
+
+@dataclass(frozen=True)
 class Passes(Stages):
-    """The passes over a row, none of which leaves anything in memory for others."""
+    """The passes over a row, which leave what functions give in shared memory if there is room."""
+
+    room: int = 0
 
     @cached_property
     def kept(self) -> dict[int, Kept]:
-        return {}
+        found: dict[int, Kept] = {}
+        for value in range(len(self.nest.loads), len(self.nest.dtypes) if self.room else 0):
+            if self.nest.steps[value - len(self.nest.loads)].op not in FUNCTIONS or not self.is_wide(value):
+                continue
+            used = [n for n in range(self.passes) if value in self._reached(n, (), self.roots(n))]
+            if len(used) > 1 and used[0] == self._first(value):
+                found[value] = Kept(None, len(found))
+        return found
 
 
-def render_rows(nest: RowNest, form: str) -> Source:
-    """Return the kernel of a nest over rows, for any number of blocks and of threads.
-
-    Args:
-        form: What has a row: ``"block"``, ``"warp"``, or ``"columns"`` for rows that lie side by side.
-    """
-    kernel = _Rows(nest, Passes(nest), form)
+def render_rows(nest: RowNest, form: RowForm) -> Source:
+    """Return the kernel of a nest over rows, for any number of blocks and of threads."""
+    kernel = _Rows(nest, Passes(nest, form.room), form)
     names, body = signature(nest), "\n".join(kernel.lines())
     template = kernel_template("rows")
     text = template.fill(
@@ -55,7 +87,7 @@ def render_rows(nest: RowNest, form: str) -> Source:
 class _Rows:
     nest: RowNest
     stages: Passes
-    form: str
+    form: RowForm
 
     @cached_property
     def kept(self) -> list[int]:
@@ -77,22 +109,31 @@ class _Rows:
     def lines(self) -> list[str]:
         """The body of the kernel."""
         length = [f"length = {product(self.reduced)}"]
-        if self.form == "columns":
+        if self.form.kind == "columns":
             return [*length, *self._columns()]
         every = "block()", "blocks()"
         memory = shared(self.reductions.values(), WARPS)
-        if self.form == "warp":
+        if self.form.kind == "warp":
             every, memory = ("warp()", "warps()"), []
         body = [*decomposed("row", self.kept), *self._row()]
         rows = loop("row", every[0], "rows", every[1], body)
-        return [*length, f"rows = {product(self.kept)}", *memory, *self._widths(), *rows]
+        return [*length, f"rows = {product(self.kept)}", *memory, *self._room(), *self._widths(), *rows]
+
+    def _room(self) -> list[str]:
+        """The shared memory in which values are kept: of each warp its own, if warps have rows."""
+        if not self.stages.kept:
+            return []
+        each = self.form.room + FOUR
+        count = WARPS_OF_ROWS if self.form.kind == "warp" else 1
+        lines = [f"k{v} = shared_{held(self.nest.dtypes[v])}({each * count})" for v in self.stages.kept]
+        return [*lines, f"own = lane() // warp_lanes() * {each}" if count > 1 else "own = 0"]
 
     def _columns(self) -> list[str]:
         """Groups of columns that lie side by side, one after the other."""
         *outer, inner = self.kept
         lines = [
             *shared(self.reductions.values(), COLUMN_THREADS),
-            f"width = lesser({WIDTH}, lanes())",
+            f"width = lesser({self.form.width}, lanes())",
             "depth = lanes() // width",
             "down = lane() // width",
             "beside = lane() - down * width",
@@ -114,7 +155,7 @@ class _Rows:
             lines += [line for one in reductions for line in one.begun()]
             lines += self._pass(number)
             if reductions:
-                lines += {"block": in_block, "warp": in_warp, "columns": in_columns}[self.form](reductions)
+                lines += {"block": in_block, "warp": in_warp, "columns": in_columns}[self.form.kind](reductions)
             lines += self._between(number + 1)
         return lines
 
@@ -128,47 +169,77 @@ class _Rows:
                 lines += lanes.computed([value]) if own is None else [own.ended(value)]
         stores = [line for i in self.stages.stored_before(stage) for line in lanes.stored(i)]
         first = {"block": "lane() == 0", "warp": "lane() % warp_lanes() == 0", "columns": "inside and down == 0"}
-        return [*lines, f"if {first[self.form]}:", indented("\n".join(stores), 4)] if stores else lines
+        return [*lines, f"if {first[self.form.kind]}:", indented("\n".join(stores), 4)] if stores else lines
 
     def _pass(self, number: int) -> list[str]:
         """One pass over a row: of its threads each has some of the places."""
-        start, step = {"block": ("lane()", "lanes()"), "warp": ("lane() % warp_lanes()", "warp_lanes()")}.get(
-            self.form, ("down", "depth")
-        )
-        lines = []
-        if self._is_wide(number):
+        if self.form.kind == "columns":
+            return self._pass_of_columns(number)
+        own, step = ("lane()", "lanes()") if self.form.kind == "block" else ("lane() % warp_lanes()", "warp_lanes()")
+        lines, start = [], own
+        if self._is_wide:
             body = [f"first = {FOUR} * at", *decomposed("first", self.reduced)]
-            body += self._at(Lanes(self.nest, FOUR), number)
-            lines += loop("at", start, f"wide{number}", step, body)
-            start = f"{FOUR} * wide{number} + {start}"
-        body = [*decomposed("at", self.reduced), *self._at(Lanes(self.nest), number)]
+            body += self._at(Lanes(self.nest, FOUR), number, [f"first + {lane}" for lane in range(FOUR)])
+            lines += loop("at", own, "wide", step, body)
+            start = f"{FOUR} * wide + {own}"
+        body = [*decomposed("at", self.reduced), *self._at(Lanes(self.nest), number, ["at"])]
         return lines + loop("at", start, "length", step, body)
 
-    def _at(self, lanes: Lanes, number: int) -> list[str]:
-        """What a pass does at one place of a row, or at four."""
-        lines = lanes.computed(self.stages.needs(number))
+    def _pass_of_columns(self, number: int) -> list[str]:
+        """One pass, four places down the rows at once, then one by one."""
+        lines, lanes = ["at = down"], Lanes(self.nest, FOUR, frozenset(self.reduced))
+        if len(self.nest.steps) <= MOST_STEPS and self.reduced:
+            places = ["at", *(f"at + {lane} * depth" for lane in range(1, FOUR))]
+            body = [line for k, at in enumerate(places) for line in decomposed(f"({at})", self.reduced, f"_{k}")]
+            body += self._at(lanes, number, places)
+            lines += going_on("at", "length", f"{FOUR} * depth", body, f" + {FOUR - 1} * depth")
+        body = [*decomposed("at", self.reduced), *self._at(Lanes(self.nest), number, ["at"])]
+        return lines + going_on("at", "length", "depth", body)
+
+    def _at(self, lanes: Lanes, number: int, places: list[str]) -> list[str]:
+        """What a pass does at some places of a row."""
+        lines = []
+        for value in self.stages.needs(number):
+            if value in self.stages.kept and self.nest.stages[value] < number:
+                lines += [f"{v} = {at}" for v, at in self._kept_at(value, lanes)]
+            else:
+                lines += lanes.computed([value])
+                if value in self.stages.kept:
+                    lines += [f"{at} = {v}" for v, at in self._kept_at(value, lanes)]
         for value in self.stages.reductions(number):
-            names = lanes.names(self.stages.operands(value)[0])
-            for lane, name in enumerate(names):
-                place = "at" if lanes.count == 1 else f"first + {lane}"
-                lines += self.reductions[value].taken(name, place)
+            names, one = lanes.names(self.stages.operands(value)[0]), self.reductions[value]
+            lines += one.taken_together(names, places) if len(names) > 1 else one.taken(names[0], places[0])
         stores = [line for i in self.stages.stores(number) for line in lanes.stored(i)]
-        if self.form == "columns" and stores:
+        if self.form.kind == "columns" and stores:
             stores = ["if inside:", indented("\n".join(stores), 4)]
         return lines + stores
+
+    def _kept_at(self, value: int, lanes: Lanes) -> list[tuple[str, str]]:
+        """The names of a value, and where each is kept: threads side by side have places side by side.
+
+        What is behind the last four places of a row has places behind all others.
+        """
+        names, room = lanes.names(value), self.form.room
+        if lanes.count > 1:
+            return [(name, f"k{value}[own + {k * room // FOUR} + at]") for k, name in enumerate(names)]
+        behind = f"select(wide > 0, at - {FOUR} * wide + {room}, at)" if self._is_wide else "at"
+        return [(names[0], f"k{value}[own + {behind}]")]
 
     # -- four places at once -------------------------------------------------------------------------------------------
 
     def _widths(self) -> list[str]:
-        """For each pass how many accesses of four elements a row has."""
-        lines = []
-        for number in range(self.stages.passes):
-            if self._is_wide(number):
-                test = width_test(self.nest, self.stages.stores(number))
-                lines += [f"wide{number} = 0", f"if {test}:", f"    wide{number} = length // {FOUR}"]
-        return lines
+        """How many accesses of four elements a row has: the same in all passes, so that threads keep their places."""
+        if not self._is_wide:
+            return []
+        return ["wide = 0", f"if {width_test(self.nest, self._moving)}:", f"    wide = length // {FOUR}"]
 
-    def _is_wide(self, number: int) -> bool:
-        if self.form == "columns" or not self.reduced or self.reduced[-1] != self.nest.rank - 1:
+    @cached_property
+    def _moving(self) -> list[int]:
+        """The stores that move along a row."""
+        return [i for number in range(self.stages.passes) for i in self.stages.stores(number)]
+
+    @cached_property
+    def _is_wide(self) -> bool:
+        if self.form.kind == "columns" or not self.reduced or self.reduced[-1] != self.nest.rank - 1:
             return False
-        return can_be_wide(self.nest, self.stages.stores(number)) and len(self.nest.steps) <= MOST_STEPS
+        return can_be_wide(self.nest, self._moving) and len(self.nest.steps) <= MOST_STEPS

@@ -8,7 +8,7 @@ from math import prod
 
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.map import is_wide
-from ngraph_rewrite.codegen.cuda.rows import COLUMN_THREADS, WIDTH
+from ngraph_rewrite.codegen.cuda.rows import COLUMN_THREADS, WARPS_OF_ROWS, RowForm
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.shares import Grid
@@ -17,11 +17,12 @@ THREADS = 256
 MOST_BLOCKS = 1 << 20  # after which threads go round
 WARP = 32
 # Threads of a block that has a row, at least and at most; elements that each of them has in a long row.
-_FEWEST, _MOST, _EACH = 64, 512, 8
+_FEWEST, _MOST, _EACH = 64, 512, 32
 _LONG = 1024  # elements of a row that are too many for a warp
 _FILLED = 528  # blocks that fill a large GPU
 _STRETCH = 4096  # elements of a part of a row, at least
-_NARROW = 8  # rows side by side that are too few for a block with columns
+_NARROW = 8  # rows side by side that are too few for a block with columns; threads side by side, at least
+_ROOM = 8192  # elements of a row of which values are kept in shared memory
 
 
 def blocks_for(count: int, each: int = THREADS) -> int:
@@ -38,16 +39,25 @@ def grid_for(count: int) -> Grid:
     return Grid(blocks_for(count), THREADS)
 
 
-def row_form(nest: MapNest | RowNest, sizes: Sequence[int]) -> str:
+def row_form(nest: MapNest | RowNest, sizes: Sequence[int]) -> RowForm:
     """What has a row: a warp, a block, or a block with columns; of a map, nothing."""
     if not isinstance(nest, RowNest):
-        return ""
+        return RowForm("")
     kept = [n for n, reduced in zip(sizes, nest.reduced, strict=True) if not reduced]
     if nest.reduced and not nest.reduced[-1] and sizes[-1] >= _NARROW:
-        return "columns"
+        return RowForm("columns", _width(prod(kept) // sizes[-1], sizes[-1]))
     length = prod(sizes) // max(prod(kept), 1)
     few = prod(kept) < _FILLED and length >= 4 * WARP
-    return "block" if length > _LONG or few else "warp"
+    room = 1 << max(length - 1, 63).bit_length()
+    return RowForm("block" if length > _LONG or few else "warp", room=room if room <= _ROOM else 0)
+
+
+def _width(outer: int, columns: int) -> int:
+    """How many threads of a block are side by side: fewer, where there would be too few blocks."""
+    width = WARP
+    while width > _NARROW and outer * -(-columns // width) < _FILLED // 2:
+        width //= 2
+    return width
 
 
 def nest_grid(sizes: Sequence[int], reduced: Sequence[bool], nest: MapNest | RowNest) -> Grid:
@@ -57,10 +67,14 @@ def nest_grid(sizes: Sequence[int], reduced: Sequence[bool], nest: MapNest | Row
     form = row_form(nest, sizes)
     rows = prod([n for n, r in zip(sizes, reduced, strict=True) if not r])
     length = prod(sizes) // max(rows, 1)
-    if form == "columns":
-        return Grid(blocks_for(rows // max(sizes[-1], 1) * -(-sizes[-1] // WIDTH), 1), COLUMN_THREADS)
-    if form == "warp":
-        return Grid(blocks_for(rows, 4), 4 * WARP)
+    if form.kind == "columns":
+        blocks = rows // max(sizes[-1], 1) * -(-sizes[-1] // form.width)
+        threads, worth = THREADS, min(_FILLED * THREADS // max(blocks, 1), length * form.width // FOUR)
+        while threads < min(worth, COLUMN_THREADS):
+            threads *= 2
+        return Grid(blocks_for(blocks, 1), threads)
+    if form.kind == "warp":
+        return Grid(blocks_for(rows, WARPS_OF_ROWS), WARPS_OF_ROWS * WARP)
     threads = _FEWEST
     while threads < min(_MOST, length // _EACH):
         threads *= 2
@@ -73,8 +87,8 @@ def row_parts(program: RowProgram, axis: int) -> tuple[int, int]:
     kept = [n for k, n in enumerate(program.shape) if k not in program.axes]
     blocks = prod(kept)
     if moved and moved[-1] not in program.axes and program.shape[moved[-1]] >= _NARROW:
-        blocks = blocks // program.shape[moved[-1]] * -(-program.shape[moved[-1]] // WIDTH)
-        stretch = 8 * COLUMN_THREADS // WIDTH
+        blocks = blocks // program.shape[moved[-1]] * -(-program.shape[moved[-1]] // WARP)
+        stretch = 8 * THREADS // WARP
     else:
         stretch = max(1, _STRETCH * program.shape[axis] // max(prod(program.shape) // max(prod(kept), 1), 1))
     if blocks >= _FILLED:

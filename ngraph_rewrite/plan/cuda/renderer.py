@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ngraph_rewrite.codegen.cuda.map import render_map
-from ngraph_rewrite.codegen.cuda.rows import render_rows
+from ngraph_rewrite.codegen.cuda.rows import RowForm, render_rows
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.cuda.calls import CALLS
@@ -28,7 +28,7 @@ def _job(term: Op, groups: Groups) -> Job:
     return row_job(term, groups) if term in groups.rows else job_of(term, groups, CALLS)
 
 
-def _nest(nest: MapNest | RowNest, form: str) -> Source:
+def _nest(nest: MapNest | RowNest, form: RowForm) -> Source:
     return render_rows(nest, form) if isinstance(nest, RowNest) else render_map(nest)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of other libraries on a GPU, handed over by DLPack (version 0.x of its structure, which all producers give)."""
+"""Arrays of other libraries on a GPU, handed over by DLPack (in the structure before version 1, which all give)."""
 
 from __future__ import annotations
 

@@ -57,6 +57,9 @@ class RealDevice:
             )
         )
         self.capability = (major, minor)
+        pool = _checked(cu.cuDeviceGetDefaultMemPool(device), "asking for its memory")
+        kind = cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        _checked(cu.cuMemPoolSetAttribute(pool, kind, cu.cuuint64_t(2**64 - 1)), "keeping memory for reuse")
         self._functions: dict[str, Any] = {}
 
     def _enter(self) -> None:
@@ -65,7 +68,7 @@ class RealDevice:
 
     def allocate(self, size: int, purpose: str) -> int:
         self._enter()
-        error, address = cu.cuMemAlloc(max(size, 1))
+        error, address = cu.cuMemAllocAsync(max(size, 1), _STREAM)
         if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
             free, total = self.memory()
             raise DeviceMemoryError(
@@ -76,7 +79,7 @@ class RealDevice:
 
     def free(self, address: int) -> None:
         self._enter()
-        _checked(cu.cuMemFree(address), "giving memory back")
+        _checked(cu.cuMemFreeAsync(address, _STREAM), "giving memory back")
 
     def upload(self, address: int, array: Array) -> None:
         self._enter()
