@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders kernels over rows for a GPU: a block, or a warp, has a row; or a block has rows that lie side by side.
 
-A row is read anew in each pass: from one pass to the next it stays in a cache. What functions give is kept in shared
-memory where a row is short enough. A block with columns has some threads side by side, and these many times, down the
-rows; each thread reads four places at once.
+Where a row is short enough, what later passes need of it is kept in shared memory; else it is read anew in each pass,
+and stays in a cache from one to the next. A block with columns has some threads side by side, and these many times,
+down the rows; each thread reads four places at once.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from ngraph_rewrite.codegen.cuda.lanes import (
     product,
     width_test,
 )
-from ngraph_rewrite.codegen.nest import FUNCTIONS, RowNest, signature
-from ngraph_rewrite.codegen.scalar import held
+from ngraph_rewrite.codegen.cuda.passes import Passes
+from ngraph_rewrite.codegen.nest import RowNest, signature
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
-from ngraph_rewrite.codegen.stages import Kept, Stages
 from ngraph_rewrite.codegen.template import kernel_template
 
 COLUMN_THREADS = 1024  # of a block with columns, at most
@@ -40,30 +39,12 @@ class RowForm(NamedTuple):
     Attributes:
         kind: ``"block"``, ``"warp"``, or ``"columns"`` for rows that lie side by side.
         width: Threads side by side of a block with columns.
-        room: Elements that a row has at most, if what functions give is kept in shared memory; else 0.
+        room: Elements that a row has at most, if some of it is kept in shared memory; else 0.
     """
 
     kind: str
     width: int = 32
     room: int = 0
-
-
-@dataclass(frozen=True)
-class Passes(Stages):
-    """The passes over a row, which leave what functions give in shared memory if there is room."""
-
-    room: int = 0
-
-    @cached_property
-    def kept(self) -> dict[int, Kept]:
-        found: dict[int, Kept] = {}
-        for value in range(len(self.nest.loads), len(self.nest.dtypes) if self.room else 0):
-            if self.nest.steps[value - len(self.nest.loads)].op not in FUNCTIONS or not self.is_wide(value):
-                continue
-            used = [n for n in range(self.passes) if value in self._reached(n, (), self.roots(n))]
-            if len(used) > 1 and used[0] == self._first(value):
-                found[value] = Kept(None, len(found))
-        return found
 
 
 def render_rows(nest: RowNest, form: RowForm) -> Source:
@@ -125,7 +106,7 @@ class _Rows:
             return []
         each = self.form.room + FOUR
         count = WARPS_OF_ROWS if self.form.kind == "warp" else 1
-        lines = [f"k{v} = shared_{held(self.nest.dtypes[v])}({each * count})" for v in self.stages.kept]
+        lines = [f"k{i} = shared_{dtype}({each * count})" for i, dtype in enumerate(self.stages.arrays)]
         return [*lines, f"own = lane() // warp_lanes() * {each}" if count > 1 else "own = 0"]
 
     def _columns(self) -> list[str]:
@@ -201,11 +182,11 @@ class _Rows:
         lines = []
         for value in self.stages.needs(number):
             if value in self.stages.kept and self.nest.stages[value] < number:
-                lines += [f"{v} = {at}" for v, at in self._kept_at(value, lanes)]
+                lines += [f"{v} = element({at})" for v, at in self._kept_at(value, lanes)]
             else:
                 lines += lanes.computed([value])
                 if value in self.stages.kept:
-                    lines += [f"{at} = {v}" for v, at in self._kept_at(value, lanes)]
+                    lines += [f"set_element({at}, {v})" for v, at in self._kept_at(value, lanes)]
         for value in self.stages.reductions(number):
             names, one = lanes.names(self.stages.operands(value)[0]), self.reductions[value]
             lines += one.taken_together(names, places) if len(names) > 1 else one.taken(names[0], places[0])
@@ -219,11 +200,11 @@ class _Rows:
 
         What is behind the last four places of a row has places behind all others.
         """
-        names, room = lanes.names(value), self.form.room
+        names, room, array = lanes.names(value), self.form.room, f"k{self.stages.kept[value].workspace}"
         if lanes.count > 1:
-            return [(name, f"k{value}[own + {k * room // FOUR} + at]") for k, name in enumerate(names)]
+            return [(name, f"{array}, own + {k * room // FOUR} + at") for k, name in enumerate(names)]
         behind = f"select(wide > 0, at - {FOUR} * wide + {room}, at)" if self._is_wide else "at"
-        return [(names[0], f"k{value}[own + {behind}]")]
+        return [(names[0], f"{array}, own + {behind}")]
 
     # -- four places at once -------------------------------------------------------------------------------------------
 
