@@ -24,71 +24,89 @@ class Lanes:
     """The program of a nest.
 
     Attributes:
-        count: How many indices are computed at once: 1 or 4.
-        apart: The loops whose indices differ, where these are no neighbours: ``i2_0`` to ``i2_3`` and so on.
+        near: How many neighbours along the innermost loop are computed at once: 1 or 4.
+        apart: The loops whose indices differ from place to place, if there are several: ``i2_0``, ``i2_1`` and so on.
+        places: How many places there are, each with its neighbours.
     """
 
     nest: MapNest | RowNest
-    count: int = 1
+    near: int = 1
     apart: frozenset[int] = frozenset()
+    places: int = 1
 
-    def _is_spread(self, value: int) -> bool:
-        """Whether a value differs from one of the indices to the next."""
-        if self.apart:
-            return bool(self.nest.dims[value] & self.apart)
-        return self.count > 1 and self.nest.rank - 1 in self.nest.dims[value]
+    def _varies(self, value: int) -> tuple[bool, bool]:
+        """Whether a value differs from place to place, and from one neighbour to the next."""
+        dims = self.nest.dims[value]
+        return self.places > 1 and bool(dims & self.apart), self.near > 1 and self.nest.rank - 1 in dims
 
-    def _at(self, text: str, lane: int) -> str:
-        """An index of some loops as that of one of the four."""
-        for dim in self.apart:
-            text = re.sub(rf"\bi{dim}\b", f"i{dim}_{lane}", text)
-        return text
+    def _each(self, value: int) -> list[tuple[int, int]]:
+        """The places and neighbours for which a value is computed."""
+        far, close = self._varies(value)
+        return [(p, k) for p in range(self.places if far else 1) for k in range(self.near if close else 1)]
+
+    def _name(self, value: int, place_: int, neighbour: int) -> str:
+        far, close = self._varies(value)
+        number = far * place_ * self.near + close * neighbour
+        return f"v{value}_{number}" if far or close else f"v{value}"
 
     def names(self, value: int) -> list[str]:
-        """The names of a value, one for each of the indices."""
-        if self._is_spread(value):
-            return [f"v{value}_{lane}" for lane in range(self.count)]
-        return [f"v{value}"] * self.count
+        """The names of a value: of each place, those of its neighbours."""
+        return [self._name(value, p, k) for p in range(self.places) for k in range(self.near)]
+
+    def _at(self, text: str, place_: int) -> str:
+        """An index of some loops as that of one of the places."""
+        for dim in self.apart if self.places > 1 else ():
+            text = re.sub(rf"\bi{dim}\b", f"i{dim}_{place_}", text)
+        return text
 
     def computed(self, values: Iterable[int]) -> list[str]:
         """The lines that compute values."""
         return [line for value in values for line in self._computed(value)]
 
     def _computed(self, value: int) -> list[str]:
-        nest, lanes = self.nest, range(self.count if self._is_spread(value) else 1)
-        if value < len(nest.loads):
-            load, name = nest.loads[value], f"x{value}"
-            at = place(name, load)
-            if self._is_spread(value) and not self.apart:
-                return [f"{', '.join(self.names(value))} = load4_{load.dtype}({name}, {at})"]
-            return [
-                f"{self.names(value)[lane]} = load_{load.dtype}({name}, {self._at(at, lane)}, {nest.buffers[value]})"
-                for lane in lanes
-            ]
-        step, names = nest.steps[value - len(nest.loads)], self.names(value)
-        if step.op == "index" and self._is_spread(value):
-            dim = dict(step.attributes)["dim"]
-            indices = [f"i{dim}_{lane}" if self.apart else f"(i{dim} + {lane})" for lane in lanes]
-            return [f"{names[lane]} = {cast(indices[lane], 'int64', step.dtype)}" for lane in lanes]
-        operands, dtypes = [self.names(v) for v in step.operands], [nest.dtypes[v] for v in step.operands]
-        texts = [
-            expression(step.op, step.dtype, [x[lane] for x in operands], dict(step.attributes), dtypes)
-            for lane in lanes
-        ]
-        return [f"{name} = {text}" for name, text in zip(names, texts, strict=False)]
+        if value < len(self.nest.loads):
+            return self._loaded(value)
+        step = self.nest.steps[value - len(self.nest.loads)]
+        dtypes = [self.nest.dtypes[v] for v in step.operands]
+        lines = []
+        for p, k in self._each(value):
+            if step.op == "index" and (p or k or any(self._varies(value))):
+                index = self._at(f"i{dict(step.attributes)['dim']}", p)
+                near = dict(step.attributes)["dim"] == self.nest.rank - 1
+                text = cast(f"({index} + {k})" if k and near else index, "int64", step.dtype)
+            else:
+                operands = [self._name(v, p, k) for v in step.operands]
+                text = expression(step.op, step.dtype, operands, dict(step.attributes), dtypes)
+            lines.append(f"{self._name(value, p, k)} = {text}")
+        return lines
+
+    def _loaded(self, value: int) -> list[str]:
+        load, name = self.nest.loads[value], f"x{value}"
+        far, close = self._varies(value)
+        lines = []
+        for p in range(self.places if far else 1):
+            at = self._at(place(name, load), p)
+            if close:
+                names = ", ".join(self._name(value, p, k) for k in range(self.near))
+                lines.append(f"{names} = load4_{load.dtype}({name}, {at})")
+            else:
+                lines.append(f"{self._name(value, p, 0)} = load_{load.dtype}({name}, {at}, {self.nest.buffers[value]})")
+        return lines
 
     def stored(self, position: int) -> list[str]:
         """The lines that store a result; a value of another dtype is converted."""
         value, operand = self.nest.stores[position]
         name, buffer = f"y{position}", self.nest.buffers[len(self.nest.loads) + position]
-        given = [cast(v, self.nest.dtypes[value], operand.dtype) for v in self.names(value)]
-        at = place(name, operand)
-        if self.count > 1 and not self.apart:
-            return [f"store4_{operand.dtype}({name}, {at}, {', '.join(given)})"]
-        return [
-            f"store_{operand.dtype}({name}, {self._at(at, lane)}, {given[lane]}, {buffer})"
-            for lane in range(self.count)
-        ]
+        lines = []
+        for p in range(self.places):
+            at = self._at(place(name, operand), p)
+            names = [self._name(value, p, k) for k in range(self.near)]
+            given = [cast(v, self.nest.dtypes[value], operand.dtype) for v in names]
+            if self.near > 1:
+                lines.append(f"store4_{operand.dtype}({name}, {at}, {', '.join(given)})")
+            else:
+                lines.append(f"store_{operand.dtype}({name}, {at}, {given[0]}, {buffer})")
+        return lines
 
 
 def can_be_wide(nest: MapNest | RowNest, stores: Iterable[int]) -> bool:

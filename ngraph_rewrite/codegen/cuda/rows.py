@@ -30,6 +30,7 @@ from ngraph_rewrite.codegen.template import kernel_template
 
 COLUMN_THREADS = 1024  # of a block with columns, at most
 WARPS_OF_ROWS = 4  # in a block whose warps have rows, at most
+PLACES = 4  # where four neighbours are taken at once
 MOST_STEPS = 24  # beyond which four indices at once take too many registers
 
 
@@ -159,16 +160,33 @@ class _Rows:
         own, step = ("lane()", "lanes()") if self.form.kind == "block" else ("lane() % warp_lanes()", "warp_lanes()")
         lines, start = [], own
         if self._is_wide:
-            body = [f"first = {FOUR} * at", *decomposed("first", self.reduced)]
-            body += self._at(Lanes(self.nest, FOUR), number, [f"first + {lane}" for lane in range(FOUR)])
-            lines += loop("at", own, "wide", step, body)
+            several = self._wide(number, PLACES, step) if self._reads_memory(number) else []
+            lines += [f"at = {own}", *several, *self._wide(number, 1, step)]
             start = f"{FOUR} * wide + {own}"
         body = [*decomposed("at", self.reduced), *self._at(Lanes(self.nest), number, ["at"])]
         return lines + loop("at", start, "length", step, body)
 
+    def _reads_memory(self, number: int) -> bool:
+        """Whether a pass reads what lies along a row in memory: then several reads should be under way."""
+        loads = [v for v in self.stages.needs(number) if v < len(self.nest.loads)]
+        return any(number == 0 or v not in self.stages.kept for v in loads)
+
+    def _wide(self, number: int, count: int, step: str) -> list[str]:
+        """The part of a pass that takes four neighbours at a time, at so many places at once."""
+        lanes, body = Lanes(self.nest, FOUR, frozenset(self.reduced), count), list[str]()
+        for p in range(count):
+            suffix = f"_{p}" if count > 1 else ""
+            body.append(f"first{suffix} = {FOUR} * (at + {p} * {step})" if p else f"first{suffix} = {FOUR} * at")
+            body += decomposed(f"first{suffix}", self.reduced, suffix)
+        firsts = [f"first_{p}" for p in range(count)] if count > 1 else ["first"]
+        body += self._at(lanes, number, [f"{first} + {k}" for first in firsts for k in range(FOUR)])
+        if count == 1:
+            return going_on("at", "wide", step, body)
+        return going_on("at", "wide", f"{count} * {step}", body, f" + {count - 1} * {step}")
+
     def _pass_of_columns(self, number: int) -> list[str]:
         """One pass, four places down the rows at once, then one by one."""
-        lines, lanes = ["at = down"], Lanes(self.nest, FOUR, frozenset(self.reduced))
+        lines, lanes = ["at = down"], Lanes(self.nest, 1, frozenset(self.reduced), FOUR)
         if len(self.nest.steps) <= MOST_STEPS and self.reduced:
             places = ["at", *(f"at + {lane} * depth" for lane in range(1, FOUR))]
             body = [line for k, at in enumerate(places) for line in decomposed(f"({at})", self.reduced, f"_{k}")]
@@ -201,8 +219,11 @@ class _Rows:
         What is behind the last four places of a row has places behind all others.
         """
         names, room, array = lanes.names(value), self.form.room, f"k{self.stages.kept[value].workspace}"
-        if lanes.count > 1:
-            return [(name, f"{array}, own + {k * room // FOUR} + at") for k, name in enumerate(names)]
+        if lanes.near > 1:
+            step = "lanes()" if self.form.kind == "block" else "warp_lanes()"
+            places = ["at" if p == 0 else f"at + {p} * {step}" for p in range(lanes.places)]
+            spots = [f"{array}, own + {k * room // FOUR} + {at}" for at in places for k in range(FOUR)]
+            return list(zip(names, spots, strict=True))
         behind = f"select(wide > 0, at - {FOUR} * wide + {room}, at)" if self._is_wide else "at"
         return [(names[0], f"{array}, own + {behind}")]
 
