@@ -167,7 +167,9 @@ class _Rows:
         return lines + loop("at", start, "length", step, body)
 
     def _reads_memory(self, number: int) -> bool:
-        """Whether a pass reads what lies along a row in memory: then several reads should be under way."""
+        """Whether several reads of what lies along a row in memory should be under way, and nothing looks for places."""
+        if any(len(self.reductions[r].variables) > 1 for r in self.stages.reductions(number)):
+            return False
         loads = [v for v in self.stages.needs(number) if v < len(self.nest.loads)]
         return any(number == 0 or v not in self.stages.kept for v in loads)
 

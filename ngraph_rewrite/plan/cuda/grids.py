@@ -19,7 +19,7 @@ WARP = 32
 # Threads of a block that has a row, at least and at most; elements that each of them has in a long row.
 _FEWEST, _MOST, _EACH = 64, 512, 32
 _LONG = 1024  # elements of a row that are too many for a warp
-_FILLED = 528  # blocks that fill a large GPU
+_FILLED, _LARGE = 528, 256  # blocks that fill a large GPU, and such of many threads
 _STRETCH = 4096  # elements of a part of a row, at least
 _NARROW = 8  # rows side by side that are too few for a block with columns; threads side by side, at least
 _ROOM = 8192  # elements of a row of which values are kept in shared memory
@@ -55,7 +55,7 @@ def row_form(nest: MapNest | RowNest, sizes: Sequence[int]) -> RowForm:
 def _width(outer: int, columns: int) -> int:
     """How many threads of a block are side by side: fewer, where there would be too few blocks."""
     width = WARP
-    while width > _NARROW and outer * -(-columns // width) < _FILLED // 2:
+    while width > _NARROW and outer * -(-columns // width) < _LARGE:
         width //= 2
     return width
 
@@ -87,7 +87,9 @@ def row_parts(program: RowProgram, axis: int) -> tuple[int, int]:
     kept = [n for k, n in enumerate(program.shape) if k not in program.axes]
     blocks = prod(kept)
     if moved and moved[-1] not in program.axes and program.shape[moved[-1]] >= _NARROW:
-        blocks = blocks // program.shape[moved[-1]] * -(-program.shape[moved[-1]] // WARP)
+        blocks = blocks // program.shape[moved[-1]] * -(-program.shape[moved[-1]] // (WARP // 2))
+        if blocks >= _LARGE:  # of many threads each
+            return 1, 1
         stretch = 8 * THREADS // WARP
     else:
         stretch = max(1, _STRETCH * program.shape[axis] // max(prod(program.shape) // max(prod(kept), 1), 1))
