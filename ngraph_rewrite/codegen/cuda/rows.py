@@ -167,7 +167,7 @@ class _Rows:
         return lines + loop("at", start, "length", step, body)
 
     def _reads_memory(self, number: int) -> bool:
-        """Whether several reads of what lies along a row in memory should be under way, and nothing looks for places."""
+        """Whether a pass should have several reads of memory under way: unless it looks for a place."""
         if any(len(self.reductions[r].variables) > 1 for r in self.stages.reductions(number)):
             return False
         loads = [v for v in self.stages.needs(number) if v < len(self.nest.loads)]
