@@ -167,6 +167,8 @@ class Real:
         return self.of(other) / self
 
     def __neg__(self) -> Real:
+        if for_gpu(self.builder):  # whose compiler knows of no instruction for it
+            return self.of(-0.0) - self
         return Real(self.builder, self.builder.fneg(self.value))
 
     def times_plus(self, factor: Real | float, term: Real | float) -> Real:

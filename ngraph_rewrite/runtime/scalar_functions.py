@@ -104,16 +104,19 @@ def _compare(builder: Any, kind: Any, sign: str, x: Any, y: Any) -> Any:
     return (builder.icmp_signed if is_signed(kind) else builder.icmp_unsigned)(sign, x, y)
 
 
+def _propagating(builder: Any, kind: Any, sign: str, a: Any, b: Any) -> Any:
+    chosen = builder.select(_compare(builder, kind, sign, a, b), a, b)
+    if isinstance(kind, types.Float):
+        chosen = builder.select(builder.fcmp_unordered("uno", a, a), a, chosen)
+    return chosen
+
+
 def _extremum(name: str, sign: str) -> Any:
     """NumPy's: a NaN on either side wins, and at a tie the second operand is taken."""
 
     def typing(context: Any, x: Any, y: Any) -> Any:
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            a, b = args
-            chosen = builder.select(_compare(builder, x, sign, a, b), a, b)
-            if isinstance(x, types.Float):
-                chosen = builder.select(builder.fcmp_unordered("uno", a, a), a, chosen)
-            return chosen
+            return _propagating(builder, x, sign, *args)
 
         return signature(x, x, x), generate
 
@@ -128,9 +131,9 @@ def _reduced_extremum(name: str, sign: str, llvm_name: str) -> Any:
 
     def typing(context: Any, x: Any, y: Any) -> Any:
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            if isinstance(x, types.Float):
+            if isinstance(x, types.Float) and not for_gpu(builder):
                 return llvm_function(builder, llvm_name, args)
-            return builder.select(_compare(builder, x, sign, *args), *args)
+            return _propagating(builder, x, sign, *args)
 
         return signature(x, x, x), generate
 

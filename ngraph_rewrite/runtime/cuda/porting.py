@@ -31,8 +31,7 @@ def _word(value: Any, words: Words) -> Any:
 def device_function(kind: Any) -> Callable[[Callable[..., Any]], Any]:
     """Make a Python function of a signature one that kernels call: compiled with them, or run by the simulator.
 
-    The signature may be a function of the operands' types. Numba's own way to do so needs a device to be there when a
-    kernel is compiled.
+    The signature may be a function of the operands' types. Numba's own way needs a device where kernels are compiled.
     """
 
     def generate(function: Callable[..., Any]) -> Any:
