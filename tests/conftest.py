@@ -1,17 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cache folder for all tests of a run, so that each kernel is compiled once, and the user's is left alone."""
+"""One cache folder for all tests of a run, so that each kernel is compiled once, and the user's is left alone.
 
+Where there is no GPU, Numba simulates one, in this process and in those that tests start.
+"""
+
+import ctypes
 import os
 import tempfile
 from pathlib import Path
 
 import pytest
 
-VARIABLE = "NGRAPH_REWRITE_CACHE"
+VARIABLE, SIMULATOR = "NGRAPH_REWRITE_CACHE", "NUMBA_ENABLE_CUDASIM"
 collect_ignore = ["extension_package"]  # a package of a third party: it runs where it is installed
 
 
+def gpus() -> int:
+    """How many the driver of CUDA knows of, if there is one."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int()
+    return count.value if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 else 0
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    if SIMULATOR not in os.environ and not gpus():
+        os.environ[SIMULATOR] = "1"  # before Numba is imported
     if VARIABLE not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="ngraph_rewrite-tests-")
         config.add_cleanup(folder.cleanup)

@@ -16,11 +16,9 @@ from ngraph_rewrite.runtime.compiler import source_file, source_function
 if TYPE_CHECKING:
     from importlib import metadata
 
-    from numba import cuda
-    from numba.cuda import types
+    from ngraph_rewrite.runtime.cuda import compiling
 else:
-    cuda = lazy_module("numba.cuda")
-    types = lazy_module("numba.cuda.types")
+    compiling = lazy_module("ngraph_rewrite.runtime.cuda.compiling")
     metadata = lazy_module("importlib.metadata")
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(")
@@ -39,12 +37,11 @@ def ptx_of(source: str, name: str, capability: tuple[int, int], cache: Cache) ->
     path = source_file(source, name, cache)
     try:
         function = source_function(path, name)
-        count = function.__code__.co_argcount
-        ptx, _ = cuda.compile_ptx(function, types.void(*[types.int64] * count), cc=capability)
+        _, ptx = compiling.compile_ptx(function, function.__code__.co_argcount, capability)
     except Exception as error:
         raise KernelError(f"kernel {name} does not compile for the GPU: {error}", where=str(path)) from error
     cache.write(key, "ptx", ptx.encode())
-    return str(ptx)
+    return ptx
 
 
 def entry_name(ptx: str) -> str:

@@ -15,11 +15,12 @@ from numba.core import types
 from numba.core.typing import signature
 from numba.cuda.extending import intrinsic
 
-from ngraph_rewrite.runtime.cuda.device_scalars import above, below, maximum, minimum, same
+from ngraph_rewrite.runtime.cuda.device_scalars import WORDS
 from ngraph_rewrite.runtime.cuda.porting import device_function
 
 __all__ = ["quotient", "remainder"]
 
+_same = WORDS["same"]
 _ALL = 0xFFFFFFFF  # the threads of a warp
 _LEAST: dict[str, Any] = {"int64": np.int64(-(2**63)), "float32": np.float32(-np.inf), "float64": np.float64(-np.inf)}
 _MOST: dict[str, Any] = {"int64": np.int64(2**63 - 1), "float32": np.float32(np.inf), "float64": np.float64(np.inf)}
@@ -28,20 +29,17 @@ _MOST: dict[str, Any] = {"int64": np.int64(2**63 - 1), "float32": np.float32(np.
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-@intrinsic
-def _add(context: Any, x: Any, y: Any) -> Any:
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return (builder.fadd if isinstance(x, types.Float) else builder.add)(*args)
+def _arithmetic(on_floats: str, on_integers: str) -> Any:
+    def typing(context: Any, x: Any, y: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return getattr(builder, on_floats if isinstance(x, types.Float) else on_integers)(*args)
 
-    return signature(x, x, x), generate
+        return signature(x, x, x), generate
+
+    return intrinsic(typing)
 
 
-@intrinsic
-def _multiply(context: Any, x: Any, y: Any) -> Any:
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return (builder.fmul if isinstance(x, types.Float) else builder.mul)(*args)
-
-    return signature(x, x, x), generate
+_add, _multiply = _arithmetic("fadd", "add"), _arithmetic("fmul", "mul")
 
 
 def _reduction(kind: Any, combine: Callable[..., Any], start: Any) -> Any:
@@ -83,7 +81,7 @@ def _placed_extremum(kind: Any, ahead: Callable[..., Any], start: Any) -> Any:
         for step in (16, 8, 4, 2, 1):
             other = cuda.shfl_xor_sync(_ALL, value, step)
             there = cuda.shfl_xor_sync(_ALL, position, step)
-            if ahead(other, value) or (same(other, value) and there < position):
+            if ahead(other, value) or (_same(other, value) and there < position):
                 value, position = other, there
         return value, position
 
@@ -108,10 +106,10 @@ for _dtype, _kind in (("int64", types.int64), ("float32", types.float32), ("floa
     for _name, _function in (
         ("total", _reduction(_kind, _add, _number(-0.0))),
         ("prod", _reduction(_kind, _multiply, _number(1))),
-        ("max", _reduction(_kind, maximum, _LEAST[_dtype])),
-        ("min", _reduction(_kind, minimum, _MOST[_dtype])),
-        ("arg_max", _placed_extremum(_kind, above, _LEAST[_dtype])),
-        ("arg_min", _placed_extremum(_kind, below, _MOST[_dtype])),
+        ("max", _reduction(_kind, WORDS["maximum"], _LEAST[_dtype])),
+        ("min", _reduction(_kind, WORDS["minimum"], _MOST[_dtype])),
+        ("arg_max", _placed_extremum(_kind, WORDS["above"], _LEAST[_dtype])),
+        ("arg_min", _placed_extremum(_kind, WORDS["below"], _MOST[_dtype])),
     ):
         globals()[f"block_{_name}_{_dtype}"] = _function
         __all__.append(f"block_{_name}_{_dtype}")

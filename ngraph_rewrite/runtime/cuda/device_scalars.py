@@ -87,13 +87,13 @@ def _binary(name: str, widened: bool) -> Any:
     return intrinsic(typing)
 
 
-_WORDS: dict[str, Any] = {}
+WORDS: dict[str, Any] = {}
 for _module, _names in _SAME.items():
-    _WORDS |= {name: intrinsic(vars(_module)[name]._defn) for name in _names.split()}
-_WORDS |= {name: _unary(name, widened=False) for name in ("sin", "cos")}
-_WORDS |= {name: _unary(name, widened=True) for name in ("tan", "asinh", "acosh", "atanh")}
-_WORDS |= {name: _binary(name, widened=True) for name in ("atan2", "hypot")}
+    WORDS |= {name: intrinsic(vars(_module)[name]._defn) for name in _names.split()}
+WORDS |= {name: _unary(name, widened=False) for name in ("sin", "cos")}
+WORDS |= {name: _unary(name, widened=True) for name in ("tan", "asinh", "acosh", "atanh")}
+WORDS |= {name: _binary(name, widened=True) for name in ("atan2", "hypot")}
 for _name, (_module, _kind) in _TEXTS.items():
-    _WORDS[_name] = device_function(_kind)(renamed(vars(_module)[_name], _WORDS))
-globals().update(_WORDS)
-__all__ = [name for name in _WORDS if not name.startswith("near_")]  # noqa: PLE0605
+    WORDS[_name] = device_function(_kind)(renamed(vars(_module)[_name], WORDS))
+globals().update(WORDS)
+__all__ = [name for name in WORDS if not name.startswith("near_")]  # noqa: PLE0605

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a thread is: in its block, and its block in the grid, both of one dimension; and where threads wait."""
 
+from typing import Any
+
 from numba import cuda
 from numba.core import types
 
@@ -10,37 +12,37 @@ __all__ = ["aligned", "barrier", "block", "block_all", "block_any", "blocks", "l
 
 
 @device_function(types.int64())
-def thread() -> int:
+def thread() -> Any:
     """The number of this thread in the grid."""
     return cuda.grid(1)
 
 
 @device_function(types.int64())
-def threads() -> int:
+def threads() -> Any:
     """How many threads the grid has."""
     return cuda.gridsize(1)
 
 
 @device_function(types.int64())
-def lane() -> int:
+def lane() -> Any:
     """The number of this thread in its block."""
     return cuda.threadIdx.x
 
 
 @device_function(types.int64())
-def lanes() -> int:
+def lanes() -> Any:
     """How many threads a block has."""
     return cuda.blockDim.x
 
 
 @device_function(types.int64())
-def block() -> int:
+def block() -> Any:
     """The number of this block."""
     return cuda.blockIdx.x
 
 
 @device_function(types.int64())
-def blocks() -> int:
+def blocks() -> Any:
     """How many blocks the grid has."""
     return cuda.gridDim.x
 
@@ -52,18 +54,18 @@ def barrier() -> None:
 
 
 @device_function(types.boolean(types.boolean))
-def block_any(flag: bool) -> bool:
+def block_any(flag: bool) -> Any:
     """Whether a thread of the block says so; all of them must ask."""
     return cuda.syncthreads_or(1 if flag else 0) != 0
 
 
 @device_function(types.boolean(types.boolean))
-def block_all(flag: bool) -> bool:
+def block_all(flag: bool) -> Any:
     """Whether all threads of the block say so; all of them must ask."""
     return cuda.syncthreads_and(1 if flag else 0) != 0
 
 
 @device_function(types.boolean(types.int64, types.int64))
-def aligned(address: int, size: int) -> bool:
+def aligned(address: int, size: int) -> Any:
     """Whether an address is a multiple of a power of two."""
     return address & (size - 1) == 0

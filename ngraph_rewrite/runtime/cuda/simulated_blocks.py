@@ -36,8 +36,7 @@ def lesser(x: int, y: int) -> int:
     return min(x, y)
 
 
-@cuda.jit(device=True)
-def _all_values(name: str, value: Any) -> Any:
+def _given_values(name: str, value: Any) -> Any:
     """The values of all threads; two barriers go by, after which the next may be given."""
     count = cuda.blockDim.x
     values = vars(cuda.shared).setdefault(name, np.zeros(count, np.asarray(value).dtype))
@@ -46,6 +45,9 @@ def _all_values(name: str, value: Any) -> Any:
     given = values.copy()
     cuda.syncthreads()
     return given
+
+
+_all_values = cuda.jit(device=True)(_given_values)
 
 
 def _folded(values: Array, combine: Callable[..., Any]) -> Array:

@@ -16,6 +16,8 @@ import ml_dtypes
 import numpy as np
 from numba import cuda
 
+from ngraph_rewrite.runtime.cuda import simulated_casts
+
 __all__ = []
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -51,7 +53,8 @@ def _elements(address: int, index: int, count: int, dtype: str) -> Any:
         raise IndexError(
             f"{count} {dtype} at index {index} from address {address:#x} on are outside of what is allowed"
         )
-    return np.frombuffer((ctypes.c_char * (end - begin)).from_address(begin), kind)
+    memory: Any = (ctypes.c_char * (end - begin)).from_address(begin)
+    return np.frombuffer(memory, kind)
 
 
 def _held(value: Any, dtype: str) -> Any:
@@ -68,9 +71,10 @@ def _loader(dtype: str) -> Any:
 
 
 def _storer(dtype: str) -> Any:
+    converted = vars(simulated_casts)[f"to_{dtype}"]
+
     def store(address: int, index: int, value: Any, buffer: int) -> None:
-        with np.errstate(all="ignore"):
-            _elements(address, index, 1, dtype)[:] = value
+        _elements(address, index, 1, dtype)[:] = converted(value)
 
     return store
 
@@ -90,9 +94,10 @@ def _loader_of_four(dtype: str) -> Any:
 
 
 def _storer_of_four(dtype: str) -> Any:
+    converted = vars(simulated_casts)[f"to_{dtype}"]
+
     def store(address: int, index: int, a: Any, b: Any, c: Any, d: Any) -> None:
-        with np.errstate(all="ignore"):
-            _aligned_four(address, index, dtype)[:] = (a, b, c, d)
+        _aligned_four(address, index, dtype)[:] = [converted(value) for value in (a, b, c, d)]
 
     return store
 
@@ -101,13 +106,12 @@ def _sharing(dtype: str) -> Any:
     """Arrays by the place that calls for them, as on a device; they live as long as what simulates a launch."""
     kind = np.dtype("float32" if "float16" in dtype else dtype)
 
-    @cuda.jit(device=True)
     def shared(length: int) -> Any:
         arrays = vars(cuda.shared).setdefault("arrays_of_ngraph_rewrite", {})
         caller = sys._getframe(2)  # past the simulator's own
         return arrays.setdefault((caller.f_code, caller.f_lasti), np.zeros(int(length), kind))
 
-    return shared
+    return cuda.jit(device=True)(shared)
 
 
 _MAKERS = {

@@ -180,7 +180,8 @@ def bits_as_float64(bits: Any) -> Any:
 @_word
 def philox_block(block: Any, call: Any, stream: Any, seed: Any) -> Any:
     """Four words of 32 random bits, as uint64."""
-    return draws.philox_block(*map(np.int64, (block, call, stream, seed)))
+    counter: Any = map(np.int64, (block, call, stream, seed))
+    return draws.philox_block(*counter)
 
 
 _FUNCTIONS = {name: globals()[name] for name in ("sqrt", "log", "cos", "sin")}

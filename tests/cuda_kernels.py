@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the text of kernels for GPUs on NumPy arrays: on a device, or in the simulator. It needs numba-cuda."""
+
+import linecache
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from numba.cuda.core import config
+
+from ngraph_rewrite.codegen.loops import Step
+from ngraph_rewrite.codegen.scalar import expression
+from ngraph_rewrite.runtime.cuda import words
+from ngraph_rewrite.runtime.cuda.simulated_memory import allow
+
+SIMULATED = bool(config.ENABLE_CUDASIM)
+Array = np.ndarray[Any, Any]
+
+
+def function(text: str) -> Callable[..., None]:
+    """The kernel that a text defines with the words; the first name in it is its own."""
+    name = text.partition("(")[0].removeprefix("def ")
+    place = f"<{name} {hash(text)}>"
+    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
+    scope = {**vars(words), "np": np}
+    exec(compile(text, place, "exec"), scope)  # noqa: S102  (the text is a test's)
+    kernel: Callable[..., None] = scope[name]
+    return kernel
+
+
+@cache
+def _launchable(text: str) -> Any:
+    kernel = function(text)
+    return cuda.jit(np.errstate(all="ignore")(kernel) if SIMULATED else kernel)
+
+
+def launch(text: str, *arguments: Any, blocks: int = 1, lanes: int = 2) -> None:
+    """Run a kernel; it is given the addresses of arrays, which have what it stored afterwards, and integers."""
+    kernel = _launchable(text)[blocks, lanes]
+    with ExitStack() as context:
+        if SIMULATED:
+            kernel(*(_address(context, x) if isinstance(x, np.ndarray) else np.int64(x) for x in arguments))
+            return
+        copies = [cuda.to_device(_bytes(x)) if isinstance(x, np.ndarray) else x for x in arguments]
+        kernel(*(x if isinstance(x, int) else x.__cuda_array_interface__["data"][0] for x in copies))
+        for array, copy in zip(arguments, copies, strict=True):
+            if isinstance(array, np.ndarray):
+                _bytes(array)[:] = copy.copy_to_host()
+
+
+def _bytes(array: Array) -> Array:
+    return array.reshape(-1).view(np.uint8)
+
+
+def _address(context: ExitStack, array: Array) -> np.int64:
+    context.enter_context(allow(array.ctypes.data, array.nbytes))
+    return np.int64(array.ctypes.data)
+
+
+def map_text(steps: Sequence[Step], dtypes: Sequence[str]) -> str:
+    """A kernel that applies steps to the elements of arrays: ``(n, operands..., results...)``."""
+    operands = [f"x{i}" for i in range(len(dtypes))]
+    names = [*operands, *(f"y{i}" for i in range(len(steps)))]
+    loads = [f"v{i} = load_{dtype}(x{i}, i, {i})" for i, dtype in enumerate(dtypes)]
+    stores = []
+    for number, step in enumerate(steps):
+        value = expression(step.op, step.dtype, [f"v{i}" for i in step.operands], dict(step.attributes),
+                           [dtypes[i] for i in step.operands])  # fmt: skip
+        stores.append(f"store_{step.dtype}(y{number}, i, {value}, {len(dtypes) + number})")
+    body = "\n        ".join(loads + stores)
+    return f"def applied(n, {', '.join(names)}):\n    for i in range(thread(), n, threads()):\n        {body}\n"
+
+
+def apply(steps: Sequence[Step], *operands: Array) -> list[Array]:
+    """What steps give, element by element."""
+    results = [np.zeros(operands[0].shape, step.dtype) for step in steps]
+    text = map_text(steps, [x.dtype.name for x in operands])
+    launch(text, operands[0].size, *operands, *results)
+    return results
