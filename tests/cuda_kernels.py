@@ -2,8 +2,9 @@
 """Runs the text of kernels for GPUs on NumPy arrays: on a device, or in the simulator. It needs numba-cuda."""
 
 import linecache
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Any
 
@@ -40,7 +41,7 @@ def _launchable(text: str) -> Any:
 def launch(text: str, *arguments: Any, blocks: int = 1, lanes: int = 2) -> None:
     """Run a kernel; it is given the addresses of arrays, which have what it stored afterwards, and integers."""
     kernel = _launchable(text)[blocks, lanes]
-    with ExitStack() as context:
+    with ExitStack() as context, _turns(0.0005):
         if SIMULATED:
             kernel(*(_address(context, x) if isinstance(x, np.ndarray) else np.int64(x) for x in arguments))
             return
@@ -53,6 +54,17 @@ def launch(text: str, *arguments: Any, blocks: int = 1, lanes: int = 2) -> None:
 
 def _bytes(array: Array) -> Array:
     return array.reshape(-1).view(np.uint8)
+
+
+@contextmanager
+def _turns(seconds: float) -> Iterator[None]:
+    """Threads of Python take turns so often: simulated ones wait for each other by asking again and again."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(seconds)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
 
 
 def _address(context: ExitStack, array: Array) -> np.int64:
