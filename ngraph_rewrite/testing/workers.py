@@ -6,10 +6,12 @@ A worker answers one question after another. Who does not answer in time is ende
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -96,7 +98,8 @@ class Workers(Generic[Question, Answer]):
     def _started(self) -> _Worker:
         own, other = multiprocessing.Pipe()
         process = self._process(target=_serve, args=(other, self._answers), daemon=True)
-        process.start()
+        with _no_collection():
+            process.start()
         other.close()
         return _Worker(process, own)
 
@@ -119,7 +122,21 @@ class _Worker:
         self.pipe.close()
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def _serve(pipe: Connection, answers: Callable[[Any], Any]) -> None:
+    # What is inherited is not collected here: its end may wait for threads that only the forking process has.
+    gc.freeze()
+    gc.enable()
     bounded(None, MEGABYTES)
     while True:
         try:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import time
@@ -23,6 +24,22 @@ def moody(number: int) -> int:
     return len(bytearray((MEGABYTES + 1024) << 20)) if number == 3 else -number
 
 
+class Endless:
+    """In a cycle, and its end waits for what only the process that made it has."""
+
+    def __init__(self) -> None:
+        self.itself, self.home = self, os.getpid()
+
+    def __del__(self) -> None:
+        if os.getpid() != self.home:
+            time.sleep(600)
+
+
+def collected(number: int) -> int:
+    gc.collect()
+    return number
+
+
 def test_every_question_is_answered() -> None:
     with Workers(square, 2) as workers:
         assert sorted(workers.ask(range(20))) == [(n, n * n) for n in range(20)]
@@ -37,6 +54,12 @@ def test_a_lost_answer_says_why_and_the_others_come() -> None:
     assert answers[1] == Lost("took longer than 1 s")
     assert answers[2] == Lost("ended the process that checked it (exit status 7)")
     assert answers[3] == Lost(f"took more than {MEGABYTES} MB")
+
+
+def test_garbage_of_the_process_that_asks_is_left_to_it() -> None:
+    Endless()
+    with Workers(collected, 1, seconds=20.0) as workers:
+        assert list(workers.ask([1])) == [(1, 1)]
 
 
 def test_no_process_is_left() -> None:
