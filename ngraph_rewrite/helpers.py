@@ -4,6 +4,8 @@
 A helper is a Python of its own, started anew rather than forked, so that it needs nothing of the program that runs
 here. It answers each name with a line, once it is done with it. What a helper does not do, because it could not be
 started, did not start in time or came to an end, is still to be done by who asked.
+
+``NGRAPH_REWRITE_HELPERS`` says how many there may be; by default there is one for each core that has nothing to do.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, NamedTuple
 
+from ngraph_rewrite.errors import ArgumentError
+
+_VARIABLE = "NGRAPH_REWRITE_HELPERS"
 _PROGRAM = """
 import sys, json, importlib
 path, module, given = json.loads(sys.stdin.readline())
@@ -50,9 +55,12 @@ def helped(work: Work, count: int) -> Iterator[None]:
 
     Args:
         count: The number of helpers at most; there are fewer if that is not worth it.
+
+    Raises:
+        ArgumentError: if ``NGRAPH_REWRITE_HELPERS`` is set to anything but a number.
     """
     helpers = []
-    for _ in range(min(count, len(work.names) // work.worth, _idle())):
+    for _ in range(min(count, len(work.names) // work.worth, _allowed(_idle()))):
         process = _started()
         if process is None:
             break
@@ -67,6 +75,13 @@ def helped(work: Work, count: int) -> Iterator[None]:
     finally:
         for helper in helpers:
             helper.end()
+
+
+def _allowed(idle: int) -> int:
+    told = os.environ.get(_VARIABLE, str(max(idle, 0)))
+    if not told.isdecimal():
+        raise ArgumentError(f"{_VARIABLE} is {told!r}", do="set it to a number; 0 if no helper is to be started")
+    return min(int(told), idle)
 
 
 def _idle() -> int:

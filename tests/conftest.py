@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One cache folder for all tests of a run, so that each kernel is compiled once, and the user's is left alone.
 
+Where several processes run the tests, none starts others to help it.
 Where there is no GPU, Numba simulates one, in this process and in those that tests start.
 """
 
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 VARIABLE, SIMULATOR = "NGRAPH_REWRITE_CACHE", "NUMBA_ENABLE_CUDASIM"
+HELPERS = "NGRAPH_REWRITE_HELPERS"
 collect_ignore = ["extension_package"]  # a package of a third party: it runs where it is installed
 
 
@@ -32,6 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.TemporaryDirectory(prefix="ngraph_rewrite-tests-")
         config.add_cleanup(folder.cleanup)
         os.environ[VARIABLE] = folder.name
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ.setdefault(HELPERS, "0")
 
 
 @pytest.fixture

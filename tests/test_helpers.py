@@ -17,12 +17,17 @@ import pytest
 from ngraph_rewrite import helpers
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.loops import MapNest, Operand, Step, render_map
-from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.errors import ArgumentError, KernelError
 from ngraph_rewrite.runtime import compiler
 from ngraph_rewrite.runtime.compiler import compile_kernels
 from ngraph_rewrite.runtime.stored import object_key, read_object
 
 COUNT = 7
+
+
+@pytest.fixture(autouse=True)
+def as_many_as_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NGRAPH_REWRITE_HELPERS", raising=False)  # which tests set where several processes run them
 
 
 def kernels(first: int) -> dict[str, str]:
@@ -134,17 +139,30 @@ def test_a_kernel_that_does_not_compile_is_told_and_helpers_end(
     assert [process.poll() is not None for process in processes] == [True]
 
 
-@pytest.mark.parametrize("count, idle, expected", [(0, 4, 0), (3, 0, 0), (3, 1, 1), (1, 4, 1), (9, 9, 2)])
+@pytest.mark.parametrize(
+    "count, idle, told, expected",
+    [(0, 4, "", 0), (3, 0, "", 0), (3, -1, "", 0), (3, 1, "", 1), (1, 4, "", 1), (9, 9, "", 2)]
+    + [(9, 9, "1", 1), (9, 9, "0", 0), (9, 1, "2", 1)],
+)
 def test_helpers_are_as_many_as_are_worth_it(
-    count: int, idle: int, expected: int, monkeypatch: pytest.MonkeyPatch
+    count: int, idle: int, told: str, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No more than was asked for, than cores have nothing to do, and than have some kernels each."""
+    """No more than was asked for, than cores have nothing to do, than have some kernels each, and than it was told."""
     started: list[None] = []
+    if told:
+        monkeypatch.setenv("NGRAPH_REWRITE_HELPERS", told)
     monkeypatch.setattr(helpers, "_idle", lambda: idle)
     monkeypatch.setattr(helpers, "_Helper", lambda *_: type("", (), {"end": lambda self: None})())
     monkeypatch.setattr(helpers, "_started", lambda: started.append(None) or object())
     with helpers.helped(helpers.Work(deque(map(str, range(12))), "module", (), 6), count):
         assert len(started) == expected
+
+
+def test_how_many_helpers_may_be_is_told_by_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NGRAPH_REWRITE_HELPERS", "few")
+    with pytest.raises(ArgumentError, match="NGRAPH_REWRITE_HELPERS is 'few'\n  set it to a number"):
+        with helpers.helped(helpers.Work(deque("ab"), "module", (), 1), 1):
+            pass
 
 
 @pytest.mark.parametrize(

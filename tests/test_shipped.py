@@ -19,6 +19,11 @@ from ngraph_rewrite.lowering import shipped
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 
 
+@pytest.fixture(autouse=True)
+def as_many_as_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NGRAPH_REWRITE_HELPERS", raising=False)  # which tests set where several processes run them
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
     """Some rule files: many that have one rule each."""
