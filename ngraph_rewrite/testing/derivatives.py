@@ -84,11 +84,14 @@ def has_float_results(definition: OpDef) -> bool:
     Raises:
         WrongAdjoint: if there is no application at all.
     """
-    found = list(instances(_any_application(definition, "lower")))
-    if not found:
+    found = None
+    for found in instances(_any_application(definition, "lower")):
+        of_floats = any(is_float(a.dtype) for a in found.args)
+        if of_floats and not isinstance(found.type, TupleType) and is_float(found.dtype):
+            return True
+    if found is None:
         raise WrongAdjoint(f"{definition}: no application was found; say what can be drawn")
-    tensors = [t for t in found if not isinstance(t.type, TupleType)]
-    return any(is_float(t.dtype) and any(is_float(a.dtype) for a in t.args) for t in tensors)
+    return False
 
 
 def _any_application(definition: OpDef, kind: str = "derive") -> Rule:
