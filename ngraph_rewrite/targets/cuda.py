@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -15,7 +16,7 @@ from ngraph_rewrite.plan.launches import Loop, Work, kernels
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.plan.shares import Grid
-from ngraph_rewrite.runtime.cuda.device import Device, Launched, Recorded, find_device
+from ngraph_rewrite.runtime.cuda.device import Device, Launched, Recorded, find_device, free_all
 from ngraph_rewrite.runtime.cuda.storage import DeviceStorage
 from ngraph_rewrite.targets.cpu import CORE, shown_place
 from ngraph_rewrite.targets.device_arrays import ArraysOfGpu, DeviceArray
@@ -111,13 +112,6 @@ class CudaExecutable:
         """The kernel that computes a term, if one does."""
         return shown_place(term, self.plan, self._work)
 
-    def close(self) -> None:
-        """Give its memory on the device back."""
-        if self._recorded is not None:
-            self._recorded.close()
-            self._recorded = None
-        self._memory.close()
-
 
 class _Memory:
     """Where everything that kernels name lies on a device.
@@ -129,6 +123,7 @@ class _Memory:
     def __init__(self, program: Program, plan: Plan, device: Device) -> None:
         self.program, self.device, self.size = program, device, 0
         self._owned: list[int] = []
+        weakref.finalize(self, free_all, device, self._owned)
         self._constants: dict[object, int] = {}
         self._arena = self._take(plan.arena, "intermediate values")
         self._call = self._take(8, "the number of the call")
@@ -142,6 +137,10 @@ class _Memory:
         assert isinstance(storage.mirror, DeviceStorage)
         self._storage = storage.mirror
         self._written = [w.args[0].attribute("uid") for w in program.writes]
+        for work in kernels(plan.work):  # so that they are there before the first run
+            for argument in work.arguments:
+                if isinstance(argument, Ref) and argument.space == "storage":
+                    self._begin("storage", argument.key)
 
     def _take(self, size: int, purpose: str) -> int:
         address = self.device.allocate(size, purpose)
@@ -215,11 +214,6 @@ class _Memory:
         array = np.empty(shape, term.dtype)
         self.device.download(array, self.number(ref))
         return array
-
-    def close(self) -> None:
-        for address in self._owned:
-            self.device.free(address)
-        self._owned.clear()
 
 
 class _Rows:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ class DeviceArray:
 
     def __init__(self, device: Device, shape: tuple[int, ...], dtype: Any, address: int, owner: object = None) -> None:
         self.device, self.shape, self.dtype, self.address, self.owner = device, shape, np.dtype(dtype), address, owner
+        if owner is None:
+            weakref.finalize(self, device.free, address)
 
     @classmethod
     def empty(cls, device: Device, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
@@ -66,11 +69,6 @@ class DeviceArray:
 
     def __repr__(self) -> str:
         return f"DeviceArray({self.dtype}{list(self.shape)} on {self.device.name})"
-
-    def __del__(self) -> None:
-        if self.owner is None and self.address:
-            self.device.free(self.address)
-            self.address = 0
 
 
 class ArraysOfGpu:

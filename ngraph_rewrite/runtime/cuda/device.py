@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
-from ngraph_rewrite.errors import DeviceError
+from ngraph_rewrite.errors import DeviceError, DeviceMemoryError
 from ngraph_rewrite.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -88,6 +88,21 @@ class Device(Protocol):
 
     def memory(self) -> tuple[int, int]:
         """The bytes that are free, and all there are."""
+
+
+def free_all(device: Device, addresses: list[int]) -> None:
+    """Give memory back, once."""
+    while addresses:
+        device.free(addresses.pop())
+
+
+def out_of_memory(device: Device, size: int, purpose: str) -> DeviceMemoryError:
+    """The error of a device that has not so many bytes left."""
+    free, total = device.memory()
+    return DeviceMemoryError(
+        f"{size:,} bytes for {purpose} are asked of {device.name}, which has {free:,} of {total:,} left",
+        do="use smaller batches, or drop computations and arrays that are not needed any more",
+    )
 
 
 @memoise

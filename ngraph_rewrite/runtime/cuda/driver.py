@@ -6,6 +6,7 @@ Everything runs on the default stream, which other libraries' default streams wa
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +14,9 @@ import numpy as np
 from cuda.bindings import driver as cu
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import DeviceError, DeviceMemoryError
+from ngraph_rewrite.errors import DeviceError
 from ngraph_rewrite.runtime.cuda.compiler import entry_name, ptx_of
-from ngraph_rewrite.runtime.cuda.device import Array, Launched
+from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
 
 OLDEST = 12000  # of the driver: CUDA 12.0
 _STREAM = 0
@@ -70,11 +71,7 @@ class RealDevice:
         self._enter()
         error, address = cu.cuMemAllocAsync(max(size, 1), _STREAM)
         if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-            free, total = self.memory()
-            raise DeviceMemoryError(
-                f"{size:,} bytes for {purpose} are asked of {self.name}, which has {free:,} of {total:,} left",
-                do="use smaller batches, or close computations and arrays that are not needed any more",
-            )
+            raise out_of_memory(self, size, purpose)
         return int(_checked((error, address), f"taking memory for {purpose}"))
 
     def free(self, address: int) -> None:
@@ -187,6 +184,13 @@ class RecordedLaunches:
         """Nothing is kept."""
 
 
+def _destroy(context: Any, ready: Any, graph: Any) -> None:
+    """Free what the driver keeps of a graph."""
+    _checked(cu.cuCtxSetCurrent(context), "using the GPU")
+    _checked(cu.cuGraphExecDestroy(ready), "freeing a graph of launches")
+    _checked(cu.cuGraphDestroy(graph), "freeing a graph of launches")
+
+
 class RecordedGraph:
     """Launches as one graph, each node after the one before it: one call runs them all."""
 
@@ -199,6 +203,7 @@ class RecordedGraph:
             found = cu.cuGraphAddKernelNode(self._graph, before or None, len(before), self._parameters(number))
             self._nodes.append(_checked(found, "adding a launch to a graph"))
         self._ready = _checked(cu.cuGraphInstantiate(self._graph, 0), "making a graph of launches")
+        self._end = weakref.finalize(self, _destroy, device._context, self._ready, self._graph)
 
     def _parameters(self, number: int) -> Any:
         one, found = self._launches[number], cu.CUDA_KERNEL_NODE_PARAMS()
@@ -220,6 +225,4 @@ class RecordedGraph:
             _checked(found, "changing the arguments of a launch")
 
     def close(self) -> None:
-        self._device._enter()
-        _checked(cu.cuGraphExecDestroy(self._ready), "freeing a graph of launches")
-        _checked(cu.cuGraphDestroy(self._graph), "freeing a graph of launches")
+        self._end()

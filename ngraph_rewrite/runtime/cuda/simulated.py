@@ -14,7 +14,7 @@ from numba import cuda
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.aligned import address_of, aligned_array
 from ngraph_rewrite.runtime.compiler import source_file, source_function
-from ngraph_rewrite.runtime.cuda.device import Array, Launched
+from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
 from ngraph_rewrite.runtime.cuda.simulated_memory import allow
 
 # A launch has no more blocks and threads than these, where the kernel lets it be so.
@@ -32,6 +32,8 @@ class SimulatedDevice:
         self._functions: dict[str, Any] = {}
 
     def allocate(self, size: int, purpose: str) -> int:
+        if size > self.memory()[0]:
+            raise out_of_memory(self, size, purpose)
         array = aligned_array((max(size, 1),), np.uint8)
         address = address_of(array)
         allowed = ExitStack()

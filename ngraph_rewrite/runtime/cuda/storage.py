@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ngraph_rewrite.runtime.cuda.device import Array, Device
+from ngraph_rewrite.runtime.cuda.device import Array, Device, free_all
 
 
 class DeviceStorage:
@@ -19,6 +20,8 @@ class DeviceStorage:
     def __init__(self, device: Device, arrays: Mapping[Any, Array]) -> None:
         self.device, self._arrays = device, arrays
         self._addresses: dict[Any, int] = {}
+        self._owned: list[int] = []
+        weakref.finalize(self, free_all, device, self._owned)
         self._newer_here: set[Any] = set()
         self._newer_there: set[Any] = set()
 
@@ -26,6 +29,7 @@ class DeviceStorage:
         """Where a variable lies on the device; it stays there."""
         if key not in self._addresses:
             self._addresses[key] = self.device.allocate(self._arrays[key].nbytes, "a variable")
+            self._owned.append(self._addresses[key])
             self._newer_there.add(key)
         return self._addresses[key]
 
@@ -52,8 +56,7 @@ class DeviceStorage:
 
     def close(self) -> None:
         """Give the memory back."""
-        for address in self._addresses.values():
-            self.device.free(address)
+        free_all(self.device, self._owned)
         self._addresses.clear()
         self._newer_here.clear()
         self._newer_there.clear()
