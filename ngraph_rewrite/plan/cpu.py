@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import prod
 
 from ngraph_rewrite.codegen.copy import render_copy
+from ngraph_rewrite.codegen.epilogue import render_epilogue
 from ngraph_rewrite.codegen.loops import MapNest, RowNest, render_map, render_rows, workspaces
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.collapsing import RowProgram, row_share
+from ngraph_rewrite.plan.convolution_operands import Convolution
+from ngraph_rewrite.plan.convolutions import calls_along
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups
 from ngraph_rewrite.plan.jobs import Job, job_of
+from ngraph_rewrite.plan.operands import Call
 from ngraph_rewrite.plan.pooling import pooling_call
-from ngraph_rewrite.plan.products import is_product, product, product_call
-from ngraph_rewrite.plan.renderer import Renderer
+from ngraph_rewrite.plan.products import EPILOGUE, Product, is_product, product, product_call
+from ngraph_rewrite.plan.renderer import Epilogues, Renderer
 from ngraph_rewrite.plan.rows import row_job, thin_job
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import CHUNK_TIME, Share, nest_share
@@ -95,4 +99,21 @@ def _parts(program: RowProgram, axis: int) -> tuple[int, int]:
     return min(wanted, program.shape[axis] // (_LONG * lanes)), lanes
 
 
-CPU = Renderer("cpu", _job, _form, _nest, _share, workspaces, _parts)
+def _mapped(given: Product | Convolution, each: float) -> tuple[Call, ...]:
+    """The calls of a product or convolution, the last one with an epilogue."""
+    if isinstance(given, Product):
+        return (product_call(given, EPILOGUE, each),)
+    return calls_along(given, EPILOGUE, each)
+
+
+def _one_form(given: Product | Convolution) -> Hashable:
+    """An epilogue is a kernel of its own, which does not ask what calls it."""
+    return None
+
+
+def _epilogue(form: Hashable, nest: MapNest, literals: tuple[object, ...]) -> Source:
+    return render_epilogue(nest, literals)
+
+
+_EPILOGUES = Epilogues(_mapped, _one_form, _epilogue, is_called=True)
+CPU = Renderer("cpu", _job, _form, _nest, _share, workspaces, _parts, _EPILOGUES)

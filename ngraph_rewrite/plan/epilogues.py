@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from math import prod
 
 from ngraph_rewrite.plan.convolution_operands import Convolution
-from ngraph_rewrite.plan.convolutions import calls_along
 from ngraph_rewrite.plan.fusion import LARGEST_GROUP, Groups
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.nests import Position
-from ngraph_rewrite.plan.operands import Call
 from ngraph_rewrite.plan.product_jobs import EpilogueProgram, ProductJob, is_same
-from ngraph_rewrite.plan.products import EPILOGUE, Product, product_call
+from ngraph_rewrite.plan.products import Product
+from ngraph_rewrite.plan.renderer import Epilogues
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import nest_share
 from ngraph_rewrite.plan.views import Layout, reshaped, row_major
@@ -61,14 +60,15 @@ class _Graph:
 
 
 def with_epilogues(jobs: Sequence[Job], kept: set[Op], order: Sequence[Op], groups: Groups) -> list[Job]:
-    """The jobs, with maps over products drawn into these.
+    """The jobs, with maps over products drawn into these, if the target has kernels that do so.
 
     Args:
         kept: What has to be in memory although no job may read it.
         order: The terms of the graph, arguments first.
     """
     products = [job for job in jobs if job.calls and isinstance(job.calls[-1].given, (Product, Convolution))]
-    if not products:
+    epilogues = groups.renderer.epilogues
+    if not products or epilogues is None:
         return list(jobs)
     graph, made = _Graph(jobs, kept, order, groups), dict[Job, Job]()
     for job in sorted(products, key=lambda job: -graph.number[job.term]):
@@ -77,7 +77,7 @@ def with_epilogues(jobs: Sequence[Job], kept: set[Op], order: Sequence[Op], grou
         group = _Group(job, graph) if any(graph.is_map(reader, size) for reader in readers) else None
         if group is not None and len(group.members) > 1:
             graph.taken.update(group.members)
-            made[group.members[-1]] = group.job()
+            made[group.members[-1]] = group.job(epilogues)
     return [made.get(job, job) for job in jobs if job in made or job not in graph.taken]
 
 
@@ -144,13 +144,7 @@ class _Group:
             self.ends |= 0 if end is None else 1 << end
         return not self.waits & self.ends
 
-    def _calls(self, each: float) -> tuple[Call, ...]:
-        """The calls, the last one with an epilogue, which takes so many nanoseconds for each number."""
-        if isinstance(self.given, Product):
-            return (product_call(self.given, EPILOGUE, each),)
-        return calls_along(self.given, EPILOGUE, each)
-
-    def job(self) -> ProductJob:
+    def job(self, epilogues: Epilogues) -> ProductJob:
         """The job of the group."""
         values = self.program.values
         stored = {t: v for t, v in values.items() if self.graph.is_outside(t, self.members)}
@@ -161,7 +155,7 @@ class _Group:
         each = nest_share(1, False, (1000,), widths, [step[0] for step in self.program.steps]).time / 1000
         return ProductJob(
             next(iter(stored)),
-            calls=self._calls(each),
+            calls=epilogues.calls(self.given, each),
             given=self.given,
             program=self.program,
             stored=stored,

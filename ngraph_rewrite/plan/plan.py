@@ -182,8 +182,7 @@ class _Attempt:
         needs |= self._hazards() | self._unseen()
         if needs:
             raise _CopyAll(needs)
-        if self.groups.renderer.epilogues:
-            self.jobs = with_epilogues(self.jobs, self._kept(), self.order, self.groups)
+        self.jobs = with_epilogues(self.jobs, self._kept(), self.order, self.groups)
         self.job_of = {term: job for job in self.jobs for term in job.outputs}
         self.home: dict[Op | Scratch, Ref] = {}
         self.written: dict[Op, Job] = {}
@@ -210,7 +209,8 @@ class _Attempt:
         if isinstance(job, LoopJob):
             return loop_work(job, self.home)
         if isinstance(job, ProductJob):
-            return product_work(job, self.home)
+            assert self.groups.renderer.epilogues is not None
+            return product_work(job, self.home, self.groups.renderer.epilogues)
         if isinstance(job, JointJob):
             return [joint_work(job, self.home)]
         return row_work(job, self.home) if isinstance(job, RowJob) else launches(job, self.home)
@@ -338,7 +338,6 @@ class _Attempt:
 
     def _claim_results(self) -> None:
         self.echoes: list[tuple[int, Load]] = []
-        echoing = self.echoing and self.groups.renderer.echoes
         for i, result in enumerate(self.results):
             load = resolve(result, self.groups)
             if echoing and load.base.definition.name == "core.placeholder" and load.base not in self.forced:

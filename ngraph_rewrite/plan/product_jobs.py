@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from ngraph_rewrite.codegen.epilogue import render_epilogue
 from ngraph_rewrite.codegen.loops import MapNest, Operand, Step
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.convolution_operands import Convolution
@@ -17,6 +16,7 @@ from ngraph_rewrite.plan.launches import Work, address, call_work, called
 from ngraph_rewrite.plan.nests import Load, ScalarStep, Value
 from ngraph_rewrite.plan.operands import Ref, Scratch
 from ngraph_rewrite.plan.products import EPILOGUE, Product
+from ngraph_rewrite.plan.renderer import Epilogues
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES
 from ngraph_rewrite.plan.views import Layout, reshaped, row_major
 from ngraph_rewrite.terms.op import Op
@@ -125,7 +125,7 @@ class ProductJob(Job):
 # -- launches -------------------------------------------------------------------------------------------
 
 
-def product_work(job: ProductJob, home: Mapping[Op | Scratch, Ref]) -> list[Work]:
+def product_work(job: ProductJob, home: Mapping[Op | Scratch, Ref], epilogues: Epilogues) -> list[Work]:
     """The launch of a product with its epilogue, and what has to be launched before."""
     program, (*before, call) = job.program, job.calls
     assert program is not None and job.given is not None
@@ -142,10 +142,13 @@ def product_work(job: ProductJob, home: Mapping[Op | Scratch, Ref]) -> list[Work
     for number, ((term, value), target) in enumerate(zip(job.stored.items(), targets, strict=True), count):
         stores.append((value, _operand(term, plain, target, given, refs)))
         buffers.append(number)
-    source = _epilogue(job.given.dtype, tuple(loads), tuple(program.steps), tuple(stores), tuple(buffers))
-    given[call.arguments.index(EPILOGUE)] = Ref("kernel", source)
-    others, parts = tuple(list(zip(job.stored, targets, strict=True))[1:]), (*call.parts, source)
-    last = Work(call.source, tuple(given), job.term, targets[0], call.share, tuple(refs), parts, others)
+    how = (epilogues, epilogues.form(job.given), job.given.dtype)
+    source, parts = _epilogue(*how, tuple(loads), tuple(program.steps), tuple(stores), tuple(buffers)), call.parts
+    if epilogues.is_called:
+        given[call.arguments.index(EPILOGUE)] = Ref("kernel", source)
+        source, parts = call.source, (*parts, source)
+    others = tuple(list(zip(job.stored, targets, strict=True))[1:])
+    last = Work(source, tuple(given), job.term, targets[0], call.share, tuple(refs), parts, others)
     return [*(call_work(job, one, home, targets[0]) for one in before), last]
 
 
@@ -171,6 +174,8 @@ def _strides(strides: tuple[int, ...]) -> tuple[int, tuple[int, ...], tuple[str,
 
 @lru_cache(maxsize=1 << 12)
 def _epilogue(
+    epilogues: Epilogues,
+    form: Hashable,
     dtype: str,
     loads: tuple[_Operand, ...],
     steps: tuple[ScalarStep, ...],
@@ -189,4 +194,4 @@ def _epilogue(
     operands_of = (Operand(dtype, ("s", "1")), *(Operand(*load) for load in loads))
     stored = tuple((number(value), Operand(*store)) for value, store in stores)
     nest = MapNest(2, operands_of, tuple(found), stored, buffers)
-    return render_epilogue(nest, tuple([step[3] for step in steps if step[0] == "constant"]))
+    return epilogues.render(form, nest, tuple([step[3] for step in steps if step[0] == "constant"]))

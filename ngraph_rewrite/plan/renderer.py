@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
@@ -17,8 +17,27 @@ from ngraph_rewrite.terms.op import Op
 
 if TYPE_CHECKING:
     from ngraph_rewrite.plan.collapsing import RowProgram
+    from ngraph_rewrite.plan.convolution_operands import Convolution
     from ngraph_rewrite.plan.fusion import Groups
     from ngraph_rewrite.plan.jobs import Job
+    from ngraph_rewrite.plan.operands import Call
+    from ngraph_rewrite.plan.products import Product
+
+
+class Epilogues(NamedTuple):
+    """How kernels of products do maps over these. The arguments of a map follow those of the call.
+
+    Attributes:
+        calls: What computes a product, the last of them with a map, which takes so many nanoseconds for each number.
+        form: What `render` has to know of a product.
+        render: The kernel of a map, whose first load is the product, given its constants bit by bit.
+        is_called: Whether that is called by the kernel of the product; else it takes its place.
+    """
+
+    calls: Callable[[Product | Convolution, float], tuple[Call, ...]]
+    form: Callable[[Product | Convolution], Hashable]
+    render: Callable[[Hashable, MapNest, tuple[object, ...]], Source]
+    is_called: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +53,8 @@ class Renderer:
         workspaces: The bytes that each share of a nest over rows needs, in each workspace.
         parts: In how many parts of an axis a reduction is done that leaves too little to share out, and how many
             neighbouring indices have lanes of their own; 1 part if it is as well done at once.
+        epilogues: How maps over products are done by the kernels of these; None if they are not.
         totals: Whether sums over all rows are taken on the way, share by share.
-        epilogues: Whether maps over products are done by the kernels of these.
         pooling: Whether reductions of windows have kernels of their own.
         echoes: Whether results that are views of arguments are left to whoever runs the plan.
     """
@@ -47,7 +66,7 @@ class Renderer:
     share: Callable[[Sequence[int], Sequence[bool], MapNest | RowNest], Share | Grid]
     workspaces: Callable[[RowNest, tuple[int, ...]], Sequence[int]]
     parts: Callable[[RowProgram, int], tuple[int, int]]
+    epilogues: Epilogues | None
     totals: bool = True
-    epilogues: bool = True
     pooling: bool = True
     echoes: bool = True

@@ -11,6 +11,7 @@ from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.cuda.calls import CALLS
 from ngraph_rewrite.plan.cuda.grids import nest_grid, row_form, row_parts
+from ngraph_rewrite.plan.cuda.products import EPILOGUES, PRODUCTS, product_job
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job, job_of
 from ngraph_rewrite.plan.renderer import Renderer
@@ -25,7 +26,11 @@ def _job(term: Op, groups: Groups) -> Job:
         CopyFirst: if a view in it needs its argument in memory.
         KernelError: if no kernel computes its op.
     """
-    return row_job(term, groups) if term in groups.rows else job_of(term, groups, CALLS)
+    if term in groups.rows:
+        return row_job(term, groups)
+    if term.definition.name in PRODUCTS:
+        return product_job(term, groups)
+    return job_of(term, groups, CALLS)
 
 
 def _nest(nest: MapNest | RowNest, form: RowForm) -> Source:
@@ -45,8 +50,8 @@ CUDA = Renderer(
     nest_grid,
     _workspaces,
     row_parts,
+    EPILOGUES,
     totals=False,
-    epilogues=False,
     pooling=False,
     echoes=False,
 )

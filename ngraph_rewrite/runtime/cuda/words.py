@@ -14,6 +14,7 @@ if config.ENABLE_CUDASIM:
     from ngraph_rewrite.runtime.cuda.simulated_memory import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_scalars import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_shared import *  # noqa: F403
+    from ngraph_rewrite.runtime.cuda.simulated_tiles import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_warps import *  # noqa: F403
 else:
     from ngraph_rewrite.runtime.cuda.device_blocks import *  # noqa: F403
@@ -21,4 +22,5 @@ else:
     from ngraph_rewrite.runtime.cuda.device_memory import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_scalars import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_shared import *  # noqa: F403
+    from ngraph_rewrite.runtime.cuda.device_tiles import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_warps import *  # noqa: F403
