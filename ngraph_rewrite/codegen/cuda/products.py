@@ -53,7 +53,8 @@ def render_product(
         places=_block([*threads_placed(tile), *a.placed(), *b.placed(), *_width(nest)]),
         begun=_block([*a.begun(), *b.begun(), *(f"{s} = {literal(0, own)}" for s in sums), *_moved(nest)]),
         fetched=_block([*a.fetched(), *b.fetched()]),
-        multiplied=_block([*a.seen(), *b.seen(), *totals]),
+        multiplied=_block([*a.seen(), *b.seen(), *totals] * tile.unrolled),
+        unrolled=str(tile.unrolled),
         kept=_block([*a.kept(), *b.kept()]),
         ended=_block(_ended(nest, tile, own, sums)),
     )

@@ -24,6 +24,7 @@ class Tile(NamedTuple):
         rows, columns: Its size.
         deep: How much of k is in shared memory at once.
         down, across: The rows and columns of a thread; a power of two, and of columns a multiple of four.
+        unrolled: How many steps along k the text of a turn has; what one reads is on its way during the one before.
     """
 
     rows: int
@@ -31,6 +32,7 @@ class Tile(NamedTuple):
     deep: int
     down: int
     across: int
+    unrolled: int = 1
 
     @property
     def threads(self) -> int:

@@ -27,8 +27,8 @@ from ngraph_rewrite.terms.op import Op
 PRODUCTS = ("semi.dot", "semi.batch_dot")
 # Tiles from the largest to the smallest, of matrices that are large both ways, and of such that are so one way only. A
 # double takes two registers.
-_SQUARE = (Tile(128, 128, 8, 8, 8), Tile(64, 64, 16, 4, 4), Tile(32, 32, 16, 4, 4), Tile(16, 16, 16, 2, 4))
-_SQUARE_OF_DOUBLES = (Tile(128, 64, 8, 8, 4), *_SQUARE[1:])
+_SQUARE = (Tile(128, 128, 8, 8, 8, 2), Tile(64, 64, 16, 4, 4, 2), Tile(32, 32, 16, 4, 4), Tile(16, 16, 16, 2, 4))
+_SQUARE_OF_DOUBLES = (Tile(128, 64, 8, 8, 4, 2), *_SQUARE[1:])
 _FLAT, _TALL = Tile(16, 128, 16, 4, 4), Tile(128, 16, 16, 4, 4)
 _LARGE, _FEW = 64, 16
 _FILLED = 132  # blocks that give every multiprocessor of a large GPU something to do
