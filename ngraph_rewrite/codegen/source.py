@@ -35,11 +35,15 @@ _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
 @dataclass(frozen=True)
 class Source:
-    """A rendered kernel: ``signature`` names the int64 arguments in the order in which the kernel reads them."""
+    """A rendered kernel: ``signature`` names the int64 arguments in the order in which the kernel reads them.
+
+    If it stands for a function of a library, ``library`` is its name, and the text says what that does.
+    """
 
     name: str
     text: str
     signature: tuple[str, ...]
+    library: str = ""
 
 
 def imports(body: str, target: str = "cpu") -> str:

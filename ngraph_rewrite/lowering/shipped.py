@@ -20,7 +20,14 @@ from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.helpers import Work, helped
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.driver import no_garbage_collection
-from ngraph_rewrite.ops import axes, cpu, cpu_attention, numpy, semi  # noqa: F401  (the families declare their ops when imported)
+from ngraph_rewrite.ops import (  # noqa: F401  (the families declare their ops when imported)
+    axes,
+    cpu,
+    cpu_attention,
+    cuda,
+    numpy,
+    semi,
+)
 from ngraph_rewrite.rewriting import attributes, framing, inlining  # noqa: F401  (and the functions that rules call)
 from ngraph_rewrite.rewriting.encoding import read_rules, write_rules
 from ngraph_rewrite.rewriting.remembered import code_digest, key, recalled, remember

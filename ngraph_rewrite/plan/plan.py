@@ -338,6 +338,7 @@ class _Attempt:
 
     def _claim_results(self) -> None:
         self.echoes: list[tuple[int, Load]] = []
+        echoing = self.echoing and self.groups.renderer.echoes
         for i, result in enumerate(self.results):
             load = resolve(result, self.groups)
             if echoing and load.base.definition.name == "core.placeholder" and load.base not in self.forced:

@@ -266,6 +266,7 @@ _PROPOSALS: dict[str, Proposal] = {
     "semi.select": _select,
     "semi.dot": _dot,
     "cpu.gemm": _gemm,
+    "cuda.gemm": _dot,
     "semi.gather": _gather,
     "semi.concat": _concat,
     "semi.transpose": _transpose,

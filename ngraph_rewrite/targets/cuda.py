@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base set)
+from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.ops import cuda, semi  # noqa: F401  (declare the ops of the base set)
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
 from ngraph_rewrite.plan.launches import Loop, Work, kernels
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.plan.shares import Grid
-from ngraph_rewrite.runtime.cuda.device import Device, Launched, Recorded, find_device, free_all
+from ngraph_rewrite.runtime.cuda.device import Device, Launched, Recorded, find_device, free_all, has_library
 from ngraph_rewrite.runtime.cuda.storage import DeviceStorage
 from ngraph_rewrite.targets.cpu import CORE, shown_place
 from ngraph_rewrite.targets.device_arrays import ArraysOfGpu, DeviceArray
@@ -26,6 +27,7 @@ from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import CallLog, listener, told
 
+_OF_LIBRARY = frozenset({"cuda.gemm"})
 _COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution", "semi.pooling"})
 
 
@@ -38,11 +40,15 @@ class CudaExecutable:
         self._work = list(kernels(self.plan.work))
         self._memory = _Memory(program, self.plan, self.device)
         self._functions = {
-            source.name: self.device.load(source.text, source.name, program.cache)
-            for source in dict.fromkeys(work.source for work in self._work)
+            source.name: self._function(source) for source in dict.fromkeys(work.source for work in self._work)
         }
         self._rows = _Rows(self.plan.work, self._memory, self._functions)
         self._recorded: Recorded | None = None
+
+    def _function(self, source: Source) -> Any:
+        if source.library:
+            return self.device.library(source.library)
+        return self.device.load(source.text, source.name, self.program.cache)
 
     def run(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
         """Copy arguments to the device unless they are there, run, and copy results from it unless they stay."""
@@ -298,7 +304,7 @@ class _Rows:
 
 def _base() -> frozenset[str]:
     semi_ops = {d.name for d in definitions("semi") if d.shipped} - _COMPOSITE
-    own = {d.name for d in definitions("cuda") if d.shipped}
+    own = {d.name for d in definitions("cuda") if d.shipped and (d.name not in _OF_LIBRARY or has_library())}
     return frozenset(f"core.{name}" for name in CORE.split()) | semi_ops | own
 
 

@@ -18,11 +18,14 @@ from ngraph_rewrite.codegen.cuda.products import render_product, render_sums, st
 from ngraph_rewrite.codegen.cuda.tiles import Tile
 from ngraph_rewrite.codegen.nest import MapNest, Operand, Step
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.plan.cuda.library import library_arguments, library_call
 from ngraph_rewrite.plan.cuda.products import cut
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.products import Matrix, Product
 from ngraph_rewrite.plan.views import row_major
+from ngraph_rewrite.runtime.cuda import simulated_library
 from ngraph_rewrite.runtime.cuda.device import Launched, find_device
+from ngraph_rewrite.targets.choices import find_target
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
 pytestmark = pytest.mark.cuda
@@ -222,3 +225,46 @@ def test_small_products_have_small_tiles_and_long_sums_are_done_in_parts(
     found = cut(Product(sizes, Matrix(load, (m * k, k, 1)), Matrix(load, (k * n, n, 1)), "float32"))
     assert (found.tile.rows, found.tile.columns, found.parts) == (*tile, parts)
     assert found.parts * found.stretch >= k and found.stretch % found.tile.deep == 0
+
+
+# -- a library ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from([*DTYPES]), st.integers(1, 2), *[st.integers(1, 5)] * 3, st.data())
+def test_a_library_has_what_it_is_asked_for_column_by_column(
+    dtype: str, count: int, m: int, n: int, k: int, data: st.DataObject
+) -> None:
+    a, b = numbers((count, m, k), dtype, 1), numbers((count, k, n), dtype, 2)
+    orders = st.sampled_from([(0, 1, 2), (0, 2, 1)])
+    a_room, a_strides = laid_out(a, data.draw(orders), data.draw(st.integers(0, 2)))
+    b_room, b_strides = laid_out(b, data.draw(orders), data.draw(st.integers(0, 2)))
+    load = Load(ng.placeholder((1,), dtype="float32"), row_major((1,)))
+    given = Product((count, m, n, k), Matrix(load, tuple(a_strides)), Matrix(load, tuple(b_strides)), dtype)
+    c = np.zeros((count, m, n), a.dtype)
+    places = iter([b_room.ctypes.data, a_room.ctypes.data, c.ctypes.data])
+    arguments = [x if isinstance(x, int) else next(places) for x in library_arguments(given)]
+    simulated_library.FUNCTIONS[f"gemm_{dtype}"](*arguments)
+    exact, size = products(a, b)
+    assert np.all(np.abs(c.astype(float) - exact) <= DTYPES[dtype] * (np.abs(exact) + size))
+
+
+def test_a_library_takes_large_products_that_lie_along_a_line() -> None:
+    load = Load(ng.placeholder((1,), dtype="float32"), row_major((1,)))
+    large = Product((1, 256, 256, 256), Matrix(load, (0, 256, 1)), Matrix(load, (0, 1, 256)), "float32")
+    assert library_call(large).source.library == "gemm_float32"
+    assert library_call(large._replace(sizes=(1, 256, 256, 16))) is None
+    for strides in ((0, 512, 2), (0, 1, 1), (0, 0, 1)):
+        assert library_call(large._replace(a=Matrix(load, strides))) is None
+
+
+def test_a_target_with_a_library_multiplies_by_it() -> None:
+    target = find_target("cuda").extended("with_library", add=["cuda.gemm"])
+    x, w = ng.placeholder((260, 256), dtype="float32"), ng.placeholder((256, 257), dtype="float32")
+    a, b = numbers((260, 256), "float32", 1), numbers((256, 257), "float32", 2)
+    with ng.make_transformer(target) as transformer:
+        computation = transformer.computation(semi.dot(x, w), x, w)
+        for _ in range(2):
+            np.testing.assert_allclose(computation(a, b), a @ b, rtol=1e-4, atol=1e-4)
+        assert computation.stats()["kernels"] == ["cublas_float32"]
+        assert "cuBLAS" in computation.source()

@@ -10,7 +10,7 @@ from ngraph_rewrite.codegen.cuda.lanes import FOUR, Lanes
 from ngraph_rewrite.codegen.cuda.tiles import WIDEST, Side, Tile, threads_placed
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.nest import MapNest, Operand, needed, operand_names
-from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, held, literal
+from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, held, is_real, literal
 from ngraph_rewrite.codegen.source import Source, indented
 from ngraph_rewrite.types.dtypes import as_dtype
 
@@ -65,6 +65,8 @@ def _block(lines: Iterable[str]) -> str:
 
 
 def _added(own: str, total: str, x: str, y: str) -> str:
+    if is_real(own):
+        return f"fused({x}, {y}, {total})"
     product = expression("multiply", own, [x, y], {}, [own, own])
     return expression("add", own, [total, product], {}, [own, own])
 

@@ -14,6 +14,7 @@ from ngraph_rewrite.codegen.scalar import held
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.convolution_operands import Convolution
 from ngraph_rewrite.plan.cuda.grids import MOST_BLOCKS, grid_for
+from ngraph_rewrite.plan.cuda.library import library_call
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch
@@ -24,7 +25,8 @@ from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.terms.op import Op
 
-PRODUCTS = ("semi.dot", "semi.batch_dot")
+_LIBRARY = "cuda.gemm"
+PRODUCTS = ("semi.dot", "semi.batch_dot", _LIBRARY)
 # Tiles from the largest to the smallest, of matrices that are large both ways, and of such that are so one way only. A
 # double takes two registers.
 _SQUARE = (Tile(128, 128, 8, 8, 8, 2), Tile(64, 64, 16, 4, 4, 2), Tile(32, 32, 16, 4, 4), Tile(16, 16, 16, 2, 4))
@@ -66,8 +68,10 @@ def product_job(term: Op, groups: Groups) -> Job:
         CopyFirst: if an operand is not in memory, or is so in a way that strides cannot say.
     """
     given = product(term, groups)
-    is_real = given.dtype in ("float32", "float64")
-    return thin_job(term, given, groups) if given.is_thin and is_real else Job(term, calls=_calls(given))
+    if given.is_thin and given.dtype in ("float32", "float64"):
+        return thin_job(term, given, groups)
+    call = library_call(given) if term.definition.name == _LIBRARY else None
+    return Job(term, calls=_calls(given) if call is None else (call,))
 
 
 def cut(given: Product) -> Cut:

@@ -14,8 +14,9 @@ from ngraph_rewrite.errors import DeviceError, DeviceMemoryError
 from ngraph_rewrite.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngraph_rewrite.runtime.cuda import driver, simulated
+    from ngraph_rewrite.runtime.cuda import cublas, driver, simulated
 else:
+    cublas = lazy_module("ngraph_rewrite.runtime.cuda.cublas")
     driver = lazy_module("ngraph_rewrite.runtime.cuda.driver")
     simulated = lazy_module("ngraph_rewrite.runtime.cuda.simulated")
 
@@ -77,6 +78,9 @@ class Device(Protocol):
     def load(self, text: str, name: str, cache: Any) -> Any:
         """A kernel as what a launch takes."""
 
+    def library(self, name: str) -> Any:
+        """A function of a library as what a launch takes."""
+
     def record(self, launches: Sequence[Launched]) -> Recorded:
         """Make launches ready to run together."""
 
@@ -106,13 +110,28 @@ def out_of_memory(device: Device, size: int, purpose: str) -> DeviceMemoryError:
 
 
 @memoise
+def has_library() -> bool:
+    """Whether there is a device, and a library that multiplies matrices on it; a simulated device has none."""
+    if _is_simulated():
+        return False
+    try:
+        return cublas.found() is not None
+    except ImportError:
+        return False
+
+
+def _is_simulated() -> bool:
+    return os.environ.get(SIMULATOR, "0") not in ("", "0")
+
+
+@memoise
 def find_device() -> Device:
     """The GPU of this process: a simulated one if Numba's simulator is on, else the first real one.
 
     Raises:
         DeviceError: if there is none, or what is needed to use it is missing.
     """
-    if os.environ.get(SIMULATOR, "0") not in ("", "0"):
+    if _is_simulated():
         return simulated.SimulatedDevice()
     try:
         return driver.RealDevice()

@@ -10,7 +10,7 @@ from numba.cuda.extending import intrinsic
 
 from ngraph_rewrite.runtime import exponentials, scalar_functions
 
-__all__ = ["exp", "maximum", "minimum", "tanh"]
+__all__ = ["exp", "fused", "maximum", "minimum", "tanh"]
 
 _FLOAT = ir.FloatType()
 
@@ -50,3 +50,13 @@ def _of_libdevice(name: str) -> Any:
 
 
 exp, tanh = _of_libdevice("exp"), _of_libdevice("tanh")
+
+
+@intrinsic
+def fused(context: Any, x: Any, y: Any, z: Any) -> Any:
+    """``x * y + z``, rounded once."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return scalar_functions.llvm_function(builder, "llvm.fma", list(args))
+
+    return (signature(x, x, x, x), generate) if isinstance(x, types.Float) else None

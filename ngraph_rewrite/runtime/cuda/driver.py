@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from cuda.bindings import driver as cu
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import DeviceError
 from ngraph_rewrite.runtime.cuda.compiler import entry_name, ptx_of
+from ngraph_rewrite.runtime.cuda.cublas import WORKSPACE, Cublas
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
 
 OLDEST = 12000  # of the driver: CUDA 12.0
@@ -62,6 +64,7 @@ class RealDevice:
         kind = cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         _checked(cu.cuMemPoolSetAttribute(pool, kind, cu.cuuint64_t(2**64 - 1)), "keeping memory for reuse")
         self._functions: dict[str, Any] = {}
+        self._library: Cublas | None = None
 
     def _enter(self) -> None:
         """Make its context that of this thread."""
@@ -101,6 +104,12 @@ class RealDevice:
             function = _checked(cu.cuModuleGetFunction(module, entry_name(ptx).encode()), f"finding the kernel {name}")
             self._functions[text] = function
         return self._functions[text]
+
+    def library(self, name: str) -> Any:
+        self._enter()
+        if self._library is None:
+            self._library = Cublas(self.allocate(WORKSPACE, "products of matrices"))
+        return self._library.function(name)
 
     def record(self, launches: Sequence[Launched]) -> RecordedGraph | RecordedLaunches:
         self._enter()
@@ -154,6 +163,10 @@ class _Arguments:
         steps = [8 * np.arange(len(numbers), dtype=np.int64) + numbers.ctypes.data for numbers in self._numbers]
         self._addresses = steps
 
+    def numbers(self, number: int) -> list[int]:
+        """The arguments of a launch."""
+        return [int(x) for x in self._numbers[number]]
+
     def at(self, number: int) -> int:
         """Where the addresses of the arguments of a launch lie."""
         return int(self._addresses[number].ctypes.data)
@@ -161,6 +174,11 @@ class _Arguments:
     def change(self, number: int, arguments: Sequence[int]) -> None:
         """Give a launch other arguments."""
         self._numbers[number][: len(arguments)] = arguments
+
+
+def _is_of_library(one: Launched) -> bool:
+    """Whether a function of a library launches what there is to launch."""
+    return isinstance(one.function, partial)
 
 
 class RecordedLaunches:
@@ -172,6 +190,9 @@ class RecordedLaunches:
     def run(self) -> None:
         self._device._enter()
         for number, one in enumerate(self._launches):
+            if _is_of_library(one):
+                one.function(_STREAM, self._arguments.numbers(number))
+                continue
             grid, block = (one.blocks, 1, 1), (one.threads, 1, 1)
             found = cu.cuLaunchKernel(one.function, *grid, *block, 0, _STREAM, self._arguments.at(number), 0)
             _checked(found, "launching a kernel")
@@ -192,18 +213,41 @@ def _destroy(context: Any, ready: Any, graph: Any) -> None:
 
 
 class RecordedGraph:
-    """Launches as one graph, each node after the one before it: one call runs them all."""
+    """Launches as one graph, each node after the one before it: one call runs them all.
+
+    What a function of a library launches is captured as a graph of its own, which is a node.
+    """
 
     def __init__(self, device: RealDevice, launches: Sequence[Launched]) -> None:
         self._device, self._launches, self._arguments = device, launches, _Arguments(launches)
+        self._build()
+
+    def _build(self) -> None:
         self._graph = _checked(cu.cuGraphCreate(0), "making a graph of launches")
         self._nodes: list[Any] = []
-        for number in range(len(launches)):
+        for number, one in enumerate(self._launches):
             before = self._nodes[-1:]
-            found = cu.cuGraphAddKernelNode(self._graph, before or None, len(before), self._parameters(number))
+            if _is_of_library(one):
+                inner = self._captured(number)
+                found = cu.cuGraphAddChildGraphNode(self._graph, before or None, len(before), inner)
+                _checked(cu.cuGraphDestroy(inner), "freeing a graph of launches")
+            else:
+                found = cu.cuGraphAddKernelNode(self._graph, before or None, len(before), self._parameters(number))
             self._nodes.append(_checked(found, "adding a launch to a graph"))
         self._ready = _checked(cu.cuGraphInstantiate(self._graph, 0), "making a graph of launches")
         self._end = weakref.finalize(self, _destroy, device._context, self._ready, self._graph)
+
+    def _captured(self, number: int) -> Any:
+        """What a function of a library launches, as a graph."""
+        stream = _checked(cu.cuStreamCreate(int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING)), "making a stream")
+        mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        _checked(cu.cuStreamBeginCapture(stream, mode), "capturing launches")
+        try:
+            self._launches[number].function(int(stream), self._arguments.numbers(number))
+        finally:
+            graph = _checked(cu.cuStreamEndCapture(stream), "capturing launches")
+            _checked(cu.cuStreamDestroy(stream), "freeing a stream")
+        return graph
 
     def _parameters(self, number: int) -> Any:
         one, found = self._launches[number], cu.CUDA_KERNEL_NODE_PARAMS()
@@ -221,6 +265,11 @@ class RecordedGraph:
         self._device._enter()
         for number, arguments in changed:
             self._arguments.change(number, arguments)
+        if any(_is_of_library(self._launches[number]) for number, _ in changed):
+            self.close()  # a library may launch other kernels for other addresses
+            self._build()
+            return
+        for number, _ in changed:
             found = cu.cuGraphExecKernelNodeSetParams(self._ready, self._nodes[number], self._parameters(number))
             _checked(found, "changing the arguments of a launch")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from contextlib import ExitStack
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numba import cuda
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.aligned import address_of, aligned_array
 from ngraph_rewrite.runtime.compiler import source_file, source_function
+from ngraph_rewrite.runtime.cuda import simulated_library
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
 from ngraph_rewrite.runtime.cuda.simulated_memory import allow
 
@@ -58,6 +60,9 @@ class SimulatedDevice:
             self._functions[text] = cuda.jit(source_function(source_file(text, name, cache), name))
         return self._functions[text]
 
+    def library(self, name: str) -> Any:
+        return simulated_library.FUNCTIONS[name]
+
     def record(self, launches: Sequence[Launched]) -> SimulatedLaunches:
         return SimulatedLaunches(launches)
 
@@ -79,6 +84,9 @@ class SimulatedLaunches:
 
     def run(self) -> None:
         for function, blocks, threads, fixed, arguments in self._launches:
+            if isinstance(function, FunctionType):  # of a library
+                function(*arguments)
+                continue
             size = threads if fixed else min(threads, MOST_THREADS)
             function[min(blocks, MOST_BLOCKS), size](*arguments)
 
