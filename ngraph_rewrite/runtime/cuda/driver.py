@@ -235,7 +235,7 @@ class RecordedGraph:
                 found = cu.cuGraphAddKernelNode(self._graph, before or None, len(before), self._parameters(number))
             self._nodes.append(_checked(found, "adding a launch to a graph"))
         self._ready = _checked(cu.cuGraphInstantiate(self._graph, 0), "making a graph of launches")
-        self._end = weakref.finalize(self, _destroy, device._context, self._ready, self._graph)
+        self._end = weakref.finalize(self, _destroy, self._device._context, self._ready, self._graph)
 
     def _captured(self, number: int) -> Any:
         """What a function of a library launches, as a graph."""
@@ -265,13 +265,20 @@ class RecordedGraph:
         self._device._enter()
         for number, arguments in changed:
             self._arguments.change(number, arguments)
-        if any(_is_of_library(self._launches[number]) for number, _ in changed):
+        if not all([self._changed(number) for number, _ in changed]):
             self.close()  # a library may launch other kernels for other addresses
             self._build()
-            return
-        for number, _ in changed:
+
+    def _changed(self, number: int) -> bool:
+        """Whether the graph as it is ready can have other arguments of a launch; then it has them."""
+        if not _is_of_library(self._launches[number]):
             found = cu.cuGraphExecKernelNodeSetParams(self._ready, self._nodes[number], self._parameters(number))
             _checked(found, "changing the arguments of a launch")
+            return True
+        inner = self._captured(number)
+        (error,) = cu.cuGraphExecChildGraphNodeSetParams(self._ready, self._nodes[number], inner)
+        _checked(cu.cuGraphDestroy(inner), "freeing a graph of launches")
+        return bool(error == cu.CUresult.CUDA_SUCCESS)
 
     def close(self) -> None:
         self._end()
