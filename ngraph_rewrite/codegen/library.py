@@ -8,6 +8,7 @@ from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, held, litera
 from ngraph_rewrite.codegen.source import Source, imports, named
 from ngraph_rewrite.codegen.template import kernel_template
 from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.types.dtypes import as_dtype
 
 LANES = "256"
 
@@ -69,7 +70,7 @@ def render_gather(dtype: str, index_dtype: str, target: str = "cpu") -> Source:
 
 
 @cache
-def render_random(kind: str, dtype: str) -> Source:
+def render_random(kind: str, dtype: str, target: str = "cpu") -> Source:
     """Return the kernel that fills ``count`` elements at ``y`` with uniform or normal draws.
 
     ``call`` is the address of an int64 call counter, which it reads only; ``first`` and ``second`` are the bits of the
@@ -87,9 +88,19 @@ def render_random(kind: str, dtype: str) -> Source:
     if kind == "normal":
         draws += [f"u{i}, u{i + 1} = box_muller(u{i}, u{i + 1})" for i in range(0, len(units), 2)]
     scaled = "first + u{i} * (second - first)" if kind == "uniform" else "first + second * u{i}"
-    stores = []
-    for i in range(len(units)):
-        value = cast(f"({scaled.format(i=i)})", "float64", dtype)
-        stores += [f"if at + {i} < count:", f"    store_{dtype}(y, at + {i}, {value}, 0)"]
+    values = [cast(f"({scaled.format(i=i)})", "float64", dtype) for i in range(len(units))]
+    stores = [f"if at + {i} < count:\n    store_{dtype}(y, at + {i}, {value}, 0)" for i, value in enumerate(values)]
     names = ("y", "count", "seed", "call", "stream", "first", "second")
-    return rendered("random", names, per_block=str(len(units)), draws="\n".join(draws), stores="\n".join(stores))
+    holes = {"per_block": str(len(units)), "draws": "\n".join(draws), "stores": "\n".join(stores)}
+    return rendered("random", names, target, **holes, whole=_whole(dtype, values), width=str(len(units) * _size(dtype)))
+
+
+def _whole(dtype: str, values: list[str]) -> str:
+    """The store of all values that one turn of a generator gives, side by side."""
+    if len(values) == 4:
+        return f"store4_{dtype}(y, at, {', '.join(values)})"
+    return "\n".join(f"store_{dtype}(y, at + {i}, {value}, 0)" for i, value in enumerate(values))
+
+
+def _size(dtype: str) -> int:
+    return as_dtype(dtype).itemsize

@@ -13,7 +13,7 @@ OPERATIONS = {"cumsum": "add", "cumprod": "multiply", "cummax": "maximum", "cumm
 
 
 @cache
-def render_recurrence(dtype: str, reverse: bool) -> Source:
+def render_recurrence(dtype: str, reverse: bool, target: str = "cpu") -> Source:
     """Return the kernel y[o, t, i] = a[o, t, i] y[o, t - 1, i] + b[o, t, i], from the end if ``reverse``.
 
     All operands are contiguous, of shape (outer, n, inner).
@@ -25,7 +25,8 @@ def render_recurrence(dtype: str, reverse: bool) -> Source:
     product = expression("multiply", dtype, ["factor", "before"], {}, [dtype, dtype])
     value = expression("add", dtype, ["product", "addend"], {}, [dtype, dtype])
     names = ("outer", "n", "inner", "b", "a", "y")
-    return rendered("recurrence", names, dtype=dtype, product=product, value=value, **_direction(reverse))
+    holes = {"product": product, "value": value, **_direction(reverse)}
+    return rendered("recurrence", names, target, dtype=dtype, **holes)
 
 
 @cache

@@ -11,7 +11,7 @@ from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.ops.checks import flag, position, positional, same_dtype, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import INT64, is_float
+from ngraph_rewrite.types.dtypes import BFLOAT16, INT64, is_float
 from ngraph_rewrite.types.tensor import TensorType
 
 
@@ -19,11 +19,16 @@ def _order_attributes(x: TensorType, *, axis: Any, descending: Any) -> Attribute
     return {"axis": position(axis, x.rank), "descending": flag(descending, "descending")}
 
 
+def _comparable(x: Any) -> Any:
+    """The values as NumPy puts them in order; it has no place for a NaN of bfloat16."""
+    return x.astype(np.float32) if x.dtype == BFLOAT16 else x
+
+
 def _argsort(term: Op, x: Any) -> Any:
     """The stable order; turned around by turning the values around, so that equal ones keep their order."""
-    key = x
+    key = _comparable(x)
     if term.attribute("descending"):
-        key = -x if is_float(x.dtype) else ~x
+        key = -key if is_float(x.dtype) else ~key
     return np.argsort(key, axis=term.attribute("axis"), kind="stable").astype(INT64, copy=False)
 
 
@@ -51,7 +56,7 @@ def _searchsorted_attributes(x: TensorType, v: TensorType, *, right: Any) -> Att
 
 def found_places(x: Any, v: Any, right: bool) -> Any:
     """NumPy's ``searchsorted`` as int64, of the shape of `v` whatever that is."""
-    return np.asarray(np.searchsorted(x, v, "right" if right else "left"), INT64).reshape(v.shape)
+    return np.asarray(np.searchsorted(_comparable(x), _comparable(v), "right" if right else "left"), INT64).reshape(v.shape)
 
 
 @op(

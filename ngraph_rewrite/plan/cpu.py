@@ -71,6 +71,11 @@ def _share(sizes: Sequence[int], reduced: Sequence[bool], nest: MapNest | RowNes
     return nest_share(sizes[kept[0]], kept[0] == nest.rank - 1, sizes, *_each(nest))
 
 
+def _own_share(shape: Sequence[int], elements: int) -> Share:
+    """Chunks split what the kernel file splits, which may be the longest axis."""
+    return Share(max(shape, default=1), elements)
+
+
 def _each(nest: MapNest | RowNest) -> tuple[list[int], list[str]]:
     """The sizes of what a nest reads and writes at every index, but for what stays the same, and its operations."""
     last, within = nest.rank - 1, nest.within
@@ -116,4 +121,4 @@ def _epilogue(form: Hashable, nest: MapNest, literals: tuple[object, ...]) -> So
 
 
 _EPILOGUES = Epilogues(_mapped, _one_form, _epilogue, is_called=True)
-CPU = Renderer("cpu", _job, _form, _nest, _share, workspaces, _parts, _EPILOGUES)
+CPU = Renderer("cpu", _job, _form, _nest, _share, _own_share, workspaces, _parts, _EPILOGUES)

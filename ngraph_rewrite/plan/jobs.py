@@ -21,7 +21,7 @@ from ngraph_rewrite.plan.nests import Body, Load, Value
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain
 from ngraph_rewrite.plan.pooling import UNPOOLING, unpooling_call
 from ngraph_rewrite.plan.shapes import known
-from ngraph_rewrite.plan.shares import Share, loop_share
+from ngraph_rewrite.plan.shares import loop_share
 from ngraph_rewrite.plan.views import IDENTITIES, Layout, is_view, row_major
 from ngraph_rewrite.plan.windows import fold_call
 from ngraph_rewrite.terms.literal import Literal
@@ -38,6 +38,8 @@ class Piece(NamedTuple):
 
 Pieces = tuple[Piece, ...]
 MakeCall = Callable[[Op, Groups], Call]
+# The same for a target that may need several, one after the other, in a list.
+MakeCalls = Callable[[Op, Groups], "Call | list[Call]"]
 
 
 @dataclass(eq=False)
@@ -88,11 +90,11 @@ class Job:
         return found
 
 
-def job_of(term: Op, groups: Groups, calls: Mapping[str, MakeCall] | None = None) -> Job:
+def job_of(term: Op, groups: Groups, calls: Mapping[str, MakeCalls] | None = None) -> Job:
     """The work that computes the root of a group, but for those over rows.
 
     Args:
-        calls: What computes an op in one call (or adds to its first operand), on a target that has other kernels.
+        calls: What computes an op in calls (or adds to its first operand), on a target that has other kernels.
 
     Raises:
         CopyFirst: if a view in it needs its argument in memory.
@@ -102,11 +104,11 @@ def job_of(term: Op, groups: Groups, calls: Mapping[str, MakeCall] | None = None
     if name in _IN_PIECES:
         return Job(term, _IN_PIECES[name](term, groups))
     if name in ADDITIONS:
-        return _addition(term, groups, (calls or ADDITIONS)[name])
+        return _addition(term, groups, (calls or ADDITIONS)[name](term, groups))
     if calls is None and name == CONVOLUTION:
         return Job(term, calls=convolution_calls(term, groups))
     if name in (table := _CALLS if calls is None else calls):
-        return Job(term, calls=(table[name](term, groups),))
+        return Job(term, calls=_listed(table[name](term, groups)))
     if groups.kinds[term.definition] == OTHER:
         return Job(term, calls=(_own_kernel(term, groups),))
     return copy_job(term, groups)
@@ -183,11 +185,15 @@ def _on_diagonal(term: Op, groups: Groups) -> Pieces:
     return Piece(fill, zero, whole), Piece(inside, inside.value(arg), store)
 
 
-def _addition(term: Op, groups: Groups, call: MakeCall) -> Job:
-    """The first operand, computed or copied into the memory of the result, and the call that adds to it."""
+def _addition(term: Op, groups: Groups, calls: Call | list[Call]) -> Job:
+    """The first operand, computed or copied into the memory of the result, and the calls that add to it."""
     body = Body(known(term), groups, term)
     piece = Piece(body, body.value(term.args[0]), row_major(known(term)))
-    return Job(term, (piece,), (call(term, groups),))
+    return Job(term, (piece,), _listed(calls))
+
+
+def _listed(calls: Call | list[Call]) -> tuple[Call, ...]:
+    return tuple(calls) if isinstance(calls, list) else (calls,)
 
 
 def _dot(term: Op, groups: Groups) -> Call:
@@ -212,7 +218,8 @@ def _own_kernel(term: Op, groups: Groups) -> Call:
     source, sizes = rendered(term, groups.renderer.target)
     operands = all_plain(term.args, groups)
     elements = prod(known(term)) + sum(prod(x.layout.shape) for x in operands)
-    return Call(source, (*sizes, *operands, OUTPUT), Share(max(known(term), default=1), elements))
+    share = groups.renderer.own_share(known(term), elements)
+    return Call(source, (*sizes, *operands, OUTPUT), share)
 
 
 def _random(term: Op, groups: Groups) -> Call:

@@ -50,6 +50,8 @@ class Renderer:
         form: Which of its forms the kernel of a nest has, by the lengths of the loops.
         nest: The kernel of a nest in a form.
         share: How the loops of a nest are shared out: by their lengths, and which of them are reduced.
+        own_share: How the kernel of a third party is shared out: by the shape of the result, and the number of elements
+            that it reads and writes.
         workspaces: The bytes that each share of a nest over rows needs, in each workspace.
         parts: In how many parts of an axis a reduction is done that leaves too little to share out, and how many
             neighbouring indices have lanes of their own; 1 part if it is as well done at once.
@@ -64,6 +66,7 @@ class Renderer:
     form: Callable[[MapNest | RowNest, Sequence[int]], Hashable]
     nest: Callable[[MapNest | RowNest, Any], Source]
     share: Callable[[Sequence[int], Sequence[bool], MapNest | RowNest], Share | Grid]
+    own_share: Callable[[Sequence[int], int], Share | Grid]
     workspaces: Callable[[RowNest, tuple[int, ...]], Sequence[int]]
     parts: Callable[[RowProgram, int], tuple[int, int]]
     epilogues: Epilogues | None

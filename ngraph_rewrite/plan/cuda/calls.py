@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import struct
 from math import prod
 
-from ngraph_rewrite.codegen.library import render_gather
+from ngraph_rewrite.codegen.library import render_gather, render_random
+from ngraph_rewrite.codegen.library_indexed import render_take_along
+from ngraph_rewrite.codegen.library_order import render_searchsorted
+from ngraph_rewrite.codegen.library_running import render_recurrence
 from ngraph_rewrite.plan.cuda.grids import grid_for
+from ngraph_rewrite.plan.cuda.order import add_along_calls, scatter_add_calls, sort_calls, split
 from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.operands import OUTPUT, Call, all_plain
+from ngraph_rewrite.plan.jobs import MakeCalls
+from ngraph_rewrite.plan.operands import OUTPUT, Call, all_plain, known
 from ngraph_rewrite.terms.op import Op
 
 
@@ -23,7 +28,49 @@ def _gather(term: Op, groups: Groups) -> Call:
     return Call(source, arguments, grid_for(outer * count * inner))
 
 
-# What computes an op in one call, or adds to its first operand once that is in the memory of the result.
-CALLS: dict[str, Callable[[Op, Groups], Call]] = {
+def _take_along(term: Op, groups: Groups) -> Call:
+    x, indices = all_plain(term.args, groups)
+    axis = term.attribute("axis")
+    outer, count, inner = split(indices.layout.shape, axis)
+    source = render_take_along(term.dtype.name, indices.base.dtype.name, "cuda")
+    arguments = (outer, count, inner, x.layout.shape[axis], x, indices, OUTPUT)
+    return Call(source, arguments, grid_for(outer * count * inner))
+
+
+def _searchsorted(term: Op, groups: Groups) -> Call:
+    x, v = all_plain(term.args, groups)
+    source = render_searchsorted(x.base.dtype.name, term.attribute("right"), "cuda")
+    count, length = prod(v.layout.shape), x.layout.shape[0]
+    return Call(source, (count, length, x, v, OUTPUT), grid_for(count))
+
+
+def _recurrence(term: Op, groups: Groups) -> Call:
+    b, a = all_plain(reversed(term.args), groups)
+    source = render_recurrence(term.dtype.name, term.attribute("reverse"), "cuda")
+    outer, n, inner = split(known(term), term.attribute("axis"))
+    return Call(source, (outer, n, inner, b, a, OUTPUT), grid_for(outer * inner))
+
+
+def _random(term: Op, groups: Groups) -> Call:
+    kind = term.definition.short
+    first, second = ("low", "high") if kind == "uniform" else ("loc", "scale")
+    source = render_random(kind, term.dtype.name, "cuda")
+    bits = [struct.unpack("<q", struct.pack("<d", term.attribute(a).scalar))[0] for a in (first, second)]
+    count = prod(known(term))
+    each = 2 if term.dtype.name == "float64" else 4
+    return Call(source, (OUTPUT, count, "seed", "call", term.attribute("uid"), *bits), grid_for(-(-count // each)))
+
+
+# What computes an op in calls, or adds to its first operand once that is in the memory of the result.
+CALLS: dict[str, MakeCalls] = {
     "semi.gather": _gather,
+    "semi.take_along": _take_along,
+    "semi.scatter_add": scatter_add_calls,
+    "semi.add_along": add_along_calls,
+    "semi.sort": sort_calls,
+    "semi.argsort": sort_calls,
+    "semi.searchsorted": _searchsorted,
+    "semi.recurrence": _recurrence,
+    "semi.uniform": _random,
+    "semi.normal": _random,
 }

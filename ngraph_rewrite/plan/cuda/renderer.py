@@ -4,18 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from ngraph_rewrite.codegen.cuda.map import render_map
 from ngraph_rewrite.codegen.cuda.rows import RowForm, render_rows
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.cuda.calls import CALLS
-from ngraph_rewrite.plan.cuda.grids import nest_grid, row_form, row_parts
+from ngraph_rewrite.plan.cuda.grids import grid_for, nest_grid, row_form, row_parts
 from ngraph_rewrite.plan.cuda.products import EPILOGUES, PRODUCTS, product_job
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job, job_of
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.rows import row_job
+from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.terms.op import Op
 
 
@@ -37,6 +39,11 @@ def _nest(nest: MapNest | RowNest, form: RowForm) -> Source:
     return render_rows(nest, form) if isinstance(nest, RowNest) else render_map(nest)
 
 
+def _own_share(shape: Sequence[int], elements: int) -> Grid:
+    """A thread for each element of the result."""
+    return grid_for(prod(shape))
+
+
 def _workspaces(nest: RowNest, sizes: tuple[int, ...]) -> Sequence[int]:
     """Nothing is left in memory from one pass to the next."""
     return ()
@@ -48,6 +55,7 @@ CUDA = Renderer(
     row_form,
     _nest,
     nest_grid,
+    _own_share,
     _workspaces,
     row_parts,
     EPILOGUES,

@@ -265,7 +265,8 @@ class RecordedGraph:
         self._device._enter()
         for number, arguments in changed:
             self._arguments.change(number, arguments)
-        if not all([self._changed(number) for number, _ in changed]):
+        same = [self._changed(number) for number, _ in changed]
+        if not all(same):
             self.close()  # a library may launch other kernels for other addresses
             self._build()
 
