@@ -22,7 +22,7 @@ from ngraph_rewrite.rewriting.checks import checked_rules
 if TYPE_CHECKING:
     from rich import console, table, text
 
-    from ngraph_rewrite import asking, checking, demo, fuzzing, warming
+    from ngraph_rewrite import asking, checking, demo, fuzzing, ptx, warming
     from ngraph_rewrite import catalogue_listing as listing
     from ngraph_rewrite.testing import workers
 else:  # what one command needs and others do without
@@ -31,6 +31,7 @@ else:  # what one command needs and others do without
     asking = lazy_module("ngraph_rewrite.asking")
     checking, demo = lazy_module("ngraph_rewrite.checking"), lazy_module("ngraph_rewrite.demo")
     fuzzing, warming = lazy_module("ngraph_rewrite.fuzzing"), lazy_module("ngraph_rewrite.warming")
+    ptx = lazy_module("ngraph_rewrite.ptx")
     workers = lazy_module("ngraph_rewrite.testing.workers")
 
 EPOCHS = 30
@@ -83,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_fuzz(commands)
 
     _add_explain(commands)
+    _add_ptx(commands)
 
     cache = _command(commands, "cache", run_cache, "tell where compiled kernels are kept, and how much there is")
     what = "show: the folder and its size; clear: remove all, it is made again when needed; warm: compile now the rules"
@@ -131,6 +133,18 @@ def _add_explain(commands: Any) -> None:
         command.add_argument("--disable", action="append", default=[], metavar="RULE", help="do without this rule")
         says = "with rules of your own, after the library's; of a term of a signature, all its rules"
         command.add_argument("--rules", type=Path, metavar="FILE", help=says)
+
+
+def _add_ptx(commands: Any) -> None:
+    says = "compile every kernel for GPUs, without one, and show what each takes: registers, memory, what is spilled"
+    command = _command(commands, "ptx", run_ptx, says)
+    command.add_argument("kernels", nargs="*", metavar="KERNEL", help="only these: rows, or rows_ and its hash")
+    what = "a GPU's architecture, such as sm_90; may be given more than once (default: sm_80 and sm_90)"
+    command.add_argument("--arch", action="append", type=_architecture, help=what)
+
+
+def _architecture(text: str) -> tuple[int, int]:
+    return ptx.architecture(text)
 
 
 def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
@@ -232,6 +246,16 @@ def run_explain(options: argparse.Namespace) -> int:
 def run_bisect(options: argparse.Namespace) -> int:
     """The rule whose switching off mends a value; 0 if there is nothing to mend."""
     return int(asking.bisect(options))
+
+
+def run_ptx(options: argparse.Namespace) -> int:
+    """A line for each kernel and architecture, what is wrong, and how many compile."""
+    rows, wrong, verdict = ptx.main(options)
+    _print_table(ptx.HEAD, rows)
+    for line in wrong:
+        print(line)
+    print(verdict)
+    return 1 if wrong else 0
 
 
 def run_cache(options: argparse.Namespace) -> int:

@@ -43,6 +43,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("catalogue_listing",),
     ("",),  # the package root: the public names
     ("demo", "checking", "fuzzing", "asking", "warming"),
+    ("cuda_programs",),
+    ("ptx",),
     ("cli",),
     ("__main__",),
 )

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs whose kernels are all there are for a GPU: each form of loop nest, and each kernel file with such a body.
+
+They are planned for the target ``cuda`` and not run: no GPU has to be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.codegen.template import kernel_template
+from ngraph_rewrite.data import data_folder
+from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.frontend.semi_more import cummax, cummin
+from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
+from ngraph_rewrite.plan.launches import kernels
+from ngraph_rewrite.plan.plan import make_plan
+from ngraph_rewrite.targets.choices import find_target
+from ngraph_rewrite.targets.target import Program, Target
+from ngraph_rewrite.types.lengths import known
+from ngraph_rewrite.warming import PROGRAMS as TRAINING
+
+Built = tuple[Any, Sequence[ng.Op]]
+_FLOATS = ("float32", "float64", "float16", "bfloat16")
+_WIDE = ("float32", "float64", "int64")
+_UNARY = "exp expm1 log log1p log2 log10 tanh sigmoid erf sqrt reciprocal sin cos tan sinh cosh asin acos atan asinh"
+_UNARY += " acosh atanh floor ceil round trunc absolute sign signbit"
+_BINARY = "add subtract multiply divide floor_divide remainder power maximum minimum atan2 hypot copysign less"
+_BINARY += " nextafter"
+_WHOLE = "add multiply floor_divide remainder maximum bitwise_and bitwise_xor bitwise_left_shift bitwise_right_shift"
+
+
+def _arrays(*shapes: tuple[int, ...], dtype: str) -> list[ng.Op]:
+    return [ng.placeholder(shape, dtype) for shape in shapes]
+
+
+# -- loop nests --------------------------------------------------------------------------------------------------------
+
+
+def _functions(names: str, operands: int, dtype: str) -> Built:
+    """Functions of a few vectors, each a result of its own."""
+    inputs = _arrays(*[(4000,)] * operands, dtype=dtype)
+    return [getattr(ng.numpy, name)(*inputs) for name in names.split()], inputs
+
+
+def _spread(dtype: str) -> Built:
+    """A matrix with a row and a column spread over it, and what it is the other way round."""
+    x, row, column = inputs = _arrays((300, 400), (400,), (300, 1), dtype=dtype)
+    return [x * row + column, ng.numpy.transpose(x) + 1, ng.numpy.transpose(x)], inputs
+
+
+def _cast(to: str, dtype: str) -> Built:
+    inputs = _arrays((4000,), dtype=dtype)
+    return ng.numpy.astype(inputs[0], to), inputs
+
+
+def _reduced(names: str, shape: tuple[int, int], axis: int | None, dtype: str) -> Built:
+    inputs = _arrays(shape, dtype=dtype)
+    return [getattr(ng.numpy, name)(inputs[0], axis=axis) for name in names.split()], inputs
+
+
+def _softmax(shape: tuple[int, int], axis: int, dtype: str) -> Built:
+    (x,) = inputs = _arrays(shape, dtype=dtype)
+    e = ng.numpy.exp(x - ng.numpy.max(x, axis=axis, keepdims=True))
+    return e / ng.numpy.sum(e, axis=axis, keepdims=True), inputs
+
+
+def _layer_norm(dtype: str) -> Built:
+    n, c = ng.Axis("N", 512), ng.Axis("C", 768)
+    x, gamma, beta = inputs = [ng.placeholder(axes, dtype) for axes in ([n, c], [c], [c])]
+    y = ng.layer_norm(x, gamma, beta, ["C"], 1e-5)
+    return [y, *ng.deriv(ng.sum(ng.square(y), out_axes=[]), inputs)], inputs
+
+
+def _batch_norm(dtype: str) -> Built:
+    axes = [ng.Axis("N", 16), ng.Axis("C", 24), ng.Axis("H", 28), ng.Axis("W", 28)]
+    x, gamma, beta = inputs = [ng.placeholder(of, dtype) for of in (axes, axes[1:2], axes[1:2])]
+    return [ng.batch_norm(x, gamma, beta), *ng.batch_statistics(x, ["N", "H", "W"])], inputs
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+
+def _taken(dtype: str) -> Built:
+    """Rows taken by index."""
+    x, at = ng.placeholder((300, 40), dtype), ng.placeholder((50,), "int64")
+    return ng.numpy.take(x, at, axis=0), [x, at]
+
+
+def _taken_along(dtype: str) -> Built:
+    """Elements taken by places along an axis."""
+    x, at = ng.placeholder((300, 40), dtype), ng.placeholder((7, 40), "int64")
+    return ng.numpy.take_along_axis(x, at, axis=0), [x, at]
+
+
+def _along(function: Callable[..., ng.Op], shape: tuple[int, int], dtype: str) -> Built:
+    """A function along the rows of a matrix."""
+    inputs = _arrays(shape, dtype=dtype)
+    return function(inputs[0], axis=1), inputs
+
+
+def _searched(dtype: str) -> Built:
+    inputs = _arrays((4000,), (300,), dtype=dtype)
+    return ng.numpy.searchsorted(*inputs), inputs
+
+
+def _drawn(dtype: str) -> Built:
+    axis = ng.Axis("N", 4000)
+    return [ng.uniform([axis], dtype=dtype), ng.normal([axis], dtype=dtype)], []
+
+
+def _product(left: tuple[int, ...], right: tuple[int, ...], dtype: str) -> Built:
+    inputs = _arrays(left, right, dtype=dtype)
+    return ng.numpy.matmul(*inputs), inputs
+
+
+def _convolution(dtype: str) -> Built:
+    """A convolution, both of its derivatives, and a pooling."""
+    x = ng.placeholder([ng.Axis("N", 4), ng.Axis("C", 8), ng.Axis("H", 16), ng.Axis("W", 16)], dtype)
+    w = ng.placeholder([ng.Axis("C", 8), ng.Axis("R", 3), ng.Axis("S", 3), ng.Axis("K", 12)], dtype)
+    y = ng.pooling(ng.convolution(x, w, padding=1), "max", size=2)
+    return [y, *ng.deriv(ng.sum(ng.square(y), out_axes=[]), [x, w])], [x, w]
+
+
+def _attention(dtype: str) -> Built:
+    n, p, q, e = ng.Axis("N", 4), ng.Axis("P", 64), ng.Axis("Q", 64), ng.Axis("E", 32)
+    inputs = [ng.placeholder(axes, dtype) for axes in ([n, p, e], [n, q, e], [n, q, e])]
+    scores = ng.dot(inputs[0], inputs[1], reduction_axes=["E"]) * 32**-0.5
+    return ng.dot(ng.softmax(scores, normalization_axes=["Q"]), inputs[2], reduction_axes=["Q"]), inputs
+
+
+def _recurrent(dtype: str) -> Built:
+    n, t, h, f = ng.Axis("N", 4), ng.Axis("T", 10), ng.Axis("H", 8), ng.Axis("F", 5)
+    x, state = ng.placeholder([t, f, n], dtype), ng.placeholder([h, n], dtype)
+    w, u = ng.placeholder([h, f], dtype), ng.placeholder([h, ng.Axis("J", 8)], dtype)
+
+    def step(before: ng.Op, x: ng.Op) -> tuple[ng.Op, ng.Op]:
+        after = ng.tanh(ng.dot(w, x) + ng.dot(u, ng.cast_axes(before, [u.axes[1], n])))
+        return after, after
+
+    last, every = ng.scan(step, state, x, axis=t)
+    return [last, every], [x, state, w, u]
+
+
+def _each(name: str, build: Callable[[str], Built], dtypes: Sequence[str]) -> dict[str, Callable[[], Built]]:
+    return {f"{name} {dtype}": partial(build, dtype) for dtype in dtypes}
+
+
+_MORE = "sum prod max min argmax argmin"
+PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
+    {
+        **_each("functions", partial(_functions, _UNARY, 1), ("float32", "float64")),
+        **_each("functions of two", partial(_functions, _BINARY, 2), ("float32", "float64")),
+        **_each("half functions", partial(_functions, "exp tanh square floor", 1), ("float16", "bfloat16")),
+        **_each("integers", partial(_functions, _WHOLE, 2), ("int64", "int32", "uint8")),
+        **_each("logical", partial(_functions, "logical_and logical_or logical_xor", 2), ("bool",)),
+        **_each("spread", _spread, (*_FLOATS, "int32")),
+        **_each("to float32", partial(_cast, "float32"), ("float64", "float16", "bfloat16", "int64", "bool")),
+        **_each("to bfloat16", partial(_cast, "bfloat16"), ("float64", "float32", "int64")),
+        **_each("to int32", partial(_cast, "int32"), ("float64", "float32", "float16", "uint64")),
+        **_each("rows", partial(_reduced, _MORE, (2000, 300), 1), (*_FLOATS, "int32")),
+        **_each("long rows", partial(_reduced, _MORE, (20, 30_000), 1), ("float32", "int64")),
+        **_each("columns", partial(_reduced, _MORE, (300, 2000), 0), (*_FLOATS, "int32")),
+        **_each("all at once", partial(_reduced, "sum max", (1000, 1000), None), _WIDE),
+        **_each("any and all", partial(_reduced, "any all", (2000, 300), 1), ("bool",)),
+        **_each("softmax", partial(_softmax, (2000, 300), 1), _FLOATS),
+        **_each("softmax of long rows", partial(_softmax, (64, 5000), 1), _FLOATS),
+        **_each("softmax of columns", partial(_softmax, (300, 2000), 0), ("float32",)),
+        **_each("layer norm", _layer_norm, ("float32", "bfloat16")),
+        **_each("batch norm", _batch_norm, ("float32",)),
+        **_each("taken", _taken, (*_FLOATS, "int32")),
+        **_each("taken along", _taken_along, (*_FLOATS, "int32")),
+        **_each("sorted", partial(_along, ng.numpy.sort, (30, 4000)), (*_FLOATS, "int32", "uint8")),
+        **_each("order", partial(_along, ng.numpy.argsort, (30, 4000)), (*_FLOATS, "int32", "uint8")),
+        **_each("searched", _searched, (*_FLOATS, "int32")),
+        **_each("running sums", partial(_along, ng.numpy.cumulative_sum, (2000, 50)), (*_FLOATS, "int64")),
+        **_each("running sums of few", partial(_along, ng.numpy.cumulative_sum, (3, 50_000)), _WIDE),
+        **_each("running products", partial(_along, ng.numpy.cumulative_prod, (3, 50_000)), _WIDE),
+        **_each("running maxima", partial(_along, cummax, (3, 50_000)), _WIDE),
+        **_each("running minima", partial(_along, cummin, (3, 50_000)), _WIDE),
+        **_each("drawn", _drawn, ("float32", "float64")),
+        **_each("product", partial(_product, (512, 256), (256, 384)), (*_FLOATS, "int32", "int64")),
+        **_each("products", partial(_product, (8, 96, 64), (8, 64, 80)), (*_FLOATS, "int32")),
+        **_each("matrix and vector", partial(_product, (512, 256), (256,)), ("float32", "float64")),
+        **_each("convolution", _convolution, ("float32", "float64")),
+        **_each("attention", _attention, ("float32",)),
+        **_each("recurrent", _recurrent, ("float32",)),
+        **TRAINING,
+    }
+)
+
+
+# -- planning ----------------------------------------------------------------------------------------------------------
+
+
+class Planned(NamedTuple):
+    """The kernels of a program, or why there are none."""
+
+    program: str
+    sources: tuple[Source, ...]
+    lacks: str = ""
+
+
+class _Idle:
+    """What a program is that was planned only."""
+
+    def run(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
+        """Nothing is computed."""
+
+    def source(self) -> str:
+        return ""
+
+    def stats(self) -> dict[str, Any]:
+        return {}
+
+    def where(self, term: ng.Op) -> str | None:
+        return None
+
+
+def planned(cache: Cache) -> Iterator[Planned]:
+    """Each program with its kernels for a GPU."""
+    for name, build in PROGRAMS.items():
+        try:
+            yield Planned(name, _sources(*build(), cache))
+        except KernelError as error:
+            yield Planned(name, (), error.what)
+
+
+def _sources(returns: Any, inputs: Sequence[ng.Op], cache: Cache) -> tuple[Source, ...]:
+    found: dict[Source, None] = {}
+
+    def prepare(program: Program) -> _Idle:
+        plan = make_plan(program.results, program.writes, program.order, RENDERER)
+        found.update(dict.fromkeys(work.source for work in kernels(plan.work)))
+        return _Idle()
+
+    target: Target = replace(find_target("cuda"), prepare=prepare)
+    with ng.make_transformer(target, cache=cache) as transformer:
+        computation = transformer.computation(returns, *inputs)
+        computation(*(np.zeros([known(n) for n in x.shape], x.dtype) for x in inputs))
+    return tuple(found)
+
+
+def unused(sources: Sequence[Source]) -> list[str]:
+    """The kernel files that have a body for GPUs of which no source was made."""
+    used = {source.name.rpartition("_")[0] for source in sources}
+    names = [path.stem for path in sorted(data_folder("kernels").glob("*.kernel"))]
+    return [name for name in names if "cuda" in kernel_template(name).bodies and name not in used]

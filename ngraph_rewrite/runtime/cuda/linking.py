@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From PTX to machine code without a GPU, for what the assembler says: registers, memory, and what was spilled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from cuda.bindings import nvjitlink
+    from numba import cuda
+else:
+    nvjitlink, cuda = lazy_module("cuda.bindings.nvjitlink"), lazy_module("numba.cuda")
+
+
+class Resources(NamedTuple):
+    """What a kernel takes of a multiprocessor.
+
+    Attributes:
+        registers: Of each thread.
+        shared: Bytes of each block.
+        stack: Bytes of each thread.
+        spilled: Bytes that each thread moves between registers and memory for want of registers.
+        code: Bytes of machine code.
+    """
+
+    registers: int
+    shared: int
+    stack: int
+    spilled: int
+    code: int
+
+
+def check_libraries() -> None:
+    """Try the compiler and the assembler; the error is theirs if a library is missing."""
+    cuda.compile_ptx(_nothing, (), cc=(9, 0))
+    nvjitlink.version()
+
+
+def _nothing() -> None:
+    """A kernel with which the compiler is tried."""
+
+
+def assembled(ptx: str, capability: tuple[int, int], name: str) -> Resources:
+    """What a kernel takes on GPUs of a compute capability.
+
+    Raises:
+        KernelError: if the assembler refuses it.
+    """
+    linker = nvjitlink.create(2, [f"-arch=sm_{capability[0]}{capability[1]}", "-verbose"])
+    data = ptx.encode()
+    try:
+        nvjitlink.add_data(linker, nvjitlink.InputType.PTX, data, len(data), name)
+        nvjitlink.complete(linker)
+        told = _log(linker, nvjitlink.get_info_log_size, nvjitlink.get_info_log)
+        return read_log(told, nvjitlink.get_linked_cubin_size(linker))
+    except nvjitlink.nvJitLinkError as error:
+        told = _log(linker, nvjitlink.get_error_log_size, nvjitlink.get_error_log)
+        raise KernelError(f"kernel {name} cannot be assembled: {told.strip() or error}") from error
+    finally:
+        nvjitlink.destroy(linker)
+
+
+def _log(linker: int, size: Callable[[int], int], read: Callable[[int, bytearray], None]) -> str:
+    buffer = bytearray(size(linker))
+    read(linker, buffer)
+    return buffer.decode(errors="replace").rstrip("\0")
+
+
+def read_log(text: str, code: int = 0) -> Resources:
+    """The figures in what the assembler tells of one kernel, and of the functions it calls.
+
+    >>> read_log('''ptxas . 16 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads
+    ... info : used 34 registers, used 1 barriers, 16 stack, 1024 bytes smem, 384 bytes cmem[0], 0 bytes lmem''')
+    Resources(registers=34, shared=1024, stack=16, spilled=12, code=0)
+    """
+    return Resources(
+        max(_numbers(r"[Uu]sed (\d+) registers", text), default=0),
+        max(_numbers(r"(\d+) bytes smem", text), default=0),
+        max(_numbers(r"(\d+) bytes stack frame", text), default=0),
+        sum(_numbers(r"(\d+) bytes spill (?:stores|loads)", text)),
+        code,
+    )
+
+
+def _numbers(pattern: str, text: str) -> list[int]:
+    return [int(found) for found in re.findall(pattern, text)]

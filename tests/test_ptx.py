@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``ptx``: kernels for GPUs are planned and compiled where there is none."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ngraph_rewrite import ptx
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.cli import main
+from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.cuda_programs import planned, unused
+from ngraph_rewrite.runtime.cuda.device import SIMULATOR
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Stands for the compiler, which refuses kernels called refused; the names that it was given."""
+    given = list[str]()
+
+    def cells(source: Source, capability: tuple[int, int], cache: Cache) -> tuple[str, ...]:
+        given.append(source.name)
+        return f"sm_{capability[0]}{capability[1]}", "32", "0", "0", "8" if "gather" in source.name else "0", "1000"
+
+    monkeypatch.setattr(ptx, "check_compiler", lambda: None)
+    monkeypatch.setattr(ptx, "_cells", cells)
+    return given
+
+
+def test_the_programs_have_every_kernel_file_with_a_body_for_gpus() -> None:
+    found = list(planned(Cache()))
+    assert unused([source for program in found for source in program.sources]) == []
+    assert any(program.sources for program in found)
+
+
+def test_a_kernel_file_that_no_program_uses_is_told() -> None:
+    assert {"map", "rows", "gather"} <= set(unused([]))
+
+
+def test_a_line_for_each_architecture_and_the_verdict_last(
+    compiled: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ptx", "--arch", "sm_80", "--arch", "sm_120", "gather"]) == 0
+    head, *lines, verdict = capsys.readouterr().out.splitlines()
+    assert head.split() == list(ptx.HEAD)
+    assert [line.split()[-6] for line in lines] == ["sm_80", "sm_120"] * (len(lines) // 2)
+    assert {name.partition("_")[0] for name in compiled} == {"gather"}
+    number = len(set(compiled))
+    assert verdict == f"{number} of {number} kernels compile for sm_80 and sm_120; {number} of them spill registers"
+
+
+def test_one_kernel_can_be_asked_for_by_its_name(compiled: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ptx", "gather"]) == 0
+    name = compiled[0]
+    compiled.clear()
+    assert main(["ptx", name]) == 0
+    assert set(compiled) == {name}
+
+
+def test_a_kernel_that_there_is_not(compiled: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ptx", "no_such_kernel"]) == 1
+    assert "no kernel is called no_such_kernel" in capsys.readouterr().err
+
+
+def test_without_a_compiler_there_is_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(SIMULATOR, raising=False)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert main(["ptx"]) == 1
+    assert "needs the package numba-cuda" in capsys.readouterr().err
+
+
+def test_the_simulator_compiles_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv(SIMULATOR, "1")
+    assert main(["ptx"]) == 1
+    assert f"unset {SIMULATOR}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["90", "sm_", "sm_9", "compute_90"])
+def test_what_is_no_architecture(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        ptx.architecture(text)
+
+
+def test_the_command_compiles_where_the_compiler_is() -> None:
+    """With numba-cuda installed to the end; without, it says so."""
+    environment = {name: value for name, value in os.environ.items() if name != SIMULATOR}
+    command = [sys.executable, "-m", "ngraph_rewrite", "ptx", "--arch", "sm_90", "gather"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if importlib.util.find_spec("numba_cuda"):
+        assert done.returncode == 0
+        assert done.stdout.splitlines()[-1].endswith("kernels compile for sm_90")
+    else:
+        assert done.returncode == 1
+        assert "needs the package numba-cuda" in done.stderr
