@@ -13,6 +13,7 @@ import pytest
 from matplotlib.image import imread
 
 import ngraph_rewrite as ng
+from ngraph_rewrite import demo
 from ngraph_rewrite.cli import main
 from ngraph_rewrite.demo import EPOCHS, build_model
 
@@ -71,3 +72,16 @@ def test_the_example_learns_to_read(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert out.count("epoch") == EPOCHS
     assert accuracy(out) >= 0.97
+
+
+def test_without_a_gpu_the_demonstration_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing() -> None:
+        raise ng.NGraphRewriteError("there is no GPU to use", do="use the target cpu")
+
+    monkeypatch.setattr(demo, "find_device", missing)
+    assert main(["demo", "--target", "cuda"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == "ngraph-rewrite demo: there is no GPU to use\n  use the target cpu\n"
