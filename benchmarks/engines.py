@@ -124,11 +124,11 @@ def in_torch(
     return make
 
 
-def compiled_torch(function: Callable[..., Any]) -> Any:
-    """What ``torch.compile`` makes of a function, as if it were the first one."""
+def compiled_torch(function: Callable[..., Any], mode: str | None = None) -> Any:
+    """What ``torch.compile`` makes of a function in a mode, as if it were the first one."""
     torch = module("torch")
     importlib.import_module("torch._dynamo").reset()
-    return torch.compile(function, dynamic=False)
+    return torch.compile(function, dynamic=False, mode=mode)
 
 
 def in_numexpr(expression: str, arrays: Mapping[str, Array]) -> Make:

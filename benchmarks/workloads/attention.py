@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 import ngraph_rewrite as ng
 from benchmarks.comparison import Task, Tasks
@@ -36,13 +35,18 @@ def _block(batch: int) -> Task:
     wide = ng.Axis("F", 4 * WIDTH)
     axes += [[d, wide], [wide], [wide, d], [d]]
     engines: dict[str, Make] = {
-        OURS: in_ours(_in_ours, axes, [arrays[0], *norms, *heads, *norms, *dense]),
-        "numpy": in_numpy(partial(_like_numpy, np, special.erf), arrays),
-        **both_torches(_in_torch, arrays),
+        OURS: in_ours(block_ours, axes, [arrays[0], *norms, *heads, *norms, *dense]),
+        "numpy": in_numpy(partial(_like_numpy, np, erf()), arrays),
+        **both_torches(block_torch, arrays),
     }
     if "jax" in installed():
         engines["jax"] = lambda: in_jax(partial(_like_numpy, module("jax.numpy"), module("jax").lax.erf), arrays)()
-    return task("transformer", lambda xp, *a: _like_numpy(xp, special.erf, *a), arrays, engines, ())
+    return task("transformer", lambda xp, *a: _like_numpy(xp, erf(), *a), arrays, engines, ())
+
+
+def erf() -> Any:
+    """The error function of SciPy, which NumPy lacks."""
+    return module("scipy.special").erf
 
 
 def _like_numpy(xp: Any, erf: Any, x: Any, *weights: Any) -> Any:
@@ -65,7 +69,8 @@ def _like_numpy(xp: Any, erf: Any, x: Any, *weights: Any) -> Any:
     return x + 0.5 * inner * (1 + erf(inner * math.sqrt(0.5))) @ w2 + c2
 
 
-def _in_ours(x: ng.Op, *weights: ng.Op) -> ng.Op:
+def block_ours(x: ng.Op, *weights: ng.Op) -> ng.Op:
+    """The block; weights that make heads have these as an axis."""
     g1, b1, wq, wk, wv, wo, g2, b2, w1, c1, w2, c2 = weights
     n, p, _ = x.axes
     y = ng.layer_norm(x, g1, b1, ["D"], EPS)
@@ -78,7 +83,8 @@ def _in_ours(x: ng.Op, *weights: ng.Op) -> ng.Op:
     return x + ng.dot(0.5 * inner * (1 + ng.erf(inner * math.sqrt(0.5))), w2) + c2
 
 
-def _in_torch(x: Any, *weights: Any) -> Any:
+def block_torch(x: Any, *weights: Any) -> Any:
+    """The same in torch; heads are parts of a row."""
     g1, b1, wq, wk, wv, wo, g2, b2, w1, c1, w2, c2 = weights
     functional = module("torch").nn.functional
 

@@ -67,9 +67,9 @@ def mlp(name: str, batch: int, lengths: Sequence[int] = WIDTHS) -> Task:
     layers = [ng.Axis(axis, width) for axis, width in zip(names, lengths, strict=True)]
     axes = [[n, layers[0]], [n, layers[-1]]]
     axes += [a for before, after in zip(layers, layers[1:], strict=False) for a in ([before, after], [after])]
-    engines: dict[str, Make] = {OURS: ours_step(_mlp_ours, axes, arrays, 2), "numpy": numpy_step(_mlp_numpy, arrays, 2)}
+    engines: dict[str, Make] = {OURS: ours_step(mlp_ours, axes, arrays, 2), "numpy": numpy_step(_mlp_numpy, arrays, 2)}
     engines["jax"] = jax_step(_mlp_jax, arrays, 2)
-    engines |= {"torch": torch_step(_mlp_torch, arrays, 2), "torch.compile": torch_step(_mlp_torch, arrays, 2, True)}
+    engines |= {"torch": torch_step(mlp_torch, arrays, 2), "torch.compile": torch_step(mlp_torch, arrays, 2, True)}
     return task(name, _mlp_numpy, arrays, engines, (), tolerance=2e-3)
 
 
@@ -87,7 +87,8 @@ def _mlp_numpy(_: Any, x: Array, t: Array, *weights: Array) -> Arrays:
     return [loss, *slopes]
 
 
-def _mlp_ours(x: ng.Op, t: ng.Op, *weights: ng.Op) -> ng.Op:
+def mlp_ours(x: ng.Op, t: ng.Op, *weights: ng.Op) -> ng.Op:
+    """The loss of dense layers."""
     for w, b in zip(weights[:-2:2], weights[1:-2:2], strict=True):
         x = ng.relu(ng.dot(x, w) + b)
     return ours_cross_entropy(ng.dot(x, weights[-2]) + weights[-1], t)
@@ -100,7 +101,8 @@ def _mlp_jax(x: Any, t: Any, *weights: Any) -> Any:
     return -(t * nn.log_softmax(x @ weights[-2] + weights[-1])).sum(1).mean()
 
 
-def _mlp_torch(x: Any, t: Any, *weights: Any) -> Any:
+def mlp_torch(x: Any, t: Any, *weights: Any) -> Any:
+    """The same in torch."""
     torch = module("torch")
     for w, b in zip(weights[:-2:2], weights[1:-2:2], strict=True):
         x = torch.relu(torch.addmm(b, x, w))
@@ -120,9 +122,9 @@ def _cnn(batch: int) -> Task:
         engines["jax"] = jax_gradients(partial(_cnn_jax, "NCHW"), arrays, 2)
         turned = [np.ascontiguousarray(arrays[0].transpose(0, 2, 3, 1)), *arrays[1:]]
         engines["jax-nhwc"] = jax_gradients(partial(_cnn_jax, "NHWC"), turned, 2)
-    engines["torch"] = torch_gradients(_cnn_torch, arrays, 2)
-    engines["torch-nhwc"] = torch_gradients(_cnn_torch, arrays, 2, channels_last=True)
-    engines["torch.compile"] = torch_gradients(_cnn_torch, arrays, 2, compiled=True)
+    engines["torch"] = torch_gradients(cnn_torch, arrays, 2)
+    engines["torch-nhwc"] = torch_gradients(cnn_torch, arrays, 2, channels_last=True)
+    engines["torch.compile"] = torch_gradients(cnn_torch, arrays, 2, compiled=True)
     return task("cnn", _cnn_numpy, arrays, engines, (), tolerance=1e-3)
 
 
@@ -159,10 +161,11 @@ def _cnn_in_ours(batch: int, arrays: Arrays) -> Make:
         found[5] = found[5].reshape(4096, 10)
         return found
 
-    return ours_gradients(_cnn_ours, axes, given, 2, show)
+    return ours_gradients(cnn_ours, axes, given, 2, show)
 
 
-def _cnn_ours(x: ng.Op, t: ng.Op, *weights: ng.Op) -> ng.Op:
+def cnn_ours(x: ng.Op, t: ng.Op, *weights: ng.Op) -> ng.Op:
+    """The loss of the convolution net, with filters as channels, window, results."""
     for w, b in (weights[:2], weights[2:4]):
         y = ng.convolution(x, w, padding=w.axes[1].length // 2)
         y = ng.cast_axes(y, [y.axes[0], b.axes[0], *y.axes[2:]])
@@ -181,7 +184,8 @@ def _cnn_jax(layout: str, x: Any, t: Any, *weights: Any) -> Any:
     return -(t * jax.nn.log_softmax(flat @ weights[4] + weights[5])).sum(1).mean()
 
 
-def _cnn_torch(x: Any, t: Any, *weights: Any) -> Any:
+def cnn_torch(x: Any, t: Any, *weights: Any) -> Any:
+    """The same in torch, with filters as results, channels, window."""
     torch = module("torch")
     functional = torch.nn.functional
     for (w, b), pad in ((weights[:2], 2), (weights[2:4], 1)):
