@@ -17,6 +17,7 @@ from ngraph_rewrite.cli import main
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.cuda_programs import planned, unused
 from ngraph_rewrite.runtime.cuda.device import SIMULATOR
+from ngraph_rewrite.runtime.cuda.linking import Resources, read_log
 
 
 @pytest.fixture
@@ -100,3 +101,10 @@ def test_the_command_compiles_where_the_compiler_is() -> None:
     else:
         assert done.returncode == 1
         assert "needs the package numba-cuda" in done.stderr
+
+
+def test_the_figures_are_read_from_what_the_assembler_tells() -> None:
+    told = """ptxas . 16 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads
+info : used 34 registers, used 1 barriers, 16 stack, 1024 bytes smem, 384 bytes cmem[0], 0 bytes lmem"""
+    assert read_log(told, 5000) == Resources(registers=34, shared=1024, stack=16, spilled=12, code=5000)
+    assert read_log("") == Resources(0, 0, 0, 0, 0)

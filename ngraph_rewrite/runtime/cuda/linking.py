@@ -72,12 +72,7 @@ def _log(linker: int, size: Callable[[int], int], read: Callable[[int, bytearray
 
 
 def read_log(text: str, code: int = 0) -> Resources:
-    """The figures in what the assembler tells of one kernel, and of the functions it calls.
-
-    >>> read_log('''ptxas . 16 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads
-    ... info : used 34 registers, used 1 barriers, 16 stack, 1024 bytes smem, 384 bytes cmem[0], 0 bytes lmem''')
-    Resources(registers=34, shared=1024, stack=16, spilled=12, code=0)
-    """
+    """The figures in what the assembler tells of one kernel, and of the functions it calls."""
     return Resources(
         max(_numbers(r"[Uu]sed (\d+) registers", text), default=0),
         max(_numbers(r"(\d+) bytes smem", text), default=0),
