@@ -56,7 +56,8 @@ def _searchsorted_attributes(x: TensorType, v: TensorType, *, right: Any) -> Att
 
 def found_places(x: Any, v: Any, right: bool) -> Any:
     """NumPy's ``searchsorted`` as int64, of the shape of `v` whatever that is."""
-    return np.asarray(np.searchsorted(_comparable(x), _comparable(v), "right" if right else "left"), INT64).reshape(v.shape)
+    found = np.searchsorted(_comparable(x), _comparable(v), "right" if right else "left")
+    return np.asarray(found, INT64).reshape(v.shape)
 
 
 @op(
