@@ -2,9 +2,8 @@
 """Runs the text of kernels for GPUs on NumPy arrays: on a device, or in the simulator. It needs numba-cuda."""
 
 import linecache
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import cache
 from typing import Any
 
@@ -14,7 +13,7 @@ from numba.cuda.core import config
 
 from ngraph_rewrite.codegen.loops import Step
 from ngraph_rewrite.codegen.scalar import expression
-from ngraph_rewrite.runtime.cuda import words
+from ngraph_rewrite.runtime.cuda import simulated_launches, words
 from ngraph_rewrite.runtime.cuda.simulated_memory import allow
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
@@ -32,44 +31,33 @@ def function(text: str) -> Callable[..., None]:
     return kernel
 
 
-@cache
-def _launchable(text: str) -> Any:
-    kernel = function(text)
-    return cuda.jit(np.errstate(all="ignore")(kernel) if SIMULATED else kernel)
+_written = cache(function)
+_compiled = cache(lambda text: cuda.jit(function(text)))
 
 
 def launch(text: str, *arguments: Any, blocks: int = 1, lanes: int = 2) -> None:
     """Run a kernel; it is given the addresses of arrays, which have what it stored afterwards, and integers."""
-    kernel = _launchable(text)[blocks, lanes]
-    with ExitStack() as context, _turns(0.0005):
-        if SIMULATED:
-            kernel(*(_address(context, x) if isinstance(x, np.ndarray) else np.int64(x) for x in arguments))
-            return
-        copies = [cuda.to_device(_bytes(x)) if isinstance(x, np.ndarray) else x for x in arguments]
-        kernel(*(x if isinstance(x, int) else x.__cuda_array_interface__["data"][0] for x in copies))
-        for array, copy in zip(arguments, copies, strict=True):
-            if isinstance(array, np.ndarray):
-                _bytes(array)[:] = copy.copy_to_host()
+    if SIMULATED:
+        with ExitStack() as context:
+            simulated_launches.launch(_written(text), blocks, lanes, [_number(context, x) for x in arguments])
+        return
+    copies = [cuda.to_device(_bytes(x)) if isinstance(x, np.ndarray) else x for x in arguments]
+    addresses = [x if isinstance(x, int) else x.__cuda_array_interface__["data"][0] for x in copies]
+    _compiled(text)[blocks, lanes](*addresses)
+    for array, copy in zip(arguments, copies, strict=True):
+        if isinstance(array, np.ndarray):
+            _bytes(array)[:] = copy.copy_to_host()
+
+
+def _number(context: ExitStack, argument: Any) -> int:
+    if not isinstance(argument, np.ndarray):
+        return int(argument)
+    context.enter_context(allow(argument.ctypes.data, argument.nbytes))
+    return argument.ctypes.data
 
 
 def _bytes(array: Array) -> Array:
     return array.reshape(-1).view(np.uint8)
-
-
-@contextmanager
-def _turns(seconds: float) -> Iterator[None]:
-    """Threads of Python take turns so often: simulated ones wait for each other by asking again and again."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(seconds)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(usual)
-
-
-def _address(context: ExitStack, array: Array) -> np.int64:
-    context.enter_context(allow(array.ctypes.data, array.nbytes))
-    return np.int64(array.ctypes.data)
 
 
 def map_text(steps: Sequence[Step], dtypes: Sequence[str]) -> str:

@@ -529,6 +529,42 @@ def test_what_all_or_any_threads_say(flags: Array) -> None:
     assert np.array_equal(found, [[flags.any(), flags.all()]] * flags.size)
 
 
+@simulated
+def test_a_shared_array_that_is_too_short_is_an_error() -> None:
+    x = np.ones((2, 65))
+    with pytest.raises(IndexError):
+        launch(REDUCED_TWICE.format("float64", "total").replace("(32)", "(2)"), x, np.zeros_like(x), lanes=65)
+
+
+BRANCHED = """def branched(n, step, x, y):
+    for i in range(thread(), n, threads()):
+        total = np.int64(0)
+        for k in range(i, n, step):
+            value = load_int64(x, k, 0)
+            if (value > 0 and k != 3) or not value:
+                total = to_int64(total + value + 1)
+            elif k == 5:
+                break
+        store_int64(y, i, total, 1)
+"""
+
+
+@few
+@given(arrays("int64", largest=12), st.integers(1, 4))
+def test_kernels_branch_and_loop_as_python_does(x: Array, step: int) -> None:
+    found, expected = np.zeros_like(x), []
+    launch(BRANCHED, x.size, step, x, found, lanes=3)
+    for i in range(x.size):
+        total = 0
+        for k in range(i, x.size, step):
+            if (x[k] > 0 and k != 3) or not x[k]:
+                total += int(x[k]) + 1
+            elif k == 5:
+                break
+        expected.append(total % 2**64)
+    assert found.astype("uint64").tolist() == expected
+
+
 # -- draws -------------------------------------------------------------------------------------------------------------
 
 DRAWN = """def drawn(block, call, stream, seed, bits, words, units):
@@ -592,6 +628,7 @@ def steps_on(dtype: str) -> list[Step]:
 def kernels() -> dict[str, str]:
     """Texts in which every word is called, by what they are about."""
     texts = {"places": PLACES, "division": DIVIDED, "flags": ASKED, "draws": DRAWN, "chunks": CHUNKS}
+    texts |= {"branches": BRANCHED, "copies": COPY.format("float32")}
     for dtype in DTYPES:
         texts |= {f"four {dtype}": FOUR.format(dtype), f"shared {dtype}": TURNED.format(dtype)}
         texts |= {f"operations {dtype}": cuda_kernels.map_text(steps_on(dtype), [dtype, dtype, "bool"])}

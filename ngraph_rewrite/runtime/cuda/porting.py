@@ -17,8 +17,7 @@ def renamed(function: Callable[..., Any], words: Words) -> Any:
     """Return the function with other words where it names some, in its module or around its definition."""
     scope = {**getattr(function, "__globals__", {}), **words}
     closure = getattr(function, "__closure__", None) or ()
-    names = function.__code__.co_freevars
-    cells = tuple(CellType(_word(cell.cell_contents, words)) for name, cell in zip(names, closure, strict=True))
+    cells = tuple(CellType(_word(cell.cell_contents, words)) for cell in closure)
     return FunctionType(function.__code__, scope, function.__name__, None, cells)
 
 
