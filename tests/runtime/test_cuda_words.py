@@ -7,12 +7,14 @@ are within 2 ulp of NumPy in higher precision, and conversions are what kernels 
 
 from __future__ import annotations
 
+import doctest
 import json
 import math
 import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -367,6 +369,12 @@ def test_four_neighbours_must_be_aligned() -> None:
     x, y = on_a_boundary(np.ones(9, "float32")), on_a_boundary(np.ones(8, "float32"))
     with pytest.raises(IndexError, match="not aligned"):
         launch(FOUR.format("float32").replace("aligned(x, 16)", "True"), 8, x[1:], y)
+
+
+@simulated
+def test_the_examples_of_allowed_memory_are_right() -> None:
+    found = doctest.testmod(import_module("ngraph_rewrite.runtime.cuda.simulated_memory"))
+    assert found.attempted and not found.failed
 
 
 def test_an_address_is_aligned_to_powers_of_two() -> None:
