@@ -635,6 +635,7 @@ def test_draws_have_the_bits_of_the_cpu(block: int, call: int, stream: int, seed
 
 # -- what is compiled --------------------------------------------------------------------------------------------------
 
+MODULES = "places simulated_blocks simulated_casts simulated_memory simulated_scalars simulated_shared simulated_warps"
 SOURCES = Path(__file__).parents[1]
 FUSABLE = """def fusable(x, y):
     a, b, c = load_{0}(x, 0, 0), load_{0}(x, 1, 0), load_{0}(x, 2, 0)
@@ -660,7 +661,8 @@ def steps_on(dtype: str) -> list[Step]:
 def kernels() -> dict[str, str]:
     """Texts in which every word is called, by what they are about."""
     texts = {"places": PLACES, "division": DIVIDED, "flags": ASKED, "draws": DRAWN, "chunks": CHUNKS}
-    texts |= {"branches": BRANCHED, "copies": COPY.format("float32")}
+    fused = "def rounded(x, y):\n    a = load_float32(x, 0, 0)\n    store_float32(y, 0, fused(a, a, a), 1)\n"
+    texts |= {"once": fused, "branches": BRANCHED, "copies": COPY.format("float32")}
     for dtype in DTYPES:
         texts |= {f"four {dtype}": FOUR.format(dtype), f"shared {dtype}": TURNED.format(dtype)}
         texts |= {f"operations {dtype}": cuda_kernels.map_text(steps_on(dtype), [dtype, dtype, "bool"])}
@@ -682,7 +684,8 @@ def test_every_word_is_compiled_for_devices() -> None:
     done = subprocess.run([sys.executable, "cuda_ptx.py"], input=json.dumps(texts), env=environment, cwd=SOURCES,
                           capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    words = {word for word in vars(cuda_kernels.words) if not word.startswith("_")} - {"config"}
+    modules = [import_module(f"ngraph_rewrite.runtime.cuda.{name}") for name in MODULES.split()]
+    words = {word for module in modules for word in module.__all__}
     assert words <= set(re.findall(r"\b\w+(?=\()", " ".join(texts.values())))
     for name, modules in json.loads(done.stdout).items():
         assert [re.findall(r"\.target (sm_\d+)", module) for module in modules] == [["sm_80"], ["sm_90"]], name
