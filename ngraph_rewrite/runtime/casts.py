@@ -13,7 +13,7 @@ from numba.core import types
 from numba.core.typing import signature
 from numba.extending import intrinsic
 
-from ngraph_rewrite.runtime.scalar_functions import is_signed, llvm_function
+from ngraph_rewrite.runtime.scalar_functions import for_gpu, is_signed, llvm_function
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _HALF, _FLOAT, _DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
@@ -81,6 +81,10 @@ def _to_half(builder: Any, value: Any, source: Any) -> Any:
 
 def bfloat16_bits(builder: Any, value: Any) -> Any:
     """The 32 bits of a float32 rounded to the nearest bfloat16, to even where two are: a NaN is quiet."""
+    if for_gpu(builder):  # sm_80 and later have an instruction for it
+        kind = ir.FunctionType(ir.IntType(16), [_FLOAT])
+        half = builder.call(ir.InlineAsm(kind, "cvt.rn.bf16.f32 $0, $1;", "=h,f"), [value])
+        return builder.shl(builder.zext(half, _I32), _word(16))
     bits = builder.bitcast(value, _I32)
     odd = builder.and_(builder.lshr(bits, _word(16)), _word(1))
     near = builder.add(bits, builder.add(odd, _word(0x7FFF)))

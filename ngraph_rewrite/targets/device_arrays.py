@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import weakref
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,13 @@ class DeviceArray:
         Raises:
             DeviceMemoryError: if there is not enough.
         """
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        return cls(device, shape, dtype, device.allocate(size, "a result"))
+        kind = np.dtype(dtype)
+        return cls(device, shape, kind, device.allocate(prod(shape) * kind.itemsize, "a result"))
 
     @property
     def nbytes(self) -> int:
         """The bytes of its elements."""
-        return int(np.prod(self.shape, dtype=np.int64)) * int(self.dtype.itemsize)
+        return prod(self.shape) * int(self.dtype.itemsize)
 
     @property
     def ndim(self) -> int:

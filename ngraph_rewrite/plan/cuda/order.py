@@ -140,6 +140,3 @@ def _sorted_addition(term: Op, index_dtype: str, arguments: tuple[object, ...], 
     source = render_segments(term.dtype.name, dtype, along)
     last = (outer, count, inner, length, *ordered, updates, OUTPUT)
     return [*calls, Call(source, last, grid_for(outer * count * inner))]
-
-
-

@@ -6,6 +6,7 @@ Everything runs on the default stream, which other libraries' default streams wa
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Sequence
 from functools import partial
@@ -24,6 +25,8 @@ OLDEST = 12000  # of the driver: CUDA 12.0
 _STREAM = 0
 # More launches than these are not made one graph, which would take longer to build than it saves.
 MOST_NODES = 1 << 14
+# So few cost less one by one, as graphs are told of each change of an address.
+FEW = 3
 
 
 def _checked(found: Any, what: str) -> Any:
@@ -49,6 +52,7 @@ class RealDevice:
         _found_driver()
         device = _checked(cu.cuDeviceGet(0), "looking for a GPU")
         self._context = _checked(cu.cuDevicePrimaryCtxRetain(device), "using the GPU")
+        self._entered = threading.local()
         self._enter()
         self.name = _checked(cu.cuDeviceGetName(128, device), "asking for its name").split(b"\0")[0].decode()
         kinds = cu.CUdevice_attribute
@@ -67,8 +71,10 @@ class RealDevice:
         self._library: Cublas | None = None
 
     def _enter(self) -> None:
-        """Make its context that of this thread."""
-        _checked(cu.cuCtxSetCurrent(self._context), "using the GPU")
+        """Make its context that of this thread, once: a library that has another one puts it back."""
+        if not getattr(self._entered, "yes", False):
+            _checked(cu.cuCtxSetCurrent(self._context), "using the GPU")
+            self._entered.yes = True
 
     def allocate(self, size: int, purpose: str) -> int:
         self._enter()
@@ -113,7 +119,7 @@ class RealDevice:
 
     def record(self, launches: Sequence[Launched]) -> RecordedGraph | RecordedLaunches:
         self._enter()
-        return RecordedGraph(self, launches) if len(launches) <= MOST_NODES else RecordedLaunches(self, launches)
+        return (RecordedGraph if FEW < len(launches) <= MOST_NODES else RecordedLaunches)(self, launches)
 
     def synchronize(self) -> None:
         self._enter()
@@ -186,16 +192,20 @@ class RecordedLaunches:
 
     def __init__(self, device: RealDevice, launches: Sequence[Launched]) -> None:
         self._device, self._launches, self._arguments = device, launches, _Arguments(launches)
+        self._calls = [
+            (one.function, one.blocks, 1, 1, one.threads, 1, 1, 0, _STREAM, self._arguments.at(number), 0)
+            for number, one in enumerate(launches)
+        ]
 
     def run(self) -> None:
         self._device._enter()
         for number, one in enumerate(self._launches):
             if _is_of_library(one):
                 one.function(_STREAM, self._arguments.numbers(number))
-                continue
-            grid, block = (one.blocks, 1, 1), (one.threads, 1, 1)
-            found = cu.cuLaunchKernel(one.function, *grid, *block, 0, _STREAM, self._arguments.at(number), 0)
-            _checked(found, "launching a kernel")
+            else:
+                (error,) = cu.cuLaunchKernel(*self._calls[number])
+                if error:
+                    _checked((error,), "launching a kernel")
 
     def change(self, changed: Sequence[tuple[int, Sequence[int]]]) -> None:
         for number, arguments in changed:
@@ -225,6 +235,7 @@ class RecordedGraph:
     def _build(self) -> None:
         self._graph = _checked(cu.cuGraphCreate(0), "making a graph of launches")
         self._nodes: list[Any] = []
+        self._given = [self._parameters(number) for number in range(len(self._launches))]
         for number, one in enumerate(self._launches):
             before = self._nodes[-1:]
             if _is_of_library(one):
@@ -232,7 +243,7 @@ class RecordedGraph:
                 found = cu.cuGraphAddChildGraphNode(self._graph, before or None, len(before), inner)
                 _checked(cu.cuGraphDestroy(inner), "freeing a graph of launches")
             else:
-                found = cu.cuGraphAddKernelNode(self._graph, before or None, len(before), self._parameters(number))
+                found = cu.cuGraphAddKernelNode(self._graph, before or None, len(before), self._given[number])
             self._nodes.append(_checked(found, "adding a launch to a graph"))
         self._ready = _checked(cu.cuGraphInstantiate(self._graph, 0), "making a graph of launches")
         self._end = weakref.finalize(self, _destroy, self._device._context, self._ready, self._graph)
@@ -251,6 +262,8 @@ class RecordedGraph:
 
     def _parameters(self, number: int) -> Any:
         one, found = self._launches[number], cu.CUDA_KERNEL_NODE_PARAMS()
+        if _is_of_library(one):
+            return found
         found.func = one.function
         found.gridDimX, found.gridDimY, found.gridDimZ = one.blocks, 1, 1
         found.blockDimX, found.blockDimY, found.blockDimZ = one.threads, 1, 1
@@ -273,7 +286,7 @@ class RecordedGraph:
     def _changed(self, number: int) -> bool:
         """Whether the graph as it is ready can have other arguments of a launch; then it has them."""
         if not _is_of_library(self._launches[number]):
-            found = cu.cuGraphExecKernelNodeSetParams(self._ready, self._nodes[number], self._parameters(number))
+            found = cu.cuGraphExecKernelNodeSetParams(self._ready, self._nodes[number], self._given[number])
             _checked(found, "changing the arguments of a launch")
             return True
         inner = self._captured(number)
