@@ -279,7 +279,8 @@ def test_a_rule_about_values_without_elements_is_compared_on_them() -> None:
 
 
 def test_a_way_to_fire_that_no_instance_goes_is_told() -> None:
-    found = checked(rule_of("negative(negative(x)) => x\n    if x.rank < 2 or x.shape == (17, 19, 23, 29, 31, 37, 41)"))
+    rule = rule_of("negative(negative(x)) => x\n    if x.rank < 2 or x.shape == (17, 19, 23, 29, 31, 37, 41)")
+    found = checked(rule, examples=12)  # the fewest with which enough are drawn to go each way
     assert found.status == OPEN and "x.shape == (17, 19" in found.says
 
 
