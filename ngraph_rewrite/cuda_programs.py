@@ -189,6 +189,7 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("running minima", partial(_along, cummin, (3, 50_000)), _WIDE),
         **_each("drawn", _drawn, ("float32", "float64")),
         **_each("product", partial(_product, (512, 256), (256, 384)), (*_FLOATS, "int32", "int64")),
+        **_each("large product", partial(_product, (4096, 4096), (4096, 4096)), _FLOATS),
         **_each("products", partial(_product, (8, 96, 64), (8, 64, 80)), (*_FLOATS, "int32")),
         **_each("matrix and vector", partial(_product, (512, 256), (256,)), ("float32", "float64")),
         **_each("convolution", _convolution, ("float32", "float64")),

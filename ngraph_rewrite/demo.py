@@ -68,7 +68,7 @@ def main(epochs: int = EPOCHS, output: str | Path = ".", target: str = "cpu", se
     simulated = target == "cuda" and not find_device().is_real
     data = split(*load_digits())
     if simulated:
-        epochs, data = 1, Split(*(part[:FEW] for part in data))
+        epochs, data = 1, first_of(data, FEW)
         print("the GPU is simulated: a small network learns from a few images, and is not judged")
     print(f"{len(data.train_labels)} images of digits to learn from, {len(data.test_labels)} held out")
     model = build_model(np.random.default_rng(seed), NARROW if simulated else HIDDEN)
@@ -83,6 +83,12 @@ def main(epochs: int = EPOCHS, output: str | Path = ".", target: str = "cpu", se
     print(f"picture: {picture}")
     print(f"test accuracy: {outcome.accuracy:.3f}")
     return int(outcome.accuracy < GOAL and epochs >= EPOCHS)
+
+
+def first_of(data: Split, count: int) -> Split:
+    """The first so many images to learn from, and to be judged by."""
+    images, labels, test_images, test_labels = data
+    return Split(images[:count], labels[:count], test_images[:count], test_labels[:count])
 
 
 # -- the model --------------------------------------------------------------------------------------
