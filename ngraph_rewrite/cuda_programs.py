@@ -20,7 +20,7 @@ from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.codegen.template import kernel_template
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.frontend.semi_more import cummax, cummin
+from ngraph_rewrite.frontend import semi_more
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
 from ngraph_rewrite.plan.launches import kernels
 from ngraph_rewrite.plan.plan import make_plan
@@ -102,6 +102,25 @@ def _taken_along(dtype: str) -> Built:
     return ng.numpy.take_along_axis(x, at, axis=0), [x, at]
 
 
+def _added(count: int, columns: int, dtype: str) -> Built:
+    """What adds rows by index, and elements by places of their own, so many to each column."""
+    table, rows = _arrays((300, columns), (count, columns), dtype=dtype)
+    at, places = ng.placeholder((count,), "int64"), ng.placeholder((count, columns), "int64")
+    found = [semi_more.scatter_add(table, at, rows), semi_more.add_along(table, places, rows, axis=0)]
+    return found, [table, rows, at, places]
+
+
+def _recurrence(dtype: str) -> Built:
+    inputs = _arrays((50, 300), (50, 300), dtype=dtype)
+    return semi_more.recurrence(*inputs), inputs
+
+
+def _folded(dtype: str) -> Built:
+    """Windows that are added up where they were taken."""
+    (x,) = inputs = _arrays((8, 30, 3), dtype=dtype)
+    return ng.semi.fold(x, [1], 32), inputs
+
+
 def _along(function: Callable[..., ng.Op], shape: tuple[int, int], dtype: str) -> Built:
     """A function along the rows of a matrix."""
     inputs = _arrays(shape, dtype=dtype)
@@ -179,14 +198,18 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("batch norm", _batch_norm, ("float32",)),
         **_each("taken", _taken, (*_FLOATS, "int32")),
         **_each("taken along", _taken_along, (*_FLOATS, "int32")),
+        **_each("added few", partial(_added, 50, 400), (*_FLOATS, "int32")),
+        **_each("added many", partial(_added, 5000, 3), (*_FLOATS, "int32")),
+        **_each("recurrence", _recurrence, ("float32", "float64")),
+        **_each("folded", _folded, ("float32", "float64")),
         **_each("sorted", partial(_along, ng.numpy.sort, (30, 4000)), (*_FLOATS, "int32", "uint8")),
         **_each("order", partial(_along, ng.numpy.argsort, (30, 4000)), (*_FLOATS, "int32", "uint8")),
         **_each("searched", _searched, (*_FLOATS, "int32")),
         **_each("running sums", partial(_along, ng.numpy.cumulative_sum, (2000, 50)), (*_FLOATS, "int64")),
         **_each("running sums of few", partial(_along, ng.numpy.cumulative_sum, (3, 50_000)), _WIDE),
         **_each("running products", partial(_along, ng.numpy.cumulative_prod, (3, 50_000)), _WIDE),
-        **_each("running maxima", partial(_along, cummax, (3, 50_000)), _WIDE),
-        **_each("running minima", partial(_along, cummin, (3, 50_000)), _WIDE),
+        **_each("running maxima", partial(_along, semi_more.cummax, (3, 50_000)), _WIDE),
+        **_each("running minima", partial(_along, semi_more.cummin, (3, 50_000)), _WIDE),
         **_each("drawn", _drawn, ("float32", "float64")),
         **_each("product", partial(_product, (512, 256), (256, 384)), (*_FLOATS, "int32", "int64")),
         **_each("large product", partial(_product, (4096, 4096), (4096, 4096)), _FLOATS),

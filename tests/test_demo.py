@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -85,3 +86,29 @@ def test_without_a_gpu_the_demonstration_says_what_is_missing(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err == "ngraph-rewrite demo: there is no GPU to use\n  use the target cpu\n"
+
+
+@pytest.mark.cuda
+def test_on_a_gpu_the_steps_are_those_of_the_reference() -> None:
+    """Dropout included: the draws are the same numbers. Sums of a few products of float32 are in another order."""
+    images = np.random.default_rng(1).random((5, 8, 8), np.float32)
+    losses = []
+    for target in ("reference", "cuda"):
+        model = build_model(np.random.default_rng(0), hidden=6)
+        with ng.make_transformer(target, seed=3) as transformer:
+            train = transformer.computation([model.loss, model.step], model.images, model.labels, model.rate)
+            losses.append([float(train(images, np.arange(5), 0.01)[0]) for _ in range(2)])
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
+
+
+@pytest.mark.cuda
+def test_a_simulated_demonstration_is_small_and_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "find_device", lambda: Namespace(is_real=False))
+    assert main(["demo", "--target", "cuda", "--output", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("the GPU is simulated")
+    assert "16 images of digits to learn from, 16 held out" in out
+    assert re.search(r"^kernels that ran in a training step: .*\d gemm", out, re.MULTILINE)
+    accuracy(out)
