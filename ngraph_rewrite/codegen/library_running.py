@@ -7,7 +7,7 @@ from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import DTYPES, expression
 from ngraph_rewrite.codegen.source import Source
 
-_NUMBERS = tuple(name for name in DTYPES if name != "bool")
+NUMBERS = tuple(name for name in DTYPES if name != "bool")
 # The scalar operation of each running one.
 OPERATIONS = {"cumsum": "add", "cumprod": "multiply", "cummax": "maximum", "cummin": "minimum"}
 
@@ -21,11 +21,11 @@ def render_recurrence(dtype: str, reverse: bool, target: str = "cpu") -> Source:
     >>> render_recurrence("float32", False).signature
     ('outer', 'n', 'inner', 'b', 'a', 'y')
     """
-    has_dtype(dtype, _NUMBERS, "recurrence")
+    has_dtype(dtype, NUMBERS, "recurrence")
     product = expression("multiply", dtype, ["factor", "before"], {}, [dtype, dtype])
     value = expression("add", dtype, ["product", "addend"], {}, [dtype, dtype])
     names = ("outer", "n", "inner", "b", "a", "y")
-    holes = {"product": product, "value": value, **_direction(reverse)}
+    holes = {"product": product, "value": value, **direction(reverse)}
     return rendered("recurrence", names, target, dtype=dtype, **holes)
 
 
@@ -36,10 +36,11 @@ def render_running(kind: str, dtype: str, reverse: bool) -> Source:
     >>> render_running("cummax", "float32", True).signature
     ('outer', 'n', 'inner', 'x', 'y')
     """
-    has_dtype(dtype, _NUMBERS, kind)
+    has_dtype(dtype, NUMBERS, kind)
     value = expression(OPERATIONS[kind], dtype, ["before", "item"], {}, [dtype, dtype])
-    return rendered("running", ("outer", "n", "inner", "x", "y"), dtype=dtype, value=value, **_direction(reverse))
+    return rendered("running", ("outer", "n", "inner", "x", "y"), dtype=dtype, value=value, **direction(reverse))
 
 
-def _direction(reverse: bool) -> dict[str, str]:
+def direction(reverse: bool) -> dict[str, str]:
+    """Where a line begins, and how it goes on."""
     return {"start": "n - 1", "step": "-1"} if reverse else {"start": "0", "step": "1"}

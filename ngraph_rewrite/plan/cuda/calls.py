@@ -9,9 +9,10 @@ from math import prod
 from ngraph_rewrite.codegen.library import render_gather, render_random
 from ngraph_rewrite.codegen.library_indexed import render_take_along
 from ngraph_rewrite.codegen.library_order import render_searchsorted
-from ngraph_rewrite.codegen.library_running import render_recurrence
+from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence
 from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.cuda.order import add_along_calls, scatter_add_calls, sort_calls, split
+from ngraph_rewrite.plan.cuda.running import running_calls
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import MakeCalls
 from ngraph_rewrite.plan.operands import OUTPUT, Call, all_plain, known
@@ -71,6 +72,7 @@ CALLS: dict[str, MakeCalls] = {
     "semi.argsort": sort_calls,
     "semi.searchsorted": _searchsorted,
     "semi.recurrence": _recurrence,
+    **{f"semi.{short}": running_calls for short in OPERATIONS},
     "semi.uniform": _random,
     "semi.normal": _random,
 }
