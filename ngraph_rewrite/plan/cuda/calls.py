@@ -13,6 +13,7 @@ from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence
 from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.cuda.order import add_along_calls, scatter_add_calls, sort_calls, split
 from ngraph_rewrite.plan.cuda.running import running_calls
+from ngraph_rewrite.plan.cuda.windows import fold_call
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import MakeCalls
 from ngraph_rewrite.plan.operands import OUTPUT, Call, all_plain, known
@@ -73,6 +74,7 @@ CALLS: dict[str, MakeCalls] = {
     "semi.searchsorted": _searchsorted,
     "semi.recurrence": _recurrence,
     **{f"semi.{short}": running_calls for short in OPERATIONS},
+    "semi.fold": fold_call,
     "semi.uniform": _random,
     "semi.normal": _random,
 }

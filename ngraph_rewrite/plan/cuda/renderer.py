@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from ngraph_rewrite.codegen.cuda.copy import render_turned, turned
 from ngraph_rewrite.codegen.cuda.map import render_map
 from ngraph_rewrite.codegen.cuda.rows import RowForm, render_rows
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
@@ -19,6 +20,8 @@ from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.rows import row_job
 from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.terms.op import Op
+
+_TILED = 8  # elements along memory, on either side of a copy, that are worth a tile
 
 
 def _job(term: Op, groups: Groups) -> Job:
@@ -35,8 +38,18 @@ def _job(term: Op, groups: Groups) -> Job:
     return job_of(term, groups, CALLS)
 
 
+def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> RowForm:
+    """How rows are had; of a copy, whether there is enough of it either way to go by tiles."""
+    along = turned(nest)
+    if along is None:
+        return row_form(nest, sizes)
+    return RowForm("tiles" if min(sizes[dim] for dim in along) >= _TILED else "")
+
+
 def _nest(nest: MapNest | RowNest, form: RowForm) -> Source:
-    return render_rows(nest, form) if isinstance(nest, RowNest) else render_map(nest)
+    if isinstance(nest, RowNest):
+        return render_rows(nest, form)
+    return render_turned(nest) if form.kind == "tiles" else render_map(nest)
 
 
 def _own_share(shape: Sequence[int], elements: int) -> Grid:
@@ -52,7 +65,7 @@ def _workspaces(nest: RowNest, sizes: tuple[int, ...]) -> Sequence[int]:
 CUDA = Renderer(
     "cuda",
     _job,
-    row_form,
+    _form,
     _nest,
     nest_grid,
     _own_share,
