@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops the GPU target adds to the base set: what a library of its maker does in one call, where there is one."""
+"""Ops the GPU target adds to the base set: what kernels of tiles do, and a library of its maker, where there is one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import DTypeError
+from ngraph_rewrite.ops.semi_convolution import convolution as semi_convolution
+from ngraph_rewrite.ops.semi_convolution import convolution_attributes, convolution_of_values
 from ngraph_rewrite.ops.semi_products import batch_dot
 from ngraph_rewrite.ops.semi_reduce import dot
 from ngraph_rewrite.terms.catalogue import op
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
 REALS = ("float16", "bfloat16", "float32", "float64")
@@ -28,3 +31,22 @@ def gemm(x: TensorType, y: TensorType) -> TensorType:
     if x.dtype.name not in REALS:
         raise DTypeError(f"gemm takes real numbers, not {x!r}", do=f"one of {', '.join(REALS)}")
     return batch_dot(x, y) if x.rank == 3 else dot(x, y)
+
+
+@op("cuda.convolution", meaning=convolution_of_values, normalise=convolution_attributes)
+def convolution(
+    x: TensorType,
+    w: TensorType,
+    *,
+    strides: tuple[int, ...],
+    before: tuple[Extent, ...],
+    after: tuple[Extent, ...],
+    interior: tuple[int, ...],
+    dilations: tuple[int, ...],
+    groups: int,
+) -> TensorType:
+    """As `semi.convolution`, along one to three axes of known lengths; float32 or float64."""
+    if x.dtype.name not in ("float32", "float64") or not 3 <= x.rank <= 5:
+        raise DTypeError(f"expected float32 or float64 images with one to three axes, got {x!r}")
+    how: dict[str, Any] = {"strides": strides, "before": before, "after": after, "interior": interior}
+    return semi_convolution(x, w, **how, dilations=dilations, groups=groups)

@@ -67,15 +67,15 @@ def is_across(places: int, window: int) -> bool:
     return window > 2 * places
 
 
-def convolved(term: Op, groups: Groups) -> Convolution:
-    """The convolution that a term is.
+def convolved(term: Op, groups: Groups, as_matrix: bool = False) -> Convolution:
+    """The convolution that a term is, its filters as rows of a matrix whatever the windows, if they have to be.
 
     Raises:
         CopyFirst: if its images are not in memory, or its filters not the one after the other.
     """
     strides, before, _, interior, dilations, count = term.attrs
     shape, window = known(term), known(term.args[1])
-    across = is_across(prod(shape[2:]), prod(window[2:]))
+    across = not as_matrix and is_across(prod(shape[2:]), prod(window[2:]))
     read = partial(_in_lines if across else _as_matrix, term.args[1], groups)
     x, w = together(partial(in_memory, term.args[0], groups), read)
     axes = [known(term.args[0])[2:], window[2:], shape[2:], strides, before, interior, dilations]

@@ -156,12 +156,18 @@ def _unpooling(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Value
 
 
 _FLOATS = ("float32", "float64")
-CONVOLUTION_TYPES = {"semi.convolution": convolved, "cpu.convolution": _direct, "cpu.unpooling": _unpooled}
+CONVOLUTION_TYPES = {
+    "semi.convolution": convolved,
+    "cpu.convolution": _direct,
+    "cuda.convolution": _direct,
+    "cpu.unpooling": _unpooled,
+}
 CONVOLUTION = {
     "semi.windows": _windows,
     "semi.fold": _fold,
     "semi.convolution": _convolution,
     "cpu.convolution": _convolution,
+    "cuda.convolution": _convolution,
     "cpu.unpooling": _unpooling,
     "semi.pooling": _pooling,
 }

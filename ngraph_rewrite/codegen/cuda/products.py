@@ -14,7 +14,7 @@ from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, held, is_rea
 from ngraph_rewrite.codegen.source import Source, indented
 from ngraph_rewrite.types.dtypes import as_dtype
 
-_ARGUMENTS = "count m n k a a_sb a_sm a_sk b b_sb b_sk b_sn parts stretch"
+ARGUMENTS = "count m n k a a_sb a_sm a_sk b b_sb b_sk b_sn parts stretch"
 
 
 @lru_cache(maxsize=1 << 10)
@@ -35,12 +35,18 @@ def render_product(
     has_dtype(dtype, DTYPES, "gemm")
     a = Side("a", "m", "top", tile.rows, tile.down, along[0], tile, dtype)
     b = Side("b", "n", "left", tile.columns, tile.across, along[1], tile, dtype)
-    own, sums = held(dtype), [f"sum{n}" for n in range(tile.down * tile.across)]
+    return render_sides(a, b, ARGUMENTS.split(), nest)
+
+
+def render_sides(a: Side, b: Side, arguments: Iterable[str], nest: MapNest) -> Source:
+    """Return the kernel that multiplies rows, the first side, with columns, and does a map over the products."""
+    tile, own = a.tile, held(a.dtype)
+    sums = [f"sum{n}" for n in range(tile.down * tile.across)]
     cells = [(i, j, sums[i * tile.across + j]) for i in range(tile.down) for j in range(tile.across)]
     totals = [f"{total} = {_added(own, total, f'a_{i}', f'b_{j}')}" for i, j, total in cells]
     return rendered(
         "gemm",
-        (*_ARGUMENTS.split(), *signature(nest)),
+        (*arguments, *signature(nest)),
         "cuda",
         held=own,
         a_room=str(2 * a.half),
@@ -50,11 +56,11 @@ def render_product(
         rows=str(tile.rows),
         columns=str(tile.columns),
         deep=str(tile.deep),
+        unrolled=str(tile.unrolled),
         places=_block([*threads_placed(tile), *a.placed(), *b.placed(), *_width(nest)]),
-        begun=_block([*a.begun(), *b.begun(), *(f"{s} = {literal(0, own)}" for s in sums), *_moved(nest)]),
+        begun=_block([*b.begun(), *a.begun(), *(f"{s} = {literal(0, own)}" for s in sums), *_moved(nest)]),
         fetched=_block([*a.fetched(), *b.fetched()]),
         multiplied=_block([*a.seen(), *b.seen(), *totals] * tile.unrolled),
-        unrolled=str(tile.unrolled),
         kept=_block([*a.kept(), *b.kept()]),
         ended=_block(_ended(nest, tile, own, sums)),
     )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
@@ -40,7 +41,8 @@ class Tile(NamedTuple):
         return self.rows // self.down * (self.columns // self.across)
 
 
-class Side(NamedTuple):
+@dataclass(frozen=True)
+class Side:
     """One of the two operands in the text: its lines are rows of A, or columns of B."""
 
     name: str
@@ -51,6 +53,7 @@ class Side(NamedTuple):
     along: bool  # whether memory lies along k, rather than across lines
     tile: Tile
     dtype: str
+    matrix: str = "batch"  # the number of the one that is multiplied
 
     @property
     def stride(self) -> str:
@@ -101,7 +104,7 @@ class Side(NamedTuple):
         x, lines = self.name, []
         for turn in self.turns:
             line, deep = f"({self.corner} + {x}_line{turn})", f"(begin + {x}_deep{turn})"
-            lines.append(f"{x}_place{turn} = batch * {x}_sb + {line} * {self.stride} + {deep} * {x}_sk")
+            lines.append(f"{x}_place{turn} = {self.matrix} * {x}_sb + {line} * {self.stride} + {deep} * {x}_sk")
             lines += [f"{name} = {literal(0, held(self.dtype))}" for name in self._values(turn)]
         return lines
 

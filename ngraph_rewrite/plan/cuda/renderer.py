@@ -12,6 +12,7 @@ from ngraph_rewrite.codegen.cuda.rows import RowForm, render_rows
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.cuda.calls import CALLS
+from ngraph_rewrite.plan.cuda.convolutions import CONVOLUTION, convolution_job
 from ngraph_rewrite.plan.cuda.grids import grid_for, nest_grid, row_form, row_parts
 from ngraph_rewrite.plan.cuda.products import EPILOGUES, PRODUCTS, product_job
 from ngraph_rewrite.plan.fusion import Groups
@@ -35,6 +36,8 @@ def _job(term: Op, groups: Groups) -> Job:
         return row_job(term, groups)
     if term.definition.name in PRODUCTS:
         return product_job(term, groups)
+    if term.definition.name == CONVOLUTION:
+        return convolution_job(term, groups)
     return job_of(term, groups, CALLS)
 
 

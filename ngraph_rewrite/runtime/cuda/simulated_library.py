@@ -27,8 +27,8 @@ def _matrices(address: int, kind: Any, count: int, between: int, lines: tuple[in
 def _product(dtype: str, given: tuple[int, ...]) -> None:
     count, m, n, k, a, a_between, a_turned, a_apart, b, b_between, b_turned, b_apart, c = map(int, given)
     kind, held = _KINDS[dtype], np.float64 if dtype == "float64" else np.float32
-    x = _matrices(a, kind, count, a_between, (m, k, a_apart) if a_turned else (k, m, a_apart)).astype(held)
-    y = _matrices(b, kind, count, b_between, (k, n, b_apart) if b_turned else (n, k, b_apart)).astype(held)
+    x: Any = _matrices(a, kind, count, a_between, (m, k, a_apart) if a_turned else (k, m, a_apart)).astype(held)
+    y: Any = _matrices(b, kind, count, b_between, (k, n, b_apart) if b_turned else (n, k, b_apart)).astype(held)
     x, y = x.transpose(0, 2, 1) if a_turned else x, y.transpose(0, 2, 1) if b_turned else y
     _matrices(c, kind, count, m * n, (n, m, m))[...] = (x @ y).astype(kind)
 
