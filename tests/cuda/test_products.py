@@ -214,6 +214,8 @@ def test_batches_may_be_shared_by_all() -> None:
         ((1, 4096, 1, 4096), (128, 16), 8),
         ((512, 16, 16, 16), (16, 16), 1),
         ((1, 0, 5, 0), (16, 16), 1),
+        ((64, 512, 49, 4608), (64, 64), 1),
+        ((1, 512, 512, 512), (64, 64), 2),
     ],
 )
 def test_small_products_have_small_tiles_and_long_sums_are_done_in_parts(

@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.cuda.tiles import Tile
 from ngraph_rewrite.plan.cuda.grids import MOST_BLOCKS
 from ngraph_rewrite.plan.shares import Grid
 
-# Tiles from the largest to the smallest, of matrices that are large both ways, and of such that are so one way only. A
-# double takes two registers.
-_SQUARE = (Tile(128, 128, 8, 8, 8, 2), Tile(64, 64, 16, 4, 4, 2), Tile(32, 32, 16, 4, 4), Tile(16, 16, 16, 2, 4))
-_SQUARE_OF_DOUBLES = (Tile(128, 64, 8, 8, 4, 2), *_SQUARE[1:])
-_FLAT, _TALL = Tile(16, 128, 16, 4, 4), Tile(128, 16, 16, 4, 4)
-_LARGE, _FEW = 64, 16
+# Tiles of matrices that are large both ways, or one way only, and about how fast they are where there are enough: the
+# more of a tile a thread has, the less it reads for each multiplication. A double takes two registers.
+_SMALL = {Tile(64, 64, 16, 4, 4, 2): 0.8, Tile(32, 32, 16, 4, 4): 0.6, Tile(16, 16, 16, 2, 4): 0.35}
+_NARROW = {Tile(16, 128, 16, 4, 4): 0.6, Tile(128, 16, 16, 4, 4): 0.6}
+_TILES = MappingProxyType({Tile(128, 128, 8, 8, 8, 2): 1.0} | _SMALL | _NARROW)
+_TILES_OF_DOUBLES = MappingProxyType({Tile(128, 64, 8, 8, 4, 2): 1.0} | _SMALL | _NARROW)
 _FILLED = 132  # blocks that give every multiprocessor of a large GPU something to do
 _STRETCH = 256  # of k that is worth a part of its own, at least
 _MOST_PARTS = 64
@@ -48,7 +50,7 @@ class Cut(NamedTuple):
 def cut_for(sizes: tuple[int, int, int, int], dtype: str, along: tuple[bool, bool]) -> Cut:
     """How products of a number, m, n and k of a dtype are cut up; whether A, and B, lie in memory along k."""
     count, m, n, k = sizes
-    tile = _tile(count, m, n, dtype)
+    tile = _tile(sizes, _TILES_OF_DOUBLES if dtype == "float64" else _TILES)
     blocks = _tiles(tile, count, m, n)
     parts = 1
     if blocks < _FILLED:
@@ -58,13 +60,16 @@ def cut_for(sizes: tuple[int, int, int, int], dtype: str, along: tuple[bool, boo
     return Cut(dtype, tile, along, parts, stretch, blocks * parts)
 
 
-def _tile(count: int, m: int, n: int, dtype: str) -> Tile:
-    """The largest tile of which there are enough, or the smallest that is worth it."""
-    if min(m, n) <= _FEW and max(m, n) >= _LARGE:
-        return _FLAT if m <= n else _TALL
-    every = _SQUARE_OF_DOUBLES if dtype == "float64" else _SQUARE
-    fitting = [tile for tile in every if 2 * tile.rows <= 3 * max(m, n, _FEW)]
-    return next((t for t in fitting if _tiles(t, count, m, n) >= _FILLED), fitting[min(1, len(fitting) - 1)])
+def _tile(sizes: tuple[int, int, int, int], speeds: Mapping[Tile, float]) -> Tile:
+    """The tile that takes the least time: with what it multiplies beyond edges, and multiprocessors without work."""
+    count, m, n, k = sizes
+
+    def time(tile: Tile) -> tuple[float, int]:
+        blocks = _tiles(tile, count, m, n)
+        busy = min(1.0, blocks * min(max(1, k // _STRETCH), _MOST_PARTS) / _FILLED) or 1.0
+        return blocks * tile.rows * tile.columns / (speeds[tile] * busy), tile.threads
+
+    return min(speeds, key=time)
 
 
 def _tiles(tile: Tile, count: int, m: int, n: int) -> int:
