@@ -52,11 +52,14 @@ def _of_libdevice(name: str) -> Any:
 exp, tanh = _of_libdevice("exp"), _of_libdevice("tanh")
 
 
-@intrinsic
-def fused(context: Any, x: Any, y: Any, z: Any) -> Any:
+def _fused(context: Any, x: Any, y: Any, z: Any) -> Any:
     """``x * y + z``, rounded once."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return scalar_functions.llvm_function(builder, "llvm.fma", list(args))
 
     return (signature(x, x, x, x), generate) if isinstance(x, types.Float) else None
+
+
+_fused.__name__ = _fused.__qualname__ = "fused"
+fused: Any = intrinsic(_fused)

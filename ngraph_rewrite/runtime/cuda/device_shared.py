@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements of arrays in shared memory, by an index that is taken as it is: Numba's own indexing looks for its sign."""
 
+from collections.abc import Callable
 from typing import Any
 
 from numba.core import types
@@ -15,8 +16,7 @@ def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> A
     return builder.gep(data, [index], inbounds=True)
 
 
-@intrinsic
-def element(context: Any, array: Any, index: Any) -> Any:
+def _element(context: Any, array: Any, index: Any) -> Any:
     """``array[index]``; the index is not negative."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -26,8 +26,7 @@ def element(context: Any, array: Any, index: Any) -> Any:
     return signature(array.dtype, array, types.int64), generate
 
 
-@intrinsic
-def set_element(context: Any, array: Any, index: Any, value: Any) -> Any:
+def _set_element(context: Any, array: Any, index: Any, value: Any) -> Any:
     """``array[index] = value``; the index is not negative."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -36,3 +35,11 @@ def set_element(context: Any, array: Any, index: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return signature(types.none, array, types.int64, array.dtype), generate
+
+
+def _named(name: str, typing: Callable[..., Any]) -> Any:
+    typing.__name__ = typing.__qualname__ = name
+    return intrinsic(typing)
+
+
+element, set_element = _named("element", _element), _named("set_element", _set_element)

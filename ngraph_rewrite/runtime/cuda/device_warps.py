@@ -31,18 +31,21 @@ def warp_lanes() -> int:
 @device_function(signature(types.int64))
 def warp() -> int:
     """The number of this warp in the grid."""
-    return cuda.grid(1) // WIDTH
+    number: int = cuda.grid(1) // WIDTH
+    return number
 
 
 @device_function(signature(types.int64))
 def warps() -> int:
     """How many warps the grid has."""
-    return cuda.gridsize(1) // WIDTH
+    count: int = cuda.gridsize(1) // WIDTH
+    return count
 
 
 def _shuffled(dtype: str) -> Any:
     kind = types.boolean if dtype == "bool" else getattr(types, dtype)
-    carried, own = _CARRIED.get(dtype), np.bool_ if dtype == "bool" else getattr(np, dtype)
+    carried: Any = _CARRIED.get(dtype)
+    own = np.bool_ if dtype == "bool" else getattr(np, dtype)
 
     def exchanged(value: Any, apart: int) -> Any:
         return cuda.shfl_xor_sync(_EVERY, value, apart)

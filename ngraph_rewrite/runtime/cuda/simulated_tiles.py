@@ -11,13 +11,12 @@ __all__ = []
 
 
 def _maker(dtype: str) -> Any:
-    @cuda.jit(device=True)
     def tile(length: int) -> Any:
         arrays = vars(cuda.shared).setdefault("arrays_of_ngraph_rewrite", {})
         caller = sys._getframe(2)  # past the simulator's own
         return arrays.setdefault((caller.f_code, caller.f_lasti), np.zeros(int(length), dtype))
 
-    return tile
+    return cuda.jit(device=True)(tile)
 
 
 def _within(tile: Any, index: int, count: int) -> slice:

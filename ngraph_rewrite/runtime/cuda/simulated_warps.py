@@ -4,6 +4,9 @@
 from typing import Any
 
 from numba import cuda
+from numba.core import types
+
+from ngraph_rewrite.runtime.cuda.porting import device_function
 
 __all__ = ["warp", "warp_lanes", "warps"]
 
@@ -13,16 +16,16 @@ def warp_lanes() -> int:
     return 1
 
 
-@cuda.jit(device=True)
+@device_function(types.int64())
 def warp() -> int:
     """The number of this warp in the grid."""
-    return cuda.grid(1)
+    return int(cuda.grid(1))
 
 
-@cuda.jit(device=True)
+@device_function(types.int64())
 def warps() -> int:
     """How many warps the grid has."""
-    return cuda.gridsize(1)
+    return int(cuda.gridsize(1))
 
 
 def _shuffled(value: Any, apart: int) -> Any:
