@@ -7,6 +7,7 @@ part of a line is a number also where it is out of range, and a line that is 0 o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -144,7 +145,7 @@ def render_scan(kind: str, dtype: str, reverse: bool, form: str) -> Source:
     return rendered("scan", names, "cuda", **{name: _text(value) for name, value in holes.items()})
 
 
-def _text(value: str | list[str]) -> str:
+def _text(value: str | Sequence[str]) -> str:
     return value if isinstance(value, str) else "\n".join(value)
 
 

@@ -4,24 +4,29 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.aligned import address_of, aligned_array
 from ngraph_rewrite.runtime.compiler import source_file, source_function
 from ngraph_rewrite.runtime.cuda import simulated_library
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
+from ngraph_rewrite.runtime.cuda.simulated_launches import launch
 from ngraph_rewrite.runtime.cuda.simulated_memory import allow
 
 # A launch has no more blocks and threads than these, where the kernel lets it be so.
 MOST_BLOCKS, MOST_THREADS = 3, 4
 _MEMORY = 1 << 32
+
+
+class SimulatedKernel(NamedTuple):
+    """A kernel as it was written."""
+
+    function: Callable[..., None]
 
 
 class SimulatedDevice:
@@ -57,7 +62,7 @@ class SimulatedDevice:
 
     def load(self, text: str, name: str, cache: Cache) -> Any:
         if text not in self._functions:
-            self._functions[text] = cuda.jit(source_function(source_file(text, name, cache), name))
+            self._functions[text] = SimulatedKernel(source_function(source_file(text, name, cache), name))
         return self._functions[text]
 
     def library(self, name: str) -> Any:
@@ -84,11 +89,11 @@ class SimulatedLaunches:
 
     def run(self) -> None:
         for function, blocks, threads, fixed, arguments in self._launches:
-            if isinstance(function, FunctionType):  # of a library
+            if isinstance(function, SimulatedKernel):
+                size = threads if fixed else min(threads, MOST_THREADS)
+                launch(function.function, min(blocks, MOST_BLOCKS), size, arguments)
+            else:  # of a library
                 function(*arguments)
-                continue
-            size = threads if fixed else min(threads, MOST_THREADS)
-            function[min(blocks, MOST_BLOCKS), size](*arguments)
 
     def change(self, changed: Sequence[tuple[int, Sequence[int]]]) -> None:
         for number, arguments in changed:

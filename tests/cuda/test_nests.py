@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loop nests on a GPU: maps and reductions of drawn shapes agree with the reference, in every form a row can have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import semi
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.codegen.cuda.passes import Passes
+from ngraph_rewrite.codegen.cuda.rows import RowForm, render_rows
+from ngraph_rewrite.codegen.nest import Operand, RowNest, Step
+from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.runtime.cuda.device import Launched, find_device
+from ngraph_rewrite.types.dtypes import as_dtype
+
+pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
+pytestmark = pytest.mark.cuda
+
+Array = np.ndarray[Any, Any]
+few = settings(max_examples=25, deadline=None)  # a launch is as many threads of Python
+SHAPES = st.lists(st.sampled_from([0, 1, 2, 3, 4, 8, 13]), min_size=1, max_size=3).map(tuple)
+DTYPES = ("float32", "float64", "float16", "bfloat16", "int32", "uint8")
+REDUCTIONS: dict[str, Callable[..., ng.Op]] = {
+    "sum": semi.sum, "prod": semi.prod, "max": semi.max, "min": semi.min, "argmax": semi.argmax, "argmin": semi.argmin,
+}  # fmt: skip
+FORMS = (RowForm("block", room=64), RowForm("block"), RowForm("warp", room=64), RowForm("columns", 4))
+
+
+def values(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+    """Small numbers, some of them equal, and of floats a NaN and an infinity now and then."""
+    rng = np.random.default_rng(seed)
+    found = rng.integers(0 if dtype[0] == "u" else -4, 5, shape).astype(as_dtype(dtype))
+    if "float" in dtype and found.size and seed % 3 == 0:
+        found.reshape(-1)[rng.integers(found.size)] = (np.nan, np.inf)[seed % 2]
+    return found
+
+
+def agree(op: ng.Op, inputs: dict[ng.Op, Array], rtol: float = 0.0) -> None:
+    """Both targets give the same."""
+    found = {}
+    for name in ("cuda", "reference"):
+        with ng.make_transformer(name) as transformer:
+            found[name] = np.asarray(transformer.computation(op, *inputs)(*inputs.values()))
+    np.testing.assert_allclose(
+        found["cuda"].astype(np.float64), found["reference"].astype(np.float64), rtol=rtol, atol=rtol
+    )
+
+
+@given(SHAPES, st.sampled_from(DTYPES), st.integers(0, 99), st.booleans())
+@few
+def test_maps_agree(shape: tuple[int, ...], dtype: str, seed: int, turned: bool) -> None:
+    x = ng.placeholder(ng.anonymous(shape), dtype=dtype)
+    row = ng.placeholder(ng.anonymous(shape[-1:]), dtype=dtype)
+    spread = semi.broadcast(row, shape=shape, dims=(len(shape) - 1,))
+    op = x * spread + semi.maximum(x, spread)
+    if turned:
+        op = semi.transpose(op, perm=tuple(reversed(range(len(shape)))))
+    agree(op, {x: values(shape, dtype, seed), row: values(shape[-1:], dtype, seed + 1)})
+
+
+@given(SHAPES, st.sampled_from(DTYPES), st.sampled_from(sorted(REDUCTIONS)), st.integers(0, 99), st.data())
+@few
+def test_reductions_agree(shape: tuple[int, ...], dtype: str, kind: str, seed: int, data: st.DataObject) -> None:
+    subsets = [axes for n in range(1, len(shape) + 1) for axes in combinations(range(len(shape)), n)]
+    axes = data.draw(st.sampled_from(subsets))
+    if kind not in ("sum", "prod") and any(shape[k] == 0 for k in axes):
+        return  # an extremum of nothing is refused
+    x = ng.placeholder(ng.anonymous(shape), dtype=dtype)
+    agree(REDUCTIONS[kind](x, axes=axes), {x: values(shape, dtype, seed)}, 1e-6 if "float" in dtype else 0.0)
+
+
+@given(SHAPES, st.integers(0, 99), st.data())
+@few
+def test_groups_over_rows_agree(shape: tuple[int, ...], seed: int, data: st.DataObject) -> None:
+    if 0 in shape:
+        return
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    x = ng.placeholder(ng.anonymous(shape))
+    kept = tuple(k for k in range(len(shape)) if k != axis)
+
+    def spread(op: ng.Op) -> ng.Op:
+        return semi.broadcast(op, shape=shape, dims=kept)
+
+    e = semi.exp(x - spread(semi.max(x, axes=(axis,))))
+    agree(e / spread(semi.sum(e, axes=(axis,))), {x: values(shape, "float32", 3 * seed + 1)}, 1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("shape", [(2, 5), (3, 8), (1, 37), (4, 1), (5, 64), (0, 4)], ids=str)
+def test_every_form_of_a_kernel_normalises_rows(form: RowForm, shape: tuple[int, int]) -> None:
+    """Whatever has a row, and whether something of it is kept: the text differs, the answer does not."""
+    axis = 0 if form.kind == "columns" else 1
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    found = launched(render_rows(normalised(axis), form), x)
+    e = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True)) if x.size else x
+    np.testing.assert_allclose(found, e / e.sum(axis, keepdims=True), rtol=1e-6)
+
+
+def normalised(axis: int) -> RowNest:
+    """A softmax over an axis of a matrix."""
+    matrix = Operand("float32", ("s", "1"))
+    steps = (
+        Step("max", "float32", (0,)),
+        Step("subtract", "float32", (0, 1)),
+        Step("exp", "float32", (2,)),
+        Step("sum", "float32", (3,)),
+        Step("divide", "float32", (3, 4)),
+    )
+    return RowNest(2, (matrix,), steps, ((5, matrix),), (0, 1), reduced=(axis == 0, axis == 1))
+
+
+def launched(source: Source, x: Array) -> Array:
+    """What a kernel makes of a matrix."""
+    device, found = find_device(), np.empty_like(x)
+    begin, end = (device.allocate(x.nbytes, "a test") for _ in range(2))
+    device.upload(begin, x)
+    numbers = (*x.shape, begin, x.shape[1], end, x.shape[1])
+    function = device.load(source.text, source.name, Cache())
+    device.record([Launched(function, 2, 128, False, numbers)]).run()
+    device.download(found, end)
+    device.free(begin)
+    device.free(end)
+    return found
+
+
+def test_what_passes_need_again_takes_turns_in_shared_memory() -> None:
+    """The row makes way for its exponentials: the second pass reads it for the last time."""
+    assert Passes(normalised(1), 64).arrays == ["float32"]
+    assert [*Passes(normalised(1), 64).kept] == [0, 3]
+    assert not Passes(normalised(1), 0).kept
+    assert not Passes(normalised(1), 1 << 14).kept  # more than a block has
+
+
+@pytest.mark.parametrize("text", ["load4_float32", "store4_float32"])
+def test_neighbours_are_read_and_written_by_one_access(text: str) -> None:
+    assert text in render_rows(normalised(1), RowForm("block", room=64)).text
+    assert text not in render_rows(normalised(0), RowForm("columns", 4)).text
