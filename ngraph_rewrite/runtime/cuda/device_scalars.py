@@ -63,12 +63,24 @@ _TEXTS: dict[str, tuple[Any, Any]] = {
 
 def _library(name: str, widened: bool) -> Callable[..., Any]:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if args[0].type == ir.DoubleType() and name == "hypot":
+            return _hypotenuse(builder, list(args))
         if not widened or args[0].type == ir.DoubleType():
             return scalar_functions.c_function(builder, name, list(args))
         wide = [builder.fpext(x, ir.DoubleType()) for x in args]
         return builder.fptrunc(scalar_functions.c_function(builder, name, wide), ir.FloatType())
 
     return generate
+
+
+def _hypotenuse(builder: Any, args: list[Any]) -> Any:
+    """Of float64, of the halves where one is large: libdevice's overflows before its result does."""
+    sizes = [scalar_functions.llvm_function(builder, "llvm.fabs", [x]) for x in args]
+    limit = ir.Constant(ir.DoubleType(), 2.0**1000)
+    large = builder.or_(*[builder.fcmp_ordered(">", size, limit) for size in sizes])
+    scale = builder.select(large, ir.Constant(ir.DoubleType(), 0.5), ir.Constant(ir.DoubleType(), 1.0))
+    found = scalar_functions.c_function(builder, "hypot", [builder.fmul(size, scale) for size in sizes])
+    return builder.fdiv(found, scale)
 
 
 def _unary(name: str, widened: bool) -> Any:

@@ -8,7 +8,7 @@ from numba.core import types
 
 from ngraph_rewrite.runtime.cuda.porting import device_function
 
-__all__ = ["aligned", "barrier", "block", "block_all", "block_any", "blocks", "lane", "lanes", "thread", "threads"]
+__all__ = ["aligned", "barrier", "block", "blocks", "lane", "lanes", "thread", "threads"]
 
 
 @device_function(types.int64())
@@ -51,18 +51,6 @@ def blocks() -> Any:
 def barrier() -> None:
     """Wait for all threads of the block; what they stored before is seen after."""
     cuda.syncthreads()
-
-
-@device_function(types.boolean(types.boolean))
-def block_any(flag: bool) -> Any:
-    """Whether a thread of the block says so; all of them must ask."""
-    return cuda.syncthreads_or(1 if flag else 0) != 0
-
-
-@device_function(types.boolean(types.boolean))
-def block_all(flag: bool) -> Any:
-    """Whether all threads of the block say so; all of them must ask."""
-    return cuda.syncthreads_and(1 if flag else 0) != 0
 
 
 @device_function(types.boolean(types.int64, types.int64))
