@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import DerivativeError, KernelError, NGraphRewriteError, UnloweredOpError
 from ngraph_rewrite.lowering.deriv import deriv
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, Passes, library, lower, passes_of
+from ngraph_rewrite.plan.cpu import CPU
+from ngraph_rewrite.plan.cuda.renderer import CUDA
 from ngraph_rewrite.plan.launches import kernels
 from ngraph_rewrite.plan.plan import make_plan
 from ngraph_rewrite.returns import leaves, unboxed
@@ -105,13 +108,16 @@ def missing(definition: OpDef) -> Iterator[str]:
     yield from dict.fromkeys(text for term in found.instances for text in _fails(term))
 
 
+_RENDERERS = MappingProxyType({"cuda": CUDA})  # of targets that ship, beside that of the CPU
+
+
 def _fails(term: Op) -> Iterator[str]:
     """What goes wrong when one instance is executed by ``cpu`` (or its own target), and differentiated."""
     parts = list(leaves(unboxed(term)))
     target = find_target("cpu")
     try:
         if belongs_to_target(term.definition) and term.definition.name not in (target.base or ()):
-            make_plan(parts, [])
+            make_plan(parts, [], renderer=_RENDERERS.get(term.definition.family, CPU))
         else:
             lowered = lower(parts, target, _passes())
             make_plan(lowered.roots, lowered.writes)

@@ -42,7 +42,7 @@ _LOOP = OpDef(
     short="loop",
 )
 # Ops whose kernels read operands at any strides.
-_STRIDED = frozenset("semi.concat semi.pad semi.update".split())
+_STRIDED = frozenset("semi.concat semi.pad semi.update cuda.gemm".split())
 
 
 @dataclass(frozen=True, eq=False)
