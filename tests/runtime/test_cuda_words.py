@@ -42,7 +42,6 @@ few, fewer = settings(max_examples=25), settings(max_examples=10)  # a launch is
 Array = np.ndarray[Any, Any]
 INTEGERS = [dtype for dtype in DTYPES if dtype.startswith(("int", "uint"))]
 FLOATS = [dtype for dtype in DTYPES if "float" in dtype]
-REDUCED = ["int64", "float32", "float64"]
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -586,7 +585,7 @@ def steps_on(dtype: str) -> list[Step]:
 
 def kernels() -> dict[str, str]:
     """Texts in which every word is called, by what they are about."""
-    texts = {"places": PLACES, "division": DIVIDED, "flags": ASKED, "draws": DRAWN, "chunks": CHUNKS}
+    texts = {"places": PLACES, "division": DIVIDED, "draws": DRAWN, "chunks": CHUNKS}
     fused = "def rounded(x, y):\n    a = load_float32(x, 0, 0)\n    store_float32(y, 0, fused(a, a, a), 1)\n"
     texts |= {"once": fused, "branches": BRANCHED, "copies": COPY.format("float32")}
     for dtype in DTYPES:
@@ -595,9 +594,6 @@ def kernels() -> dict[str, str]:
     texts |= {f"warps {dtype}": EXCHANGED.format(dtype) for dtype in HELD}
     for dtype in [*INTEGERS, "float32", "float64"]:
         texts |= {f"accumulators {dtype}": ACCUMULATED.format(dtype, NUMBERS.format(dtype) if "float" in dtype else "")}
-    for dtype in REDUCED:
-        texts |= {f"block {name} {dtype}": REDUCED_TWICE.format(dtype, name) for name in OVER}
-        texts |= {f"block arg {name} {dtype}": PLACED_TWICE.format(dtype, name) for name in ("max", "min")}
     for dtype in ("float32", "float64"):
         texts |= {f"sums {dtype}": SUMMED.format(dtype), f"fusable {dtype}": FUSABLE.format(dtype)}
     return texts
