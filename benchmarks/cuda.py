@@ -33,7 +33,7 @@ MINUTES = 6.0
 
 def every_problem(size: int | None = None, device: str = "cuda") -> Problems:
     """All workloads by name."""
-    return {**simple_problems(size, device), **network_problems(size, device)}
+    return {**network_problems(size, device), **simple_problems(size, device)}
 
 
 def why_not() -> str | None:
