@@ -20,7 +20,7 @@ from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.codegen.template import kernel_template
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.frontend import semi_more
+from ngraph_rewrite.frontend import semi_more, semi_windows
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
 from ngraph_rewrite.plan.launches import kernels
 from ngraph_rewrite.plan.plan import make_plan
@@ -111,14 +111,14 @@ def _added(count: int, columns: int, dtype: str) -> Built:
 
 
 def _recurrence(dtype: str) -> Built:
-    inputs = _arrays((50, 300), (50, 300), dtype=dtype)
-    return semi_more.recurrence(*inputs), inputs
+    a, b = inputs = _arrays((50, 300), (50, 300), dtype=dtype)
+    return semi_more.recurrence(a, b), inputs
 
 
 def _folded(dtype: str) -> Built:
     """Windows that are added up where they were taken."""
     (x,) = inputs = _arrays((8, 30, 3), dtype=dtype)
-    return ng.semi.fold(x, [1], 32), inputs
+    return semi_windows.fold(x, [1], 32), inputs
 
 
 def _along(function: Callable[..., ng.Op], shape: tuple[int, int], dtype: str) -> Built:
