@@ -79,11 +79,7 @@ def rows_of(chosen: argparse.Namespace) -> Iterator[Row]:
     """A row for each workload and engine, ours first; workloads that no time is left for are told."""
     wanted, limits, end = chosen_problems(chosen), Limits(), time.monotonic() + 60 * chosen.minutes
     peers = None if chosen.peers is None else chosen.peers.split(",")
-    print(
-        f"# copy {limits.bandwidth() / 1e9:.0f} GB/s; products of float32 {limits.products('float32') / 1e12:.1f}, ",
-        end="",
-    )
-    print(f"of bfloat16 {limits.products('bfloat16') / 1e12:.1f} TFLOP/s")
+    print(f"# {limits}")
     print(HEADER, flush=True)
     late = list(wanted)
     for name, make in wanted.items():

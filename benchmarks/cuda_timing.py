@@ -96,6 +96,10 @@ class Limits:
         a, b = (torch.ones(SQUARE, SQUARE, device="cuda", dtype=getattr(torch, dtype)) for _ in range(2))
         return float(2 * SQUARE**3) / best(lambda: a @ b)
 
+    def __str__(self) -> str:
+        rates = ", ".join(f"{dtype} {self.products(dtype) / 1e12:.1f}" for dtype in ("float32", "bfloat16"))
+        return f"copy {self.bandwidth() / 1e9:.0f} GB/s; TFLOP/s of products: {rates}"
+
     def fraction(self, problem: Problem, seconds: float) -> float | None:
         """Which part of what is possible was reached; None where neither memory nor arithmetic is the limit."""
         if problem.flops:

@@ -206,6 +206,8 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("order", partial(_along, ng.numpy.argsort, (30, 4000)), (*_FLOATS, "int32", "uint8")),
         **_each("searched", _searched, (*_FLOATS, "int32")),
         **_each("running sums", partial(_along, ng.numpy.cumulative_sum, (2000, 50)), (*_FLOATS, "int64")),
+        **_each("running sums of short lines", partial(_along, ng.numpy.cumulative_sum, (2000, 20)), _WIDE),
+        **_each("running maxima of short lines", partial(_along, semi_more.cummax, (2000, 20)), _WIDE),
         **_each("running sums of few", partial(_along, ng.numpy.cumulative_sum, (3, 50_000)), _WIDE),
         **_each("running products", partial(_along, ng.numpy.cumulative_prod, (3, 50_000)), _WIDE),
         **_each("running maxima", partial(_along, semi_more.cummax, (3, 50_000)), _WIDE),
