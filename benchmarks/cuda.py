@@ -99,6 +99,7 @@ def standing(rows: Sequence[Row]) -> Iterator[str]:
     found = []
     for name in dict.fromkeys(row.workload for row in rows):
         times = {row.engine: row.median_s for row in rows if row.workload == name and row.median_s is not None}
+        times = {engine: taken for engine, taken in times.items() if engine == OURS or not engine.startswith(OURS)}
         ours = times.pop(OURS, None)
         if ours is not None and times:
             peer = min(times, key=lambda engine: times[engine])

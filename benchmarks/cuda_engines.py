@@ -19,6 +19,7 @@ import numpy as np
 import ngraph_rewrite as ng
 from benchmarks.engines import compiled_torch, module
 from benchmarks.harness import OURS, Run
+from ngraph_rewrite.cuda_programs import LIBRARY
 from ngraph_rewrite.runtime.cuda.device import find_device
 from ngraph_rewrite.targets.device_arrays import DeviceArray
 
@@ -121,11 +122,11 @@ def from_ours(result: Any) -> Tensor:
 # -- engines -----------------------------------------------------------------------------------------------------------
 
 
-def in_ours(build: Function, axes: Sequence[Any], tensors: Tensors, device: str) -> Made:
-    """A computation of placeholders with these axes."""
+def in_ours(build: Function, axes: Sequence[Any], tensors: Tensors, device: str, disabled: Sequence[str] = ()) -> Made:
+    """A computation of placeholders with these axes, without some rules."""
     given = [to_ours(t) for t in tensors]
     inputs = [ng.placeholder(a, g.dtype.name) for a, g in zip(axes, given, strict=True)]
-    transformer = ng.make_transformer(device)
+    transformer = ng.make_transformer(device, disabled=disabled)
     computation = transformer.computation(build(*inputs), *inputs)
     run = called(computation, given, device)
     return Made(run, lambda r: [from_ours(x) for x in listed(r)], partial(planned, computation), transformer.close)
@@ -181,7 +182,8 @@ def problem(
     """A problem of a function that each engine has: tensors are drawn here, and kept as long as it is.
 
     Args:
-        mode: How torch compiles it; None if it would do nothing else than it does without.
+        mode: How torch compiles it; None of a product, for which it does what it does without, and of which we have
+            kernels of our own (``-own``) beside a library's.
         rest: As of `Problem`.
     """
     given = tensors()
@@ -189,7 +191,9 @@ def problem(
         OURS: lambda: in_ours(ours, axes, given, device),
         "torch": lambda: in_torch(torch, given),
     }
-    if mode is not None:
+    if mode is None:
+        engines[f"{OURS}-own"] = lambda: in_ours(ours, axes, given, device, LIBRARY)
+    else:
         engines[COMPILE] = lambda: in_torch(torch, given, mode)
     if cupy is not None and importlib.util.find_spec("cupy"):
         engines["cupy"] = lambda: in_cupy(cupy, given)

@@ -134,7 +134,7 @@ def compare(problem: Problem, peers: Sequence[str] | None, limits: Limits, secon
     """A row for each engine, ours first; `seconds` is about how long each is timed."""
     answer, made, first = problem.answer(), dict[str, Made](), dict[str, float]()
     for name, make in problem.engines.items():
-        if name != OURS and peers is not None and name.removeprefix("torch.") not in peers:
+        if not name.startswith(OURS) and peers is not None and name.removeprefix("torch.") not in peers:
             continue
         start = time.perf_counter()
         found: Made | None = None

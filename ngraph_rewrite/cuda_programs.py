@@ -174,6 +174,8 @@ def _each(name: str, build: Callable[[str], Built], dtypes: Sequence[str]) -> di
     return {f"{name} {dtype}": partial(build, dtype) for dtype in dtypes}
 
 
+# Rules that leave products to a library where there is one.
+LIBRARY = ("cuda.gemm", "cuda.gemm_of_many")
 _MORE = "sum prod max min argmax argmin"
 PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
     {
@@ -270,7 +272,7 @@ def _sources(returns: Any, inputs: Sequence[ng.Op], cache: Cache) -> tuple[Sourc
         return _Idle()
 
     target: Target = replace(find_target("cuda"), prepare=prepare)
-    with ng.make_transformer(target, cache=cache) as transformer:
+    with ng.make_transformer(target, cache=cache, disabled=LIBRARY) as transformer:
         computation = transformer.computation(returns, *inputs)
         computation(*(np.zeros([known(n) for n in x.shape], x.dtype) for x in inputs))
     return tuple(found)
