@@ -4,7 +4,8 @@
 The file names the op, and binds the attributes its code depends on; the planner hands over the rest. Operands and
 result lie in memory row by row. The code gets, as ``int64`` arguments, for each operand ``x`` and for the result
 ``self``: the lengths ``x_0``, ``x_1``, ... of its axes; then what ``where`` lines name; then the addresses ``x``, ...,
-``self``. As text it gets ``$x_dtype``, ``$x_rank``, and ``$k`` for an attribute bound as ``axis=k``.
+``self``. As text it gets ``$x_dtype``, ``$x_rank``, and ``$k`` for an attribute bound as ``axis=k``. The parameters of
+a body for a GPU are these arguments (``$parameters``); there is a thread for each element of the result.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 else:
     rulefile = lazy_module("ngraph_rewrite.rewriting.rulefile")
 
-_RESERVED = frozenset({"name", "idea", "arguments", "signature", "imports", "args", "chunk", "nchunks"})
+_RESERVED = frozenset({"name", "idea", "arguments", "parameters", "signature", "imports", "args", "chunk", "nchunks"})
 _ADDED: dict[str, OpKernel] = {}
 
 
@@ -236,6 +237,13 @@ def has_kernel(definition: OpDef) -> bool:
     return bool(kernels_of(definition))
 
 
+def _refusal(kernel: OpKernel, target: str) -> str:
+    """Why a kernel computes a term on a target not."""
+    if target not in kernel.template.bodies:
+        return f"{kernel.template.place} has no body for {target}"
+    return f"{kernel.template.place} asks if {kernel.rule.guard}"
+
+
 def rendered(term: Op, target: str = "cpu") -> tuple[Source, list[int]]:
     """The kernel that computes a term on a target, and its leading arguments.
 
@@ -248,7 +256,7 @@ def rendered(term: Op, target: str = "cpu") -> tuple[Source, list[int]]:
         if found is not None and target in kernel.template.bodies:
             return kernel.render(term, found, target)
     types = ", ".join(repr(a.type) for a in term.args)
-    tried = "; ".join(f"{k.template.place} asks if {k.rule.guard}" for k in kernels) or "it has none"
+    tried = "; ".join(_refusal(k, target) for k in kernels) or "it has none"
     raise KernelError(
         f"no kernel computes {term.definition}({types}): {tried}",
         where=term.info.place if term.info.lineno else None,

@@ -27,7 +27,7 @@ TILE = 1024  # elements that a block sorts: keys and positions, twice each, fit 
 _THREADS = 256
 # Columns that fill a GPU, and indices that a thread goes through sooner than they are sorted.
 _COLUMNS = 1 << 16
-_FEW = 64
+FEW = 64
 _LARGE = 1 << 31
 
 
@@ -122,7 +122,7 @@ def add_along_calls(term: Op, groups: Groups) -> Call | list[Call]:
 
 
 def _by_columns(outer: int, count: int, inner: int, length: int) -> bool:
-    return outer * inner >= _COLUMNS or count <= _FEW or count >= _LARGE or not outer * inner
+    return outer * inner >= _COLUMNS or count <= FEW or count >= _LARGE or not outer * inner
 
 
 def _sorted_addition(term: Op, index_dtype: str, arguments: tuple[object, ...], along: bool) -> list[Call]:

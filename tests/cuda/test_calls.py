@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Library calls on a GPU: what kernels store is what the ops mean, bit for bit but where rounding is told of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import semi
+from ngraph_rewrite.plan.cuda import order, running
+from ngraph_rewrite.types.dtypes import DTYPES, is_float
+
+pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
+pytestmark = pytest.mark.cuda
+
+Array = np.ndarray[Any, Any]
+NUMBERS = DTYPES[1:]
+FLOATS = [d for d in DTYPES if is_float(d)]
+INDICES = ["int8", "int32", "int64", "uint8", "uint64"]
+few = settings(max_examples=12, deadline=None)  # a launch is as many threads of Python
+LENGTHS, WIDTHS, SEEDS = st.integers(0, 11), st.integers(0, 3), st.integers(0, 2**32)
+
+
+def numbers(shape: tuple[int, ...], dtype: Any, seed: int, low: int = -3, high: int = 4) -> Array:
+    """Small whole numbers, exact in every dtype, many alike; of floats also NaN, infinities and zeros of both signs."""
+    rng, kind = np.random.default_rng(seed), np.dtype(dtype)
+    if kind.kind == "b":
+        return rng.random(shape) < 0.5
+    array = rng.integers(0 if kind.kind == "u" else low, high, shape).astype(kind)
+    edges = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0])
+    return np.where(rng.random(shape) < 0.4, rng.choice(edges, shape).astype(kind), array) if is_float(kind) else array
+
+
+def same(found: Array, wanted: Array) -> bool:
+    """Whether all is equal bit for bit, any NaN being one NaN."""
+    assert found.dtype == wanted.dtype and found.shape == wanted.shape
+    if not is_float(found.dtype):
+        return np.array_equal(found, wanted)
+    bits = [np.where(np.isnan(a), 1, np.ascontiguousarray(a).view(f"u{a.itemsize}")) for a in (found, wanted)]
+    return np.array_equal(*bits)
+
+
+def computed(function: Callable[..., ng.Op], *arrays: Array, target: str = "cuda") -> tuple[Array, list[str]]:
+    """What a function of placeholders gives, and the kernels that ran."""
+    terms = [ng.placeholder(a.shape, a.dtype) for a in arrays]
+    with ng.make_transformer(target) as transformer:
+        computation = transformer.computation(function(*terms), *terms)
+        value = np.asarray(computation(*arrays))
+        names = computation.stats()["kernels"] if target == "cuda" else []
+    return value, [name.rpartition("_")[0] for name in names]
+
+
+def agrees(function: Callable[..., ng.Op], *arrays: Array) -> list[str]:
+    """Demand the meaning, and return the kernels that ran."""
+    found, names = computed(function, *arrays)
+    assert same(found, computed(function, *arrays, target="reference")[0])
+    return names
+
+
+# -- order -------------------------------------------------------------------------------------------------------------
+
+
+@few
+@given(st.sampled_from(DTYPES), WIDTHS, LENGTHS, WIDTHS, st.booleans(), st.sampled_from([2, 4, 1024]), SEEDS)
+def test_a_sort_is_stable_with_nan_last(
+    dtype: np.dtype, outer: int, n: int, inner: int, descending: bool, tile: int, seed: int
+) -> None:
+    x = numbers((outer, n, inner), dtype, seed)
+    with patch.object(order, "TILE", tile):
+        for sort in (semi.sort, semi.argsort):
+            agrees(lambda x, sort=sort: sort(x, axis=1, descending=descending), x)
+
+
+def test_a_long_line_is_sorted_in_passes() -> None:
+    x = numbers((2, 3 * order.TILE), "float32", 0)[:, : 2 * order.TILE + 7]
+    assert agrees(lambda x: semi.argsort(x, axis=1), x) == ["sort", "merge", "merge"]
+
+
+@few
+@given(st.sampled_from(DTYPES), LENGTHS, LENGTHS, st.booleans(), SEEDS)
+def test_places_in_a_vector_are_found(dtype: np.dtype, length: int, count: int, right: bool, seed: int) -> None:
+    x, v = numbers((length,), dtype, seed), numbers((count, 2), dtype, seed + 1)
+    ordered = computed(lambda x: semi.sort(x, axis=0), x, target="reference")[0]
+    agrees(lambda x, v: semi.searchsorted(x, v, right=right), ordered, v)
+
+
+# -- indices -----------------------------------------------------------------------------------------------------------
+
+
+def indices(shape: tuple[int, ...], dtype: str, length: int, seed: int) -> Array:
+    """Indices of an axis, some from its end and some outside."""
+    low = 0 if dtype[0] == "u" else -length - 2
+    return np.random.default_rng(seed).integers(low, length + 2, shape).astype(dtype)
+
+
+@few
+@given(st.sampled_from(DTYPES), st.sampled_from(INDICES), WIDTHS, LENGTHS, LENGTHS, WIDTHS, SEEDS)
+def test_elements_are_taken(
+    dtype: np.dtype, index: str, outer: int, length: int, count: int, inner: int, seed: int
+) -> None:
+    x, along = numbers((outer, length, inner), dtype, seed), indices((outer, count, inner), index, length, seed)
+    agrees(lambda x, i: semi.take_along(x, i, axis=1), x, along)
+    agrees(lambda x, i: semi.gather(x, i, axis=1), x, indices((count, 2), index, length, seed))
+
+
+@few
+@given(st.sampled_from(NUMBERS), st.sampled_from(INDICES), WIDTHS, LENGTHS, WIDTHS, st.sampled_from([0, 64]), SEEDS)
+def test_what_goes_to_one_place_is_added_in_order(
+    dtype: np.dtype, index: str, outer: int, count: int, inner: int, few: int, seed: int
+) -> None:
+    x, updates = numbers((outer, 4, inner), dtype, seed), numbers((outer, count, inner), dtype, seed + 1)
+    along = indices((outer, count, inner), index, 4, seed)
+    with patch.object(order, "FEW", few), patch.object(order, "TILE", 4):
+        agrees(lambda x, i, u: semi.add_along(x, i, u, axis=1), x, along, updates)
+        agrees(lambda x, i, u: semi.scatter_add(x, i, u, axis=1), x, indices((count,), index, 4, seed), updates)
+
+
+def test_rounding_shows_the_order_of_additions() -> None:
+    updates = np.random.default_rng(0).normal(size=(200, 2)).astype(np.float32)
+    at = np.random.default_rng(1).integers(-3, 3, 200)
+    names = agrees(semi.scatter_add, np.zeros((3, 2), np.float32), at, updates)
+    assert names == ["map", "places", "sort", "segments"]
+
+
+# -- along lines -------------------------------------------------------------------------------------------------------
+
+
+@few
+@given(st.sampled_from(NUMBERS), WIDTHS, LENGTHS, WIDTHS, st.booleans(), SEEDS)
+def test_a_recurrence_rounds_each_step(
+    dtype: np.dtype, outer: int, n: int, inner: int, reverse: bool, seed: int
+) -> None:
+    a, b = (numbers((outer, n, inner), dtype, seed + k) for k in range(2))
+    agrees(lambda a, b: semi.recurrence(a, b, axis=1, reverse=reverse), a, b)
+
+
+FORMS = [(32, 4096), (0, 4096), (0, 3)]  # a thread for a line, a block, several blocks
+
+
+@few
+@given(
+    st.sampled_from(NUMBERS),
+    st.sampled_from([semi.cumsum, semi.cumprod, semi.cummax, semi.cummin]),
+    st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 2)),
+    st.booleans(),
+    st.sampled_from(FORMS),
+    SEEDS,
+)
+def test_a_line_is_gone_along(
+    dtype: np.dtype, function: Any, shape: tuple[int, ...], reverse: bool, form: tuple[int, int], seed: int
+) -> None:
+    x = numbers(shape, dtype, seed, -1, 2)
+    with patch.object(running, "SHORT", form[0]), patch.object(running, "STRETCH", form[1]):
+        # the sign of a zero that is an extremum is not specified
+        agrees(lambda x: function(x, axis=1, reverse=reverse) + semi.cast(0, dtype), x)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("first, then", [(0.0, 1e300), (np.inf, 1e-300), (-2.0, 1.0)])
+def test_a_product_out_of_range_on_the_way_leaves_zeros_and_infinities(
+    form: tuple[int, int], first: float, then: float
+) -> None:
+    x = np.array([first] + [then] * 24)
+    with patch.object(running, "SHORT", form[0]), patch.object(running, "STRETCH", form[1]):
+        agrees(lambda x: semi.cumprod(x, axis=0), x)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_sums_of_many_are_as_good_as_sums_in_float64(form: tuple[int, int]) -> None:
+    x = np.random.default_rng(0).normal(size=60).astype(np.float32)
+    with patch.object(running, "SHORT", form[0]), patch.object(running, "STRETCH", form[1]):
+        found, _ = computed(lambda x: semi.cumsum(x, axis=0), x)
+    np.testing.assert_allclose(found, np.cumsum(x.astype(np.float64)), rtol=6e-8, atol=1e-13)
+
+
+# -- windows, copies, draws --------------------------------------------------------------------------------------------
+
+
+@few
+@given(st.sampled_from(NUMBERS), st.permutations([1, 2]), st.data(), SEEDS)
+def test_windows_are_added_up_where_they_overlap(
+    dtype: np.dtype, axes: list[int], data: st.DataObject, seed: int
+) -> None:
+    steps = st.tuples(st.integers(1, 3), st.integers(1, 3))
+    sizes, strides, dilations = data.draw(steps), data.draw(steps), data.draw(steps)
+    spare = data.draw(st.tuples(st.integers(0, 4), st.integers(0, 4)))
+    lengths = [(n - 1) * d + 1 + more for n, d, more in zip(sizes, dilations, spare, strict=True)]
+    shape = [2, 0, 0]
+    for axis, n in zip(axes, lengths, strict=True):
+        shape[axis] = n
+    windows = semi.windows(ng.placeholder(shape, dtype), axes, sizes, strides, dilations)
+    x = numbers(tuple(int(n) for n in windows.shape), dtype, seed)
+    agrees(lambda x: semi.fold(x, axes, lengths, strides, dilations), x)
+
+
+@few
+@given(st.sampled_from(DTYPES), st.tuples(*[st.sampled_from([1, 2, 8, 9, 33])] * 3), st.permutations(range(3)), SEEDS)
+def test_rows_become_columns(dtype: np.dtype, shape: tuple[int, ...], perm: list[int], seed: int) -> None:
+    agrees(lambda x: semi.copy(semi.transpose(x, perm)), numbers(shape, dtype, seed))
+
+
+def test_a_copy_that_turns_rows_goes_by_tiles() -> None:
+    x = numbers((40, 33), "float32", 0)
+    assert agrees(lambda x: semi.copy(semi.transpose(x, (1, 0))), x) == ["copy"]
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("count", [0, 1, 4, 11])
+def test_draws_are_those_of_other_targets(dtype: np.dtype, count: int) -> None:
+    def draws() -> ng.Op:
+        return semi.concat([semi.uniform((count,), -1, 2, dtype), semi.normal((count,), 1, 2, dtype)])
+
+    found, wanted = (computed(draws, target=target)[0] for target in ("cuda", "reference"))
+    assert same(found[:count], wanted[:count])
+    ulps = 4 * np.spacing(np.abs(wanted.astype(dtype))).astype(np.float64)
+    assert np.all(np.abs(found.astype(np.float64) - wanted.astype(np.float64)) <= ulps)
+
+
+# -- kernels of third parties ------------------------------------------------------------------------------------------
+
+TRIPLE = """
+# The first array and three times the second.
+kernel gpu_triple
+    shop_gpu.add_triple(x, y)
+where count = self.size
+
+on cuda:
+    \"\"\"$idea
+
+    Arguments (int64): $signature
+    \"\"\"
+
+    $imports
+
+
+    def $name($parameters):
+        i = thread()
+        while i < count:
+            store_$x_dtype(self, i, load_$x_dtype(x, i, 0) + load_$x_dtype(y, i, 1) * 3, 2)
+            i += threads()
+"""
+
+
+def _triple(x: ng.Op, y: ng.Op) -> ng.Op:
+    ng.checks.positional(x, y)
+    ng.checks.alike(x, y)
+    return x
+
+
+def test_a_kernel_file_may_have_a_body_for_gpus() -> None:
+    ng.op("shop_gpu.add_triple", "elementwise", meaning=lambda term, x, y: x + y * 3)(_triple)
+    ng.add_kernel(TRIPLE)
+    shop = ng.find_target("cuda").extended("shop_gpu", add=["shop_gpu.add_triple"])
+    b, c = (ng.placeholder((5,), "float64", name=name) for name in "bc")
+    term = ng.make_op("shop_gpu.add_triple", b, c)
+    x = np.arange(5.0)
+    with ng.make_transformer(shop) as transformer:
+        np.testing.assert_array_equal(transformer.computation(term, b, c)(x, x + 1), x + (x + 1) * 3)
+    with ng.make_transformer(ng.find_target("cpu").extended("shop_cpu", add=["shop_gpu.add_triple"])) as transformer:
+        with pytest.raises(ng.NGraphRewriteError, match="has no body for cpu"):
+            transformer.computation(term, b, c)(x, x)
