@@ -50,14 +50,14 @@ print(ng.transformer_choices(), "ngraph_stencil" in sys.modules)
 print(len(ng.rules()) > 0, "ngraph_stencil" in sys.modules)
 """
     found = run(stencil, "-c", script)
-    assert found.stdout.splitlines() == ["('cpu', 'reference', 'plain', 'stencil') False", "True True"], found.stderr
+    assert found.stdout.splitlines() == ["('cpu', 'cuda', 'reference', 'plain', 'stencil') False", "True True"], found.stderr
 
 
 @pytest.mark.parametrize("name", ["ngraph-stencil", "other, NGraph_Stencil"])
 def test_a_package_can_be_left_out(stencil: Path, name: str) -> None:
     found = run(stencil, "-c", "import ngraph_rewrite as ng; print(ng.transformer_choices())",
                 NGRAPH_REWRITE_WITHOUT=name)  # fmt: skip
-    assert found.stdout == "('cpu', 'reference')\n", found.stderr
+    assert found.stdout == "('cpu', 'cuda', 'reference')\n", found.stderr
 
 
 def test_every_check_of_its_rule_files_holds(stencil: Path) -> None:
