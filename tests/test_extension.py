@@ -50,7 +50,9 @@ print(ng.transformer_choices(), "ngraph_stencil" in sys.modules)
 print(len(ng.rules()) > 0, "ngraph_stencil" in sys.modules)
 """
     found = run(stencil, "-c", script)
-    assert found.stdout.splitlines() == ["('cpu', 'cuda', 'reference', 'plain', 'stencil') False", "True True"], found.stderr
+    assert found.stdout.splitlines() == ["('cpu', 'cuda', 'reference', 'plain', 'stencil') False", "True True"], (
+        found.stderr
+    )
 
 
 @pytest.mark.parametrize("name", ["ngraph-stencil", "other, NGraph_Stencil"])

@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 NUMBERS = DTYPES[1:]
 FLOATS = [d for d in DTYPES if is_float(d)]
 INDICES = ["int8", "int32", "int64", "uint8", "uint64"]
-few = settings(max_examples=12, deadline=None)  # a launch is as many threads of Python
+few = settings(max_examples=25, deadline=None)  # a launch is as many threads of Python
 LENGTHS, WIDTHS, SEEDS = st.integers(0, 11), st.integers(0, 3), st.integers(0, 2**32)
 
 
