@@ -15,6 +15,7 @@ from ngraph_rewrite.runtime.cuda.device import Device, find_device
 from ngraph_rewrite.runtime.cuda.dlpack import read_dlpack
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.types.dtypes import as_dtype
 
 
 class DeviceArray:
@@ -120,7 +121,7 @@ def _adopted(value: Any) -> DeviceArray | None:
         told = read_dlpack(value)
     if told is None:
         return None
-    shape, dtype = tuple(told["shape"]), np.dtype(told["typestr"])
+    shape, dtype = tuple(told["shape"]), _dtype(told["typestr"])
     device, strides = find_device(), told.get("strides")
     if strides is not None and not _is_row_major(shape, strides, dtype.itemsize):
         raise ComputationError(
@@ -129,6 +130,11 @@ def _adopted(value: Any) -> DeviceArray | None:
     if told.get("stream") not in (None, 0, 1):
         device.synchronize_stream(int(told["stream"]))
     return DeviceArray(device, shape, dtype, int(told["data"][0]), owner=told.get("owner", value))
+
+
+def _dtype(text: str) -> np.dtype[Any]:
+    """What a type string says; torch describes bfloat16 as two bytes of whatever."""
+    return as_dtype("bfloat16") if text == "<V2" else np.dtype(text)
 
 
 def _is_row_major(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:

@@ -20,6 +20,7 @@ WARP = 32
 _FEWEST, _MOST, _EACH = 64, 512, 32
 _LONG = 1024  # elements of a row that are too many for a warp
 _FILLED, _LARGE = 528, 256  # blocks that fill a large GPU, and such of many threads
+_WIDE = 64  # threads side by side of a block with columns, at most
 _STRETCH = 4096  # elements of a part of a row, at least
 _NARROW = 8  # rows side by side that are too few for a block with columns; threads side by side, at least
 _ROOM = 8192  # elements of a row of which values are kept in shared memory
@@ -54,7 +55,7 @@ def row_form(nest: MapNest | RowNest, sizes: Sequence[int]) -> RowForm:
 
 def _width(outer: int, columns: int) -> int:
     """How many threads of a block are side by side: fewer, where there would be too few blocks."""
-    width = WARP
+    width = _WIDE
     while width > _NARROW and outer * -(-columns // width) < _LARGE:
         width //= 2
     return width
@@ -87,9 +88,7 @@ def row_parts(program: RowProgram, axis: int) -> tuple[int, int]:
     kept = [n for k, n in enumerate(program.shape) if k not in program.axes]
     blocks = prod(kept)
     if moved and moved[-1] not in program.axes and program.shape[moved[-1]] >= _NARROW:
-        blocks = blocks // program.shape[moved[-1]] * -(-program.shape[moved[-1]] // (WARP // 2))
-        if blocks >= _LARGE:  # of many threads each
-            return 1, 1
+        blocks = blocks // program.shape[moved[-1]] * -(-program.shape[moved[-1]] // _WIDE)
         stretch = 8 * THREADS // WARP
     else:
         stretch = max(1, _STRETCH * program.shape[axis] // max(prod(program.shape) // max(prod(kept), 1), 1))

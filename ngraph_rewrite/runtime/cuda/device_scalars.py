@@ -74,13 +74,17 @@ def _library(name: str, widened: bool) -> Callable[..., Any]:
 
 
 def _hypotenuse(builder: Any, args: list[Any]) -> Any:
-    """Of float64, of the halves where one is large: libdevice's overflows before its result does."""
-    sizes = [scalar_functions.llvm_function(builder, "llvm.fabs", [x]) for x in args]
-    limit = ir.Constant(ir.DoubleType(), 2.0**1000)
-    large = builder.or_(*[builder.fcmp_ordered(">", size, limit) for size in sizes])
-    scale = builder.select(large, ir.Constant(ir.DoubleType(), 0.5), ir.Constant(ir.DoubleType(), 1.0))
-    found = scalar_functions.c_function(builder, "hypot", [builder.fmul(size, scale) for size in sizes])
-    return builder.fdiv(found, scale)
+    """Of float64, as the longer side times a root: libdevice's is infinite before its result is."""
+    one, infinite = ir.Constant(ir.DoubleType(), 1.0), ir.Constant(ir.DoubleType(), float("inf"))
+    x, y = (scalar_functions.llvm_function(builder, "llvm.fabs", [side]) for side in args)
+    above = builder.fcmp_ordered(">", x, y)
+    longer, shorter = builder.select(above, x, y), builder.select(above, y, x)
+    plain = builder.fcmp_ordered("==", longer, ir.Constant(ir.DoubleType(), 0.0))
+    ratio = builder.select(plain, longer, builder.fdiv(shorter, longer))
+    root = scalar_functions.llvm_function(builder, "llvm.fma", [ratio, ratio, one])
+    found = builder.fmul(longer, scalar_functions.llvm_function(builder, "llvm.sqrt", [root]))
+    ends = builder.or_(*[builder.fcmp_ordered("==", side, infinite) for side in (x, y)])
+    return builder.select(ends, infinite, found)
 
 
 def _unary(name: str, widened: bool) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 _CUDA, _CUDA_MANAGED = 2, 13  # kinds of device, as dlpack.h numbers them
 _DEFAULT_STREAM = 1
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
+_BFLOAT = 4
 _NAME = b"dltensor"
 
 
@@ -41,10 +42,10 @@ def read_dlpack(value: Any) -> dict[str, Any] | None:
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     tensor = _Tensor.from_address(pointer(capsule, _NAME))
     size = tensor.bits // 8
-    kind = _KINDS.get(tensor.kind)
+    kind = "V" if (tensor.kind, size) == (_BFLOAT, 2) else _KINDS.get(tensor.kind)
     if kind is None or tensor.lanes != 1:
         return None
     shape = tuple(tensor.shape[i] for i in range(tensor.rank))
     strides = tuple(tensor.strides[i] * size for i in range(tensor.rank)) if tensor.strides else None
     data = (int(tensor.data or 0) + int(tensor.offset), False)
-    return {"shape": shape, "strides": strides, "typestr": f"{kind}{size}", "data": data, "owner": (value, capsule)}
+    return {"shape": shape, "strides": strides, "typestr": f"<{kind}{size}", "data": data, "owner": (value, capsule)}
