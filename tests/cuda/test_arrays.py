@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays on a GPU: what stays there, what other libraries hand over, variables on both sides, and memory that ends."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.runtime.cuda.device import find_device
+from ngraph_rewrite.runtime.cuda.dlpack import read_dlpack
+from ngraph_rewrite.targets.device_arrays import DeviceArray
+
+pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
+pytestmark = pytest.mark.cuda
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+x = ng.placeholder(ng.anonymous((2, 3)), name="x")
+
+
+class Foreign:
+    """An array of another library."""
+
+    def __init__(self, **interface: Any) -> None:
+        self.__cuda_array_interface__ = interface
+
+
+def test_results_stay_where_they_were_computed_and_are_arguments_again() -> None:
+    with ng.make_transformer("cuda") as transformer:
+        double = transformer.computation(x + x, x)
+        once = double.on_device(X)
+        twice = double.on_device(once)
+        assert isinstance(once, DeviceArray) and isinstance(twice, DeviceArray)
+        assert np.asarray(once).tolist() == (2 * X).tolist()  # a later call has not written over it
+        assert np.asarray(twice).tolist() == (4 * X).tolist()
+        assert double(twice).tolist() == (8 * X).tolist()
+        assert double.value(x).tolist() == (4 * X).tolist()
+
+
+def test_an_array_of_another_library_is_read_where_it_is() -> None:
+    own = ng.to_device(X)
+    assert ng.to_device(own) is own
+    seen = ng.to_device(Foreign(**own.__cuda_array_interface__))
+    assert seen.address == own.address and np.asarray(seen).tolist() == X.tolist()
+    turned = Foreign(**{**own.__cuda_array_interface__, "strides": (4, 8)})
+    with pytest.raises(ng.ComputationError, match="strides"):
+        ng.to_device(turned)
+    assert ng.to_device(Foreign(shape=(2,), typestr="<V2", data=(own.address, False), version=3)).dtype == "bfloat16"
+
+
+def test_an_argument_of_another_dtype_is_refused() -> None:
+    with ng.make_transformer("cuda") as transformer:
+        double = transformer.computation(x + x, x)
+        with pytest.raises(ng.ComputationError, match="float64"):
+            double(ng.to_device(X.astype(np.float64)))
+        assert double(X).tolist() == (2 * X).tolist()
+
+
+class Producer:
+    """What hands over a tensor of DLPack: `kind` is that of the device."""
+
+    def __init__(self, address: int, kind: int) -> None:
+        self.kind, self.shape = kind, (ctypes.c_int64 * 2)(2, 3)
+        # data, device, its number, rank, dtype (float, 32 bits, 1 lane), shape, strides, offset: as dlpack.h has them
+        self.words = (ctypes.c_uint64 * 6)(
+            address, kind, 2 | (2 | 32 << 8 | 1 << 16) << 32, ctypes.addressof(self.shape), 0, 0
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.kind, 0
+
+    def __dlpack__(self, stream: int) -> Any:
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.words), b"dltensor", None)
+
+
+def test_dlpack_hands_over_what_is_on_a_gpu() -> None:
+    own = ng.to_device(X)
+    seen = ng.to_device(Producer(own.address, 2))
+    assert seen.address == own.address and np.asarray(seen).tolist() == X.tolist()
+    assert read_dlpack(Producer(own.address, 1)) is None  # on the host
+    assert read_dlpack(X) is None
+
+
+def test_numpy_gets_a_copy_or_nothing() -> None:
+    own = ng.to_device(X)
+    assert np.asarray(own, np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="copy"):
+        np.array(own, copy=False)
+
+
+def test_a_host_has_no_device_for_results() -> None:
+    with ng.make_transformer("cpu") as transformer:
+        with pytest.raises(ng.ArgumentError, match="no device"):
+            transformer.computation(x + x, x).on_device(X)
+
+
+def test_variables_are_the_same_on_both_sides() -> None:
+    w = ng.variable(ng.anonymous((3,)), initial_value=1.0)
+    with ng.make_transformer("cuda") as transformer:
+        grow, read = transformer.computation(ng.assign(w, w * 2)), transformer.computation(w + 0)
+        grow()
+        grow()
+        assert transformer.get(w).tolist() == [4, 4, 4]
+        transformer.set(w, [1, 2, 3])
+        assert read().tolist() == [1, 2, 3]
+        grow()
+        assert read().tolist() == [2, 4, 6]
+        transformer.initialize()
+        assert read().tolist() == [1, 1, 1] == transformer.get(w).tolist()
+
+
+def test_too_much_memory_is_refused_and_nothing_is_lost() -> None:
+    total = find_device().memory()[1]
+    big = ng.placeholder(ng.anonymous(()), name="big")
+    wide = ng.semi.broadcast(big, shape=(total, 2), dims=())  # a result of more than there is
+    with ng.make_transformer("cuda") as transformer:
+        double = transformer.computation(x + x, x)
+        with pytest.raises(ng.DeviceMemoryError, match=f"{8 * total:,} bytes for a result.*{total:,}"):
+            transformer.computation(wide, big).on_device(np.float32(1))
+        assert double(X).tolist() == (2 * X).tolist()
+
+
+def test_memory_is_given_back_with_what_owns_it() -> None:
+    device = find_device()
+    gc.collect()
+    before = device.memory()[0]
+    with ng.make_transformer("cuda") as transformer:
+        result = transformer.computation(ng.exp(x), x).on_device(X)
+        assert device.is_real or device.memory()[0] < before
+    del result, transformer
+    gc.collect()
+    assert device.is_real or device.memory()[0] == before  # a real one keeps it for the next
+
+
+def test_a_small_graph_is_one_launch_and_says_what_it_takes() -> None:
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation(ng.exp(x) * 2 + 1, x)
+        computation(X)
+        stats = computation.stats()
+        assert stats["launches"] == 1 and stats["device_bytes"] >= 2 * X.nbytes and stats["blocks"] == [1]
+        assert "def map_" in computation.source() and "load4_float32" in computation.source()
