@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launches of a plan with loops unrolled, and their arguments, of which a call changes some."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from ngraph_rewrite.plan.launches import Loop, Work, kernels
+from ngraph_rewrite.plan.operands import Ref
+from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.runtime.cuda.device import Launched
+from ngraph_rewrite.targets.device_memory import ProgramMemory
+
+
+class UnrolledLaunches:
+    """The launches of a plan, those of loops once for each step.
+
+    Attributes:
+        arguments: Of each launch, once they are worked out.
+    """
+
+    def __init__(self, work: Sequence[Work | Loop], memory: ProgramMemory, functions: Mapping[str, Any]) -> None:
+        self._memory, self._functions = memory, functions
+        self._every = list(kernels(work))
+        first, self._first = 0, list[int]()
+        for one in self._every:
+            self._first.append(first)
+            first += len(one.arguments)
+        self._moved = [0] * first
+        self.arguments: list[list[int]] = []
+        self._order: list[tuple[int, list[int]]] = []  # which of the work, and by how much its arguments moved
+        self._ends: list[int] = []
+        number = 0
+        for row in work:
+            number = self._unroll(row, number)
+            self._ends.append(len(self._order))
+
+    def _unroll(self, work: Work | Loop, number: int) -> int:
+        if isinstance(work, Work):
+            begin = self._first[number]
+            self._order.append((number, self._moved[begin : begin + len(work.arguments)]))
+            return number + 1
+        end, begin = number, self._first[number] if number < len(self._first) else 0
+        for _ in range(work.times):
+            end = number
+            for inner in work.work:
+                end = self._unroll(inner, end)
+            for at, step in work.steps:
+                self._moved[begin + at] += step
+        for at, step in work.steps:
+            self._moved[begin + at] -= step * work.times
+        return end if work.times else number + sum(1 for _ in kernels(work.work))
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def of_row(self, row: int) -> range:
+        """The launches of a row of the plan."""
+        return range(self._ends[row - 1] if row else 0, self._ends[row])
+
+    def update(self) -> list[int]:
+        """Work out the arguments of this call; the launches that have others than in the last one."""
+        if not self.arguments:
+            found = [[self._memory.number(a) for a in one.arguments] for one in self._every]
+            self.arguments = [[a + by for a, by in zip(found[n], moved, strict=True)] for n, moved in self._order]
+            return []
+        changed = dict[int, None]()
+        for launch, place, ref, moved in self._changing:
+            now = self._memory.number(ref) + moved
+            if self.arguments[launch][place] != now:
+                self.arguments[launch][place] = now
+                changed[launch] = None
+        return [*changed]
+
+    @cached_property
+    def _changing(self) -> list[tuple[int, int, Ref, int]]:
+        """The arguments that a call may change: of which launch, which one, what it is, and by how much it moved."""
+        return [
+            (launch, place, argument, moved[place])
+            for launch, (number, moved) in enumerate(self._order)
+            for place, argument in enumerate(self._every[number].arguments)
+            if isinstance(argument, Ref) and argument.space in ("input", "result")
+        ]
+
+    def launches(self) -> list[Launched]:
+        """Each launch with its arguments, as they are in this call."""
+        return [self._launched(number, given) for (number, _), given in zip(self._order, self.arguments, strict=True)]
+
+    def _launched(self, number: int, given: Sequence[int]) -> Launched:
+        work, grid = self._every[number], self._every[number].share
+        assert isinstance(grid, Grid)
+        return Launched(self._functions[work.source.name], grid.blocks, grid.threads, grid.fixed, given)
