@@ -17,6 +17,7 @@ from ngraph_rewrite.errors import ComputationError, NGraphRewriteError
 from ngraph_rewrite.lowering.passes import Passes, lower
 from ngraph_rewrite.ops.initial import initial_term
 from ngraph_rewrite.plan.binding import bind_graph
+from ngraph_rewrite.targets.storage import Storage
 from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid
@@ -117,7 +118,7 @@ def run_initializers(
     lowering = lower(terms, target, passes)
     bound = bind_graph(lowering.roots, {})
     roots = [bound[r] for r in lowering.roots]
-    program = Program(roots, [], [], {}, streams, seed, cache)
+    program = Program(roots, [], [], Storage(), streams, seed, cache)
     results = [np.empty(tuple(known(n) for n in t.shape), t.dtype) for t in terms]
     target.prepare(program).run([], results, INITIAL_CALL)
     return results

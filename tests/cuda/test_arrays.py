@@ -115,6 +115,17 @@ def test_variables_are_the_same_on_both_sides() -> None:
         assert read().tolist() == [1, 1, 1] == transformer.get(w).tolist()
 
 
+def test_initial_values_may_be_drawn_there() -> None:
+    axes = [ng.Axis("H", 5)]
+    w = ng.variable(axes, initial_value=ng.uniform(axes, low=2.0, high=3.0))
+    found = {}
+    for name in ("cuda", "reference"):
+        with ng.make_transformer(name, seed=7) as transformer:
+            transformer.computation(w + 0)()
+            found[name] = transformer.get(w)
+    assert found["cuda"].tolist() == found["reference"].tolist()
+
+
 def test_too_much_memory_is_refused_and_nothing_is_lost() -> None:
     total = find_device().memory()[1]
     big = ng.placeholder(ng.anonymous(()), name="big")
