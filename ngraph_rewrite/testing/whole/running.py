@@ -17,6 +17,7 @@ from ngraph_rewrite.computation import Computation
 from ngraph_rewrite.errors import ComputationError, InvalidHandleError
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES
 from ngraph_rewrite.returns import has_value
+from ngraph_rewrite.targets.choices import find_target
 from ngraph_rewrite.targets.cpu import CPU
 from ngraph_rewrite.targets.reference import REFERENCE
 from ngraph_rewrite.targets.target import Target
@@ -36,6 +37,11 @@ from ngraph_rewrite.types.tuples import TupleType
 def wrong_on_cpu(program: Program, setup: Setup) -> Wrong | None:
     """The compiled kernels compute what the lowered terms mean, in every call, and leave the state they say."""
     return _wrong_run("cpu", program, setup, CPU)
+
+
+def wrong_on_cuda(program: Program, setup: Setup) -> Wrong | None:
+    """The same of kernels for a GPU: there has to be one, or Numba's simulator."""
+    return _wrong_run("cuda", program, setup, find_target("cuda"))
 
 
 def wrong_on_reference(program: Program, setup: Setup) -> Wrong | None:
