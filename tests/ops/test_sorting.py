@@ -14,7 +14,7 @@ from on_targets import agrees, apart, check_gradient, computed, numbers, slopes
 import ngraph_rewrite as ng
 from ngraph_rewrite import errors
 from ngraph_rewrite.types.axes import anonymous
-from ngraph_rewrite.types.dtypes import DTYPES
+from ngraph_rewrite.types.dtypes import BFLOAT16, DTYPES
 from ngraph_rewrite.types.tensor import TensorType
 
 nx = ng.numpy
@@ -54,6 +54,14 @@ def test_a_sort_is_stable_and_puts_nan_last(x: Any, data: st.DataObject) -> None
         np.testing.assert_array_equal(value(apply("numpy.argsort", term, **attributes), {term: x}), order)
         found = value(apply("numpy.sort", term, **attributes), {term: x})
         np.testing.assert_array_equal(bits(found), bits(np.take_along_axis(x, order, axis)))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_nan_of_bfloat16_is_last_too(descending: bool) -> None:
+    x = np.array([-1, np.nan, -3, 2]).astype(BFLOAT16)
+    term = leaf(TensorType(x.dtype, anonymous(x.shape)))
+    order = value(apply("numpy.argsort", term, axis=0, descending=descending), {term: x})
+    np.testing.assert_array_equal(order, [3, 0, 2, 1] if descending else [2, 0, 3, 1])
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
