@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 VARIABLE, SIMULATOR = "NGRAPH_REWRITE_CACHE", "NUMBA_ENABLE_CUDASIM"
 HELPERS = "NGRAPH_REWRITE_HELPERS"
@@ -28,6 +29,8 @@ def gpus() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    settings.register_profile("tests", settings.default, max_examples=60)  # where a test does not say how many
+    settings.load_profile("tests")
     if SIMULATOR not in os.environ and not gpus():
         os.environ[SIMULATOR] = "1"  # before Numba is imported
     if VARIABLE not in os.environ:

@@ -30,7 +30,7 @@ from ngraph_rewrite.runtime.features import Tile, Vectors, processor, tile_shape
 from ngraph_rewrite.runtime.products import product_number
 
 Array = np.ndarray[Any, Any]
-EXAMPLES = 10 if "NUMBA_CPU_FEATURES" in os.environ else 24
+EXAMPLES = 6 if "NUMBA_CPU_FEATURES" in os.environ else 24
 drawn = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 DTYPES = ["float32", "float64"]
 

@@ -11,7 +11,7 @@ from running import FLOATS, INTEGERS, Runner, contiguous, nest_arguments, same_b
 from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Step, render_map, render_rows
 from ngraph_rewrite.errors import KernelError
 
-drawn = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+drawn = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @drawn

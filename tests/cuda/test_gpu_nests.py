@@ -26,7 +26,7 @@ pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `tes
 pytestmark = pytest.mark.cuda
 
 Array = np.ndarray[Any, Any]
-few = settings(max_examples=25, deadline=None)  # a launch is as many threads of Python
+few = settings(max_examples=15, deadline=None)  # a launch is as many threads of Python
 SHAPES = st.lists(st.sampled_from([0, 1, 2, 3, 4, 8, 13]), min_size=1, max_size=3).map(tuple)
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int32", "uint8")
 REDUCTIONS: dict[str, Callable[..., ng.Op]] = {

@@ -19,7 +19,7 @@ from sliding_oracle import both, correlate, images, pool, whole_numbers
 import ngraph_rewrite as ng
 from ngraph_rewrite.lowering.deriv import deriv
 
-EXAMPLES = 3 if "NUMBA_CPU_FEATURES" in os.environ else 6
+EXAMPLES = 2 if "NUMBA_CPU_FEATURES" in os.environ else 6
 NAMES = ("strides", "before", "after", "interior", "dilations")
 PLAIN = (1, 1, 1, 0, 1)
 # Stride, before, after, interior and dilation along one axis; lines longer than a panel, and windows as long as they.

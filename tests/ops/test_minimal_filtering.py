@@ -27,7 +27,7 @@ from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.views import row_major
 from ngraph_rewrite.runtime.point_values import SPAN, filter_values, image_values, sums_of
 
-EXAMPLES = 4 if "NUMBA_CPU_FEATURES" in os.environ else 12
+EXAMPLES = 2 if "NUMBA_CPU_FEATURES" in os.environ else 12
 DRAWN = settings(max_examples=EXAMPLES, deadline=None)
 # What errors are at most, over the largest sum of magnitudes: tiles share them.
 SMALL = 2e-6

@@ -37,7 +37,8 @@ pytestmark = pytest.mark.cuda
 launch, apply = cuda_kernels.launch, cuda_kernels.apply
 simulated = pytest.mark.skipif(not cuda_kernels.SIMULATED, reason="a device does not look where it reads and writes")
 
-few, fewer = settings(max_examples=25), settings(max_examples=10)  # a launch is as many threads of Python
+# a launch is as many threads of Python
+few, fewer = settings(max_examples=15, deadline=None), settings(max_examples=8, deadline=None)
 
 Array = np.ndarray[Any, Any]
 INTEGERS = [dtype for dtype in DTYPES if dtype.startswith(("int", "uint"))]

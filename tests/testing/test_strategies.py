@@ -294,10 +294,10 @@ from hypothesis import find, settings
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.testing.strategies import *
 same = settings(database=None, derandomize=True, max_examples=100)
-for rule in list(library())[::150]:
+for rule in list(library())[::300]:
     for example in examples_of(rule, 2, seed=3):
         print(example, example.choices[1:], example.instance.target)
-for family in ("axes", "simple", "numpy", "semi"):
+for family in ("axes", "semi"):
     print(find(tensor_types(family), lambda t: t.rank == 2, settings=same))
     print(find(terms(family, 2), lambda t: len(t.args) > 0, settings=same))
     print(find(axes(), lambda a: len(a) == 2, settings=same))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ngraph_rewrite.codegen.nest import MapNest, Operand, RowNest, operand_names, place
+from ngraph_rewrite.codegen.nest import MapNest, RowNest, operand_names, place
 from ngraph_rewrite.codegen.scalar import cast, expression
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.types.dtypes import as_dtype
@@ -155,6 +155,3 @@ def loop(name: str, start: str, stop: str, step: str, body: Iterable[str]) -> li
 def going_on(name: str, stop: str, step: str, body: Iterable[str], last: str = "") -> list[str]:
     """The same from where the index stands; with ``last``, while the index and what it says are below the end."""
     return [f"while {name}{last} < {stop}:", indented("\n".join([*body, f"{name} += {step}"]), 4)]
-
-
-__all__ = ["FOUR", "Lanes", "Operand", "can_be_wide", "decomposed", "going_on", "loop", "product", "width_test"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ngraph_rewrite.codegen.cuda.lanes import FOUR, Lanes, can_be_wide, decomposed, loop, product, width_test
 from ngraph_rewrite.codegen.nest import MapNest, needed, signature
-from ngraph_rewrite.codegen.source import Source, imports, indented, named
+from ngraph_rewrite.codegen.source import Source, imports, named
 from ngraph_rewrite.codegen.template import kernel_template
 
 # Scalar steps beyond which four indices at once take too many registers.
@@ -56,6 +56,3 @@ def _body(lanes: Lanes) -> list[str]:
     assert isinstance(nest, MapNest)
     values = needed(nest, (value for value, _ in nest.stores))
     return [*lanes.computed(values), *(line for i in range(len(nest.stores)) for line in lanes.stored(i))]
-
-
-__all__ = ["indented", "is_wide", "render_map"]
