@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from ngraph_rewrite.codegen.cuda.lanes import FOUR, Lanes, can_be_wide, decomposed, loop, product, width_test
+from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import MapNest, needed, signature
-from ngraph_rewrite.codegen.source import Source, imports, named
-from ngraph_rewrite.codegen.template import kernel_template
+from ngraph_rewrite.codegen.source import Source
 
 # Scalar steps beyond which four indices at once take too many registers.
 MOST_STEPS = 48
@@ -27,17 +27,7 @@ def render_map(nest: MapNest) -> Source:
     ('n0', 'x0', 'x1', 'y0')
     """
     names, body = signature(nest), "\n".join(_loops(nest))
-    template = kernel_template("map")
-    text = template.fill(
-        "cuda",
-        name="$name",
-        idea=template.idea,
-        parameters=", ".join(names),
-        signature=", ".join(names),
-        imports=imports(body, "cuda"),
-        nest=body,
-    )
-    return named("map", text, names)
+    return rendered("map", names, "cuda", nest=body)
 
 
 def _loops(nest: MapNest) -> list[str]:

@@ -24,9 +24,9 @@ from ngraph_rewrite.codegen.cuda.lanes import (
     width_test,
 )
 from ngraph_rewrite.codegen.cuda.passes import Passes
+from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import RowNest, signature
-from ngraph_rewrite.codegen.source import Source, imports, indented, named
-from ngraph_rewrite.codegen.template import kernel_template
+from ngraph_rewrite.codegen.source import Source, indented
 
 COLUMN_THREADS = 1024  # of a block with columns, at most
 WARPS_OF_ROWS = 4  # in a block whose warps have rows, at most
@@ -52,17 +52,7 @@ def render_rows(nest: RowNest, form: RowForm) -> Source:
     """Return the kernel of a nest over rows, for any number of blocks and of threads."""
     kernel = _Rows(nest, Passes(nest, form.room), form)
     names, body = signature(nest), "\n".join(kernel.lines())
-    template = kernel_template("rows")
-    text = template.fill(
-        "cuda",
-        name="$name",
-        idea=template.idea,
-        parameters=", ".join(names),
-        signature=", ".join(names),
-        imports=imports(body, "cuda"),
-        nest=body,
-    )
-    return named("rows", text, names)
+    return rendered("rows", names, "cuda", nest=body)
 
 
 @dataclass(frozen=True)
