@@ -32,7 +32,10 @@ DTYPES = ("float32", "float64", "float16", "bfloat16", "int32", "uint8")
 REDUCTIONS: dict[str, Callable[..., ng.Op]] = {
     "sum": semi.sum, "prod": semi.prod, "max": semi.max, "min": semi.min, "argmax": semi.argmax, "argmin": semi.argmin,
 }  # fmt: skip
-FORMS = (RowForm("block", room=64), RowForm("block"), RowForm("warp", room=64), RowForm("columns", 4))
+FORMS = (
+    RowForm("block", places=2, threads=128), RowForm("block"), RowForm("block", places=4, near=1, threads=128),
+    RowForm("warp", places=1, threads=128), RowForm("columns", 4),
+)  # fmt: skip
 
 
 def values(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
@@ -132,15 +135,39 @@ def launched(source: Source, x: Array) -> Array:
     return found
 
 
-def test_what_passes_need_again_takes_turns_in_shared_memory() -> None:
+def test_what_passes_need_again_takes_turns_in_registers() -> None:
     """The row makes way for its exponentials: the second pass reads it for the last time."""
-    assert Passes(normalised(1), 64).arrays == ["float32"]
-    assert [*Passes(normalised(1), 64).kept] == [0, 3]
-    assert not Passes(normalised(1), 0).kept
-    assert not Passes(normalised(1), 1 << 14).kept  # more than a block has
+    assert Passes(normalised(1)).registers == 1
+    assert [*Passes(normalised(1), keeps=True).kept] == [0, 3]
+    assert not Passes(normalised(1)).kept
+
+
+@given(
+    st.sampled_from([(3, 70), (2, 2, 36), (2, 3, 5, 8), (40, 2)]),
+    st.sampled_from(["float32", "float64", "bfloat16"]),
+    st.integers(0, 9),
+)
+@few
+def test_several_arrays_of_a_row_are_kept(shape: tuple[int, ...], dtype: str, seed: int) -> None:
+    """Norms over all axes but the first, with a weight: some places of a row are kept, and some are not."""
+    rng = np.random.default_rng(seed)
+    axes = tuple(range(1, len(shape)))
+    x, d = (ng.placeholder(ng.anonymous(shape), dtype=dtype) for _ in range(2))
+    w = ng.placeholder(ng.anonymous(shape[1:]), dtype=dtype)
+
+    def spread(op: ng.Op) -> ng.Op:
+        return semi.broadcast(op, shape=shape, dims=(0,))
+
+    count = float(np.prod(shape[1:]))
+    centred = x - spread(semi.sum(x, axes=axes) / count)
+    scaled = centred / spread(semi.sqrt(semi.sum(centred * centred, axes=axes) / count + 1.0))
+    given_, weight = d * scaled, semi.broadcast(w, shape=shape, dims=axes)
+    op = weight * d - scaled * spread(semi.sum(given_, axes=axes)) - spread(semi.max(weight * d, axes=axes))
+    agree(op, {x: rng.integers(-3, 4, shape).astype(as_dtype(dtype)), d: values(shape, dtype, 3 * seed + 1),
+               w: values(shape[1:], dtype, 3 * seed + 2)}, 5e-2 if dtype == "bfloat16" else 1e-5)  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["load4_float32", "store4_float32"])
 def test_neighbours_are_read_and_written_by_one_access(text: str) -> None:
-    assert text in render_rows(normalised(1), RowForm("block", room=64)).text
+    assert text in render_rows(normalised(1), RowForm("block", places=2, threads=128)).text
     assert text not in render_rows(normalised(0), RowForm("columns", 4)).text

@@ -467,6 +467,22 @@ def test_a_block_shares_arrays(dtype: str, data: st.DataObject) -> None:
     assert same_bits(found, np.tile(x[::-1], 2))
 
 
+BOUNDED = """def bounded(y, length):
+    launch_bounds(64, 2)
+    at = anew(lane())
+    while at < length:
+        store_int64(y, at, lanes_of(64), 0)
+        at += lanes_of(64)
+"""
+
+
+@pytest.mark.parametrize("length", [0, 1, 100])
+def test_a_kernel_knows_how_many_threads_a_block_has(length: int) -> None:
+    found = np.zeros(max(length, 1), "int64")
+    launch(BOUNDED, found, length, lanes=4)
+    assert set(found.tolist()) == {4 if length else 0}
+
+
 EXCHANGED = """def exchanged(x, y, places):
     value, apart = load_{0}(x, thread(), 0), warp_lanes() // 2
     while apart > 0:
@@ -588,7 +604,7 @@ def kernels() -> dict[str, str]:
     """Texts in which every word is called, by what they are about."""
     texts = {"places": PLACES, "division": DIVIDED, "draws": DRAWN, "chunks": CHUNKS}
     fused = "def rounded(x, y):\n    a = load_float32(x, 0, 0)\n    store_float32(y, 0, fused(a, a, a), 1)\n"
-    texts |= {"once": fused, "branches": BRANCHED, "copies": COPY.format("float32")}
+    texts |= {"once": fused, "branches": BRANCHED, "bounds": BOUNDED, "copies": COPY.format("float32")}
     for dtype in DTYPES:
         texts |= {f"four {dtype}": FOUR.format(dtype), f"shared {dtype}": TURNED.format(dtype)}
         texts |= {f"operations {dtype}": cuda_kernels.map_text(steps_on(dtype), [dtype, dtype, "bool"])}
@@ -620,13 +636,16 @@ def test_every_word_is_compiled_for_devices() -> None:
 def check_instructions(name: str, module: str) -> None:
     """Results are rounded as they are written, neighbours moved together, small numbers divided as such."""
     about, _, dtype = name.rpartition(" ")
+    if name == "bounds":
+        assert ".maxntid 64, 1, 1" in module and ".minnctapersm 2" in module
     if about == "fusable":
         found = re.findall(r"\b(fma|mul|add|div|sqrt)(\S*)\.f\d\d\b", module)
         assert found == [("mul", ".rn"), ("add", ".rn"), ("div", ".rn"), ("sqrt", ".rn")]
     if about == "four":
         moves = set(re.findall(r"\b((?:ld|st)\.global\S*)\.[a-z]\d+\s", module))
         together = 2 if np.dtype(dtype).itemsize == 8 else 4
-        assert moves == {f"ld.global.v{together}", f"st.global.v{together}"}
+        pairs = 2 if dtype == "bfloat16" else together  # rounded two at a time
+        assert moves == {f"ld.global.v{together}", f"st.global.v{pairs}"}
     if name == "division":
         assert "div.u32" in module
     if about.startswith("block"):

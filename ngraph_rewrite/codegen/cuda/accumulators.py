@@ -65,6 +65,8 @@ class Reduction:
                 f"if {ahead}(best, {name}):",
                 indented("\n".join(lines), 4),
             ]
+        if self.kind in ("max", "min"):
+            return self.taken(_paired(values, f"{self.kind}imum({{}}, {{}})"), positions[0])
         if self.kind == "sum" and held(self.dtype) == "float32":
             return [f"{name} = {name} + to_float64({_paired(values, '({} + {})')})"]
         return [line for v, at in zip(values, positions, strict=True) for line in self.taken(v, at)]
@@ -107,12 +109,26 @@ def in_warp(reductions: Iterable[Reduction]) -> list[str]:
 
 
 def in_block(reductions: Iterable[Reduction]) -> list[str]:
-    """The lines after which every thread of a block has what all of them found: by warps, then in order."""
+    """The lines after which every thread of a block has what all of them found: by warps, then what these found so.
+
+    A place is looked for among the warps in order, as what a thread begins with has none.
+    """
     every = list(reductions)
     lines = in_warp(every)
     kept = [(n, t) for one in every for n, t in one.variables]
     lines += ["if lane() % warp_lanes() == 0:", *(f"    {n}_shared[lane() // warp_lanes()] = {n}" for n, _ in kept)]
-    return [*lines, "barrier()", *_gathered(every, "0", "lanes() // warp_lanes()", "{}"), "barrier()"]
+    places, numbers = ([one for one in every if (len(one.variables) > 1) is found] for found in (True, False))
+    gathered = _gathered(places, "0", "lanes() // warp_lanes()", "{}") if places else []
+    return [*lines, "barrier()", *gathered, *(_across(numbers) if numbers else []), "barrier()"]
+
+
+def _across(reductions: Iterable[Reduction]) -> list[str]:
+    """The lines by which every warp takes together what all of a block found, each of its threads some of it."""
+    every = list(reductions)
+    body = [line for one in every for line in one.joined(*[f"{n}_shared[other]" for n, _ in one.variables])]
+    body.append("other += warp_lanes()")
+    lines = [*(line for one in every for line in one.begun()), "other = lane() % warp_lanes()"]
+    return [*lines, "while other < lanes() // warp_lanes():", indented("\n".join(body), 4), *in_warp(every)]
 
 
 def in_columns(reductions: Iterable[Reduction]) -> list[str]:

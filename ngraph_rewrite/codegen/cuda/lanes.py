@@ -25,29 +25,31 @@ class Lanes:
 
     Attributes:
         near: How many neighbours along the innermost loop are computed at once: 1 or 4.
-        apart: The loops whose indices differ from place to place, if there are several: ``i2_0``, ``i2_1`` and so on.
+        apart: The loops whose indices have a name for each place: ``i2_0``, ``i2_1`` and so on.
         places: How many places there are, each with its neighbours.
+        letter: What the names of values that differ begin with.
     """
 
     nest: MapNest | RowNest
     near: int = 1
     apart: frozenset[int] = frozenset()
     places: int = 1
+    letter: str = "v"
 
     def _varies(self, value: int) -> tuple[bool, bool]:
         """Whether a value differs from place to place, and from one neighbour to the next."""
         dims = self.nest.dims[value]
-        return self.places > 1 and bool(dims & self.apart), self.near > 1 and self.nest.rank - 1 in dims
+        return bool(dims & self.apart), self.near > 1 and self.nest.rank - 1 in dims
 
-    def _each(self, value: int) -> list[tuple[int, int]]:
-        """The places and neighbours for which a value is computed."""
+    def _each(self, value: int, places: range) -> list[tuple[int, int]]:
+        """The places, of some, and neighbours for which a value is computed."""
         far, close = self._varies(value)
-        return [(p, k) for p in range(self.places if far else 1) for k in range(self.near if close else 1)]
+        return [(p, k) for p in (places if far else places[:1]) for k in range(self.near if close else 1)]
 
     def _name(self, value: int, place_: int, neighbour: int) -> str:
         far, close = self._varies(value)
         number = far * place_ * self.near + close * neighbour
-        return f"v{value}_{number}" if far or close else f"v{value}"
+        return f"{self.letter}{value}_{number}" if far or close else f"v{value}"
 
     def names(self, value: int) -> list[str]:
         """The names of a value: of each place, those of its neighbours."""
@@ -55,21 +57,25 @@ class Lanes:
 
     def _at(self, text: str, place_: int) -> str:
         """An index of some loops as that of one of the places."""
-        for dim in self.apart if self.places > 1 else ():
+        for dim in self.apart:
             text = re.sub(rf"\bi{dim}\b", f"i{dim}_{place_}", text)
         return text
 
     def computed(self, values: Iterable[int]) -> list[str]:
         """The lines that compute values."""
-        return [line for value in values for line in self._computed(value)]
+        return [line for value in values for line in self._computed(value, range(self.places))]
 
-    def _computed(self, value: int) -> list[str]:
+    def computed_at(self, values: Iterable[int], place_: int) -> list[str]:
+        """The lines that compute values, which differ from place to place, at one of them."""
+        return [line for value in values for line in self._computed(value, range(place_, place_ + 1))]
+
+    def _computed(self, value: int, places: range) -> list[str]:
         if value < len(self.nest.loads):
-            return self._loaded(value)
+            return self._loaded(value, places)
         step = self.nest.steps[value - len(self.nest.loads)]
         dtypes = [self.nest.dtypes[v] for v in step.operands]
         lines = []
-        for p, k in self._each(value):
+        for p, k in self._each(value, places):
             if step.op == "index" and (p or k or any(self._varies(value))):
                 index = self._at(f"i{dict(step.attributes)['dim']}", p)
                 near = dict(step.attributes)["dim"] == self.nest.rank - 1
@@ -80,11 +86,11 @@ class Lanes:
             lines.append(f"{self._name(value, p, k)} = {text}")
         return lines
 
-    def _loaded(self, value: int) -> list[str]:
+    def _loaded(self, value: int, places: range) -> list[str]:
         load, name = self.nest.loads[value], f"x{value}"
         far, close = self._varies(value)
         lines = []
-        for p in range(self.places if far else 1):
+        for p in places if far else places[:1]:
             at = self._at(place(name, load), p)
             if close:
                 names = ", ".join(self._name(value, p, k) for k in range(self.near))
@@ -95,18 +101,18 @@ class Lanes:
 
     def stored(self, position: int) -> list[str]:
         """The lines that store a result; a value of another dtype is converted."""
+        return [self.stored_at(position, p) for p in range(self.places)]
+
+    def stored_at(self, position: int, place_: int) -> str:
+        """The line that stores a result at one of the places."""
         value, operand = self.nest.stores[position]
         name, buffer = f"y{position}", self.nest.buffers[len(self.nest.loads) + position]
-        lines = []
-        for p in range(self.places):
-            at = self._at(place(name, operand), p)
-            names = [self._name(value, p, k) for k in range(self.near)]
-            given = [cast(v, self.nest.dtypes[value], operand.dtype) for v in names]
-            if self.near > 1:
-                lines.append(f"store4_{operand.dtype}({name}, {at}, {', '.join(given)})")
-            else:
-                lines.append(f"store_{operand.dtype}({name}, {at}, {given[0]}, {buffer})")
-        return lines
+        at = self._at(place(name, operand), place_)
+        names = [self._name(value, place_, k) for k in range(self.near)]
+        given = [cast(v, self.nest.dtypes[value], operand.dtype) for v in names]
+        if self.near > 1:
+            return f"store4_{operand.dtype}({name}, {at}, {', '.join(given)})"
+        return f"store_{operand.dtype}({name}, {at}, {given[0]}, {buffer})"
 
 
 def can_be_wide(nest: MapNest | RowNest, stores: Iterable[int]) -> bool:

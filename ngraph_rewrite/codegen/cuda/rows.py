@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders kernels over rows for a GPU: a block, or a warp, has a row; or a block has rows that lie side by side.
 
-Where a row is short enough, what later passes need of it is kept in shared memory; else it is read anew in each pass,
-and stays in a cache from one to the next. A block with columns has some threads side by side, and these many times,
-down the rows; each thread reads four places at once.
+Where several passes need the same of a row, each thread has some places of it in registers, as many as there is room
+for, from the first pass to the last: all of them are read before anything is computed. What is left of a long row is
+read anew in each pass, and stays in a cache from one to the next. A block with columns has some threads side by side,
+and these many times, down the rows; each thread reads four places at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -26,10 +28,12 @@ from ngraph_rewrite.codegen.cuda.lanes import (
 from ngraph_rewrite.codegen.cuda.passes import Passes
 from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import RowNest, signature
+from ngraph_rewrite.codegen.scalar import held
 from ngraph_rewrite.codegen.source import Source, indented
 
 COLUMN_THREADS = 1024  # of a block with columns, at most
-WARPS_OF_ROWS = 4  # in a block whose warps have rows, at most
+MOST_THREADS = 512  # of a block with a row that nothing is kept of
+FITTING = 1024  # threads that a multiprocessor should have
 PLACES = 4  # where four neighbours are taken at once
 MOST_STEPS = 24  # beyond which four indices at once take too many registers
 
@@ -40,17 +44,21 @@ class RowForm(NamedTuple):
     Attributes:
         kind: ``"block"``, ``"warp"``, or ``"columns"`` for rows that lie side by side.
         width: Threads side by side of a block with columns.
-        room: Elements that a row has at most, if some of it is kept in shared memory; else 0.
+        places: Of a row that each thread has in registers; 0 if nothing is kept from one pass to the next.
+        near: Neighbours at each of these places: 4, or 1 where rows do not begin at multiples of four.
+        threads: Of a block, if that is known.
     """
 
     kind: str
     width: int = 32
-    room: int = 0
+    places: int = 0
+    near: int = FOUR
+    threads: int = 0
 
 
 def render_rows(nest: RowNest, form: RowForm) -> Source:
     """Return the kernel of a nest over rows, for any number of blocks and of threads."""
-    kernel = _Rows(nest, Passes(nest, form.room), form)
+    kernel = _Rows(nest, Passes(nest), form)
     names, body = signature(nest), "\n".join(kernel.lines())
     return rendered("rows", names, "cuda", nest=body)
 
@@ -82,23 +90,18 @@ class _Rows:
         """The body of the kernel."""
         length = [f"length = {product(self.reduced)}"]
         if self.form.kind == "columns":
-            return [*length, *self._columns()]
+            return [f"launch_bounds({COLUMN_THREADS}, 1)", *length, *self._columns()]
         every = "block()", "blocks()"
         memory = shared(self.reductions.values(), WARPS)
         if self.form.kind == "warp":
             every, memory = ("warp()", "warps()"), []
-        body = [*decomposed("row", self.kept), *self._row()]
+        own = "lane()" if self.form.kind == "block" else "lane() % warp_lanes()"
+        begin = [f"own = anew({own})"] if self.form.places else []
+        body = [*begin, *decomposed("row", self.kept), *self._row()]
+        threads = self.form.threads if self.form.places else MOST_THREADS
+        bounds = f"launch_bounds({threads}, {-(-FITTING // threads) if self.form.places else 1})"
         rows = loop("row", every[0], "rows", every[1], body)
-        return [*length, f"rows = {product(self.kept)}", *memory, *self._room(), *self._widths(), *rows]
-
-    def _room(self) -> list[str]:
-        """The shared memory in which values are kept: of each warp its own, if warps have rows."""
-        if not self.stages.kept:
-            return []
-        each = self.form.room + FOUR
-        count = WARPS_OF_ROWS if self.form.kind == "warp" else 1
-        lines = [f"k{i} = shared_{dtype}({each * count})" for i, dtype in enumerate(self.stages.arrays)]
-        return [*lines, f"own = lane() // warp_lanes() * {each}" if count > 1 else "own = 0"]
+        return [bounds, *length, f"rows = {product(self.kept)}", *memory, *self._widths(), *rows]
 
     def _columns(self) -> list[str]:
         """Groups of columns that lie side by side, one after the other."""
@@ -147,25 +150,40 @@ class _Rows:
         """One pass over a row: of its threads each has some of the places."""
         if self.form.kind == "columns":
             return self._pass_of_columns(number)
-        own, step = ("lane()", "lanes()") if self.form.kind == "block" else ("lane() % warp_lanes()", "warp_lanes()")
-        lines, start = [], own
-        if self._is_wide:
+        own, step = self._threads
+        lines = []
+        if self.form.places:
+            lines, done = self._resident(number), f"{self.form.places} * {step} + {own}"
+            if self.form.near == 1:
+                return lines + self._one_by_one(number, done)
+            lines += [f"at = {done}", *self._wide(number, 1, step)]
+        elif self._is_wide:
             several = self._wide(number, PLACES, step) if self._reads_memory(number) else []
-            lines += [f"at = {own}", *several, *self._wide(number, 1, step)]
-            start = f"{FOUR} * wide + {own}"
+            lines = [f"at = {own}", *several, *self._wide(number, 1, step)]
+        return lines + self._one_by_one(number, f"{FOUR} * wide + {own}" if lines else own)
+
+    @property
+    def _threads(self) -> tuple[str, str]:
+        """Which of those that have a row this thread is, and how many they are."""
+        if self.form.kind == "warp":
+            return "own" if self.form.places else "lane() % warp_lanes()", "warp_lanes()"
+        return ("own", f"lanes_of({self.form.threads})") if self.form.places else ("lane()", "lanes()")
+
+    def _one_by_one(self, number: int, start: str) -> list[str]:
+        """The part of a pass that takes single places, from one on."""
         body = [*decomposed("at", self.reduced), *self._at(Lanes(self.nest), number, ["at"])]
-        return lines + loop("at", start, "length", step, body)
+        return loop("at", start, "length", self._threads[1], body)
 
     def _reads_memory(self, number: int) -> bool:
         """Whether a pass should have several reads of memory under way: unless it looks for a place."""
         if any(len(self.reductions[r].variables) > 1 for r in self.stages.reductions(number)):
             return False
-        loads = [v for v in self.stages.needs(number) if v < len(self.nest.loads)]
-        return any(number == 0 or v not in self.stages.kept for v in loads)
+        return any(v < len(self.nest.loads) for v in self.stages.needs(number))
 
     def _wide(self, number: int, count: int, step: str) -> list[str]:
         """The part of a pass that takes four neighbours at a time, at so many places at once."""
-        lanes, body = Lanes(self.nest, FOUR, frozenset(self.reduced), count), list[str]()
+        apart = frozenset(self.reduced if count > 1 else ())
+        lanes, body = Lanes(self.nest, FOUR, apart, count), list[str]()
         for p in range(count):
             suffix = f"_{p}" if count > 1 else ""
             body.append(f"first{suffix} = {FOUR} * (at + {p} * {step})" if p else f"first{suffix} = {FOUR} * at")
@@ -189,14 +207,7 @@ class _Rows:
 
     def _at(self, lanes: Lanes, number: int, places: list[str]) -> list[str]:
         """What a pass does at some places of a row."""
-        lines = []
-        for value in self.stages.needs(number):
-            if value in self.stages.kept and self.nest.stages[value] < number:
-                lines += [f"{v} = element({at})" for v, at in self._kept_at(value, lanes)]
-            else:
-                lines += lanes.computed([value])
-                if value in self.stages.kept:
-                    lines += [f"set_element({at}, {v})" for v, at in self._kept_at(value, lanes)]
+        lines = lanes.computed(self.stages.needs(number))
         for value in self.stages.reductions(number):
             names, one = lanes.names(self.stages.operands(value)[0]), self.reductions[value]
             lines += one.taken_together(names, places) if len(names) > 1 else one.taken(names[0], places[0])
@@ -205,19 +216,60 @@ class _Rows:
             stores = ["if inside:", indented("\n".join(stores), 4)]
         return lines + stores
 
-    def _kept_at(self, value: int, lanes: Lanes) -> list[tuple[str, str]]:
-        """The names of a value, and where each is kept: threads side by side have places side by side.
+    # -- places in registers -------------------------------------------------------------------------------------------
 
-        What is behind the last four places of a row has places behind all others.
-        """
-        names, room, array = lanes.names(value), self.form.room, f"k{self.stages.kept[value].workspace}"
-        if lanes.near > 1:
-            step = "lanes()" if self.form.kind == "block" else "warp_lanes()"
-            places = ["at" if p == 0 else f"at + {p} * {step}" for p in range(lanes.places)]
-            spots = [f"{array}, own + {k * room // FOUR} + {at}" for at in places for k in range(FOUR)]
-            return list(zip(names, spots, strict=True))
-        behind = f"select(wide > 0, at - {FOUR} * wide + {room}, at)" if self._is_wide else "at"
-        return [(names[0], f"{array}, own + {behind}")]
+    def _resident(self, number: int) -> list[str]:
+        """The part of a pass at the places that a thread keeps, one after the other, when all are read."""
+        lines = [line for p in range(self.form.places) for line in self._read(p)] if number == 0 else []
+        values = [v for v in self.keeping.needs(number) if v not in self.keeping.kept or self._is_found(v, number)]
+        for p in range(self.form.places):
+            body = [*self.resident.computed_at(values, p), *self._taken(number, p)]
+            body += [self.resident.stored_at(i, p) for i in self.stages.stores(number)]
+            lines += self._if_there(p, [v for v in values if v in self.keeping.kept], body)
+        return lines
+
+    @cached_property
+    def keeping(self) -> Passes:
+        return Passes(self.nest, keeps=True)
+
+    @cached_property
+    def resident(self) -> Lanes:
+        return Lanes(self.nest, self.form.near, frozenset(self.reduced), self.form.places, "r")
+
+    def _is_found(self, value: int, number: int) -> bool:
+        """Whether a value that is kept is computed in a pass: what is read is there already."""
+        return value >= len(self.nest.loads) and self.nest.stages[value] == number
+
+    def _read(self, number: int) -> list[str]:
+        """Which place of a row this is, by number of those that a thread has, and what is kept of it from there."""
+        near, (own, step) = self.form.near, self._threads
+        lines = [f"spot_{number} = {number} * {step} + {own}"]
+        first = [f"first_{number} = {near} * spot_{number}" if near > 1 else f"first_{number} = spot_{number}"]
+        first += decomposed(f"first_{number}", self.reduced, f"_{number}")
+        loads = [v for v in self.keeping.kept if v < len(self.nest.loads)]
+        return lines + first + self._if_there(number, loads, self.resident.computed_at(loads, number))
+
+    def _if_there(self, place: int, kept: Iterable[int], body: Sequence[str]) -> list[str]:
+        """What is done at a place if the row has it; else nothing is left there of the row before."""
+        if not body:
+            return []
+        names = {name: value for value in kept for name in self._names(value, place)}
+        nothing = [f"{name} = {_zero(self.nest.dtypes[value])}" for name, value in names.items()]
+        spots = "wide" if self.form.near > 1 else "length"
+        return [*nothing, f"if spot_{place} < {spots}:", indented("\n".join(body), 4)]
+
+    def _names(self, value: int, place: int) -> list[str]:
+        """The names of a value at one of the places."""
+        return self.resident.names(value)[place * self.form.near : (place + 1) * self.form.near]
+
+    def _taken(self, number: int, place: int) -> list[str]:
+        """The lines that take one of the places into the reductions of a pass."""
+        lines, near = list[str](), self.form.near
+        for value in self.stages.reductions(number):
+            names = self._names(self.stages.operands(value)[0], place)
+            places, one = [f"first_{place} + {k}" for k in range(near)], self.reductions[value]
+            lines += one.taken_together(names, places) if near > 1 else one.taken(names[0], places[0])
+        return lines
 
     # -- four places at once -------------------------------------------------------------------------------------------
 
@@ -234,6 +286,18 @@ class _Rows:
 
     @cached_property
     def _is_wide(self) -> bool:
-        if self.form.kind == "columns" or not self.reduced or self.reduced[-1] != self.nest.rank - 1:
+        if self.form.kind == "columns" or (self.form.places and self.form.near == 1):
             return False
-        return can_be_wide(self.nest, self._moving) and len(self.nest.steps) <= MOST_STEPS
+        return lies_side_by_side(self.nest) and (self.form.places > 0 or len(self.nest.steps) <= MOST_STEPS)
+
+
+def lies_side_by_side(nest: RowNest) -> bool:
+    """Whether four neighbours along a row can be read, and written, by one access if they are aligned."""
+    stages = Passes(nest)
+    moving = [i for number in range(stages.passes) for i in stages.stores(number)]
+    return any(nest.reduced) and nest.reduced[-1] and can_be_wide(nest, moving)
+
+
+def _zero(dtype: str) -> str:
+    """The text of nothing of a dtype."""
+    return "False" if dtype == "bool" else f"np.{held(dtype)}(0)"

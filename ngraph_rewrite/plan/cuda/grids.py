@@ -8,22 +8,28 @@ from math import prod
 
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.map import is_wide
-from ngraph_rewrite.codegen.cuda.rows import COLUMN_THREADS, WARPS_OF_ROWS, RowForm
+from ngraph_rewrite.codegen.cuda.passes import Passes
+from ngraph_rewrite.codegen.cuda.rows import COLUMN_THREADS, MOST_THREADS, RowForm, lies_side_by_side
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.types.dtypes import as_dtype
 
 THREADS = 256
 MOST_BLOCKS = 1 << 20  # after which threads go round
 WARP = 32
-# Threads of a block that has a row, at least and at most; elements that each of them has in a long row.
-_FEWEST, _MOST, _EACH = 64, 512, 32
+# Threads of a block that has a row, at least; elements that each of them has in a long row.
+_FEWEST, _EACH = 64, 32
 _LONG = 1024  # elements of a row that are too many for a warp
+_LONGER = 16384  # of one that should have a multiprocessor for itself, so that rows under way fit into a cache
 _FILLED, _LARGE = 528, 256  # blocks that fill a large GPU, and such of many threads
 _WIDE = 64  # threads side by side of a block with columns, at most
 _STRETCH = 4096  # elements of a part of a row, at least
 _NARROW = 8  # rows side by side that are too few for a block with columns; threads side by side, at least
-_ROOM = 8192  # elements of a row of which values are kept in shared memory
+_WARPS = 4  # in a block whose warps have rows
+_REGISTERS = 16  # of a thread for what it keeps of a row; some more are needed beside
+_HALF = 2  # bytes
+_WORK = 1024  # scalar steps that are written out for each pass over what is kept
 
 
 def blocks_for(count: int, each: int = THREADS) -> int:
@@ -49,8 +55,27 @@ def row_form(nest: MapNest | RowNest, sizes: Sequence[int]) -> RowForm:
         return RowForm("columns", _width(prod(kept) // sizes[-1], sizes[-1]))
     length = prod(sizes) // max(prod(kept), 1)
     few = prod(kept) < _FILLED and length >= 4 * WARP
-    room = 1 << max(length - 1, 63).bit_length()
-    return RowForm("block" if length > _LONG or few else "warp", room=room if room <= _ROOM else 0)
+    near = FOUR if lies_side_by_side(nest) and sizes[-1] % FOUR == 0 else 1
+    most = _most_places(nest, near)
+    if length > (min(_LONG, most * near * WARP) or _LONG) or few:
+        threads = 2 * MOST_THREADS if length > _LONGER else _threads(length, most * near or _EACH)
+        return RowForm("block", places=most, near=near, threads=threads if most else 0)
+    return RowForm("warp", places=min(most, _power(-(-length // (near * WARP)))), near=near, threads=_WARPS * WARP)
+
+
+def _most_places(nest: RowNest, near: int) -> int:
+    """How many places of a row a thread can keep: as many as there is room for, if several passes need the same."""
+    each = Passes(nest).registers
+    if not each:
+        return 0
+    narrow = all(as_dtype(load.dtype).itemsize <= _HALF for load in nest.loads if load.dims & nest.within)
+    room = _REGISTERS * (1 + narrow)  # where there is less to read, more places have to be under way
+    return _power(max(1, min(room // (each * near), _WORK // (len(nest.steps) * near))) + 1) // 2
+
+
+def _power(count: int) -> int:
+    """The least power of two that is at least so much."""
+    return 1 << max(count - 1, 0).bit_length()
 
 
 def _width(outer: int, columns: int) -> int:
@@ -75,11 +100,13 @@ def nest_grid(sizes: Sequence[int], reduced: Sequence[bool], nest: MapNest | Row
             threads *= 2
         return Grid(blocks_for(blocks, 1), threads)
     if form.kind == "warp":
-        return Grid(blocks_for(rows, WARPS_OF_ROWS), WARPS_OF_ROWS * WARP)
-    threads = _FEWEST
-    while threads < min(_MOST, length // _EACH):
-        threads *= 2
-    return Grid(blocks_for(rows, 1), threads)
+        return Grid(blocks_for(rows, _WARPS), _WARPS * WARP)
+    return Grid(blocks_for(rows, 1), form.threads or _threads(length, _EACH))
+
+
+def _threads(length: int, each: int) -> int:
+    """How many threads have a row of which each has so many elements."""
+    return max(_FEWEST, min(MOST_THREADS, _power(-(-length // each))))
 
 
 def row_parts(program: RowProgram, axis: int) -> tuple[int, int]:

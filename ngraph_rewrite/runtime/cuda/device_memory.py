@@ -4,7 +4,7 @@
 Addresses are those of global memory. Accesses that name different buffers are declared not to alias.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -13,12 +13,15 @@ from numba.core import types
 from numba.core.typing import signature
 from numba.cuda.extending import intrinsic
 
+from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
 from ngraph_rewrite.runtime.intrinsics import MEMORY, VALUES, from_memory, mark_buffer, to_memory
 
 __all__ = []
 
 _GLOBAL = 1  # the address space
 _VECTOR = 16  # the bytes that one access moves at most
+# Two float32 as bfloat16 in one word, the second of them in its lower half.
+_PAIR, _ROUNDED = ir.FunctionType(ir.IntType(32), [ir.FloatType()] * 2), "cvt.rn.bf16x2.f32 $0, $1, $2;"
 
 
 def _named(name: str, typing: Callable[..., Any]) -> Any:
@@ -79,6 +82,14 @@ def _vectors(builder: Any, dtype: str, address: Any, index: Any) -> tuple[list[A
     return [builder.gep(start, [ir.Constant(ir.IntType(64), n)], inbounds=True) for n in range(4 // each)], each
 
 
+def _vector(builder: Any, values: Sequence[Any]) -> Any:
+    """A vector of some values."""
+    vector = ir.Constant(ir.VectorType(values[0].type, len(values)), ir.Undefined)
+    for n, value in enumerate(values):
+        vector = builder.insert_element(vector, value, _lane(n))
+    return vector
+
+
 def _lane(number: int) -> Any:
     return ir.Constant(ir.IntType(32), number)
 
@@ -103,11 +114,14 @@ def _store_four(dtype: str) -> Any:
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             integer = ir.IntType(_width(dtype))
             places, each = _vectors(builder, dtype, *args[:2])
+            if dtype == "bfloat16" and is_since(AMPERE):
+                pairs = [builder.asm(_PAIR, _ROUNDED, "=r,f,f", [args[k + 1], args[k]], False) for k in (2, 4)]
+                whole = builder.bitcast(places[0], ir.PointerType(ir.VectorType(pairs[0].type, 2), _GLOBAL))
+                builder.store(_vector(builder, pairs), whole, align=8)
+                return context.get_dummy_value()
             bits = [builder.bitcast(to_memory(builder, x, dtype), integer) for x in args[2:]]
             for number, place in enumerate(places):
-                vector = ir.Constant(ir.VectorType(integer, each), ir.Undefined)
-                for n in range(each):
-                    vector = builder.insert_element(vector, bits[number * each + n], _lane(n))
+                vector = _vector(builder, bits[number * each : (number + 1) * each])
                 builder.store(vector, place, align=each * integer.width // 8)
             return context.get_dummy_value()
 

@@ -2,7 +2,8 @@
 """The scalar operations of a device: the instructions are those that kernels for the CPU are made of.
 
 Formulas are the same, with ``x * y + z`` rounded once where they say so; what is of the C library there is of NVIDIA's
-libdevice here. Of that a float32 is computed in float64 where the float32 function may be off by more than 2 ulp.
+libdevice here, and so are two functions of float32, which it has an instruction for. Of that a float32 is computed in
+float64 where the float32 function may be off by more than 2 ulp.
 """
 
 from collections.abc import Callable
@@ -26,10 +27,12 @@ from ngraph_rewrite.runtime import (
     scalar_functions,
     trigonometry,
 )
+from ngraph_rewrite.runtime.cuda.device_extrema import EXTREMA
+from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
 from ngraph_rewrite.runtime.cuda.porting import device_function, renamed
 
 _SAME: dict[Any, str] = {
-    scalar_functions: "fmod sqrt fabs floor ceil rint select maximum minimum accumulate_max accumulate_min number_max "
+    scalar_functions: "fmod sqrt fabs floor ceil rint select accumulate_max accumulate_min number_max "
     "number_min above below same add_reassociated multiply_reassociated",
     arithmetic: "floor_divide modulo sign",
     elementary: "asin acos atan nextafter trunc copysign signbit left_shift right_shift",
@@ -43,6 +46,7 @@ _SAME: dict[Any, str] = {
     casts: "to_bool to_int8 to_int16 to_int32 to_int64 to_uint8 to_uint16 to_uint32 to_uint64 to_float16 to_bfloat16 "
     "to_float32 to_float64",
 }
+_ROUNDING = ir.FunctionType(ir.IntType(32), [ir.FloatType()])
 _PAIR, _WORD = types.UniTuple(types.float64, 2), types.uint64
 # Python that calls such instructions, and its signature
 _TEXTS: dict[str, tuple[Any, Any]] = {
@@ -95,6 +99,35 @@ def _unary(name: str, widened: bool) -> Any:
     return intrinsic(typing)
 
 
+def _short(word: Any) -> Any:
+    """A function that is a formula on float64, and libdevice's on float32."""
+    formula, name = word._defn, word._defn.__name__
+
+    def typing(context: Any, x: Any) -> Any:
+        return (signature(x, x), _library(name, widened=False)) if x == types.float32 else formula(context, x)
+
+    typing.__name__ = typing.__qualname__ = name
+    return intrinsic(typing)
+
+
+def _to_bfloat16(word: Any) -> Any:
+    """The conversion of a float32 by one instruction, which rounds two numbers, where the GPU has it."""
+    by_steps = word._defn
+
+    def to_bfloat16(context: Any, x: Any) -> Any:
+        sig, plain = by_steps(context, x)
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            if x != types.float32 or not is_since(AMPERE):
+                return plain(context, builder, sig, args)
+            bits = builder.asm(_ROUNDING, "cvt.rn.bf16x2.f32 $0, $1, 0f00000000;", "=r,f", args, False)
+            return builder.bitcast(bits, ir.FloatType())
+
+        return sig, generate
+
+    return intrinsic(to_bfloat16)
+
+
 def _binary(name: str, widened: bool) -> Any:
     def typing(context: Any, x: Any, y: Any) -> Any:
         return (signature(x, x, x), _library(name, widened)) if isinstance(x, types.Float) else None
@@ -103,9 +136,11 @@ def _binary(name: str, widened: bool) -> Any:
     return intrinsic(typing)
 
 
-WORDS: dict[str, Any] = {}
+WORDS: dict[str, Any] = {**EXTREMA}
 for _module, _names in _SAME.items():
     WORDS |= {name: intrinsic(vars(_module)[name]._defn) for name in _names.split()}
+WORDS["to_bfloat16"] = _to_bfloat16(casts.to_bfloat16)
+WORDS |= {name: _short(vars(exponentials)[name]) for name in ("exp", "tanh")}
 WORDS |= {name: _unary(name, widened=False) for name in ("sin", "cos")}
 WORDS |= {name: _unary(name, widened=True) for name in ("tan", "asinh", "acosh", "atanh")}
 WORDS |= {name: _binary(name, widened=True) for name in ("atan2", "hypot")}

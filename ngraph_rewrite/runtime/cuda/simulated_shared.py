@@ -4,8 +4,12 @@
 from typing import Any
 
 import numpy as np
+from numba import cuda
+from numba.core import types
 
-__all__ = ["element", "fused", "set_element"]
+from ngraph_rewrite.runtime.cuda.porting import device_function
+
+__all__ = ["anew", "element", "fused", "lanes_of", "launch_bounds", "set_element"]
 
 
 def element(array: Any, index: int) -> Any:
@@ -20,6 +24,21 @@ def set_element(array: Any, index: int, value: Any) -> None:
     if index < 0:
         raise IndexError(f"index {index} of an array in shared memory")
     array[index] = value
+
+
+def anew(value: int) -> int:
+    """The value."""
+    return value
+
+
+@device_function(types.int64(types.int64))
+def lanes_of(count: int) -> int:
+    """How many threads a block has: fewer than the kernel says."""
+    return int(cuda.blockDim.x)
+
+
+def launch_bounds(threads: int, blocks: int) -> None:
+    """Nothing: what runs at once is few."""
 
 
 def fused(x: Any, y: Any, z: Any) -> Any:

@@ -17,6 +17,7 @@ if config.ENABLE_CUDASIM:
     from ngraph_rewrite.runtime.cuda.simulated_tiles import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_warps import *  # noqa: F403
 else:
+    from ngraph_rewrite.runtime.cuda.device_bounds import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_division import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_fused import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_memory import *  # noqa: F403
