@@ -449,10 +449,10 @@ def test_chunks_begin_where_others_end(length: int, nchunks: int) -> None:
 
 TURNED = """def turned(x, y):
     first, second = shared_{0}(64), shared_{0}(64)
-    set_element(first, lane(), load_{0}(x, lane(), 0))
+    first[lane()] = load_{0}(x, lane(), 0)
     second[lane()] = load_{0}(x, lanes() - 1 - lane(), 0)
     barrier()
-    store_{0}(y, lane(), element(first, lanes() - 1 - lane()), 1)
+    store_{0}(y, lane(), first[lanes() - 1 - lane()], 1)
     store_{0}(y, lanes() + lane(), second[lane()], 1)
 """
 
@@ -576,7 +576,8 @@ def test_draws_have_the_bits_of_the_cpu(block: int, call: int, stream: int, seed
 # -- what is compiled --------------------------------------------------------------------------------------------------
 
 MODULES = (
-    "places simulated_division simulated_casts simulated_memory simulated_scalars simulated_shared simulated_warps"
+    "places simulated_bounds simulated_division simulated_casts simulated_fused simulated_memory simulated_scalars "
+    "simulated_warps"
 )
 SOURCES = Path(__file__).parents[1]
 FUSABLE = """def fusable(x, y):

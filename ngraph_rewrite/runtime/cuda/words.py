@@ -9,11 +9,12 @@ from numba.cuda.core import config
 from ngraph_rewrite.runtime.cuda.places import *  # noqa: F403
 
 if config.ENABLE_CUDASIM:
+    from ngraph_rewrite.runtime.cuda.simulated_bounds import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_casts import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_division import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_memory import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_scalars import *  # noqa: F403
-    from ngraph_rewrite.runtime.cuda.simulated_shared import *  # noqa: F403
+    from ngraph_rewrite.runtime.cuda.simulated_fused import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_tiles import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_warps import *  # noqa: F403
 else:
@@ -22,6 +23,5 @@ else:
     from ngraph_rewrite.runtime.cuda.device_fused import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_memory import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_scalars import *  # noqa: F403
-    from ngraph_rewrite.runtime.cuda.device_shared import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_tiles import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_warps import *  # noqa: F403
