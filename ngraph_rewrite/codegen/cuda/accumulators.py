@@ -111,7 +111,8 @@ def in_warp(reductions: Iterable[Reduction]) -> list[str]:
 def in_block(reductions: Iterable[Reduction]) -> list[str]:
     """The lines after which every thread of a block has what all of them found: by warps, then what these found so.
 
-    A place is looked for among the warps in order, as what a thread begins with has none.
+    A place is looked for among the warps in order, as what a thread begins with has none. Another barrier has to come
+    before they do it again.
     """
     every = list(reductions)
     lines = in_warp(every)
@@ -119,7 +120,7 @@ def in_block(reductions: Iterable[Reduction]) -> list[str]:
     lines += ["if lane() % warp_lanes() == 0:", *(f"    {n}_shared[lane() // warp_lanes()] = {n}" for n, _ in kept)]
     places, numbers = ([one for one in every if (len(one.variables) > 1) is found] for found in (True, False))
     gathered = _gathered(places, "0", "lanes() // warp_lanes()", "{}") if places else []
-    return [*lines, "barrier()", *gathered, *(_across(numbers) if numbers else []), "barrier()"]
+    return [*lines, "barrier()", *gathered, *(_across(numbers) if numbers else [])]
 
 
 def _across(reductions: Iterable[Reduction]) -> list[str]:
@@ -135,7 +136,7 @@ def in_columns(reductions: Iterable[Reduction]) -> list[str]:
     """The lines after which every thread of a column (`down` of `depth` there are) has what all of them found."""
     every = list(reductions)
     lines = [f"{n}_shared[lane()] = {n}" for one in every for n, _ in one.variables]
-    return [*lines, "barrier()", *_gathered(every, "beside", "depth", "{} * width + beside"), "barrier()"]
+    return [*lines, "barrier()", *_gathered(every, "beside", "depth", "{} * width + beside")]
 
 
 def _gathered(reductions: list[Reduction], first: str, count: str, place: str) -> list[str]:

@@ -132,7 +132,9 @@ class _Rows:
             if reductions:
                 lines += {"block": in_block, "warp": in_warp, "columns": in_columns}[self.form.kind](reductions)
             lines += self._between(number + 1)
-        return lines
+        together = sum(bool(self.stages.reductions(number)) for number in range(self.stages.passes))
+        # of several times that a block waits within a row, each is between two of any other
+        return [*lines, "barrier()"] if together == 1 and self.form.kind != "warp" else lines
 
     def _between(self, stage: int) -> list[str]:
         """What is known once a row after some passes, and stored by one of its threads."""

@@ -12,9 +12,9 @@ if config.ENABLE_CUDASIM:
     from ngraph_rewrite.runtime.cuda.simulated_bounds import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_casts import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_division import *  # noqa: F403
+    from ngraph_rewrite.runtime.cuda.simulated_fused import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_memory import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_scalars import *  # noqa: F403
-    from ngraph_rewrite.runtime.cuda.simulated_fused import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_tiles import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_warps import *  # noqa: F403
 else:
