@@ -78,6 +78,7 @@ class Computation:
             (t for t in order if "draw" in t.definition.traits),
         )
         self._ready: dict[Shapes, Ready] = {}
+        self._shared: dict[str, Any] = {}  # by all that is ready
         self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
         self._latest: Ready | None = None
         self._dtypes = [same_dtype(p.dtype) for p in self.inputs]
@@ -246,6 +247,7 @@ class Computation:
             cache=self._cache,
             order=None if binding else list(bound),
             threads=self._threads,
+            shared=self._shared,
         )
         return Ready(self._target.prepare(program), bound, program.results, shapes)
 
@@ -255,6 +257,7 @@ class Computation:
             ready.dropped.value = 1
         self._ready.clear()
         self._entries.clear()
+        self._shared.clear()
         self._latest, self._quick, self._kept[0] = None, declined, None
 
     @property
@@ -405,6 +408,17 @@ class Computation:
     def _replay(self) -> Replay:
         """What can take the steps of this lowering again."""
         return replaying.Replay(self.lowering.table, self.lowering.bank, self._passes, self._target)
+
+    def plan(self) -> str:
+        """What the last call did, step by step: what moved, what was launched, where values lay, with their bytes.
+
+        A target that has no such steps to tell shows its source.
+
+        Raises:
+            InvalidHandleError: before the first call, which prepares them.
+        """
+        executable = self._ran().executable
+        return str(getattr(executable, "shown", executable.source)())
 
     def source(self) -> str:
         """The text of the kernels that the last call ran.

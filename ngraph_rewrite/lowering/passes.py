@@ -137,14 +137,19 @@ def _matcher(same: _Same, folder: Path) -> Matcher:
 
 
 def passes_of(rules: RuleSet, target: Any, cache: Cache, own: Iterable[GraphPass] = ()) -> Passes:
-    """What a transformer runs: the standard passes with the rules a target can use, and passes of one's own.
+    """What a transformer runs: the standard passes with the rules a target can use, passes of one's own, the target's.
 
     A target without a base set executes the graph as it is, after one's own passes.
     """
     named = {p.name: p for p in own}
     order = in_place(tuple(PASSES), named.values())
     matchers = {} if target.base is None else matchers_of(usable_once(rules, target.base, cache), cache)
-    return {name: named.get(name) or matchers[name] for name in order if name in named or name in matchers}
+    found = {name: named.get(name) or matchers[name] for name in order if name in named or name in matchers}
+    last = {p.name: p for p in getattr(target, "passes", ())}
+    if not last.keys().isdisjoint(found):
+        taken = ", ".join(last.keys() & found.keys())
+        raise ArgumentError(f"the target has a pass called {taken} itself", do="set `name` of yours")
+    return {**found, **last}
 
 
 def usable_once(rules: RuleSet, base: frozenset[str], cache: Cache) -> RuleSet:

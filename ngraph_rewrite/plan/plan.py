@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from ngraph_rewrite.plan.accesses import Access, access
 from ngraph_rewrite.plan.buffers import buffers
 from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
 from ngraph_rewrite.plan.copies import LayoutCopy, layout_copies
@@ -54,6 +55,8 @@ class Plan:
         costs: What decided of terms that several read, between that and memory.
         origins: What the terms of the plan were before scans became loops.
         copies: Its layout copies, those of the bodies of its loops once each.
+        home: Where each term lies that has memory, but for those inside loops.
+        accesses: Of each of its work what memory it touches, if the target asks.
     """
 
     work: list[Work | Loop]
@@ -66,6 +69,8 @@ class Plan:
     costs: dict[Op, Costs] = field(default_factory=dict)
     origins: dict[Op, Op] = field(default_factory=dict)
     copies: list[LayoutCopy] = field(default_factory=list)
+    home: Mapping[Op | Scratch, Ref] = field(default_factory=dict)
+    accesses: list[Access] = field(default_factory=list)
 
     def tell_of(self, body: Plan) -> None:
         """Tell of the terms of a loop too."""
@@ -192,15 +197,19 @@ class _Attempt:
         ordered = self._ordered()
         found = buffers(ordered, self.home)
         self.home.update((term, Ref("arena", 0, offset)) for term, offset in found.offsets.items())
-        work: list[Work | Loop] = []
+        work, accesses = list[Work | Loop](), list[Access]()
         for job in ordered:
-            work += self._launched(job)
+            launched = self._launched(job)
+            work += launched
+            if self.groups.renderer.concurrent:
+                accesses += [access(job, launched, self.home)] * len(launched)
         inlined = {t: g for t, g in self.groups.group_of.items() if t is not g and t not in self.job_of}
         grouped = [job for job in ordered if isinstance(job, (JointJob, ProductJob))]
         inlined.update((t, job.term) for job in grouped for t in job.inlined)
         copies = list(layout_copies(ordered, self.echoes))
         plan = Plan(work, found.arena, self.results, inlined, found.blocks, self.echoes, copies=copies)
         plan.again, plan.costs = dict(self.groups.again), dict(self.groups.costs)
+        plan.home, plan.accesses = self.home, accesses
         for body in self.bodies.values():
             plan.tell_of(body)
         return plan

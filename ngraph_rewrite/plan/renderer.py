@@ -59,6 +59,7 @@ class Renderer:
         totals: Whether sums over all rows are taken on the way, share by share.
         pooling: Whether reductions of windows have kernels of their own.
         echoes: Whether results that are views of arguments are left to whoever runs the plan.
+        concurrent: Whether launches may run at once: a plan says then what memory each of them touches.
     """
 
     target: str
@@ -73,3 +74,4 @@ class Renderer:
     totals: bool = True
     pooling: bool = True
     echoes: bool = True
+    concurrent: bool = False

@@ -9,6 +9,9 @@ from typing import Any
 
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.ops import cuda, semi  # noqa: F401  (declare the ops of the base set)
+from ngraph_rewrite.lowering.transfers import Transfers
+from ngraph_rewrite.plan.accesses import dependencies
+from ngraph_rewrite.plan.cuda.ends import ends
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
 from ngraph_rewrite.plan.launches import Loop, Work, kernels
 from ngraph_rewrite.plan.plan import Plan, make_plan
@@ -17,6 +20,7 @@ from ngraph_rewrite.targets.cpu import CORE, shown_place
 from ngraph_rewrite.targets.device_arrays import ArraysOfGpu
 from ngraph_rewrite.targets.device_launches import UnrolledLaunches
 from ngraph_rewrite.targets.device_memory import ProgramMemory
+from ngraph_rewrite.targets.device_steps import place_of, shown_steps
 from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op
@@ -31,14 +35,17 @@ class CudaExecutable:
 
     def __init__(self, program: Program) -> None:
         self.program, self.device = program, find_device()
-        self.plan: Plan = make_plan(program.results, program.writes, program.order, RENDERER)
+        self.ends = ends(program.results, program.writes, program.inputs)
+        self.plan: Plan = make_plan(self.ends.computed, program.writes, renderer=RENDERER)
         self._work = list(kernels(self.plan.work))
-        self._memory = ProgramMemory(program, self.plan, self.device)
+        self._memory = ProgramMemory(program, self.plan, self.ends, self.device)
         self._functions = {
             source.name: self._function(source) for source in dict.fromkeys(work.source for work in self._work)
         }
         self._rows = UnrolledLaunches(self.plan.work, self._memory, self._functions)
+        self._after = dependencies(self.plan.accesses)
         self._recorded: Recorded | None = None
+        self._arena = 0  # where it was when they were recorded
 
     def _function(self, source: Source) -> Any:
         if source.library:
@@ -49,17 +56,27 @@ class CudaExecutable:
         """Copy arguments to the device unless they are there, run, and copy results from it unless they stay."""
         memory = self._memory
         memory.begin(inputs, results, call)
+        if memory.arena.address != self._arena:
+            self._restart()
         log = listener([*self.program.results, *self.program.writes]) if told[0] else None
         if log is None:
             self._run_all()
         else:
             self._run_told(log, results)
-        memory.end(results)
+        memory.end(inputs, results)
+
+    def _restart(self) -> None:
+        """The arena has moved: another program of this computation needed more."""
+        self._arena = self._memory.arena.address
+        self._rows.restart()
+        if self._recorded is not None:
+            self._recorded.close()
+            self._recorded = None
 
     def _run_all(self) -> None:
         changed = self._rows.update()
         if self._recorded is None:
-            self._recorded = self.device.record(self._rows.launches())
+            self._recorded = self.device.record(self._rows.launches(), self._rows.after(self._after))
         elif changed:
             self._recorded.change([(number, self._rows.arguments[number]) for number in changed])
         self._recorded.run()
@@ -102,6 +119,9 @@ class CudaExecutable:
             "distinct_kernels": len(self._functions),
             "arena_bytes": self.plan.arena,
             "device_bytes": self._memory.size,
+            "peak_bytes": self._memory.peak,
+            "bytes_to_device": self._memory.moved[0],
+            "bytes_to_host": self._memory.moved[1],
             "temporaries": self.plan.temporaries,
             "layout_copies": len(self.plan.copies),
             "layout_copy_bytes": sum(c.bytes for c in self.plan.copies),
@@ -110,8 +130,13 @@ class CudaExecutable:
         }
 
     def where(self, term: Op) -> str | None:
-        """The kernel that computes a term, if one does."""
-        return shown_place(term, self.plan, self._work)
+        """The kernel that computes a term, if one does, where it lies, and whether it moves."""
+        kernel, place = shown_place(term, self.plan, self._work), place_of(term, self.program, self.plan, self.ends)
+        return ", ".join(said for said in (kernel, place) if said) or None
+
+    def shown(self) -> str:
+        """What a call does, step by step."""
+        return shown_steps(self.program, self.plan, self.ends, self._after)
 
 
 def _base() -> frozenset[str]:
@@ -120,4 +145,6 @@ def _base() -> frozenset[str]:
     return frozenset(f"core.{name}" for name in CORE.split()) | semi_ops | own
 
 
-CUDA = Target("cuda", _base(), CudaExecutable, sample="any", recurrent="any", arrays=ArraysOfGpu())
+CUDA = Target(
+    "cuda", _base(), CudaExecutable, sample="any", recurrent="any", arrays=ArraysOfGpu(), passes=(Transfers(),)
+)

@@ -60,6 +60,21 @@ class UnrolledLaunches:
         """The launches of a row of the plan."""
         return range(self._ends[row - 1] if row else 0, self._ends[row])
 
+    def after(self, rows: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+        """Of each launch those that it waits for, given the rows that each row waits for: its own are in order."""
+        found: list[tuple[int, ...]] = []
+        ends: list[tuple[int, ...]] = []  # of each row what whoever waits for it has to wait for
+        for row, waits in enumerate(rows):
+            own = self.of_row(row)
+            before = tuple(dict.fromkeys(launch for other in waits for launch in ends[other]))
+            found += [before if launch == own.start else (launch - 1,) for launch in own]
+            ends.append((own.stop - 1,) if own else before)
+        return found
+
+    def restart(self) -> None:
+        """Forget the arguments, as memory has moved."""
+        self.arguments = []
+
     def update(self) -> list[int]:
         """Work out the arguments of this call; the launches that have others than in the last one."""
         if not self.arguments:

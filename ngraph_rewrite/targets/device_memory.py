@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.plan.cuda.ends import Ends
 from ngraph_rewrite.plan.launches import kernels
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan
+from ngraph_rewrite.runtime.cuda.arena import Arena
 from ngraph_rewrite.runtime.cuda.device import Device, free_all
 from ngraph_rewrite.runtime.cuda.storage import DeviceStorage
 from ngraph_rewrite.targets.device_arrays import DeviceArray
@@ -19,23 +21,29 @@ from ngraph_rewrite.targets.storage import Storage
 from ngraph_rewrite.targets.target import Array, Program
 from ngraph_rewrite.terms.op import Op
 
+_PURPOSES = {"constants": "a constant", "arguments": "an argument", "results": "a result", "call": "the number of a call"}
+
 
 class ProgramMemory:
     """Where everything that kernels name lies on a device.
 
     Attributes:
-        size: The bytes that belong to the program: arena, constants, arguments and results.
+        taken: The bytes that belong to the program: constants, staged arguments and results; and the number of the call.
+        moved: The bytes that the last call moved to the device, and from it.
+        peak: The most bytes that a call needed: the arena, what was taken, variables, and arrays of its caller.
+        arena: What the programs of a computation have one after the other.
     """
 
-    def __init__(self, program: Program, plan: Plan, device: Device) -> None:
-        self.program, self.device, self.size = program, device, 0
+    def __init__(self, program: Program, plan: Plan, ends: Ends, device: Device) -> None:
+        self.program, self.plan, self.ends, self.device = program, plan, ends, device
+        self.taken, self.moved, self.peak = dict.fromkeys(_PURPOSES, 0), [0, 0], 0
         self._owned: list[int] = []
         weakref.finalize(self, free_all, device, self._owned)
         self._constants: dict[object, int] = {}
-        self._arena = self._take(plan.arena, "intermediate values")
-        self._call = self._take(8, "the number of the call")
+        self.arena: Arena = program.shared.setdefault("arena", Arena(device))
+        self._call = self._take(8, "call")
         self._staged: dict[tuple[str, int], int] = {}
-        self._places: dict[str, list[int]] = {"input": [], "result": []}
+        self._places: dict[str, dict[int, int]] = {"input": {}, "result": {}}
         self._numbers = {p: i for i, p in enumerate(program.inputs)}
         storage = program.storage
         assert isinstance(storage, Storage)
@@ -49,24 +57,33 @@ class ProgramMemory:
                 if isinstance(argument, Ref) and argument.space == "storage":
                     self._begin("storage", argument.key)
 
-    def _take(self, size: int, purpose: str) -> int:
-        address = self.device.allocate(size, purpose)
+    def _take(self, size: int, kind: str) -> int:
+        address = self.device.allocate(size, _PURPOSES[kind])
         self._owned.append(address)
-        self.size += size
+        self.taken[kind] += size
         return address
 
     # -- a call --------------------------------------------------------------------------------------------------------
 
     def begin(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
-        """Bring to the device what a call needs."""
-        self._places["input"] = [self._place("input", i, x) for i, x in enumerate(inputs)]
-        self._places["result"] = [self._place("result", i, x) for i, x in enumerate(results)]
-        for address, x in zip(self._places["input"], inputs, strict=True):
-            if not isinstance(x, DeviceArray):
-                self.device.upload(address, x)
-        self._storage.before_run()
+        """Do the transfers to the device, but for what is there already."""
+        ends, self.moved = self.ends, [0, 0]
+        self.arena.reserve(self.plan.arena)
+        self._places["input"] = {n: self._place("input", n, inputs[n]) for n in ends.inputs}
+        self._places["result"] = {k: self._place("result", k, results[i]) for k, i in enumerate(ends.owners)}
+        for number, address in self._places["input"].items():
+            if not isinstance(inputs[number], DeviceArray):
+                self._upload(address, inputs[number])
+        self.moved[0] += self._storage.before_run()
         if self.program.streams:
-            self.device.upload(self._call, np.array([call], np.int64))
+            self._upload(self._call, np.array([call], np.int64))
+        guests = {x.address: x.nbytes for x in (*inputs, *results) if isinstance(x, DeviceArray)}
+        self.peak = max(self.peak, sum(guests.values()) + self.size + self._storage.size)
+
+    @property
+    def size(self) -> int:
+        """The bytes that the program has on the device itself, the arena of its computation among them."""
+        return sum(self.taken.values()) + self.arena.size
 
     def _place(self, space: str, number: int, array: Any) -> int:
         """Where an argument or a result lies: in memory of its own, or where it is."""
@@ -74,15 +91,39 @@ class ProgramMemory:
             return array.address
         key = space, number
         if key not in self._staged:
-            self._staged[key] = self._take(array.nbytes, f"{'an argument' if space == 'input' else 'a result'}")
+            self._staged[key] = self._take(array.nbytes, "arguments" if space == "input" else "results")
         return self._staged[key]
 
-    def end(self, results: Sequence[Any]) -> None:
-        """Bring the results to the host, but for those that stay."""
+    def end(self, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+        """Do the transfers to the host, but for what is to stay; what is moved already is copied where it is."""
         self._storage.written(self._written)
-        for address, array in zip(self._places["result"], results, strict=True):
-            if not isinstance(array, DeviceArray):
-                self.device.download(array, address)
+        for i, (result, (space, number)) in enumerate(zip(results, self.ends.results, strict=True)):
+            if space == "input":
+                self._copy(result, inputs[number])
+            elif self.ends.owners[number] != i:
+                self._copy(result, results[self.ends.owners[number]])
+            elif not isinstance(result, DeviceArray):
+                self._download(result, self._places["result"][number])
+
+    def _copy(self, target: Any, source: Any) -> None:
+        """Copy an array, wherever both are."""
+        if isinstance(target, DeviceArray):
+            if isinstance(source, DeviceArray):
+                self.device.copy(target.address, source.address, target.nbytes)
+            else:
+                self._upload(target.address, source)
+        elif isinstance(source, DeviceArray):
+            self._download(target, source.address)
+        else:
+            np.copyto(target, source)
+
+    def _upload(self, address: int, array: Array) -> None:
+        self.device.upload(address, array)
+        self.moved[0] += array.nbytes
+
+    def _download(self, array: Array, address: int) -> None:
+        self.device.download(array, address)
+        self.moved[1] += array.nbytes
 
     # -- addresses -----------------------------------------------------------------------------------------------------
 
@@ -94,7 +135,7 @@ class ProgramMemory:
 
     def _begin(self, space: str, key: Any) -> int:
         if space == "arena":
-            return self._arena
+            return self.arena.address
         if space == "input":
             return self._places["input"][self._numbers[key]]
         if space == "result":
@@ -111,7 +152,7 @@ class ProgramMemory:
         if term not in self._constants:
             shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
             array = np.ascontiguousarray(term.attrs[0].array(shape))
-            self._constants[term] = self._take(array.nbytes, "a constant")
+            self._constants[term] = self._take(array.nbytes, "constants")
             self.device.upload(self._constants[term], array)
         return self._constants[term]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.runtime.entry import Rows
 from ngraph_rewrite.terms.catalogue import lookup
@@ -46,6 +47,7 @@ class Target:
         recurrent: Where it wants the axis of time steps: one of the same.
         prepare: Makes an executable of a program.
         arrays: What makes arrays of its device; None if it computes on the host.
+        passes: Passes of its own, which run after all others.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Target:
     sample: str = "last"
     recurrent: str = "first"
     arrays: DeviceArrays | None = None
+    passes: tuple[GraphPass, ...] = ()
 
     def preferring(self, sample: str | None = None, recurrent: str | None = None) -> Target:
         """The same target with other places for the sample axis and the axis of time steps; None keeps its own.
@@ -107,6 +110,7 @@ class Program:
         order: All terms, in the order in which `topological` gives them from results and writes; None if nobody
             has worked it out.
         threads: How many threads may work on it; what it computes does not depend on that.
+        shared: What a target keeps for all programs of a computation, of which one runs at a time.
     """
 
     results: Sequence[Op]
@@ -119,6 +123,7 @@ class Program:
     table: ReplacementTable = field(default_factory=ReplacementTable)
     order: Sequence[Op] | None = None
     threads: int = 1
+    shared: dict[str, Any] = field(default_factory=dict)
 
 
 class Quick(NamedTuple):

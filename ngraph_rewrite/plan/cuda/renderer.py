@@ -78,4 +78,5 @@ CUDA = Renderer(
     totals=False,
     pooling=False,
     echoes=False,
+    concurrent=True,
 )

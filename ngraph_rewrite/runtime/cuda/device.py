@@ -35,7 +35,7 @@ class Launched(NamedTuple):
 
 
 class Recorded(Protocol):
-    """Launches that run together, in order."""
+    """Launches that run together, each once those it waits for are done."""
 
     def run(self) -> None:
         """Run them; they may still be running afterwards."""
@@ -48,7 +48,7 @@ class Recorded(Protocol):
 
 
 class Device(Protocol):
-    """A GPU. Addresses are integers; all work runs in the order in which it was asked for.
+    """A GPU. Addresses are integers; all work runs in the order in which it was asked for, but for what is recorded.
 
     Attributes:
         name: What it is called.
@@ -81,8 +81,13 @@ class Device(Protocol):
     def library(self, name: str) -> Any:
         """A function of a library as what a launch takes."""
 
-    def record(self, launches: Sequence[Launched]) -> Recorded:
-        """Make launches ready to run together."""
+    def record(self, launches: Sequence[Launched], after: Sequence[Sequence[int]] | None = None) -> Recorded:
+        """Make launches ready to run together.
+
+        Args:
+            after: Of each launch the numbers of those before it that it waits for, and nothing else; by default each
+                waits for the one before.
+        """
 
     def synchronize(self) -> None:
         """Wait until all is done."""

@@ -117,9 +117,14 @@ class RealDevice:
             self._library = Cublas(self.allocate(WORKSPACE, "products of matrices"))
         return self._library.function(name)
 
-    def record(self, launches: Sequence[Launched]) -> RecordedGraph | RecordedLaunches:
+    def record(
+        self, launches: Sequence[Launched], after: Sequence[Sequence[int]] | None = None
+    ) -> RecordedGraph | RecordedLaunches:
         self._enter()
-        return (RecordedGraph if FEW < len(launches) <= MOST_NODES else RecordedLaunches)(self, launches)
+        if not FEW < len(launches) <= MOST_NODES:
+            return RecordedLaunches(self, launches)
+        chain = [(n - 1,) if n else () for n in range(len(launches))]
+        return RecordedGraph(self, launches, chain if after is None else after)
 
     def synchronize(self) -> None:
         self._enter()
@@ -223,13 +228,14 @@ def _destroy(context: Any, ready: Any, graph: Any) -> None:
 
 
 class RecordedGraph:
-    """Launches as one graph, each node after the one before it: one call runs them all.
+    """Launches as one graph, each node after those it waits for: one call runs them all, some of them at once.
 
     What a function of a library launches is captured as a graph of its own, which is a node.
     """
 
-    def __init__(self, device: RealDevice, launches: Sequence[Launched]) -> None:
+    def __init__(self, device: RealDevice, launches: Sequence[Launched], after: Sequence[Sequence[int]]) -> None:
         self._device, self._launches, self._arguments = device, launches, _Arguments(launches)
+        self._after = after
         self._build()
 
     def _build(self) -> None:
@@ -237,7 +243,7 @@ class RecordedGraph:
         self._nodes: list[Any] = []
         self._given = [self._parameters(number) for number in range(len(self._launches))]
         for number, one in enumerate(self._launches):
-            before = self._nodes[-1:]
+            before = [self._nodes[other] for other in self._after[number]]
             if _is_of_library(one):
                 inner = self._captured(number)
                 found = cu.cuGraphAddChildGraphNode(self._graph, before or None, len(before), inner)

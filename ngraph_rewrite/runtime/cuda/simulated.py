@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import heapq
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
@@ -68,8 +69,8 @@ class SimulatedDevice:
     def library(self, name: str) -> Any:
         return simulated_library.FUNCTIONS[name]
 
-    def record(self, launches: Sequence[Launched]) -> SimulatedLaunches:
-        return SimulatedLaunches(launches)
+    def record(self, launches: Sequence[Launched], after: Sequence[Sequence[int]] | None = None) -> SimulatedLaunches:
+        return SimulatedLaunches(launches, range(len(launches)) if after is None else latest_first(after))
 
     def synchronize(self) -> None:
         """All is done when a launch returns."""
@@ -81,14 +82,42 @@ class SimulatedDevice:
         return _MEMORY - sum(array.nbytes for array, _ in self._memory.values()), _MEMORY
 
 
-class SimulatedLaunches:
-    """Launches one after the other."""
+def latest_first(after: Sequence[Sequence[int]]) -> list[int]:
+    """An order of launches in which each comes after those that it waits for, else the last ones come first.
 
-    def __init__(self, launches: Sequence[Launched]) -> None:
-        self._launches = list(launches)
+    It is as far from the order in which they were asked for as can be, so that what waits for too little is found out.
+
+    >>> latest_first([(), (), (0,), (1,)])
+    [1, 3, 0, 2]
+    """
+    waiting = [len(waits) for waits in after]
+    readers: list[list[int]] = [[] for _ in after]
+    for launch, waits in enumerate(after):
+        for other in waits:
+            readers[other].append(launch)
+    ready, order = [-n for n, count in enumerate(waiting) if not count], list[int]()
+    heapq.heapify(ready)
+    while ready:
+        order.append(-heapq.heappop(ready))
+        for reader in readers[order[-1]]:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                heapq.heappush(ready, -reader)
+    return order
+
+
+class SimulatedLaunches:
+    """Launches one after the other.
+
+    Args:
+        order: Their numbers, as they run.
+    """
+
+    def __init__(self, launches: Sequence[Launched], order: Sequence[int]) -> None:
+        self._launches, self._order = list(launches), order
 
     def run(self) -> None:
-        for function, blocks, threads, fixed, arguments in self._launches:
+        for function, blocks, threads, fixed, arguments in map(self._launches.__getitem__, self._order):
             if isinstance(function, SimulatedKernel):
                 size = threads if fixed else min(threads, MOST_THREADS)
                 launch(function.function, min(blocks, MOST_BLOCKS), size, arguments)

@@ -33,11 +33,19 @@ class DeviceStorage:
             self._newer_there.add(key)
         return self._addresses[key]
 
-    def before_run(self) -> None:
-        """Copy to the device what was changed on the host."""
+    @property
+    def size(self) -> int:
+        """The bytes of all variables that are on the device."""
+        return sum(self._arrays[key].nbytes for key in self._addresses)
+
+    def before_run(self) -> int:
+        """Copy to the device what was changed on the host; how many bytes that were."""
+        size = 0
         for key in self._newer_there:
             self.device.upload(self._addresses[key], self._arrays[key])
+            size += self._arrays[key].nbytes
         self._newer_there.clear()
+        return size
 
     def written(self, keys: Iterable[Any]) -> None:
         """Kernels wrote these variables."""

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is told of a program on a device: where each value lies, and what a call does, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ngraph_rewrite.plan.accesses import bytes_of
+from ngraph_rewrite.plan.cuda.ends import Ends
+from ngraph_rewrite.plan.launches import Loop, Work, kernels
+from ngraph_rewrite.plan.operands import Ref
+from ngraph_rewrite.plan.plan import Plan
+from ngraph_rewrite.targets.target import Program
+from ngraph_rewrite.terms.op import Op, describe
+
+_DEPTH = 2  # of terms, as they are shown
+
+
+def place_of(term: Op, program: Program, plan: Plan, ends: Ends) -> str | None:
+    """Where the value of a term lies on the device, how many bytes it has, and whether they move; None if nowhere."""
+    if term in program.inputs:
+        return _argument(list(program.inputs).index(term), program, ends)
+    name = term.definition.name
+    if name == "core.constant":
+        return None if term.attrs[0].scalar is not None else f"a constant of {_size(term)} on the device"
+    if name in ("core.variable", "core.after"):
+        variable = term.args[0] if term.args else term
+        return f"a variable of {_size(variable)}, which stays on the device"
+    homes = {plan.origins.get(t, t): ref for t, ref in plan.home.items() if isinstance(t, Op)}
+    home = homes.get(term)
+    return None if home is None else f"{_size(term)} {_home(home, ends)}"
+
+
+def _argument(number: int, program: Program, ends: Ends) -> str:
+    size = _size(program.inputs[number])
+    moves = "transferred to the device, unless it is there" if number in ends.inputs else "which no kernel reads"
+    return f"argument {number}, {size}, {moves}"
+
+
+def _home(ref: Ref, ends: Ends) -> str:
+    """Where something lies, and whether it goes to the host."""
+    if ref.space == "arena":
+        return f"at {ref.offset:,} of the arena"
+    if ref.space == "storage":
+        return f"in the memory of {describe(_op(ref.key), 1)}"
+    numbers = [str(i) for i, found in enumerate(ends.results) if found == ("result", ref.key)]
+    return f"in the memory of result {' and '.join(numbers)}, transferred to the host, unless it is to stay"
+
+
+def _op(key: object) -> Op:
+    assert isinstance(key, Op)
+    return key
+
+
+def _size(term: Op) -> str:
+    return f"{bytes_of(term):,} bytes"
+
+
+# -- all steps ---------------------------------------------------------------------------------------------------------
+
+
+def shown_steps(program: Program, plan: Plan, ends: Ends, after: Sequence[Sequence[int]]) -> str:
+    """What a call does: transfers to the device, launches and what each waits for, transfers to the host.
+
+    Args:
+        after: Of each launch (those of a loop are one) the numbers of those it waits for.
+    """
+    return "\n".join((*_memory(program, plan), *_there(program, ends), *_rows(plan, ends, after), *_back(program, ends)))
+
+
+def _memory(program: Program, plan: Plan) -> Iterator[str]:
+    yield f"arena: {plan.arena:,} bytes for {plan.temporaries} values"
+    refs = dict.fromkeys(a for work in kernels(plan.work) for a in work.arguments if isinstance(a, Ref))
+    for key in dict.fromkeys(ref.key for ref in refs if ref.space == "constant"):
+        yield f"constant: {describe(_op(key), 1)}, {_size(_op(key))}"
+    for key in dict.fromkeys(ref.key for ref in refs if ref.space == "storage"):
+        yield f"variable: {describe(_op(key), 1)}, {_size(_op(key))}"
+
+
+def _there(program: Program, ends: Ends) -> Iterator[str]:
+    for number in ends.inputs:
+        term = program.inputs[number]
+        yield f"to the device: argument {number}, {describe(term, 1)}, {_size(term)}, unless it is there"
+
+
+def _rows(plan: Plan, ends: Ends, after: Sequence[Sequence[int]]) -> Iterator[str]:
+    for row, (work, waits) in enumerate(zip(plan.work, after, strict=True)):
+        begins = f"{row}, after {', '.join(map(str, waits))}: " if waits else f"{row}: "
+        yield begins + (_loop(work) if isinstance(work, Loop) else _launch(work, plan, ends))
+
+
+def _launch(work: Work, plan: Plan, ends: Ends) -> str:
+    stored = [(plan.origins.get(t, t), ref) for t, ref in ((work.term, work.stored), *work.others)]
+    whole = [f"{describe(t, _DEPTH)}, {_size(t)} {_home(ref, ends)}" for t, ref in stored]
+    return f"{work.source.name} computes {'; '.join(whole)}"
+
+
+def _loop(loop: Loop) -> str:
+    names = ", ".join(dict.fromkeys(work.source.name for work in kernels(loop.work)))
+    return f"{loop.times} times {names}"
+
+
+def _back(program: Program, ends: Ends) -> Iterator[str]:
+    for number, (term, (space, of)) in enumerate(zip(program.results, ends.results, strict=True)):
+        if space == "input":
+            yield f"result {number}: argument {of}, {_size(term)}, from where it is"
+        elif ends.owners[of] == number:
+            yield f"to the host: result {number}, {_size(term)}, unless it is to stay"
+        else:
+            yield f"result {number}: as result {ends.owners[of]}"
+
