@@ -24,9 +24,9 @@ _NO_VALUE = ("core.assign", "core.doall")
 class Transfers(GraphPass):
     """Lets kernels read ``transfer(x, to='device')`` of a placeholder, and roots be ``transfer(y, to='host')``.
 
-    Equal terms are one, so a value is moved once, however many kernels read it or results it is. A call may find
-    that nothing is to be moved, as an argument is on the device already or a result is to stay there. The transfers that
-    a graph had itself are gone afterwards.
+    Equal terms are one, so a value is moved once, however many kernels read it or results it is. A call may find that
+    nothing is to be moved, as an argument is on the device already or a result is to stay there. The transfers that a
+    graph had itself are gone afterwards.
     """
 
     name = "transfers"

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.ops import cuda, semi  # noqa: F401  (declare the ops of the base set)
 from ngraph_rewrite.lowering.transfers import Transfers
+from ngraph_rewrite.ops import cuda, semi  # noqa: F401  (declare the ops of the base set)
 from ngraph_rewrite.plan.accesses import dependencies
 from ngraph_rewrite.plan.cuda.ends import ends
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ComputationError
 from ngraph_rewrite.runtime.cuda.device import Device, find_device
-from ngraph_rewrite.runtime.cuda.dlpack import read_dlpack
+from ngraph_rewrite.runtime.cuda.dlpack import CPU, CUDA, Handed, handed_over, read_dlpack
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.types.dtypes import as_dtype
+
+_DEFAULT_STREAM, _NO_STREAM = 1, -1  # as DLPack has them
 
 
 class DeviceArray:
@@ -24,10 +26,20 @@ class DeviceArray:
     Attributes:
         address: Where it lies.
         owner: What keeps its memory; None if it is its own, which goes with it.
+        read_only: Whether whoever it is from may not have it written.
     """
 
-    def __init__(self, device: Device, shape: tuple[int, ...], dtype: Any, address: int, owner: object = None) -> None:
+    def __init__(
+        self,
+        device: Device,
+        shape: tuple[int, ...],
+        dtype: Any,
+        address: int,
+        owner: object = None,
+        read_only: bool = False,
+    ) -> None:
         self.device, self.shape, self.dtype, self.address, self.owner = device, shape, np.dtype(dtype), address, owner
+        self.read_only = read_only
         if owner is None:
             weakref.finalize(self, device.free, address)
 
@@ -57,10 +69,50 @@ class DeviceArray:
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
-            "data": (self.address, False),
+            "data": (self.address, self.read_only),
             "version": 3,
             "stream": 1,
         }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The kind of device that it is on, as DLPack numbers them: a simulated one is the host."""
+        return (CUDA if self.device.is_real else CPU), 0
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The same memory for another library, by DLPack (``torch.from_dlpack(array)``).
+
+        Args:
+            stream: Where that will use it; it waits for what is still computed.
+            max_version: The newest version of DLPack that it knows.
+            dl_device: The device where it wants it; this one, or an error.
+            copy: True for memory of its own.
+
+        Raises:
+            BufferError: for another device, or an array that may only be read if that cannot be said.
+            ValueError: for a stream 0, which may be either of two.
+        """
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"the array is on the device {self.__dlpack_device__()}, not on {tuple(dl_device)}")
+        if stream == 0 and self.device.is_real:
+            raise ValueError("the stream 0 may be either of two: 1 is the default stream, 2 that of the thread")
+        given = self._copied() if copy else self
+        if stream not in (None, _DEFAULT_STREAM, _NO_STREAM):
+            self.device.synchronize()
+        kind, read_only = self.__dlpack_device__()[0], given.read_only
+        handed = Handed(given.address, given.shape, given.dtype, kind, given, read_only, bool(copy))
+        return handed_over(handed, max_version)
+
+    def _copied(self) -> DeviceArray:
+        new = DeviceArray.empty(self.device, self.shape, self.dtype)
+        self.device.copy(new.address, self.address, self.nbytes)
+        return new
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
@@ -129,7 +181,8 @@ def _adopted(value: Any) -> DeviceArray | None:
         )
     if told.get("stream") not in (None, 0, 1):
         device.synchronize_stream(int(told["stream"]))
-    return DeviceArray(device, shape, dtype, int(told["data"][0]), owner=told.get("owner", value))
+    address, read_only = told["data"]
+    return DeviceArray(device, shape, dtype, int(address), told.get("owner", value), bool(read_only))
 
 
 def _dtype(text: str) -> np.dtype[Any]:

@@ -21,14 +21,19 @@ from ngraph_rewrite.targets.storage import Storage
 from ngraph_rewrite.targets.target import Array, Program
 from ngraph_rewrite.terms.op import Op
 
-_PURPOSES = {"constants": "a constant", "arguments": "an argument", "results": "a result", "call": "the number of a call"}
+_PURPOSES = {
+    "constants": "a constant",
+    "arguments": "an argument",
+    "results": "a result",
+    "call": "the number of a call",
+}
 
 
 class ProgramMemory:
     """Where everything that kernels name lies on a device.
 
     Attributes:
-        taken: The bytes that belong to the program: constants, staged arguments and results; and the number of the call.
+        taken: The bytes that belong to the program: constants, staged arguments and results, the number of the call.
         moved: The bytes that the last call moved to the device, and from it.
         peak: The most bytes that a call needed: the arena, what was taken, variables, and arrays of its caller.
         arena: What the programs of a computation have one after the other.

@@ -65,7 +65,8 @@ def shown_steps(program: Program, plan: Plan, ends: Ends, after: Sequence[Sequen
     Args:
         after: Of each launch (those of a loop are one) the numbers of those it waits for.
     """
-    return "\n".join((*_memory(program, plan), *_there(program, ends), *_rows(plan, ends, after), *_back(program, ends)))
+    lines = *_memory(program, plan), *_there(program, ends), *_rows(plan, ends, after), *_back(program, ends)
+    return "\n".join(lines)
 
 
 def _memory(program: Program, plan: Plan) -> Iterator[str]:
@@ -108,4 +109,3 @@ def _back(program: Program, ends: Ends) -> Iterator[str]:
             yield f"to the host: result {number}, {_size(term)}, unless it is to stay"
         else:
             yield f"result {number}: as result {ends.owners[of]}"
-

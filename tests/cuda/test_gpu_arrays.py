@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.runtime.cuda.device import find_device
-from ngraph_rewrite.runtime.cuda.dlpack import read_dlpack
+from ngraph_rewrite.runtime.cuda.dlpack import CPU, Handed, handed_over, read_dlpack
 from ngraph_rewrite.targets.device_arrays import DeviceArray
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
@@ -85,6 +86,81 @@ def test_dlpack_hands_over_what_is_on_a_gpu() -> None:
     assert seen.address == own.address and np.asarray(seen).tolist() == X.tolist()
     assert read_dlpack(Producer(own.address, 1)) is None  # on the host
     assert read_dlpack(X) is None
+
+
+class Newer(Producer):
+    """The same in the structure of version 1, of memory that may only be read."""
+
+    def __dlpack__(self, stream: int, max_version: tuple[int, int] = (0, 8)) -> Any:
+        assert max_version >= (1, 0)
+        given = Handed(int(self.words[0]), (2, 3), X.dtype, self.kind, self, read_only=True)
+        return handed_over(given, max_version)
+
+
+def test_dlpack_of_version_1_says_what_may_only_be_read() -> None:
+    own = ng.to_device(X)
+    seen = ng.to_device(Newer(own.address, 2))
+    assert seen.address == own.address and np.asarray(seen).tolist() == X.tolist()
+    assert seen.__cuda_array_interface__["data"] == (own.address, True)
+    with pytest.raises(BufferError, match="only be read"):
+        seen.__dlpack__()
+
+
+@pytest.mark.parametrize("version", [None, (1, 0), (1, 3), (2, 0)])
+def test_what_is_handed_over_by_dlpack_lives_as_long_as_the_other_library_has_it(version: Any) -> None:
+    address, owner = X.ctypes.data, Foreign()
+    alive = weakref.ref(owner)
+    taken = np.from_dlpack(Host(handed_over(Handed(address, X.shape, X.dtype, CPU, owner), version)))
+    unused = handed_over(Handed(address, X.shape, X.dtype, CPU, owner), version)
+    assert taken.tolist() == X.tolist() and taken.ctypes.data == address
+    del owner
+    del taken
+    assert alive() is not None  # what nobody took has it still
+    del unused
+    assert alive() is None
+
+
+class Host:
+    """What hands over one capsule of the host's."""
+
+    def __init__(self, capsule: object) -> None:
+        self.capsule = capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CPU, 0
+
+    def __dlpack__(self, **options: Any) -> object:
+        return self.capsule
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint64", "bool"])
+def test_results_are_handed_over_by_dlpack(dtype: str) -> None:
+    own = ng.to_device(np.array([[0, 1], [1, 0], [1, 1]], dtype))
+    seen = ng.to_device(Relay(own))
+    assert (seen.address, seen.shape, seen.dtype) == (own.address, own.shape, own.dtype)
+    copied = ng.to_device(Relay(own, copy=True))
+    assert copied.address != own.address and np.asarray(copied).tolist() == np.asarray(own).tolist()
+    assert ng.to_device(Relay(ng.to_device(np.ones((), "float32")))).shape == ()
+    with pytest.raises(BufferError, match="device"):
+        own.__dlpack__(dl_device=(9, 0))
+
+
+class Relay:
+    """What another library makes of an array, and hands on."""
+
+    def __init__(self, array: DeviceArray, **how: Any) -> None:
+        self.array, self.how = array, how
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def __dlpack__(self, **options: Any) -> object:
+        return self.array.__dlpack__(**options, **self.how)
+
+
+def test_bfloat16_is_known_to_dlpack() -> None:
+    own = ng.to_device(X.astype("bfloat16"))
+    assert ng.to_device(Relay(own)).dtype == own.dtype == "bfloat16"
 
 
 def test_numpy_gets_a_copy_or_nothing() -> None:

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of other libraries on a GPU, handed over by DLPack (in the structure before version 1, which all give)."""
+"""Arrays on a GPU from and for other libraries, by DLPack: the structures of version 1, and those before it.
+
+Source: the header dlpack.h of https://dmlc.github.io/dlpack/latest/.
+"""
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, NamedTuple
 
-_CUDA, _CUDA_MANAGED = 2, 13  # kinds of device, as dlpack.h numbers them
+CPU, CUDA = 1, 2  # kinds of device, as dlpack.h numbers them
+_CUDA_MANAGED = 13
 _DEFAULT_STREAM = 1
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
+_CODES = {kind: code for code, kind in _KINDS.items()}
 _BFLOAT = 4
-_NAME = b"dltensor"
+_OLD, _NEW = b"dltensor", b"dltensor_versioned"
+_VERSION = (1, 0)
+_READ_ONLY, _COPIED = 1, 2
 
 
 class _Tensor(ctypes.Structure):
@@ -28,6 +35,56 @@ class _Tensor(ctypes.Structure):
     ]
 
 
+class _Managed(ctypes.Structure):
+    _fields_ = [("tensor", _Tensor), ("owner", ctypes.c_void_p), ("delete", ctypes.c_void_p)]
+
+
+class _Versioned(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("owner", ctypes.c_void_p),
+        ("delete", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    ]
+
+
+class Handed(NamedTuple):
+    """What is handed over.
+
+    Attributes:
+        kind: That of the device: `CPU` or `CUDA`.
+        owner: What keeps the memory.
+    """
+
+    address: int
+    shape: tuple[int, ...]
+    dtype: Any
+    kind: int
+    owner: object
+    read_only: bool = False
+    copied: bool = False
+
+
+def _of_python(name: str, result: Any, *arguments: Any) -> Any:
+    """A function of Python's own, with these types of C."""
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+_new = _of_python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+_is_called = _of_python("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+_pointer = _of_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+# The same of a capsule that is about to end, of which there may be no new reference.
+_was_called = _of_python("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+_pointer_at_end = _of_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+_keep = _of_python("Py_IncRef", None, ctypes.py_object)
+_drop = _of_python("Py_DecRef", None, ctypes.py_object)
+
+
+# -- from other libraries ----------------------------------------------------------------------------------------------
+
+
 def read_dlpack(value: Any) -> dict[str, Any] | None:
     """What the CUDA Array Interface would say of an array that has only DLPack; None if it is none, or on the host.
 
@@ -35,17 +92,96 @@ def read_dlpack(value: Any) -> dict[str, Any] | None:
     """
     if not hasattr(value, "__dlpack__") or not hasattr(value, "__dlpack_device__"):
         return None
-    if int(value.__dlpack_device__()[0]) not in (_CUDA, _CUDA_MANAGED):
+    if int(value.__dlpack_device__()[0]) not in (CUDA, _CUDA_MANAGED):
         return None
-    capsule = value.__dlpack__(stream=_DEFAULT_STREAM)
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    tensor = _Tensor.from_address(pointer(capsule, _NAME))
+    try:
+        capsule = value.__dlpack__(stream=_DEFAULT_STREAM, max_version=_VERSION)
+    except TypeError:  # made before version 1
+        capsule = value.__dlpack__(stream=_DEFAULT_STREAM)
+    flags = 0
+    if _is_called(capsule, _NEW):
+        versioned = _Versioned.from_address(_pointer(capsule, _NEW))
+        if versioned.major != _VERSION[0]:
+            return None
+        tensor, flags = versioned.tensor, versioned.flags
+    else:
+        tensor = _Tensor.from_address(_pointer(capsule, _OLD))
     size = tensor.bits // 8
     kind = "V" if (tensor.kind, size) == (_BFLOAT, 2) else _KINDS.get(tensor.kind)
     if kind is None or tensor.lanes != 1:
         return None
     shape = tuple(tensor.shape[i] for i in range(tensor.rank))
     strides = tuple(tensor.strides[i] * size for i in range(tensor.rank)) if tensor.strides else None
-    data = (int(tensor.data or 0) + int(tensor.offset), False)
+    data = (int(tensor.data or 0) + int(tensor.offset), bool(flags & _READ_ONLY))
     return {"shape": shape, "strides": strides, "typestr": f"<{kind}{size}", "data": data, "owner": (value, capsule)}
+
+
+# -- for other libraries -----------------------------------------------------------------------------------------------
+
+
+class _Lent:
+    """A structure that another library reads, and what it needs. It lives until that library gives it back."""
+
+    def __init__(self, given: Handed, versioned: bool) -> None:
+        rank, step, strides = len(given.shape), 1, list[int]()
+        for n in reversed(given.shape):
+            strides.insert(0, step)
+            step *= n
+        self.given, numbers = given, ctypes.c_int64 * max(rank, 1)
+        self.shape, self.strides = numbers(*given.shape), numbers(*strides)
+        dtype = given.dtype
+        code = _BFLOAT if dtype.name == "bfloat16" else _CODES[dtype.kind]
+        lengths = [ctypes.cast(each, ctypes.POINTER(ctypes.c_int64)) for each in (self.shape, self.strides)]
+        tensor = _Tensor(given.address, given.kind, 0, rank, code, 8 * dtype.itemsize, 1, *lengths, 0)
+        flags = _READ_ONLY * given.read_only | _COPIED * given.copied
+        delete = ctypes.cast(_delete_new if versioned else _delete_old, ctypes.c_void_p)
+        self.structure: ctypes.Structure
+        if versioned:
+            self.structure = _Versioned(*_VERSION, id(self), delete, flags, tensor)
+        else:
+            self.structure = _Managed(tensor, id(self), delete)
+
+
+def _give_back_old(address: int) -> None:
+    _give_back(_Managed.from_address(address).owner)
+
+
+def _give_back_new(address: int) -> None:
+    _give_back(_Versioned.from_address(address).owner)
+
+
+def _give_back(owner: int) -> None:
+    """End the life that `handed_over` gave to what is lent."""
+    _drop(ctypes.cast(owner, ctypes.py_object).value)
+
+
+def _end(capsule: int) -> None:
+    """A capsule ends: if nobody took what it has, nobody else gives it back."""
+    for name, structure in ((_OLD, _Managed), (_NEW, _Versioned)):
+        if _was_called(capsule, name):
+            _give_back(structure.from_address(_pointer_at_end(capsule, name)).owner)
+
+
+# As C calls them: what it has taken it may give back without Python's lock, which the end of a capsule has.
+_delete_old = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_give_back_old)
+_delete_new = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_give_back_new)
+_unused = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_end)
+
+
+def handed_over(given: Handed, max_version: tuple[int, int] | None) -> Any:
+    """A capsule with an array, for one other library to take.
+
+    Args:
+        max_version: The newest version of DLPack that it knows; None for those before 1.
+
+    Raises:
+        BufferError: if the array may only be read, and that cannot be said to it.
+    """
+    versioned = max_version is not None and max_version[0] >= _VERSION[0]
+    if given.read_only and not versioned:
+        raise BufferError("an array that may only be read is handed over by version 1 of DLPack, or later")
+    lent = _Lent(given, versioned)
+    ends = ctypes.cast(_unused, ctypes.c_void_p)
+    capsule = _new(ctypes.addressof(lent.structure), _NEW if versioned else _OLD, ends)
+    _keep(lent)
+    return capsule

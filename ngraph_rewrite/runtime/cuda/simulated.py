@@ -92,9 +92,9 @@ def latest_first(after: Sequence[Sequence[int]]) -> list[int]:
     """
     waiting = [len(waits) for waits in after]
     readers: list[list[int]] = [[] for _ in after]
-    for launch, waits in enumerate(after):
+    for number, waits in enumerate(after):
         for other in waits:
-            readers[other].append(launch)
+            readers[other].append(number)
     ready, order = [-n for n, count in enumerate(waiting) if not count], list[int]()
     heapq.heapify(ready)
     while ready:
