@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 import hypothesis.strategies as st
 from hypothesis import given
 
-from ngraph_rewrite.plan.accesses import Access, Span, dependencies
+from ngraph_rewrite.plan.accesses import Access, Span, dependencies, done_with, finishing
 
 SIZE = 8
-PLACES = [("arena", 0), ("result", 1)]
+PLACES: list[tuple[str, object]] = [("arena", 0), ("result", 1)]
 
 
 @st.composite
@@ -57,6 +57,17 @@ def test_no_launch_waits_for_what_another_one_it_waits_for_waits_for(accesses: l
     for waits in dependencies(accesses):
         assert not any(one in done[other] for one in waits for other in waits)
         done.append({*waits, *(n for other in waits for n in done[other])})
+
+
+@given(launches, st.sampled_from(PLACES))
+def test_memory_may_be_read_when_the_launch_is_done_that_finishes_it(
+    accesses: list[Access], memory: tuple[str, object]
+) -> None:
+    after = dependencies(accesses)
+    last = finishing(accesses, after, memory)
+    if last is not None:
+        early, late = left(accesses, sorted(done_with(after, last))), left(accesses, range(len(accesses)))
+        assert {k: v for k, v in early.items() if k[0] == memory} == {k: v for k, v in late.items() if k[0] == memory}
 
 
 def test_reads_wait_for_no_reads_and_neighbours_for_nothing() -> None:

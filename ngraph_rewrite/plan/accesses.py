@@ -136,3 +136,27 @@ def dependencies(accesses: Sequence[Access]) -> list[tuple[int, ...]]:
         before.append(done)
         found.append(tuple(sorted(own)))
     return found
+
+
+def finishing(accesses: Sequence[Access], after: Sequence[Sequence[int]], memory: tuple[str, object]) -> int | None:
+    """The launch after which some memory is as all launches leave it; None if there is not one.
+
+    Args:
+        after: What each launch waits for.
+    """
+    writers = [n for n, (_, writes) in enumerate(accesses) if any(each.memory == memory for each in writes)]
+    return writers[-1] if writers and done_with(after, writers[-1]).issuperset(writers) else None
+
+
+def done_with(after: Sequence[Sequence[int]], launch: int) -> set[int]:
+    """What is done when a launch is, given what each waits for.
+
+    >>> sorted(done_with([(), (), (0,), (2,)], 3))
+    [0, 2, 3]
+    """
+    found, pending = {launch}, [launch]
+    while pending:
+        more = [other for other in after[pending.pop()] if other not in found]
+        found.update(more)
+        pending += more
+    return found

@@ -10,7 +10,7 @@ from typing import Any
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.lowering.transfers import Transfers
 from ngraph_rewrite.ops import cuda, semi  # noqa: F401  (declare the ops of the base set)
-from ngraph_rewrite.plan.accesses import dependencies
+from ngraph_rewrite.plan.accesses import dependencies, done_with, finishing
 from ngraph_rewrite.plan.cuda.ends import ends
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
 from ngraph_rewrite.plan.launches import Loop, Work, kernels
@@ -45,6 +45,7 @@ class CudaExecutable:
         self._rows = UnrolledLaunches(self.plan.work, self._memory, self._functions)
         self._after = dependencies(self.plan.accesses)
         self._recorded: Recorded | None = None
+        self._marks: dict[int, int] = {}
         self._arena = 0  # where it was when they were recorded
 
     def _function(self, source: Source) -> Any:
@@ -60,10 +61,11 @@ class CudaExecutable:
             self._restart()
         log = listener([*self.program.results, *self.program.writes]) if told[0] else None
         if log is None:
-            self._run_all()
+            recorded = self._run_all()
+            memory.end(inputs, results, {k: partial(recorded.download, mark=n) for k, n in self._marks.items()})
         else:
             self._run_told(log, results)
-        memory.end(inputs, results)
+            memory.end(inputs, results, {})
 
     def _restart(self) -> None:
         """The arena has moved: another program of this computation needed more."""
@@ -73,13 +75,23 @@ class CudaExecutable:
             self._recorded.close()
             self._recorded = None
 
-    def _run_all(self) -> None:
+    def _run_all(self) -> Recorded:
         changed = self._rows.update()
         if self._recorded is None:
-            self._recorded = self.device.record(self._rows.launches(), self._rows.after(self._after))
+            after = self._rows.after(self._after)
+            self._marks = self._early(after)
+            self._recorded = self.device.record(self._rows.launches(), after, [*self._marks.values()])
         elif changed:
             self._recorded.change([(number, self._rows.arguments[number]) for number in changed])
         self._recorded.run()
+        return self._recorded
+
+    def _early(self, after: Sequence[Sequence[int]]) -> dict[int, int]:
+        """By the number of a computed term the launch that ends it, if there are others that it does not wait for."""
+        spaces = [("result", k) for k in range(len(self.ends.computed))]
+        rows = [finishing(self.plan.accesses, self._after, space) for space in spaces]
+        found = {k: self._rows.of_row(row)[-1:] for k, row in enumerate(rows) if row is not None}
+        return {k: last[0] for k, last in found.items() if last and len(done_with(after, last[0])) < len(after)}
 
     def _run_told(self, log: CallLog, results: Sequence[Any]) -> None:
         """Run row by row, and tell what each row computed."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ _PURPOSES = {
     "results": "a result",
     "call": "the number of a call",
 }
+# Copies from an address to an array of the host.
+Download = Callable[[Array, int], None]
 
 
 class ProgramMemory:
@@ -99,15 +101,24 @@ class ProgramMemory:
             self._staged[key] = self._take(array.nbytes, "arguments" if space == "input" else "results")
         return self._staged[key]
 
-    def end(self, inputs: Sequence[Any], results: Sequence[Any]) -> None:
-        """Do the transfers to the host, but for what is to stay; what is moved already is copied where it is."""
+    def end(self, inputs: Sequence[Any], results: Sequence[Any], early: Mapping[int, Download]) -> None:
+        """Do the transfers to the host, but for what is to stay; what is moved already is copied where it is.
+
+        Args:
+            early: How computed terms, by number, are had before all launches are done.
+        """
         self._storage.written(self._written)
+        for number, download in early.items():
+            result = results[self.ends.owners[number]]
+            if not isinstance(result, DeviceArray):
+                download(result, self._places["result"][number])
+                self.moved[1] += result.nbytes
         for i, (result, (space, number)) in enumerate(zip(results, self.ends.results, strict=True)):
             if space == "input":
                 self._copy(result, inputs[number])
             elif self.ends.owners[number] != i:
                 self._copy(result, results[self.ends.owners[number]])
-            elif not isinstance(result, DeviceArray):
+            elif number not in early and not isinstance(result, DeviceArray):
                 self._download(result, self._places["result"][number])
 
     def _copy(self, target: Any, source: Any) -> None:

@@ -43,6 +43,9 @@ class Recorded(Protocol):
     def change(self, changed: Sequence[tuple[int, Sequence[int]]]) -> None:
         """Give launches (by number) other arguments."""
 
+    def download(self, array: Array, address: int, mark: int) -> None:
+        """Copy from the device into a row-major array, when a marked launch is done; others may still be running."""
+
     def close(self) -> None:
         """Free what the device keeps of them."""
 
@@ -81,12 +84,15 @@ class Device(Protocol):
     def library(self, name: str) -> Any:
         """A function of a library as what a launch takes."""
 
-    def record(self, launches: Sequence[Launched], after: Sequence[Sequence[int]] | None = None) -> Recorded:
+    def record(
+        self, launches: Sequence[Launched], after: Sequence[Sequence[int]] | None = None, marks: Sequence[int] = ()
+    ) -> Recorded:
         """Make launches ready to run together.
 
         Args:
             after: Of each launch the numbers of those before it that it waits for, and nothing else; by default each
                 waits for the one before.
+            marks: The launches that `Recorded.download` may wait for.
         """
 
     def synchronize(self) -> None:

@@ -17,9 +17,11 @@ from cuda.bindings import driver as cu
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import DeviceError
+from ngraph_rewrite.runtime.cuda.checked import checked as _checked
 from ngraph_rewrite.runtime.cuda.compiler import entry_name, ptx_of
 from ngraph_rewrite.runtime.cuda.cublas import WORKSPACE, Cublas
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
+from ngraph_rewrite.runtime.cuda.downloads import Downloads
 
 OLDEST = 12000  # of the driver: CUDA 12.0
 _STREAM = 0
@@ -27,16 +29,6 @@ _STREAM = 0
 MOST_NODES = 1 << 14
 # So few cost less one by one, as graphs are told of each change of an address.
 FEW = 3
-
-
-def _checked(found: Any, what: str) -> Any:
-    """What a call of the driver gives, or an error that says what it was for."""
-    error, *values = found
-    if error != cu.CUresult.CUDA_SUCCESS:
-        name, text = cu.cuGetErrorName(error)[1], cu.cuGetErrorString(error)[1]
-        told = f"{name.decode()}: {text.decode()}" if name and text else str(error)
-        raise DeviceError(f"{what} failed: {told}", do="see the CUDA driver API's list of errors (CUresult)")
-    return values[0] if len(values) == 1 else tuple(values)
 
 
 class RealDevice:
@@ -118,13 +110,13 @@ class RealDevice:
         return self._library.function(name)
 
     def record(
-        self, launches: Sequence[Launched], after: Sequence[Sequence[int]] | None = None
+        self, launches: Sequence[Launched], after: Sequence[Sequence[int]] | None = None, marks: Sequence[int] = ()
     ) -> RecordedGraph | RecordedLaunches:
         self._enter()
         if not FEW < len(launches) <= MOST_NODES:
             return RecordedLaunches(self, launches)
         chain = [(n - 1,) if n else () for n in range(len(launches))]
-        return RecordedGraph(self, launches, chain if after is None else after)
+        return RecordedGraph(self, launches, chain if after is None else after, marks)
 
     def synchronize(self) -> None:
         self._enter()
@@ -216,6 +208,9 @@ class RecordedLaunches:
         for number, arguments in changed:
             self._arguments.change(number, arguments)
 
+    def download(self, array: Array, address: int, mark: int) -> None:
+        self._device.download(array, address)
+
     def close(self) -> None:
         """Nothing is kept."""
 
@@ -233,9 +228,11 @@ class RecordedGraph:
     What a function of a library launches is captured as a graph of its own, which is a node.
     """
 
-    def __init__(self, device: RealDevice, launches: Sequence[Launched], after: Sequence[Sequence[int]]) -> None:
+    def __init__(
+        self, device: RealDevice, launches: Sequence[Launched], after: Sequence[Sequence[int]], marks: Sequence[int]
+    ) -> None:
         self._device, self._launches, self._arguments = device, launches, _Arguments(launches)
-        self._after = after
+        self._after, self._downloads = after, Downloads(device._context, marks) if marks else None
         self._build()
 
     def _build(self) -> None:
@@ -251,6 +248,8 @@ class RecordedGraph:
             else:
                 found = cu.cuGraphAddKernelNode(self._graph, before or None, len(before), self._given[number])
             self._nodes.append(_checked(found, "adding a launch to a graph"))
+        if self._downloads is not None:
+            self._downloads.add_to(self._graph, self._nodes)
         self._ready = _checked(cu.cuGraphInstantiate(self._graph, 0), "making a graph of launches")
         self._end = weakref.finalize(self, _destroy, self._device._context, self._ready, self._graph)
 
@@ -299,6 +298,11 @@ class RecordedGraph:
         (error,) = cu.cuGraphExecChildGraphNodeSetParams(self._ready, self._nodes[number], inner)
         _checked(cu.cuGraphDestroy(inner), "freeing a graph of launches")
         return bool(error == cu.CUresult.CUDA_SUCCESS)
+
+    def download(self, array: Array, address: int, mark: int) -> None:
+        self._device._enter()
+        assert self._downloads is not None
+        self._downloads.download(array, address, mark)
 
     def close(self) -> None:
         self._end()

@@ -69,8 +69,10 @@ class SimulatedDevice:
     def library(self, name: str) -> Any:
         return simulated_library.FUNCTIONS[name]
 
-    def record(self, launches: Sequence[Launched], after: Sequence[Sequence[int]] | None = None) -> SimulatedLaunches:
-        return SimulatedLaunches(launches, range(len(launches)) if after is None else latest_first(after))
+    def record(
+        self, launches: Sequence[Launched], after: Sequence[Sequence[int]] | None = None, marks: Sequence[int] = ()
+    ) -> SimulatedLaunches:
+        return SimulatedLaunches(self, launches, range(len(launches)) if after is None else latest_first(after))
 
     def synchronize(self) -> None:
         """All is done when a launch returns."""
@@ -113,8 +115,8 @@ class SimulatedLaunches:
         order: Their numbers, as they run.
     """
 
-    def __init__(self, launches: Sequence[Launched], order: Sequence[int]) -> None:
-        self._launches, self._order = list(launches), order
+    def __init__(self, device: SimulatedDevice, launches: Sequence[Launched], order: Sequence[int]) -> None:
+        self._device, self._launches, self._order = device, list(launches), order
 
     def run(self) -> None:
         for function, blocks, threads, fixed, arguments in map(self._launches.__getitem__, self._order):
@@ -127,6 +129,9 @@ class SimulatedLaunches:
     def change(self, changed: Sequence[tuple[int, Sequence[int]]]) -> None:
         for number, arguments in changed:
             self._launches[number] = self._launches[number]._replace(arguments=arguments)
+
+    def download(self, array: Array, address: int, mark: int) -> None:
+        self._device.download(array, address)
 
     def close(self) -> None:
         """Nothing is kept."""
