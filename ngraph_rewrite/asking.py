@@ -17,6 +17,7 @@ from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.lowering.verdicts import WhyNot
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.targets.choices import find_target
+from ngraph_rewrite.types.lengths import known
 
 
 def explain(options: argparse.Namespace) -> int:
@@ -32,9 +33,18 @@ def explain(options: argparse.Namespace) -> int:
         if options.stats:
             print(computation.rule_stats())
             return 0
+        if options.plan:
+            print(_plan(transformer.computation(op, "all")))
+            return 0
         _print_derivation(computation.explain(op), computation.lowering.table)
         transformer.computation(op, "all")  # refuses what is not lowered
     return 0
+
+
+def _plan(computation: ng.Computation) -> str:
+    """What a call does, for the lengths that the axes of its inputs have."""
+    computation.entry(*(tuple(known(n, f"a length of {p!r}") for n in p.shape) for p in computation.inputs))
+    return computation.plan()
 
 
 def _explain_term(options: argparse.Namespace, op: ng.Op, names: Mapping[str, Any]) -> int:

@@ -410,14 +410,22 @@ class Computation:
         return replaying.Replay(self.lowering.table, self.lowering.bank, self._passes, self._target)
 
     def plan(self) -> str:
-        """What the last call did, step by step: what moved, what was launched, where values lay, with their bytes.
-
-        A target that has no such steps to tell shows its source.
+        """What the last call did, step by step: what moved, what was launched, where values lie, with their bytes.
 
         Raises:
-            InvalidHandleError: before the first call, which prepares them.
+            InvalidHandleError: before the first call, unless `entry` has made it ready.
+
+        >>> import ngraph_rewrite as ng
+        >>> x = ng.placeholder({"H": 3}, name="x")
+        >>> with ng.make_transformer("cpu") as transformer:
+        ...     twice = transformer.computation(x + x, x)
+        ...     _ = twice.entry((3,))
+        ...     print(twice.plan())  # doctest: +ELLIPSIS
+        arena: 0 bytes for 0 values
+        0: map_... computes semi.add(strip(x), strip(x)), 12 bytes in the memory of result 0
         """
-        executable = self._ran().executable
+        self._state.check_open()
+        executable = (self._latest or self._ran()).executable
         return str(getattr(executable, "shown", executable.source)())
 
     def source(self) -> str:

@@ -141,3 +141,15 @@ def test_bisect_says_which_array_is_missing(model: Path, tmp_path: Path, capsys:
     (tmp_path / "text.npz").write_text("not an array")
     assert main(["bisect", f"{model}:made", "--inputs", str(tmp_path / "text.npz")]) == 1
     assert "cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("target", "transfers"), [("cpu", 0), ("cuda", 2)])
+def test_a_plan_has_launches_and_transfers(
+    model: Path, capsys: pytest.CaptureFixture[str], target: str, transfers: int
+) -> None:
+    if target == "cuda":
+        pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
+    assert main(["explain", f"{model}:layers[1]", "--plan", "--target", target]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("to the ") and "12 bytes" in line for line in lines) == transfers
+    assert any("computes semi.tanh(" in line and "12 bytes in the memory of result 0" in line for line in lines)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base set)
 from ngraph_rewrite.plan.launches import Loop, Work, kernels, loops_in
 from ngraph_rewrite.plan.operands import Ref
@@ -22,6 +23,11 @@ from ngraph_rewrite.targets.target import Array, Program, Quick, Target
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.terms.tracing import CallLog, listener, told
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.targets import steps
+else:  # for those who ask
+    steps = lazy_module("ngraph_rewrite.targets.steps")
 
 CORE = "constant placeholder variable strip label assign after doall parameter item make_tuple"
 # Other Python threads wait for so many nanoseconds at most, as far as weights are right; they always may for 5 ms.
@@ -143,6 +149,10 @@ class CpuExecutable:
     def where(self, term: Op) -> str | None:
         """The kernel that computes a term, if one does, and what decided between several and memory."""
         return shown_place(term, self.plan, self._work)
+
+    def shown(self) -> str:
+        """What a call does, step by step."""
+        return steps.shown_steps(self.plan)
 
 
 def shown_place(term: Op, plan: Plan, work: Sequence[Work]) -> str | None:

@@ -20,7 +20,7 @@ from ngraph_rewrite.targets.cpu import CORE, shown_place
 from ngraph_rewrite.targets.device_arrays import ArraysOfGpu
 from ngraph_rewrite.targets.device_launches import UnrolledLaunches
 from ngraph_rewrite.targets.device_memory import ProgramMemory
-from ngraph_rewrite.targets.device_steps import place_of, shown_steps
+from ngraph_rewrite.targets.steps import place_of, shown_transfers
 from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op
@@ -148,7 +148,7 @@ class CudaExecutable:
 
     def shown(self) -> str:
         """What a call does, step by step."""
-        return shown_steps(self.program, self.plan, self.ends, self._after)
+        return shown_transfers(self.program, self.plan, self.ends, self._after)
 
 
 def _base() -> frozenset[str]:

@@ -146,7 +146,8 @@ class Quick(NamedTuple):
 class Executable(Protocol):
     """A program that can be run; one run at a time.
 
-    It may also have a method ``quick`` without arguments: a `Quick` that does what `run` does, or None.
+    It may also have methods without arguments: ``quick``, which gives a `Quick` that does what `run` does, or None, and
+    ``shown``, which gives what it does, step by step, as text.
     """
 
     def run(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of a program on a device: where each value lies, and what a call does, step by step."""
+"""What is told of a plan: where each value lies, and what a call does, step by step, transfers included."""
 
 from __future__ import annotations
 
@@ -37,12 +37,14 @@ def _argument(number: int, program: Program, ends: Ends) -> str:
     return f"argument {number}, {size}, {moves}"
 
 
-def _home(ref: Ref, ends: Ends) -> str:
+def _home(ref: Ref, ends: Ends | None) -> str:
     """Where something lies, and whether it goes to the host."""
     if ref.space == "arena":
         return f"at {ref.offset:,} of the arena"
     if ref.space == "storage":
         return f"in the memory of {describe(_op(ref.key), 1)}"
+    if ends is None:
+        return f"in the memory of result {ref.key}"
     numbers = [str(i) for i, found in enumerate(ends.results) if found == ("result", ref.key)]
     return f"in the memory of result {' and '.join(numbers)}, transferred to the host, unless it is to stay"
 
@@ -59,17 +61,21 @@ def _size(term: Op) -> str:
 # -- all steps ---------------------------------------------------------------------------------------------------------
 
 
-def shown_steps(program: Program, plan: Plan, ends: Ends, after: Sequence[Sequence[int]]) -> str:
-    """What a call does: transfers to the device, launches and what each waits for, transfers to the host.
+def shown_steps(plan: Plan) -> str:
+    """What a call does: launches, in order."""
+    return "\n".join((*_memory(plan), *_rows(plan, None, [()] * len(plan.work))))
+
+
+def shown_transfers(program: Program, plan: Plan, ends: Ends, after: Sequence[Sequence[int]]) -> str:
+    """The same on a device: transfers to it, launches and what each waits for, transfers to the host.
 
     Args:
         after: Of each launch (those of a loop are one) the numbers of those it waits for.
     """
-    lines = *_memory(program, plan), *_there(program, ends), *_rows(plan, ends, after), *_back(program, ends)
-    return "\n".join(lines)
+    return "\n".join((*_memory(plan), *_there(program, ends), *_rows(plan, ends, after), *_back(program, ends)))
 
 
-def _memory(program: Program, plan: Plan) -> Iterator[str]:
+def _memory(plan: Plan) -> Iterator[str]:
     yield f"arena: {plan.arena:,} bytes for {plan.temporaries} values"
     refs = dict.fromkeys(a for work in kernels(plan.work) for a in work.arguments if isinstance(a, Ref))
     for key in dict.fromkeys(ref.key for ref in refs if ref.space == "constant"):
@@ -84,13 +90,13 @@ def _there(program: Program, ends: Ends) -> Iterator[str]:
         yield f"to the device: argument {number}, {describe(term, 1)}, {_size(term)}, unless it is there"
 
 
-def _rows(plan: Plan, ends: Ends, after: Sequence[Sequence[int]]) -> Iterator[str]:
+def _rows(plan: Plan, ends: Ends | None, after: Sequence[Sequence[int]]) -> Iterator[str]:
     for row, (work, waits) in enumerate(zip(plan.work, after, strict=True)):
         begins = f"{row}, after {', '.join(map(str, waits))}: " if waits else f"{row}: "
         yield begins + (_loop(work) if isinstance(work, Loop) else _launch(work, plan, ends))
 
 
-def _launch(work: Work, plan: Plan, ends: Ends) -> str:
+def _launch(work: Work, plan: Plan, ends: Ends | None) -> str:
     stored = [(plan.origins.get(t, t), ref) for t, ref in ((work.term, work.stored), *work.others)]
     whole = [f"{describe(t, _DEPTH)}, {_size(t)} {_home(ref, ends)}" for t, ref in stored]
     return f"{work.source.name} computes {'; '.join(whole)}"
