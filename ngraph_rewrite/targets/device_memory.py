@@ -59,7 +59,10 @@ class ProgramMemory:
         assert isinstance(storage.mirror, DeviceStorage)
         self._storage = storage.mirror
         self._written = [w.args[0].attribute("uid") for w in program.writes]
-        for work in kernels(plan.work):  # so that they are there before the first run
+        for _, key in ends.results:  # so that they are there before the first run
+            if isinstance(key, Op):
+                self._begin("storage", key)
+        for work in kernels(plan.work):
             for argument in work.arguments:
                 if isinstance(argument, Ref) and argument.space == "storage":
                     self._begin("storage", argument.key)
@@ -113,25 +116,33 @@ class ProgramMemory:
             if not isinstance(result, DeviceArray):
                 download(result, self._places["result"][number])
                 self.moved[1] += result.nbytes
-        for i, (result, (space, number)) in enumerate(zip(results, self.ends.results, strict=True)):
-            if space == "input":
-                self._copy(result, inputs[number])
-            elif self.ends.owners[number] != i:
-                self._copy(result, results[self.ends.owners[number]])
-            elif number not in early and not isinstance(result, DeviceArray):
-                self._download(result, self._places["result"][number])
+        for i, (result, (space, key), first) in enumerate(
+            zip(results, self.ends.results, self.ends.first, strict=True)
+        ):
+            if first != i:
+                self._copy(results[first], result)
+            elif isinstance(key, Op):
+                self._copy_from(self._begin(space, key), result)
+            elif space == "input":
+                self._copy(inputs[key], result)
+            elif key not in early and not isinstance(result, DeviceArray):
+                self._download(result, self._places["result"][key])
 
-    def _copy(self, target: Any, source: Any) -> None:
+    def _copy(self, source: Any, target: Any) -> None:
         """Copy an array, wherever both are."""
-        if isinstance(target, DeviceArray):
-            if isinstance(source, DeviceArray):
-                self.device.copy(target.address, source.address, target.nbytes)
-            else:
-                self._upload(target.address, source)
-        elif isinstance(source, DeviceArray):
-            self._download(target, source.address)
+        if isinstance(source, DeviceArray):
+            self._copy_from(source.address, target)
+        elif isinstance(target, DeviceArray):
+            self._upload(target.address, source)
         else:
             np.copyto(target, source)
+
+    def _copy_from(self, address: int, target: Any) -> None:
+        """Copy what lies on the device, wherever it is to go."""
+        if isinstance(target, DeviceArray):
+            self.device.copy(target.address, address, target.nbytes)
+        else:
+            self._download(target, address)
 
     def _upload(self, address: int, array: Array) -> None:
         self.device.upload(address, array)

@@ -72,15 +72,17 @@ def shown_transfers(program: Program, plan: Plan, ends: Ends, after: Sequence[Se
     Args:
         after: Of each launch (those of a loop are one) the numbers of those it waits for.
     """
-    return "\n".join((*_memory(plan), *_there(program, ends), *_rows(plan, ends, after), *_back(program, ends)))
+    return "\n".join((*_memory(plan, ends), *_there(program, ends), *_rows(plan, ends, after), *_back(program, ends)))
 
 
-def _memory(plan: Plan) -> Iterator[str]:
+def _memory(plan: Plan, ends: Ends | None = None) -> Iterator[str]:
     yield f"arena: {plan.arena:,} bytes for {plan.temporaries} values"
     refs = dict.fromkeys(a for work in kernels(plan.work) for a in work.arguments if isinstance(a, Ref))
     for key in dict.fromkeys(ref.key for ref in refs if ref.space == "constant"):
         yield f"constant: {describe(_op(key), 1)}, {_size(_op(key))}"
-    for key in dict.fromkeys(ref.key for ref in refs if ref.space == "storage"):
+    stored = [ref.key for ref in refs if ref.space == "storage"]
+    stored += [key for space, key in ends.results if space == "storage"] if ends is not None else []
+    for key in dict.fromkeys(stored):
         yield f"variable: {describe(_op(key), 1)}, {_size(_op(key))}"
 
 
@@ -108,10 +110,11 @@ def _loop(loop: Loop) -> str:
 
 
 def _back(program: Program, ends: Ends) -> Iterator[str]:
-    for number, (term, (space, of)) in enumerate(zip(program.results, ends.results, strict=True)):
-        if space == "input":
+    for number, (term, (_, of), first) in enumerate(zip(program.results, ends.results, ends.first, strict=True)):
+        if first != number:
+            yield f"result {number}: as result {first}"
+        elif isinstance(of, int) and ends.results[number][0] == "input":
             yield f"result {number}: argument {of}, {_size(term)}, from where it is"
-        elif ends.owners[of] == number:
-            yield f"to the host: result {number}, {_size(term)}, unless it is to stay"
         else:
-            yield f"result {number}: as result {ends.owners[of]}"
+            name = f", {describe(of, 1)}" if isinstance(of, Op) else ""
+            yield f"to the host: result {number}{name}, {_size(term)}, unless it is to stay"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ngraph_rewrite.errors import KernelError
@@ -19,13 +19,16 @@ class Ends(NamedTuple):
     Attributes:
         inputs: The numbers of the arguments that are brought to the device.
         computed: The terms that are computed there and wanted, each once.
-        results: Of each result the space and the number of what it is: of what is computed, or of an argument.
+        results: What each result is, as a space and a key there: the number of what is computed, or of an argument, or
+            a variable, as it is at the end.
+        first: Of each result the number of the first one that is the same.
         owners: Of each computed term the number of the first result that it is.
     """
 
     inputs: tuple[int, ...]
     computed: tuple[Op, ...]
-    results: tuple[tuple[str, int], ...]
+    results: tuple[tuple[str, Op | int], ...]
+    first: tuple[int, ...]
     owners: tuple[int, ...]
 
 
@@ -37,11 +40,17 @@ def ends(results: Sequence[Op], writes: Sequence[Op], inputs: Sequence[Op]) -> E
     """
     number = {placeholder: i for i, placeholder in enumerate(inputs)}
     computed: dict[Op, int] = {}
-    found = list[tuple[str, int]]()
+    last = {write.args[0]: write for write in writes}
+    found = list[tuple[str, Op | int]]()
     for result in results:
         base = _unlabelled(result)
         if base.definition.name == _TRANSFER and base.attribute("to") == "host":
-            found.append(("result", computed.setdefault(base.args[0], len(computed))))
+            there = base.args[0]
+            variable = _state(_unlabelled(there), last)
+            if variable is None:
+                found.append(("result", computed.setdefault(there, len(computed))))
+            else:
+                found.append(("storage", variable))
         elif base in number:
             found.append(("input", number[base]))
         else:
@@ -49,14 +58,28 @@ def ends(results: Sequence[Op], writes: Sequence[Op], inputs: Sequence[Op]) -> E
                 f"{describe(result, 2)} is on the device, and no transfer brings it to the host",
                 do="let the pass `transfers` be one of the target's",
             )
-    owners = tuple(found.index(("result", k)) for k in range(len(computed)))
-    return Ends(_brought([*computed, *writes], number), tuple(computed), tuple(found), owners)
+    begins = {what: len(found) - i for i, what in enumerate(reversed(found), 1)}
+    owners = tuple(begins["result", k] for k in range(len(computed)))
+    moved = _brought([*computed, *writes], number)
+    return Ends(moved, tuple(computed), tuple(found), tuple(begins[what] for what in found), owners)
 
 
 def _brought(roots: Sequence[Op], number: dict[Op, int]) -> tuple[int, ...]:
     """The numbers of the placeholders that are moved to the device under some roots."""
     moved = [_unlabelled(t.args[0]) for t in topological(roots) if t.definition.name == _TRANSFER]
     return tuple(sorted({number[base] for base in moved if base in number}))
+
+
+def _state(term: Op, last: Mapping[Op, Op]) -> Op | None:
+    """The variable that has a value when all is done; None if none has.
+
+    Args:
+        last: The last write of each variable.
+    """
+    name = term.definition.name
+    if name == "core.variable":
+        return None if term in last else term
+    return term.args[0] if name == "core.after" and last.get(term.args[0]) is term.args[1] else None
 
 
 def _unlabelled(term: Op) -> Op:
