@@ -18,7 +18,7 @@ from ngraph_rewrite.lowering.counting import stats
 from ngraph_rewrite.lowering.disabling import Choice, disabled_now, known_names, switched_off
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.pass_order import in_place
-from ngraph_rewrite.lowering.passes import PASSES, SAFE_CLASSES, Passes, check_together, library, passes_of
+from ngraph_rewrite.lowering.passes import SAFE_CLASSES, Passes, check_together, library, passes_of, standard_passes
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet
@@ -119,7 +119,7 @@ class Transformer:
     ) -> None:
         self.target, self.rules, self.cache, self.threads = target, rules, cache, threads
         self.choice = choice or Choice(rules, CLASSES, ())
-        in_place(tuple(PASSES), passes)  # refuses what has no place
+        in_place(standard_passes(target), passes)  # refuses what has no place
         self._own_passes = passes
         self.computations: list[Computation] = []
         self._state = State(seed, self._initial_values)

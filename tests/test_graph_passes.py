@@ -316,3 +316,28 @@ def test_one_pass_serves_several_threads() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(8)))
+
+
+class Seeing(ng.GraphPass):
+    """Notes the ops that it sees."""
+
+    def __init__(self, **where: str) -> None:
+        super().__init__(**where)
+        self.seen: set[str] = set()
+
+    def run(self, roots: Sequence[ng.Op]) -> None:
+        self.seen = {term.definition.name for term in ng.topological(roots)}
+
+
+def test_a_target_has_passes_of_its_own_after_all_others() -> None:
+    x = ng.placeholder((3,))
+    early, late = Seeing(after="select"), Seeing(after="transfers")
+    late.name = "late"
+    with ng.make_transformer("cuda", passes=[early, late]) as transformer:
+        transformer.computation(ng.semi.exp(x), x)
+    assert "semi.transfer" not in early.seen and "semi.transfer" in late.seen
+    with pytest.raises(ng.ArgumentError, match="no pass is called transfers"):
+        ng.make_transformer("cpu", passes=[Seeing(after="transfers")])
+    early.name = "transfers"
+    with pytest.raises(ng.ArgumentError, match="two passes are called transfers"):
+        ng.make_transformer("cuda", passes=[early])

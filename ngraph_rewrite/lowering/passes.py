@@ -136,20 +136,21 @@ def _matcher(same: _Same, folder: Path) -> Matcher:
         return Matcher(same.rules, Cache(folder))
 
 
+def standard_passes(target: Any) -> tuple[str, ...]:
+    """The names of the passes that run in any case, in order: those that a target has of its own are the last."""
+    return (*PASSES, *(one.name for one in getattr(target, "passes", ())))
+
+
 def passes_of(rules: RuleSet, target: Any, cache: Cache, own: Iterable[GraphPass] = ()) -> Passes:
-    """What a transformer runs: the standard passes with the rules a target can use, passes of one's own, the target's.
+    """What a transformer runs: the standard passes with the rules a target can use, and passes of one's own.
 
     A target without a base set executes the graph as it is, after one's own passes.
     """
-    named = {p.name: p for p in own}
-    order = in_place(tuple(PASSES), named.values())
+    mine = tuple(own)
+    named = {p.name: p for p in (*getattr(target, "passes", ()), *mine)}
     matchers = {} if target.base is None else matchers_of(usable_once(rules, target.base, cache), cache)
-    found = {name: named.get(name) or matchers[name] for name in order if name in named or name in matchers}
-    last = {p.name: p for p in getattr(target, "passes", ())}
-    if not last.keys().isdisjoint(found):
-        taken = ", ".join(last.keys() & found.keys())
-        raise ArgumentError(f"the target has a pass called {taken} itself", do="set `name` of yours")
-    return {**found, **last}
+    order = in_place(standard_passes(target), mine)
+    return {name: named.get(name) or matchers[name] for name in order if name in named or name in matchers}
 
 
 def usable_once(rules: RuleSet, base: frozenset[str], cache: Cache) -> RuleSet:
