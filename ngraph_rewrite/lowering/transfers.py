@@ -18,6 +18,7 @@ from ngraph_rewrite.types.lengths import Extent
 
 _STRIP, _LABEL, _TRANSFER = "core.strip", "core.label", "semi.transfer"
 _GIVEN, _LABELS = "core.placeholder", (_STRIP, _LABEL)
+_MAYBE_GIVEN = (_GIVEN, *_LABELS)
 _NO_VALUE = ("core.assign", "core.doall")
 
 
@@ -43,26 +44,29 @@ class _Placement:
     """Each term as a kernel on the device reads it, and as the host is given it."""
 
     def __init__(self, table: ReplacementTable, bank: TermBank, stage: Stage) -> None:
-        self.table, self.bank, self.stage = table, bank, stage
+        self.table, self.bank = table, bank
+        self.normal, self.forward = stage.normal, stage.forward
         self.there: dict[Op, Op] = {}
 
     def bring(self, term: Op) -> None:
         """Say what a term is on the device, once its arguments are there."""
-        args = tuple([self.there[a] for a in term.args])
-        if term.definition.name == _TRANSFER:
+        name, args = term.definition.name, tuple([self.there[a] for a in term.args])
+        is_given = name in _MAYBE_GIVEN and _is_given(term)
+        if name == _TRANSFER:
             self._goes(term, args[0], Replaced("all is computed on the device", "no transfer in between"))
-        elif _is_given(term) and not any(a.name is not None or a.roles for a in term.axes):
+        elif is_given and not any(a.name is not None or a.roles for a in term.axes):
             moved = self.bank.make(lookup(_TRANSFER), (term,), ("device",))
             self._goes(term, moved, Replaced("to the device", f"{_bytes(term)}, unless the argument is there"))
-        elif args != term.args and not _is_given(term):
+        elif args != term.args and not is_given:
             self._goes(term, self.bank.renewed(term, args), ARGUMENTS)
         else:
-            self.there[term] = self.stage.normal[term] = term
+            self.there[term] = self.normal[term] = term
 
     def _goes(self, term: Op, to: Op, why: Replaced | str) -> None:
-        self.there[term] = self.stage.normal[term] = self.stage.normal[to] = to
-        self.stage.forward[term] = Forward(to, why)
-        self.table.carry(term, to)
+        self.there[term] = self.normal[term] = self.normal[to] = to
+        self.forward[term] = Forward(to, why)
+        if self.table.moved or term.info.metadata:
+            self.table.carry(term, to)
 
     def ended(self, root: Op) -> Op:
         """A root as the host is given it."""
@@ -71,8 +75,8 @@ class _Placement:
         given, here = self._given(root), self.there[root]
         if not _is_given(given):
             why = Replaced("to the host", f"{_bytes(root)}, unless it is to stay on the device")
-            self.stage.forward[here] = Forward(given, why)
-            self.stage.normal[root] = self.stage.normal[here] = self.stage.normal[given] = given
+            self.forward[here] = Forward(given, why)
+            self.normal[root] = self.normal[here] = self.normal[given] = given
             self.table.carry(here, given)
         return given
 
