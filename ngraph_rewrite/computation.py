@@ -21,7 +21,7 @@ from ngraph_rewrite.ready import Ready, Shapes, Signature, declined, machine_cal
 from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, replaced, unboxed
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.state import State
-from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed
+from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, unlabelled, viewed
 from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, describe, topological
@@ -363,7 +363,7 @@ class Computation:
             bound = ready.bound.get(self.lowering.table.inside(op))
             if bound is None:
                 return text
-            return f"{text}\ncomputed {ready.executable.where(viewed(bound)) or 'as a view'}"
+            return f"{text}\ncomputed {_computed(bound, ready.executable.where)}"
 
     def why_not(self, rule: str, op: Op) -> WhyNot:
         """Why a rule did not fire on a handle: how far it matches, what its guard says, or what came before it.
@@ -449,6 +449,15 @@ class Computation:
         if self._last is None:
             raise InvalidHandleError("nothing has run yet", where=user_line(), do="call the computation first")
         return self._last[0]
+
+
+def _computed(term: Op, where: Callable[[Op], str | None]) -> str:
+    """What computes a term, or what it is a view of."""
+    own, base = unlabelled(term), viewed(term)
+    found, below = where(own), None if own is base else where(base)
+    if found is None and below is not None:
+        return f"as a view of {describe(base, 2)}, which is computed {below}"
+    return found or "as a view"
 
 
 def _apart(array: Array, results: Sequence[Array]) -> Array:

@@ -528,3 +528,16 @@ def test_variables_and_writes_start_anew_in_each_run() -> None:
     with wrong_but_for("twice", "sum"):
         found = ng.bisect(step, np.tanh(np.full(3, 2.0)), rules=WRONG)
     assert found.verdict == "rule" and found.rule is WRONG.rules[0]
+
+
+def test_a_view_is_told_from_what_it_looks_at_and_from_a_copy() -> None:
+    x = ng.placeholder((3, 4))
+    rows = ng.numpy.sort(x)
+    columns, copied = ng.numpy.transpose(rows), ng.numpy.transpose(rows, (1, 0)).named("copied")
+    with ng.make_transformer("cpu") as transformer:
+        total = transformer.computation(ng.numpy.sum(columns * 2), x)
+        total(np.ones((3, 4)))
+        assert "computed as a view of semi.sort(" in total.explain(columns).splitlines()[-1]
+        whole = transformer.computation([ng.numpy.sum(rows), copied], x)
+        whole(np.ones((3, 4)))
+        assert whole.explain(copied).splitlines()[-1].startswith("computed by copy_")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import InvalidHandleError
+from ngraph_rewrite.plan.views import IDENTITIES
 from ngraph_rewrite.runtime import philox
 from ngraph_rewrite.terms.binders import Body, evaluated
 from ngraph_rewrite.terms.info import Uid
@@ -81,6 +82,13 @@ class Draws:
 def viewed(term: Op) -> Op:
     """The term that a view, or a view of views, looks at."""
     while "view" in term.definition.traits:
+        term = term.args[0]
+    return term
+
+
+def unlabelled(term: Op) -> Op:
+    """A term without the views around it that have all elements where it has them."""
+    while term.definition.name in IDENTITIES:
         term = term.args[0]
     return term
 

@@ -27,7 +27,7 @@ def place_of(term: Op, program: Program, plan: Plan, ends: Ends) -> str | None:
         variable = term.args[0] if term.args else term
         return f"a variable of {_size(variable)}, which stays on the device"
     homes = {plan.origins.get(t, t): ref for t, ref in plan.home.items() if isinstance(t, Op)}
-    home = homes.get(term)
+    home = Ref("result", ends.computed.index(term)) if term in ends.computed else homes.get(term)
     return None if home is None else f"{_size(term)} {_home(home, ends)}"
 
 

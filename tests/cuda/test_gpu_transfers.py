@@ -95,6 +95,7 @@ def test_explanations_say_what_moves_and_where_it_lies(mixed: Any) -> None:
     assert "12 bytes in the memory of result 0 and 1, transferred to the host, unless it is to stay" in text
     assert mixed.explain(z).endswith("is not part of this computation")
     assert "argument 0, 12 bytes, transferred to the device" in mixed.explain(x)
+    assert mixed.explain(w).endswith("a variable of 12 bytes, which stays on the device")
     plan = mixed.plan().splitlines()
     assert plan[:2] == ["arena: 0 bytes for 0 values", "variable: w, 12 bytes"]
     assert plan[2:4] == [f"to the device: argument {n}, {'xy'[n]}, 12 bytes, unless it is there" for n in (0, 1)]
