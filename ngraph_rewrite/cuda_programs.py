@@ -143,11 +143,18 @@ def _product(left: tuple[int, ...], right: tuple[int, ...], dtype: str) -> Built
 
 
 def _convolution(dtype: str) -> Built:
-    """A convolution, both of its derivatives, and a pooling."""
+    """A convolution, a pooling, and the derivatives of both."""
     x = ng.placeholder([ng.Axis("N", 4), ng.Axis("C", 8), ng.Axis("H", 16), ng.Axis("W", 16)], dtype)
     w = ng.placeholder([ng.Axis("C", 8), ng.Axis("R", 3), ng.Axis("S", 3), ng.Axis("K", 12)], dtype)
     y = ng.pooling(ng.convolution(x, w, padding=1), "max", size=2)
     return [y, *ng.deriv(ng.sum(ng.square(y), out_axes=[]), [x, w])], [x, w]
+
+
+def _pooled(kind: str, dtype: str) -> Built:
+    """Pooling of padded windows that overlap, and its derivative."""
+    x = ng.placeholder((4, 8, 17, 16), dtype)
+    y = semi_windows.pooling(x, kind, (2, 3), 3, strides=2, before=1, after=1)
+    return [y, ng.deriv(ng.numpy.sum(y * y), x)], [x]
 
 
 def _attention(dtype: str) -> Built:
@@ -220,6 +227,8 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("products", partial(_product, (8, 96, 64), (8, 64, 80)), (*_FLOATS, "int32")),
         **_each("matrix and vector", partial(_product, (512, 256), (256,)), ("float32", "float64")),
         **_each("convolution", _convolution, ("float32", "float64")),
+        **_each("maxima of windows", partial(_pooled, "max"), _FLOATS),
+        **_each("sums of windows", partial(_pooled, "sum"), _FLOATS),
         **_each("attention", _attention, ("float32",)),
         **_each("recurrent", _recurrent, ("float32",)),
         **TRAINING,

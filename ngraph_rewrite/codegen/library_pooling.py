@@ -41,14 +41,14 @@ def render_pooling(kind: str, dtype: str, sizes: Three, strides: Three, dilation
         "reach": str(reach),
         "room": str((_BLOCK - 1) * strides[2] + max(reach, strides[2])),
         "lines": str(_BLOCK if reach <= strides[2] else 1),  # those that overlap would see the next line
-        "rows": _combined(kind, dtype, rows),
-        "columns": _combined(kind, dtype, columns),
+        "rows": combined(kind, dtype, rows),
+        "columns": combined(kind, dtype, columns),
     }
     return rendered("pooling", names, **holes)
 
 
-def _combined(kind: str, dtype: str, values: Sequence[str]) -> str:
-    """Lines that make ``total`` of values, pair by pair."""
+def combined(kind: str, dtype: str, values: Sequence[str]) -> str:
+    """Lines that make ``total`` of values, pair by pair, by the operation of a kind of pooling."""
     op = _COMBINED[kind]
     lines = [f"v{i} = {value}" for i, value in enumerate(values)]
     every = [f"v{i}" for i in range(len(values))]
@@ -152,7 +152,7 @@ class _Window(NamedTuple):
             f"x{i} = load_{dtype}(row + {z} * x_dz + {y} * x_dy, {place}, 0)"
             for i, (((z, y), _), place) in enumerate(zip(every, places, strict=True))
         ]
-        found += [_combined(self.kind, dtype, [f"x{i}" for i in range(len(every))])]
+        found += [combined(self.kind, dtype, [f"x{i}" for i in range(len(every))])]
         found += [f"m{i} = select(x{i} == total, {one}, {none})" for i in range(len(every))]
         masks = [f"m{i}" for i in range(len(every))]
         count = reduce(lambda x, y: expression("add", dtype, [x, y], {}, [dtype, dtype]), masks)

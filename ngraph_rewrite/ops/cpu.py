@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError
-from ngraph_rewrite.ops.checks import extents, flag
+from ngraph_rewrite.errors import AxesError, DTypeError
+from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.ops.semi_convolution import convolution as semi_convolution
 from ngraph_rewrite.ops.semi_convolution import convolution_attributes, convolution_of_values
-from ngraph_rewrite.ops.sliding import distinct, each, slid, slides, steps
+from ngraph_rewrite.ops.sliding import slides
+from ngraph_rewrite.ops.unpooling import unpooled, unpooling_attributes, unpooling_of_values
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import anonymous
@@ -61,56 +61,7 @@ def convolution(
     return semi_convolution(x, w, **how, dilations=dilations, groups=groups)
 
 
-def _windowed(
-    x: TensorType,
-    d: TensorType,
-    *,
-    axes: Any,
-    sizes: Any,
-    strides: Any,
-    before: Any,
-    after: Any,
-    dilations: Any,
-    kind: Any,
-) -> Attributes:
-    own = distinct(axes, x.rank)
-    count = len(own)
-    if not isinstance(kind, str) or kind not in ("max", "min"):
-        raise AttributeValueError(f"the kind of pooling is {kind!r}", do="use max or min")
-    return {
-        "axes": own,
-        "sizes": steps(sizes, "sizes", count),
-        "strides": steps(strides, "strides", count),
-        "before": extents(each(before, "before", count), "padding"),
-        "after": extents(each(after, "after", count), "padding"),
-        "dilations": steps(dilations, "dilations", count),
-        "kind": kind,
-    }
-
-
-def _unpooling(term: Op, x: Any, d: Any) -> Any:
-    axes, sizes, strides, before, after, dilations, kind = term.attrs
-    widths = [(0, 0)] * x.ndim
-    for k, first, last in zip(axes, before, after, strict=True):
-        widths[k] = (first, last)
-    x = np.pad(x, widths, constant_values=-np.inf if kind == "max" else np.inf)
-    result, places = np.zeros_like(x), list[tuple[Any, ...]]()
-    for offset in np.ndindex(*sizes):
-        place: list[Any] = [slice(None)] * x.ndim
-        for k, first, stride, dilation in zip(axes, offset, strides, dilations, strict=True):
-            start = first * dilation
-            place[k] = slice(start, start + max(d.shape[k] - 1, 0) * stride + (d.shape[k] > 0), stride)
-        places.append(tuple(place))
-    with np.errstate(all="ignore"):
-        best = reduce(np.maximum if kind == "max" else np.minimum, [x[seen] for seen in places])
-        ties = [(x[seen] == best).astype(x.dtype) for seen in places]
-        share = d / sum(ties, np.zeros_like(d))
-        for seen, tie in zip(places, ties, strict=True):
-            result[seen] += share * tie
-    return result[tuple(slice(b, n - a) for (b, a), n in zip(widths, x.shape, strict=True))]
-
-
-@op("cpu.unpooling", meaning=_unpooling, normalise=_windowed)
+@op("cpu.unpooling", meaning=unpooling_of_values, normalise=unpooling_attributes)
 def unpooling(
     x: TensorType,
     d: TensorType,
@@ -125,13 +76,8 @@ def unpooling(
 ) -> TensorType:
     """What windows over the padded `x` have, `d`, shared evenly by the greatest (least) elements; padding gets some.
 
-    Padding is the least (greatest) number there is.
+    Padding is the least (greatest) number there is; float32 or float64.
     """
-    if x.dtype.name not in ("float32", "float64") or x.dtype != d.dtype:
+    if x.dtype.name not in ("float32", "float64"):
         raise DTypeError(f"expected two tensors of float32 or of float64, got {x!r}, {d!r}")
-    shape = list(x.shape)
-    for axis, size, slide in zip(axes, sizes, slides(strides, before, after, (0,) * len(axes), dilations), strict=True):
-        shape[axis] = slid(shape[axis], size, slide)
-    if d.shape != tuple(shape):
-        raise AxesError(f"the windows over {x!r} have the shape {tuple(shape)}, got {d!r}")
-    return x
+    return unpooled(x, d, axes, sizes, slides(strides, before, after, (0,) * len(axes), dilations))

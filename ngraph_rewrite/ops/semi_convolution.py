@@ -93,7 +93,7 @@ def convolution(
 # -- pooling ----------------------------------------------------------------------------------------
 
 
-def _pooling_attributes(
+def pooling_attributes(
     x: TensorType,
     *,
     axes: Any,
@@ -105,6 +105,7 @@ def _pooling_attributes(
     kind: Any,
     counted: Any,
 ) -> Attributes:
+    """The attributes of pooling along some axes, which are put in order."""
     own = distinct(axes, x.rank)
     count = len(own)
     if not isinstance(kind, str) or kind not in KINDS:
@@ -128,7 +129,7 @@ def _pooling(term: Op, x: Any) -> Any:
     return pooled(x, axes, sizes, every, kind, counted, np.empty(known_shape(term.axes), term.dtype))
 
 
-@op("semi.pooling", meaning=_pooling, normalise=_pooling_attributes)
+@op("semi.pooling", meaning=_pooling, normalise=pooling_attributes)
 def pooling(
     x: TensorType,
     *,

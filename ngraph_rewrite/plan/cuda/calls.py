@@ -12,6 +12,7 @@ from ngraph_rewrite.codegen.library_order import render_searchsorted
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence
 from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.cuda.order import add_along_calls, scatter_add_calls, sort_calls, split
+from ngraph_rewrite.plan.cuda.pooling import pooling_call, unpooling_call
 from ngraph_rewrite.plan.cuda.running import running_calls
 from ngraph_rewrite.plan.cuda.windows import fold_call
 from ngraph_rewrite.plan.fusion import Groups
@@ -75,6 +76,8 @@ CALLS: dict[str, MakeCalls] = {
     "semi.recurrence": _recurrence,
     **{f"semi.{short}": running_calls for short in OPERATIONS},
     "semi.fold": fold_call,
+    "cuda.pooling": pooling_call,
+    "cuda.unpooling": unpooling_call,
     "semi.uniform": _random,
     "semi.normal": _random,
 }

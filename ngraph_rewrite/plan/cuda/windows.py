@@ -1,19 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The call that adds windows up on a GPU: a thread for each element, and the strides with which it finds windows."""
+"""The call that adds windows up on a GPU, and the axes that its kernels see: those beside each other may be one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
-from ngraph_rewrite.codegen.library_windows import render_gathered_fold
+from ngraph_rewrite.codegen.cuda.folds import render_gathered_fold
+from ngraph_rewrite.codegen.cuda.pooling import Sliding
 from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, in_memory, known
 from ngraph_rewrite.terms.op import Op
 
+Slides = Mapping[int, tuple[int, int, int, bool]]
+
+
+def slid_axes(
+    lengths: tuple[int, ...], strides: tuple[int, ...], slides: Slides
+) -> tuple[list[list[int]], tuple[Sliding, ...]]:
+    """The axes that are one for a kernel together, and how windows slide along some, in the order of `slides`.
+
+    Args:
+        strides: Those of an operand, which decide which axes may be one.
+        slides: For an axis the size, stride and dilation of windows along it, and whether it is padded.
+
+    >>> slid_axes((2, 3, 8), (24, 8, 1), {2: (2, 2, 1, False)})
+    ([[0, 1], [2]], (Sliding(dim=1, size=2, stride=2, dilation=1, padded=False),))
+    """
+    runs = list[list[int]]()
+    for k, length in enumerate(lengths):
+        if k not in slides and runs and (last := runs[-1][-1]) not in slides and strides[last] == strides[k] * length:
+            runs[-1].append(k)
+        else:
+            runs.append([k])
+    return runs, tuple([Sliding(runs.index([k]), *slides[k]) for k in slides])
+
 
 def fold_call(term: Op, groups: Groups) -> Call:
-    """The call of a fold; axes beside each other along which no window moves are one.
+    """The call of a fold.
 
     Raises:
         CopyFirst: if the operand is not in memory, or is so in a way that strides cannot say.
@@ -21,20 +46,12 @@ def fold_call(term: Op, groups: Groups) -> Call:
     axes, _, strides, dilations = term.attrs
     load, shape = in_memory(term.args[0], groups), known(term)
     rank, layout = len(shape), load.layout
-    dims = list[list[int]]()  # what the kernel is given for each axis
-    own = {axis: number for number, axis in enumerate(axes)}
-    place = dict[int, int]()  # which of them has the windows along an axis
-    for k in range(rank):
-        if k in own:
-            number = own[k]
-            step = layout.strides[rank + number]
-            place[k] = len(dims)
-            sizes = (layout.shape[k], layout.shape[rank + number], step, strides[number], dilations[number])
-            dims.append([shape[k], layout.strides[k], *sizes])
-        elif dims and len(dims[-1]) == 2 and dims[-1][1] == layout.strides[k] * shape[k]:
-            dims[-1] = [dims[-1][0] * shape[k], layout.strides[k]]
-        else:
-            dims.append([shape[k], layout.strides[k]])
-    source = render_gathered_fold(term.dtype.name, tuple([place[axis] for axis in axes]), len(dims))
-    arguments = [number for dim in dims for number in dim]
+    every = zip(layout.shape[rank:], strides, dilations, [False] * len(axes), strict=True)
+    runs, windows = slid_axes(shape, layout.strides[:rank], dict(zip(axes, every, strict=True)))
+    arguments = list[object]()
+    for run in runs:
+        arguments += [prod([shape[k] for k in run]), layout.strides[run[-1]]]
+        if run[0] in axes:
+            arguments += [layout.shape[run[0]], layout.strides[rank + axes.index(run[0])]]
+    source = render_gathered_fold(term.dtype.name, windows, len(runs))
     return Call(source, (*arguments, load, OUTPUT), grid_for(prod(shape)))
