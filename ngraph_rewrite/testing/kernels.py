@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each kernel file checked on drawn instances of its op: what the compiled code stores is what the op means."""
+"""Each kernel file checked on drawn instances of its op: what its code stores, on a target, is what the op means."""
 
 from __future__ import annotations
 
@@ -16,41 +16,49 @@ from ngraph_rewrite.codegen.opkernels import OpKernel, read_kernel
 from ngraph_rewrite.errors import KernelError, NGraphRewriteError
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.instances import signature
-from ngraph_rewrite.runtime.compiler import compile_kernel
-from ngraph_rewrite.runtime.machine import Launch, LaunchTable
+from ngraph_rewrite.runtime.cuda.device import find_device
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.compare import as_rounded, same_bits
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate
+from ngraph_rewrite.testing.kernel_runs import RUNS
 from ngraph_rewrite.testing.rules import quietly
 from ngraph_rewrite.testing.strategies import Example, lengths, seeded_instances
 from ngraph_rewrite.testing.values import ENOUGH
-
-CHUNKS = 3
 
 
 class WrongKernel(AssertionError):
     """A kernel that does not compute its op, with a counterexample."""
 
 
-def check_kernel(source: str | Path | OpKernel, examples: int = 30, cache: Cache | None = None) -> int:
-    """Check a kernel file on drawn instances of its op, compiled for ``cpu``.
+def check_kernel(
+    source: str | Path | OpKernel, examples: int = 30, cache: Cache | None = None, target: str = "cpu"
+) -> int:
+    """Check a kernel file on drawn instances of its op: its body for a target.
 
     Lengths, dtypes and attributes are drawn for which the guard holds; the same ones every time. Each result must be
-    the op's meaning, but for rounding.
+    the op's meaning, but for rounding, and the same however the work is shared out. A body for ``cuda`` runs on a GPU,
+    or in Numba's simulator where that is on, which also finds accesses outside of the arrays.
 
     Args:
         source: The path of a kernel file, or its text.
         examples: How many instances are drawn.
         cache: Where compiled kernels are kept; by default the user's cache folder.
+        target: ``cpu`` or ``cuda``.
 
     Returns:
         On how many instances the kernel was compared.
 
     Raises:
         WrongKernel: with the term, the values and both results; or if too few instances were found.
-        KernelError, RuleFileError: if the file is not right.
+        KernelError, RuleFileError: if the file is not right, or has no body for the target.
+        DeviceError: if there is no GPU, and the simulator is off.
     """
     kernel = source if isinstance(source, OpKernel) else _read(source)
+    if target not in kernel.template.bodies or target not in RUNS:
+        raise KernelError(f"kernel {kernel.template.name} has no body for {target!r}", where=kernel.template.place,
+                          do=f"check one that it has: {', '.join(kernel.template.bodies)}")  # fmt: skip
+    if target == "cuda":
+        find_device()
     compared = 0
     wrong: list[str] = []
 
@@ -59,7 +67,7 @@ def check_kernel(source: str | Path | OpKernel, examples: int = 30, cache: Cache
         defined = False
         for values in example.choices:
             with suppress(Undefined):
-                wrong.extend(_difference(kernel, example.instance.term, values, cache or Cache()))
+                wrong.extend(_difference(kernel, example.instance.term, values, cache or Cache(), target))
                 defined = True
         assume(defined)
         compared += 1
@@ -83,12 +91,12 @@ def _read(source: str | Path) -> OpKernel:
     return read_kernel(Path(source).read_text(encoding="utf-8"), str(source))
 
 
-def _difference(kernel: OpKernel, term: Op, values: Values, cache: Cache) -> Sequence[str]:
-    place = f"{kernel.template.place}: kernel {kernel.template.name}"
+def _difference(kernel: OpKernel, term: Op, values: Values, cache: Cache, target: str) -> Sequence[str]:
+    place = f"{kernel.template.place}: kernel {kernel.template.name}{'' if target == 'cpu' else f' on {target}'}"
     known = evaluate(term, values)[term]
     inputs = [t for t in topological([term]) if t in values]
     try:
-        found = _computed(kernel, term, values, cache)
+        found = _computed(kernel, term, values, cache, target)
     except NGraphRewriteError as error:
         return [f"{place} fails on {signature(term)}: {error}"]
     right = same_bits(known, found)
@@ -99,18 +107,10 @@ def _difference(kernel: OpKernel, term: Op, values: Values, cache: Cache) -> Seq
                        f"  the kernel gives  {found!r}"])]  # fmt: skip
 
 
-def _computed(kernel: OpKernel, term: Op, values: Values, cache: Cache) -> Array:
-    """What the kernel stores, in one chunk and in several."""
+def _computed(kernel: OpKernel, term: Op, values: Values, cache: Cache, target: str) -> Array:
+    """What the kernel stores."""
     bound = kernel.match(term)
     assert bound is not None, "the guard holds for what is drawn"
-    source, sizes = kernel.render(term, bound)
-    compiled = compile_kernel(source.text, source.name, cache)
+    source, sizes = kernel.render(term, bound, target)
     arrays = [np.ascontiguousarray(values[a]) for a in term.args]
-    result = np.full(lengths(term), 77, term.dtype)  # what is not written shows
-    addresses = [a.__array_interface__["data"][0] for a in (*arrays, result)]
-    LaunchTable([Launch(compiled, [*sizes, *addresses])]).run()
-    whole, result[...] = result.copy(), 78
-    LaunchTable([Launch(compiled, [*sizes, *addresses], CHUNKS)]).run()
-    if not same_bits(whole, result).all():
-        raise KernelError(f"in {CHUNKS} chunks it stores {result!r}, in one {whole!r}")
-    return whole
+    return RUNS[target](source, sizes, arrays, np.full(lengths(term), 77, term.dtype), cache)

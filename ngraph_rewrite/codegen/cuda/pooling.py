@@ -86,7 +86,7 @@ def _first(windows: Sequence[Sliding], rank: int) -> list[str]:
         for c in range(size if padded else 0):
             at = f"first{k} + {c * dilation}"
             lines.append(f"inside{k}_{c} = ({at} >= 0) & ({at} < m{k})")
-    return [*lines, f"begin = {' + '.join(begin)}"]
+    return [*lines, f"begin = {' + '.join(begin) or '0'}"]
 
 
 def _seen(windows: Sequence[Sliding], dtype: str, neutral: str) -> str:
@@ -115,7 +115,7 @@ def render_unpooling(kind: str, dtype: str, windows: tuple[Sliding, ...], rank: 
     names = [f"{letter}{k}" for k in range(rank) for letter in letters.get(k, "nxd")]
     others = [k for k in range(rank) if k not in letters]
     holes = {
-        "here": " + ".join(f"i{k} * x{k}" for k in range(rank)),
+        "here": " + ".join(f"i{k} * x{k}" for k in range(rank)) or "0",
         "begin": " + ".join(f"i{k} * x{k}" for k in others) or "0",
         "of": " + ".join(f"i{k} * d{k}" for k in others) or "0",
         "zero": literal(0, held(dtype)),

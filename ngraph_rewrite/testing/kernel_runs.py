@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels run by themselves on arrays, shared out in one way and in another: what they store is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.plan.cuda.grids import grid_for
+from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.runtime.compiler import compile_kernel
+from ngraph_rewrite.runtime.cuda.device import Launched, find_device, free_all
+from ngraph_rewrite.runtime.machine import Launch, LaunchTable
+from ngraph_rewrite.testing.compare import same_bits
+from ngraph_rewrite.testing.evaluate import Array
+
+CHUNKS = 3
+# Gives what a kernel stores: of its source, the sizes that come first, operands, and what the result holds before.
+Run = Callable[[Source, Sequence[int], Sequence[Array], Array, Cache], Array]
+
+
+def _on_cpu(source: Source, sizes: Sequence[int], arrays: Sequence[Array], result: Array, cache: Cache) -> Array:
+    """In one chunk and in several."""
+    compiled = compile_kernel(source.text, source.name, cache)
+    addresses = [a.__array_interface__["data"][0] for a in (*arrays, result)]
+    LaunchTable([Launch(compiled, [*sizes, *addresses])]).run()
+    whole, result[...] = result.copy(), 78  # what is not written shows
+    LaunchTable([Launch(compiled, [*sizes, *addresses], CHUNKS)]).run()
+    _demand_same(whole, result, f"in {CHUNKS} chunks", "in one")
+    return whole
+
+
+def _on_cuda(source: Source, sizes: Sequence[int], arrays: Sequence[Array], result: Array, cache: Cache) -> Array:
+    """With a thread for each element, as far as these go, and with one for all."""
+    device = find_device()
+    function, addresses = device.load(source.text, source.name, cache), list[int]()
+
+    def stored(grid: Grid, before: int) -> Array:
+        found = np.full_like(result, before)
+        device.upload(addresses[-1], found)
+        launches = device.record([Launched(function, *grid, [*sizes, *addresses])])
+        launches.run()
+        device.download(found, addresses[-1])
+        launches.close()
+        return found
+
+    try:
+        for array in (*arrays, result):
+            addresses.append(device.allocate(array.nbytes, "an operand of a kernel"))
+            device.upload(addresses[-1], array)
+        many, alone = stored(grid_for(result.size), 77), stored(Grid(1, 1), 78)
+    except IndexError as error:  # of the simulator
+        raise KernelError(f"it reads or writes what it was not given: {error}") from error
+    finally:
+        free_all(device, addresses)
+    _demand_same(many, alone, "by one thread", "by a thread for each element")
+    return many
+
+
+def _demand_same(first: Array, second: Array, how: str, other: str) -> None:
+    if not same_bits(first, second).all():
+        raise KernelError(f"{how} it stores {second!r}, {other} {first!r}")
+
+
+RUNS: Mapping[str, Run] = MappingProxyType({"cpu": _on_cpu, "cuda": _on_cuda})
