@@ -35,7 +35,7 @@ _written = cache(function)
 _compiled = cache(lambda text: cuda.jit(function(text)))
 
 
-def launch(text: str, *arguments: Any, blocks: int = 1, lanes: int = 2) -> None:
+def launch(text: str, *arguments: Any, blocks: int | tuple[int, int, int] = 1, lanes: int = 2) -> None:
     """Run a kernel; it is given the addresses of arrays, which have what it stored afterwards, and integers."""
     if SIMULATED:
         with ExitStack() as context:

@@ -67,16 +67,23 @@ class Grid(NamedTuple):
     Attributes:
         blocks, threads: How many blocks there are, and threads in each.
         fixed: Whether the kernel needs just so many threads.
+        beside: How many blocks there are along the second and the third dimension of the grid.
     """
 
     blocks: int = 1
     threads: int = 128
     fixed: bool = False
+    beside: tuple[int, int] = (1, 1)
+
+    @property
+    def dimensions(self) -> tuple[int, int, int]:
+        """How many blocks there are along each dimension."""
+        return self.blocks, *self.beside
 
     @property
     def chunks(self) -> int:
-        """The number of parts that have workspaces of their own."""
-        return self.blocks
+        """The number of all blocks: of parts that have workspaces of their own."""
+        return prod(self.dimensions)
 
     @property
     def weight(self) -> int:

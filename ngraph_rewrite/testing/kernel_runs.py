@@ -43,7 +43,7 @@ def _on_cuda(source: Source, sizes: Sequence[int], arrays: Sequence[Array], resu
     def stored(grid: Grid, before: int) -> Array:
         found = np.full_like(result, before)
         device.upload(addresses[-1], found)
-        launches = device.record([Launched(function, *grid, [*sizes, *addresses])])
+        launches = device.record([Launched(function, grid.dimensions, grid.threads, grid.fixed, [*sizes, *addresses])])
         launches.run()
         device.download(found, addresses[-1])
         launches.close()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,10 +16,14 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.codegen.cuda.map import render_spread
 from ngraph_rewrite.codegen.cuda.passes import Passes
 from ngraph_rewrite.codegen.cuda.rows import RowForm, render_rows
-from ngraph_rewrite.codegen.nest import Operand, RowNest, Step
+from ngraph_rewrite.codegen.nest import MapNest, Operand, RowNest, Step
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.plan.cuda import renderer
+from ngraph_rewrite.plan.cuda.maps import map_grid
+from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.runtime.cuda.device import Launched, find_device
 from ngraph_rewrite.types.dtypes import as_dtype
 
@@ -68,6 +73,47 @@ def test_maps_agree(shape: tuple[int, ...], dtype: str, seed: int, turned: bool)
     if turned:
         op = semi.transpose(op, perm=tuple(reversed(range(len(shape)))))
     agree(op, {x: values(shape, dtype, seed), row: values(shape[-1:], dtype, seed + 1)})
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.data(), st.sampled_from([1, 2, 4, 64]), st.integers(1, 6), st.tuples(*[st.integers(1, 3)] * 3))
+def test_a_grid_of_three_dimensions_has_every_index_once(
+    data: st.DataObject, width: int, lanes: int, blocks: tuple[int, int, int]
+) -> None:
+    """In place, so that an index that two threads had would show; the second operand lies the other way round."""
+    shape = tuple(data.draw(st.lists(st.sampled_from([0, 1, 2, 3, 5, 8]), min_size=2, max_size=4)))
+    rank = len(shape)
+    plain = Operand("float32", (*["s"] * (rank - 1), "1"))
+    other = data.draw(st.sampled_from([Operand("float32", ("1", *["s"] * (rank - 1))), plain]))
+    nest = MapNest(rank, (plain, other), (Step("add", "float32", (0, 1)),), ((2, plain),), (0, 1, 0))
+    x, y = (np.arange(np.prod(shape), dtype=np.float32).reshape(shape) + k for k in (0, 1000))
+    lies = np.ascontiguousarray(y if other is plain else np.moveaxis(y, 0, -1))
+    strides = [s // 4 for s in x.strides[:-1]]
+    others = strides if other is plain else [s // 4 for s in np.moveaxis(lies, -1, 0).strides[1:]]
+    wanted = x + y
+    launch(render_spread(nest, width), [*shape, x, *strides, lies, *others, x, *strides], blocks, lanes)
+    np.testing.assert_array_equal(x, wanted)
+
+
+@pytest.mark.parametrize(
+    ("shape", "perm", "spread", "grid"),
+    [
+        ((8, 4, 256), (0, 1, 2), 1, Grid(1, 256, beside=(1, 8))),  # four neighbours a thread: 64 beside 4
+        ((64, 45), (1, 0), 1, Grid(2, 256, beside=(6, 1))),  # read across: 8 rows of 32, which share what is fetched
+        ((100, 3), (0, 1), 1, Grid(2, 256)),  # too short: all indices in a row
+    ],
+)
+def test_a_grid_has_the_loops_that_are_left(
+    shape: tuple[int, ...], perm: tuple[int, ...], spread: int, grid: Grid
+) -> None:
+    """Where few of its threads would be idle."""
+    x = ng.placeholder(shape)
+    y = semi.transpose(x, perm=perm)
+    row = ng.placeholder(y.shape[spread : spread + 1])
+    op = y + semi.broadcast(row, shape=y.shape, dims=(spread,))
+    with patch.object(renderer, "map_grid", side_effect=renderer.map_grid) as asked:
+        agree(op, {x: values(shape, "float32", 1), row: values(row.shape, "float32", 2)})
+    assert [map_grid(*call.args) for call in asked.call_args_list] == [grid]
 
 
 @given(SHAPES, st.sampled_from(DTYPES), st.sampled_from(sorted(REDUCTIONS)), st.integers(0, 99), st.data())
@@ -123,16 +169,24 @@ def normalised(axis: int) -> RowNest:
 
 def launched(source: Source, x: Array) -> Array:
     """What a kernel makes of a matrix."""
-    device, found = find_device(), np.empty_like(x)
-    begin, end = (device.allocate(x.nbytes, "a test") for _ in range(2))
-    device.upload(begin, x)
-    numbers = (*x.shape, begin, x.shape[1], end, x.shape[1])
-    function = device.load(source.text, source.name, Cache())
-    device.record([Launched(function, 2, 128, False, numbers)]).run()
-    device.download(found, end)
-    device.free(begin)
-    device.free(end)
+    found = np.empty_like(x)
+    launch(source, [*x.shape, x, x.shape[1], found, x.shape[1]], 2, 128)
     return found
+
+
+def launch(source: Source, arguments: list[Any], blocks: int | tuple[int, int, int], lanes: int) -> None:
+    """Run a kernel; it is given the addresses of arrays, which have what it stored afterwards."""
+    device = find_device()
+    arrays = {id(x): x for x in arguments if isinstance(x, np.ndarray)}
+    places = {key: (x, device.allocate(x.nbytes, "a test")) for key, x in arrays.items()}
+    for array, place in places.values():
+        device.upload(place, array)
+    numbers = [places[id(x)][1] if id(x) in places else int(x) for x in arguments]
+    function = device.load(source.text, source.name, Cache())
+    device.record([Launched(function, blocks, lanes, False, numbers)]).run()
+    for array, place in places.values():
+        device.download(array, place)
+        device.free(place)
 
 
 def test_what_passes_need_again_takes_turns_in_registers() -> None:

@@ -397,23 +397,30 @@ def test_an_address_is_aligned_to_powers_of_two() -> None:
 # -- places ------------------------------------------------------------------------------------------------------------
 
 PLACES = """def placed(y):
-    i = 6 * thread()
+    beside = block_deep() * blocks_down() + block_down()
+    i = 10 * (beside * threads() + thread())
     store_int64(y, i, thread(), 1)
     store_int64(y, i + 1, threads(), 1)
     store_int64(y, i + 2, lane(), 1)
     store_int64(y, i + 3, lanes(), 1)
     store_int64(y, i + 4, block(), 1)
     store_int64(y, i + 5, blocks(), 1)
+    store_int64(y, i + 6, block_down(), 1)
+    store_int64(y, i + 7, blocks_down(), 1)
+    store_int64(y, i + 8, block_deep(), 1)
+    store_int64(y, i + 9, blocks_deep(), 1)
 """
 
 
 @few
-@given(blocks=st.integers(1, 3), lanes=st.integers(1, 9))
-def test_threads_know_where_they_are(blocks: int, lanes: int) -> None:
-    found = np.zeros((blocks * lanes, 6), "int64")
-    launch(PLACES, found, blocks=blocks, lanes=lanes)
-    expected = [(b * lanes + i, blocks * lanes, i, lanes, b, blocks) for b in range(blocks) for i in range(lanes)]
-    assert found.tolist() == [list(row) for row in expected]
+@given(grid=st.tuples(*[st.integers(1, 3)] * 3), lanes=st.integers(1, 9))
+def test_threads_know_where_they_are(grid: tuple[int, int, int], lanes: int) -> None:
+    blocks, down, deep = grid
+    found = np.zeros((deep, down, blocks, lanes, 10), "int64")
+    launch(PLACES, found, blocks=grid, lanes=lanes)
+    for z, y, b, i in np.ndindex(*found.shape[:-1]):
+        own = (b * lanes + i, blocks * lanes, i, lanes, b, blocks, y, down, z, deep)
+        assert tuple(found[z, y, b, i]) == own
 
 
 DIVIDED = """def divided(i, n, y):

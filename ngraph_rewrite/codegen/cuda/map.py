@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders a map for a GPU: threads share the indices of all loops, four neighbours at a time where memory allows it."""
+"""Renders a map for a GPU: threads share the indices of all loops, four neighbours at a time where memory allows it.
+
+Either they go through all indices in one row, each of which is divided into those of the loops, or a grid of three
+dimensions has the last three loops: then there is nothing to divide.
+"""
 
 from __future__ import annotations
 
 from ngraph_rewrite.codegen.cuda.lanes import FOUR, Lanes, can_be_wide, decomposed, loop, product, width_test
 from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import MapNest, needed, signature
-from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.codegen.source import Source, indented
 
 # Scalar steps beyond which four indices at once take too many registers.
 MOST_STEPS = 48
@@ -28,6 +32,41 @@ def render_map(nest: MapNest) -> Source:
     """
     names, body = signature(nest), "\n".join(_loops(nest))
     return rendered("map", names, "cuda", nest=body)
+
+
+def render_spread(nest: MapNest, width: int) -> Source:
+    """Return the kernel of a map nest of two loops or more, for any grid and any number of threads.
+
+    A block has `width` indices of the last loop side by side (a power of two), or four times as many, and indices of
+    the one before below each other. Loops outside of these are along the third dimension of the grid, together.
+
+    >>> from ngraph_rewrite.codegen.nest import Operand
+    >>> copy = MapNest(2, (Operand("int8", ("s", "1")),), (), ((0, Operand("int8", ("s", "1"))),), (0, 1))
+    >>> render_spread(copy, 64).signature
+    ('n0', 'n1', 'x0', 'x0_s0', 'y0', 'y0_s0')
+    """
+    lines = [
+        f"width, height = min(lanes(), {width}), max(quotient(lanes(), {width}), 1)",
+        f"across, down = remainder(lane(), {width}), quotient(lane(), {width})",
+        f"top = select(down < height, block_down() * height + down, n{nest.rank - 2})",
+    ]
+    one = _spread(nest, 1)
+    if is_wide(nest):
+        wide = indented("\n".join(_spread(nest, FOUR)), 4)
+        lines += [f"if {width_test(nest, range(len(nest.stores)))}:", wide, "else:", indented("\n".join(one), 4)]
+    else:
+        lines += one
+    return rendered("map", signature(nest), "cuda", nest="\n".join(lines))
+
+
+def _spread(nest: MapNest, near: int) -> list[str]:
+    """The loops of a thread, of which the last one goes over so many neighbours at a time."""
+    *outer, below, last = range(nest.rank)
+    times = f"{near} * " if near > 1 else ""
+    start, step = f"{times}(block() * width + across)", f"{times}blocks() * width"
+    lines = loop(f"i{last}", start, f"n{last}", step, _body(Lanes(nest, near)))
+    lines = loop(f"i{below}", "top", f"n{below}", "blocks_down() * height", lines)
+    return loop("outer", "block_deep()", product(outer), "blocks_deep()", [*decomposed("outer", outer), *lines])
 
 
 def _loops(nest: MapNest) -> list[str]:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from math import prod
 
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
-from ngraph_rewrite.codegen.cuda.map import is_wide
 from ngraph_rewrite.codegen.cuda.passes import Passes
 from ngraph_rewrite.codegen.cuda.rows import COLUMN_THREADS, MOST_THREADS, RowForm, lies_side_by_side
-from ngraph_rewrite.codegen.loops import MapNest, RowNest
+from ngraph_rewrite.codegen.loops import RowNest
 from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.types.dtypes import as_dtype
@@ -46,10 +45,8 @@ def grid_for(count: int) -> Grid:
     return Grid(blocks_for(count), THREADS)
 
 
-def row_form(nest: MapNest | RowNest, sizes: Sequence[int]) -> RowForm:
-    """What has a row: a warp, a block, or a block with columns; of a map, nothing."""
-    if not isinstance(nest, RowNest):
-        return RowForm("")
+def row_form(nest: RowNest, sizes: Sequence[int]) -> RowForm:
+    """What has a row: a warp, a block, or a block with columns."""
     kept = [n for n, reduced in zip(sizes, nest.reduced, strict=True) if not reduced]
     if nest.reduced and not nest.reduced[-1] and sizes[-1] >= _NARROW:
         return RowForm("columns", _width(prod(kept) // sizes[-1], sizes[-1]))
@@ -86,10 +83,8 @@ def _width(outer: int, columns: int) -> int:
     return width
 
 
-def nest_grid(sizes: Sequence[int], reduced: Sequence[bool], nest: MapNest | RowNest) -> Grid:
-    """The grid of a loop nest."""
-    if not isinstance(nest, RowNest):
-        return Grid(blocks_for(prod(sizes), THREADS * FOUR if is_wide(nest) else THREADS), THREADS)
+def row_grid(sizes: Sequence[int], reduced: Sequence[bool], nest: RowNest) -> Grid:
+    """The grid of a nest over rows."""
     form = row_form(nest, sizes)
     rows = prod([n for n, r in zip(sizes, reduced, strict=True) if not r])
     length = prod(sizes) // max(rows, 1)

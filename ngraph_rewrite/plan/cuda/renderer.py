@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ngraph_rewrite.codegen.cuda.copy import render_turned, turned
-from ngraph_rewrite.codegen.cuda.map import render_map
+from ngraph_rewrite.codegen.cuda.copy import render_turned
+from ngraph_rewrite.codegen.cuda.map import render_map, render_spread
 from ngraph_rewrite.codegen.cuda.rows import RowForm, render_rows
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.cuda.calls import CALLS
 from ngraph_rewrite.plan.cuda.convolutions import CONVOLUTION, convolution_job
-from ngraph_rewrite.plan.cuda.grids import grid_for, nest_grid, row_form, row_parts
+from ngraph_rewrite.plan.cuda.grids import grid_for, row_form, row_grid, row_parts
+from ngraph_rewrite.plan.cuda.maps import map_form, map_grid
 from ngraph_rewrite.plan.cuda.products import EPILOGUES, PRODUCTS, product_job
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job, job_of
@@ -21,8 +22,6 @@ from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.rows import row_job
 from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.terms.op import Op
-
-_TILED = 8  # elements along memory, on either side of a copy, that are worth a tile
 
 
 def _job(term: Op, groups: Groups) -> Job:
@@ -42,17 +41,21 @@ def _job(term: Op, groups: Groups) -> Job:
 
 
 def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> RowForm:
-    """How rows are had; of a copy, whether there is enough of it either way to go by tiles."""
-    along = turned(nest)
-    if along is None:
-        return row_form(nest, sizes)
-    return RowForm("tiles" if min(sizes[dim] for dim in along) >= _TILED else "")
+    """How rows are had, or the indices of a map."""
+    return row_form(nest, sizes) if isinstance(nest, RowNest) else map_form(nest, sizes)
 
 
 def _nest(nest: MapNest | RowNest, form: RowForm) -> Source:
     if isinstance(nest, RowNest):
         return render_rows(nest, form)
+    if form.kind == "spread":
+        return render_spread(nest, form.width)
     return render_turned(nest) if form.kind == "tiles" else render_map(nest)
+
+
+def _share(sizes: Sequence[int], reduced: Sequence[bool], nest: MapNest | RowNest) -> Grid:
+    """The grid of a nest."""
+    return row_grid(sizes, reduced, nest) if isinstance(nest, RowNest) else map_grid(nest, sizes)
 
 
 def _own_share(shape: Sequence[int], elements: int) -> Grid:
@@ -70,7 +73,7 @@ CUDA = Renderer(
     _job,
     _form,
     _nest,
-    nest_grid,
+    _share,
     _own_share,
     _workspaces,
     row_parts,

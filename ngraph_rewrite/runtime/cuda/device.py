@@ -25,13 +25,26 @@ SIMULATOR = "NUMBA_ENABLE_CUDASIM"
 
 
 class Launched(NamedTuple):
-    """A launch: what `Device.load` gave, blocks, threads in each, whether they are just so many, and arguments."""
+    """A launch: what `Device.load` gave, blocks (along each of three dimensions, or in one), threads, arguments.
+
+    Attributes:
+        fixed: Whether the kernel needs just so many threads in a block.
+    """
 
     function: Any
-    blocks: int
+    blocks: int | tuple[int, int, int]
     threads: int
     fixed: bool
     arguments: Sequence[int]
+
+
+def each_way(blocks: int | tuple[int, int, int]) -> tuple[int, int, int]:
+    """How many blocks there are along each dimension of a grid.
+
+    >>> each_way(3), each_way((3, 2, 1))
+    ((3, 1, 1), (3, 2, 1))
+    """
+    return (blocks, 1, 1) if isinstance(blocks, int) else blocks
 
 
 class Recorded(Protocol):

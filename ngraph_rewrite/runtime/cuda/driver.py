@@ -20,7 +20,7 @@ from ngraph_rewrite.errors import DeviceError
 from ngraph_rewrite.runtime.cuda.checked import checked as _checked
 from ngraph_rewrite.runtime.cuda.compiler import entry_name, ptx_of
 from ngraph_rewrite.runtime.cuda.cublas import WORKSPACE, Cublas
-from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
+from ngraph_rewrite.runtime.cuda.device import Array, Launched, each_way, out_of_memory
 from ngraph_rewrite.runtime.cuda.downloads import Downloads
 
 OLDEST = 12000  # of the driver: CUDA 12.0
@@ -190,7 +190,7 @@ class RecordedLaunches:
     def __init__(self, device: RealDevice, launches: Sequence[Launched]) -> None:
         self._device, self._launches, self._arguments = device, launches, _Arguments(launches)
         self._calls = [
-            (one.function, one.blocks, 1, 1, one.threads, 1, 1, 0, _STREAM, self._arguments.at(number), 0)
+            (one.function, *each_way(one.blocks), one.threads, 1, 1, 0, _STREAM, self._arguments.at(number), 0)
             for number, one in enumerate(launches)
         ]
 
@@ -270,7 +270,7 @@ class RecordedGraph:
         if _is_of_library(one):
             return found
         found.func = one.function
-        found.gridDimX, found.gridDimY, found.gridDimZ = one.blocks, 1, 1
+        found.gridDimX, found.gridDimY, found.gridDimZ = each_way(one.blocks)
         found.blockDimX, found.blockDimY, found.blockDimZ = one.threads, 1, 1
         found.sharedMemBytes, found.kernelParams, found.extra = 0, self._arguments.at(number), 0
         return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a thread is: in its block, and its block in the grid, both of one dimension; and where threads wait."""
+"""Where a thread is: in its block, which has one dimension, and its block in the grid; and where threads wait."""
 
 from typing import Any
 
@@ -8,18 +8,31 @@ from numba.core import types
 
 from ngraph_rewrite.runtime.cuda.porting import device_function
 
-__all__ = ["aligned", "barrier", "block", "blocks", "lane", "lanes", "thread", "threads"]
+__all__ = [
+    "aligned",
+    "barrier",
+    "block",
+    "block_deep",
+    "block_down",
+    "blocks",
+    "blocks_deep",
+    "blocks_down",
+    "lane",
+    "lanes",
+    "thread",
+    "threads",
+]
 
 
 @device_function(types.int64())
 def thread() -> Any:
-    """The number of this thread in the grid."""
+    """The number of this thread in a grid of one dimension."""
     return cuda.grid(1)
 
 
 @device_function(types.int64())
 def threads() -> Any:
-    """How many threads the grid has."""
+    """How many threads a grid of one dimension has."""
     return cuda.gridsize(1)
 
 
@@ -37,14 +50,38 @@ def lanes() -> Any:
 
 @device_function(types.int64())
 def block() -> Any:
-    """The number of this block."""
+    """The number of this block along the first dimension of the grid."""
     return cuda.blockIdx.x
 
 
 @device_function(types.int64())
 def blocks() -> Any:
-    """How many blocks the grid has."""
+    """How many blocks the grid has along its first dimension."""
     return cuda.gridDim.x
+
+
+@device_function(types.int64())
+def block_down() -> Any:
+    """The number of this block along the second dimension of the grid."""
+    return cuda.blockIdx.y
+
+
+@device_function(types.int64())
+def blocks_down() -> Any:
+    """How many blocks the grid has along its second dimension."""
+    return cuda.gridDim.y
+
+
+@device_function(types.int64())
+def block_deep() -> Any:
+    """The number of this block along the third dimension of the grid."""
+    return cuda.blockIdx.z
+
+
+@device_function(types.int64())
+def blocks_deep() -> Any:
+    """How many blocks the grid has along its third dimension."""
+    return cuda.gridDim.z
 
 
 @device_function(types.none())

@@ -15,7 +15,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.aligned import address_of, aligned_array
 from ngraph_rewrite.runtime.compiler import source_file, source_function
 from ngraph_rewrite.runtime.cuda import simulated_library
-from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
+from ngraph_rewrite.runtime.cuda.device import Array, Launched, each_way, out_of_memory
 from ngraph_rewrite.runtime.cuda.simulated_launches import launch
 from ngraph_rewrite.runtime.cuda.simulated_memory import allow
 
@@ -122,7 +122,8 @@ class SimulatedLaunches:
         for function, blocks, threads, fixed, arguments in map(self._launches.__getitem__, self._order):
             if isinstance(function, SimulatedKernel):
                 size = threads if fixed else min(threads, MOST_THREADS)
-                launch(function.function, min(blocks, MOST_BLOCKS), size, arguments)
+                few = tuple([min(n, MOST_BLOCKS) for n in each_way(blocks)])
+                launch(function.function, few, size, arguments)
             else:  # of a library
                 function(*arguments)
 

@@ -15,7 +15,7 @@ from numba import cuda
 _TURN = 0.0005  # seconds
 
 
-def launch(kernel: Callable[..., None], blocks: int, lanes: int, arguments: Sequence[int]) -> None:
+def launch(kernel: Callable[..., None], blocks: int | tuple[int, ...], lanes: int, arguments: Sequence[int]) -> None:
     """Run a kernel on some blocks of so many threads; memory that it uses must be allowed."""
     quiet = cuda.jit(np.errstate(all="ignore")(kernel))
     with _short_turns():

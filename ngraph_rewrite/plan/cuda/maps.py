@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which form the kernel of a map has on a GPU: tiles, all indices in a row, or a grid with the loops as dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ngraph_rewrite.codegen.cuda.copy import WIDTH, turned
+from ngraph_rewrite.codegen.cuda.lanes import FOUR
+from ngraph_rewrite.codegen.cuda.map import is_wide
+from ngraph_rewrite.codegen.cuda.rows import RowForm
+from ngraph_rewrite.codegen.loops import MapNest
+from ngraph_rewrite.plan.cuda.grids import THREADS, WARP, blocks_for
+from ngraph_rewrite.plan.shares import Grid
+
+TILED = 8  # elements along memory, on either side of a copy, that are worth a tile
+MOST_BESIDE = (1 << 16) - 1  # blocks along the second and third dimension of a grid
+_IDLE = 4 / 3  # threads for each that has something to do, at most
+
+
+def map_form(nest: MapNest, sizes: Sequence[int]) -> RowForm:
+    """How the indices of a map are shared out.
+
+    A copy in which reading and writing run along different loops goes by tiles, if there is enough of it either way.
+    """
+    along = turned(nest)
+    if along is not None and min(sizes[dim] for dim in along) >= TILED:
+        return RowForm("tiles")
+    width = _width(nest, sizes)
+    return RowForm("spread", width) if width else RowForm("")
+
+
+def map_grid(nest: MapNest, sizes: Sequence[int]) -> Grid:
+    """The grid of a map in its form."""
+    form = map_form(nest, sizes)
+    if form.kind == "tiles":
+        along = turned(nest) or ()
+        outside = prod([n for dim, n in enumerate(sizes) if dim not in along])
+        return Grid(blocks_for(outside * prod([-(-sizes[dim] // WIDTH) for dim in along]), 1), THREADS)
+    if form.kind == "spread":
+        *outer, below, _ = sizes
+        beside = -(-below * form.width // THREADS), prod(outer)
+        down, deep = (max(1, min(n, MOST_BESIDE)) for n in beside)
+        return Grid(blocks_for(sizes[-1] // _near(nest, sizes), form.width), THREADS, beside=(down, deep))
+    return Grid(blocks_for(prod(sizes), THREADS * _near(nest, sizes)), THREADS)
+
+
+def _near(nest: MapNest, sizes: Sequence[int]) -> int:
+    """How many neighbours a thread has at once, if addresses are aligned."""
+    return FOUR if is_wide(nest) and (len(sizes) == 1 or sizes[-1] % FOUR == 0) else 1
+
+
+def _width(nest: MapNest, sizes: Sequence[int]) -> int:
+    """How many threads of a block are side by side so that fewest are idle; 0 if that are too many.
+
+    Where something lies in memory along the loop before the last one, that are few: others read what is next to it.
+    """
+    if len(sizes) < 2 or 0 in sizes:
+        return 0
+    across, below = sizes[-1] // _near(nest, sizes), sizes[-2]
+    crossed = any(load.strides[-2] == "1" and load.strides[-1] == "s" for load in nest.loads)
+    widths = [WARP] if crossed else [THREADS >> k for k in range((THREADS // WARP).bit_length())]
+
+    def threads(width: int) -> int:
+        height = THREADS // width
+        return -(-across // width) * width * -(-below // height) * height
+
+    width = min(widths, key=threads)
+    return width if threads(width) <= across * below * _IDLE else 0
