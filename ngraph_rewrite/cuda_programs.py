@@ -229,6 +229,7 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("convolution", _convolution, ("float32", "float64")),
         **_each("maxima of windows", partial(_pooled, "max"), _FLOATS),
         **_each("sums of windows", partial(_pooled, "sum"), _FLOATS),
+        **_each("averages of windows", partial(_pooled, "avg"), _FLOATS),
         **_each("attention", _attention, ("float32",)),
         **_each("recurrent", _recurrent, ("float32",)),
         **TRAINING,

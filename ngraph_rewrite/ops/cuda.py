@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AttributeValueError, DTypeError
-from ngraph_rewrite.ops.checks import known_shape
+from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.ops.semi_convolution import convolution as semi_convolution
-from ngraph_rewrite.ops.semi_convolution import convolution_attributes, convolution_of_values, pooling_attributes
+from ngraph_rewrite.ops.semi_convolution import (
+    convolution_attributes,
+    convolution_of_values,
+    pooling_attributes,
+    pooling_of_values,
+)
 from ngraph_rewrite.ops.semi_convolution import pooling as semi_pooling
 from ngraph_rewrite.ops.semi_products import batch_dot
 from ngraph_rewrite.ops.semi_reduce import dot
 from ngraph_rewrite.ops.sliding import slides
 from ngraph_rewrite.ops.unpooling import unpooled, unpooling_attributes, unpooling_of_values
-from ngraph_rewrite.ops.window_functions import pooled
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent
@@ -58,18 +61,11 @@ def convolution(
 
 
 def _windowed(x: TensorType, **how: Any) -> Attributes:
-    if how["kind"] == "avg":
-        raise AttributeValueError("the kind of pooling is 'avg'", do="use max, min or sum")
-    return {name: value for name, value in pooling_attributes(x, **how, counted=False).items() if name != "counted"}
+    found = pooling_attributes(x, **how)
+    return {**found, "counted": found["counted"] and found["kind"] == "avg"}
 
 
-def _pooling(term: Op, x: Any) -> Any:
-    axes, sizes, strides, before, after, dilations, kind = term.attrs
-    every = slides(strides, before, after, (0,) * len(axes), dilations)
-    return pooled(x, axes, sizes, every, kind, False, np.empty(known_shape(term.axes), term.dtype))
-
-
-@op("cuda.pooling", meaning=_pooling, normalise=_windowed)
+@op("cuda.pooling", meaning=pooling_of_values, normalise=_windowed)
 def pooling(
     x: TensorType,
     *,
@@ -80,11 +76,12 @@ def pooling(
     after: tuple[Extent, ...],
     dilations: tuple[int, ...],
     kind: str,
+    counted: bool,
 ) -> TensorType:
-    """As `semi.pooling`, of the greatest, the least or the sum; of float16, bfloat16, float32 or float64."""
+    """As `semi.pooling`, of float16, bfloat16, float32 or float64; `counted` is False where it makes no difference."""
     _real(x)
     how: dict[str, Any] = {"axes": axes, "sizes": sizes, "strides": strides, "before": before, "after": after}
-    return semi_pooling(x, **how, dilations=dilations, kind=kind, counted=False)
+    return semi_pooling(x, **how, dilations=dilations, kind=kind, counted=counted)
 
 
 @op("cuda.unpooling", meaning=unpooling_of_values, normalise=unpooling_attributes)

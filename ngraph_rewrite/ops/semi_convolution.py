@@ -123,13 +123,14 @@ def pooling_attributes(
     return {**ordered, "kind": kind, "counted": flag(counted, "counted")}
 
 
-def _pooling(term: Op, x: Any) -> Any:
+def pooling_of_values(term: Op, x: Any) -> Any:
+    """What pooling means."""
     axes, sizes, strides, before, after, dilations, kind, counted = term.attrs
     every = slides(strides, before, after, (0,) * len(axes), dilations)
     return pooled(x, axes, sizes, every, kind, counted, np.empty(known_shape(term.axes), term.dtype))
 
 
-@op("semi.pooling", meaning=_pooling, normalise=pooling_attributes)
+@op("semi.pooling", meaning=pooling_of_values, normalise=pooling_attributes)
 def pooling(
     x: TensorType,
     *,

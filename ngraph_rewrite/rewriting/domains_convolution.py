@@ -155,13 +155,6 @@ def _unpooling(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Value
                 yield tuple(range(x.rank - count, x.rank)), *every, kind
 
 
-def _pooling_of_target(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
-    """Windows over the padded argument, of which the greatest, the least or the sum is taken."""
-    for i, (axes, sizes, strides, dilations) in enumerate(window_turns(types[0])):
-        for kind in ("max", "min", "sum"):
-            yield axes, sizes, strides, *paddings(i, len(axes)), dilations, kind
-
-
 _FLOATS = ("float32", "float64")
 CONVOLUTION_TYPES = {
     "semi.convolution": convolved,
@@ -178,6 +171,6 @@ CONVOLUTION = {
     "cuda.convolution": _convolution,
     "cpu.unpooling": _unpooling,
     "cuda.unpooling": _unpooling,
-    "cuda.pooling": _pooling_of_target,
+    "cuda.pooling": _pooling,
     "semi.pooling": _pooling,
 }

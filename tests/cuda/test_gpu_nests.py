@@ -100,7 +100,7 @@ def test_a_grid_of_three_dimensions_has_every_index_once(
     [
         ((8, 4, 256), (0, 1, 2), 1, Grid(1, 256, beside=(1, 8))),  # four neighbours a thread: 64 beside 4
         ((64, 45), (1, 0), 1, Grid(2, 256, beside=(6, 1))),  # read across: 8 rows of 32, which share what is fetched
-        ((100, 3), (0, 1), 1, Grid(2, 256)),  # too short: all indices in a row
+        ((100, 5), (0, 1), 1, Grid(2, 256)),  # too short: all indices in a row
     ],
 )
 def test_a_grid_has_the_loops_that_are_left(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
+from ngraph_rewrite.types.dtypes import as_dtype
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
 pytestmark = pytest.mark.cuda
@@ -32,7 +33,7 @@ def computed(target: str, terms: Any, inputs: list[ng.Op], arrays: list[Array]) 
         return found, [name.rpartition("_")[0] for name in computation.stats().get("kernels", [])]
 
 
-def whole_numbers(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+def whole_numbers(shape: tuple[int, ...], dtype: Any, seed: int) -> Array:
     """Few different numbers, so that windows have ties."""
     return np.random.default_rng(seed).integers(-3, 4, shape).astype(dtype)
 
@@ -47,16 +48,16 @@ def pools(draw: st.DrawFn) -> tuple[tuple[int, ...], dict[str, Any]]:
 
 
 @settings(max_examples=12, deadline=None)
-@given(pools(), st.sampled_from(["max", "min", "sum"]), st.sampled_from(DTYPES), st.booleans())
+@given(pools(), st.sampled_from(["max", "min", "sum", "avg"]), st.sampled_from(DTYPES), st.booleans(), st.booleans())
 def test_windows_and_their_derivative_are_what_the_ops_mean(
-    pool: tuple[tuple[int, ...], dict[str, Any]], kind: str, dtype: str, wild: bool
+    pool: tuple[tuple[int, ...], dict[str, Any]], kind: str, dtype: str, wild: bool, counted: bool
 ) -> None:
     shape, how = pool
     x, array = ng.placeholder(shape, dtype), whole_numbers(shape, dtype, 1)
     if wild:
         where = np.random.default_rng(2).random(shape) < 0.2
         array[where] = np.random.default_rng(3).choice(EDGES, shape)[where]
-    y = semi.pooling(x, kind, **how)
+    y = semi.pooling(x, kind, **how, counted=counted)
     terms = [y, ng.deriv(semi.sum(y * y, axes=range(y.rank)), x)]
     found, _ = computed("cuda", terms, [x], [array])
     for ours, meant in zip(found, computed("reference", terms, [x], [array])[0], strict=True):
@@ -77,6 +78,16 @@ def test_each_is_one_launch(kind: str, padding: int) -> None:
     assert kernels == ["pooling", "unpooling"]
     for ours, meant in zip(found, computed("reference", terms, [x, d], given)[0], strict=True):
         np.testing.assert_allclose(ours, meant, rtol=1e-6)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_an_average_is_one_launch(counted: bool) -> None:
+    """How many elements of the image a window has is counted on the way."""
+    x, array = ng.placeholder((2, 5, 6), "bfloat16"), whole_numbers((2, 5, 6), as_dtype("bfloat16"), 1)
+    y = semi.pooling(x, "avg", axes=(1, 2), sizes=(3, 2), strides=(2, 2), before=(1, 1), after=(1, 1), counted=counted)
+    found, kernels = computed("cuda", [y], [x], [array])
+    assert kernels == ["pooling"]
+    np.testing.assert_array_equal(found[0], computed("reference", [y], [x], [array])[0][0])
 
 
 def test_a_transposed_image_is_read_where_it_lies() -> None:

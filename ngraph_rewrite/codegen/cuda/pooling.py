@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +18,11 @@ from ngraph_rewrite.codegen.cuda.lanes import decomposed
 from ngraph_rewrite.codegen.cuda.lanes import product as product_of
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.library_pooling import combined
-from ngraph_rewrite.codegen.scalar import expression, held, literal
+from ngraph_rewrite.codegen.scalar import cast, expression, held, literal
 from ngraph_rewrite.codegen.source import Source
 
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
-_NEUTRAL = {"max": -np.inf, "min": np.inf, "sum": 0.0}
+_NEUTRAL = {"max": -np.inf, "min": np.inf, "sum": 0.0, "avg": 0.0}
 
 
 class Sliding(NamedTuple):
@@ -50,11 +51,12 @@ class Sliding(NamedTuple):
 
 
 @cache
-def render_pooling(kind: str, dtype: str, windows: tuple[Sliding, ...], rank: int) -> Source:
-    """Return the kernel y[i...] = max, min or sum (`kind`) of the window of x that begins at i times its stride.
+def render_pooling(kind: str, dtype: str, windows: tuple[Sliding, ...], rank: int, counted: bool = False) -> Source:
+    """Return the kernel y[i...] = max, min, sum or avg (`kind`) of the window of x that begins at i times its stride.
 
     Axis k of y has the length ``n``; the stride of x along it is ``x``, and where it is padded ``m`` is the length of x
-    and ``b`` what is before. Sums are held in float32 or float64. y is contiguous.
+    and ``b`` what is before. Sums are held in float32 or float64; an average is over all of a window if `counted`, else
+    over what it has of x. y is contiguous.
 
     >>> render_pooling("max", "float32", (Sliding(1, 2, 2, 1, True),), 2).signature
     ('n0', 'x0', 'n1', 'x1', 'm1', 'b1', 'x', 'y')
@@ -63,8 +65,11 @@ def render_pooling(kind: str, dtype: str, windows: tuple[Sliding, ...], rank: in
     own = held(dtype)
     padded = [one.dim for one in windows if one.padded]
     names = [f"{letter}{k}" for k in range(rank) for letter in ("nxmb" if k in padded else "nx")]
-    values = _seen(windows, dtype, literal(_NEUTRAL[kind], own))
-    holes = {"first": "\n".join(_first(windows, rank)), "windows": f"{values}\n{combined(kind, own, _taps(windows))}"}
+    lines = [_seen(windows, dtype, literal(_NEUTRAL[kind], own))]
+    lines.append(combined("sum" if kind == "avg" else kind, own, _taps(windows)))
+    if kind == "avg":
+        lines.append(f"total = {expression('divide', own, ['total', _number(windows, own, counted)], {}, [own, own])}")
+    holes = {"first": "\n".join(_first(windows, rank)), "windows": "\n".join(lines)}
     return rendered("pooling", (*names, "x", "y"), "cuda", dtype=dtype, **indices(rank), **holes)
 
 
@@ -87,6 +92,17 @@ def _first(windows: Sequence[Sliding], rank: int) -> list[str]:
             at = f"first{k} + {c * dilation}"
             lines.append(f"inside{k}_{c} = ({at} >= 0) & ({at} < m{k})")
     return [*lines, f"begin = {' + '.join(begin) or '0'}"]
+
+
+def _number(windows: Sequence[Sliding], dtype: str, counted: bool) -> str:
+    """How many elements an average is over: at least 1."""
+    if counted or not any(one.padded for one in windows):
+        return literal(prod(one.size for one in windows), dtype)
+    seen = []
+    for one in windows:
+        inside = [f"select(inside{one.dim}_{c}, np.int64(1), np.int64(0))" for c in range(one.size)]
+        seen.append(f"({' + '.join(inside)})" if one.padded else str(one.size))
+    return cast(f"max({' * '.join(seen)}, 1)", "int64", dtype)
 
 
 def _seen(windows: Sequence[Sliding], dtype: str, neutral: str) -> str:

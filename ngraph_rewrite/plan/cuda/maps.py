@@ -16,7 +16,7 @@ from ngraph_rewrite.plan.shares import Grid
 
 TILED = 8  # elements along memory, on either side of a copy, that are worth a tile
 MOST_BESIDE = (1 << 16) - 1  # blocks along the second and third dimension of a grid
-_IDLE = 4 / 3  # threads for each that has something to do, at most
+LEAST_WIDTH = 4  # threads side by side: with four neighbours each, they read two sectors of memory
 
 
 def map_form(nest: MapNest, sizes: Sequence[int]) -> RowForm:
@@ -60,11 +60,11 @@ def _width(nest: MapNest, sizes: Sequence[int]) -> int:
         return 0
     across, below = sizes[-1] // _near(nest, sizes), sizes[-2]
     crossed = any(load.strides[-2] == "1" and load.strides[-1] == "s" for load in nest.loads)
-    widths = [WARP] if crossed else [THREADS >> k for k in range((THREADS // WARP).bit_length())]
+    widths = [WARP] if crossed else [THREADS >> k for k in range((THREADS // LEAST_WIDTH).bit_length())]
 
     def threads(width: int) -> int:
         height = THREADS // width
         return -(-across // width) * width * -(-below // height) * height
 
     width = min(widths, key=threads)
-    return width if threads(width) <= across * below * _IDLE else 0
+    return width if 3 * threads(width) <= 4 * across * below else 0

@@ -30,7 +30,7 @@ def pooling_call(term: Op, groups: Groups) -> Call:
         arguments += [prod([lengths[j] for j in run]), load.layout.strides[k]]
         if any(one.dim == number and one.padded for one in windows):
             arguments += [load.layout.shape[k], before[k]]
-    source = render_pooling(term.attribute("kind"), term.dtype.name, windows, len(runs))
+    source = render_pooling(term.attribute("kind"), term.dtype.name, windows, len(runs), term.attribute("counted"))
     return Call(source, (*arguments, load, OUTPUT), grid_for(prod(lengths)))
 
 
@@ -57,6 +57,6 @@ def unpooling_call(term: Op, groups: Groups) -> Call:
 
 def _axes(term: Op, layout: Layout) -> tuple[list[list[int]], tuple[Sliding, ...]]:
     """The axes of the operand, those that are one for the kernel together, and how windows slide along some."""
-    every = zip(*term.attrs[:-1], strict=True)
+    every = zip(*term.attrs[:6], strict=True)
     slides = {k: (size, stride, dilation, bool(b or a)) for k, size, stride, b, a, dilation in every}
     return slid_axes(layout.shape, layout.strides, slides)
