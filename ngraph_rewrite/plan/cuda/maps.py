@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import NamedTuple
 
 from ngraph_rewrite.codegen.cuda.copy import WIDTH, turned
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.map import is_wide
-from ngraph_rewrite.codegen.cuda.rows import RowForm
 from ngraph_rewrite.codegen.loops import MapNest
 from ngraph_rewrite.plan.cuda.grids import THREADS, WARP, blocks_for
 from ngraph_rewrite.plan.shares import Grid
@@ -19,16 +19,28 @@ MOST_BESIDE = (1 << 16) - 1  # blocks along the second and third dimension of a 
 LEAST_WIDTH = 4  # threads side by side: with four neighbours each, they read two sectors of memory
 
 
-def map_form(nest: MapNest, sizes: Sequence[int]) -> RowForm:
+class MapForm(NamedTuple):
     """How the indices of a map are shared out.
+
+    Attributes:
+        kind: ``"tiles"``, ``"spread"`` over a grid of three dimensions, or ``"row"``: all indices in one.
+        width: Threads of a block side by side, in such a grid.
+    """
+
+    kind: str = "row"
+    width: int = 0
+
+
+def map_form(nest: MapNest, sizes: Sequence[int]) -> MapForm:
+    """The form of the kernel of a map.
 
     A copy in which reading and writing run along different loops goes by tiles, if there is enough of it either way.
     """
     along = turned(nest)
     if along is not None and min(sizes[dim] for dim in along) >= TILED:
-        return RowForm("tiles")
+        return MapForm("tiles")
     width = _width(nest, sizes)
-    return RowForm("spread", width) if width else RowForm("")
+    return MapForm("spread", width) if width else MapForm()
 
 
 def map_grid(nest: MapNest, sizes: Sequence[int]) -> Grid:

@@ -14,7 +14,7 @@ from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.cuda.calls import CALLS
 from ngraph_rewrite.plan.cuda.convolutions import CONVOLUTION, convolution_job
 from ngraph_rewrite.plan.cuda.grids import grid_for, row_form, row_grid, row_parts
-from ngraph_rewrite.plan.cuda.maps import map_form, map_grid
+from ngraph_rewrite.plan.cuda.maps import MapForm, map_form, map_grid
 from ngraph_rewrite.plan.cuda.products import EPILOGUES, PRODUCTS, product_job
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job, job_of
@@ -40,13 +40,14 @@ def _job(term: Op, groups: Groups) -> Job:
     return job_of(term, groups, CALLS)
 
 
-def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> RowForm:
+def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> RowForm | MapForm:
     """How rows are had, or the indices of a map."""
     return row_form(nest, sizes) if isinstance(nest, RowNest) else map_form(nest, sizes)
 
 
-def _nest(nest: MapNest | RowNest, form: RowForm) -> Source:
+def _nest(nest: MapNest | RowNest, form: RowForm | MapForm) -> Source:
     if isinstance(nest, RowNest):
+        assert isinstance(form, RowForm)
         return render_rows(nest, form)
     if form.kind == "spread":
         return render_spread(nest, form.width)
