@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import DTypeError
+from ngraph_rewrite.errors import AxesError, DTypeError
+from ngraph_rewrite.ops.checks import extents, numeric, positional, several, tensor
 from ngraph_rewrite.ops.semi_convolution import convolution as semi_convolution
 from ngraph_rewrite.ops.semi_convolution import (
     convolution_attributes,
@@ -18,7 +19,8 @@ from ngraph_rewrite.ops.semi_convolution import (
 from ngraph_rewrite.ops.semi_convolution import pooling as semi_pooling
 from ngraph_rewrite.ops.semi_products import batch_dot
 from ngraph_rewrite.ops.semi_reduce import dot
-from ngraph_rewrite.ops.sliding import slides
+from ngraph_rewrite.ops.semi_windows import folded
+from ngraph_rewrite.ops.sliding import distinct, each, slides, steps
 from ngraph_rewrite.ops.unpooling import unpooled, unpooling_attributes, unpooling_of_values
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
@@ -100,6 +102,48 @@ def unpooling(
     """The derivative of such pooling: `d` of a window, shared evenly by its greatest (least) elements."""
     _real(x)
     return unpooled(x, d, axes, sizes, slides(strides, before, after, (0,) * len(axes), dilations))
+
+
+def _crop(x: TensorType, *, axes: Any, starts: Any, shape: Any, strides: Any, dilations: Any) -> Attributes:
+    own = several(axes, "axes")
+    rank = x.rank - len(own)
+    return {
+        "axes": distinct(own, rank),
+        "starts": extents(each(starts, "starts", rank)),
+        "shape": extents(each(shape, "shape", rank)),
+        "strides": steps(strides, "strides", len(own)),
+        "dilations": steps(dilations, "dilations", len(own)),
+    }
+
+
+def _fold(term: Op, x: Any) -> Any:
+    axes, starts, shape, strides, dilations = term.attrs
+    whole = list(x.shape[: x.ndim - len(axes)])
+    for number, k in enumerate(axes):
+        last = (x.shape[k] - 1) * strides[number] + (x.shape[len(whole) + number] - 1) * dilations[number]
+        whole[k] = max(last + 1, starts[k] + shape[k])
+    found = folded(x, tuple(whole), axes, strides, dilations)
+    return found[tuple(slice(first, first + n) for first, n in zip(starts, shape, strict=True))]
+
+
+@op("cuda.fold", meaning=_fold, normalise=_crop)
+def fold(
+    x: TensorType,
+    *,
+    axes: tuple[int, ...],
+    starts: tuple[Extent, ...],
+    shape: tuple[Extent, ...],
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+) -> TensorType:
+    """A part of what `semi.fold` gives: of this `shape`, from `starts` on."""
+    positional(x)
+    numeric(x)
+    for k, (start, length) in enumerate(zip(starts, shape, strict=True)):
+        end, n = start + length, x.shape[k]
+        if k not in axes and isinstance(end, int) and isinstance(n, int) and end > n:
+            raise AxesError(f"axis {k} of {x!r} has no {length!r} elements from {start!r} on")
+    return tensor(x.dtype, shape)
 
 
 def _real(x: TensorType) -> None:

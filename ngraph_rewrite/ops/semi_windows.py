@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,14 @@ def _fold_attributes(x: TensorType, *, axes: Any, lengths: Any, strides: Any, di
 
 def _fold(term: Op, x: Any) -> Any:
     axes, _, strides, dilations = term.attrs
-    result = np.zeros(known_shape(term.axes), term.dtype)
+    return folded(x, known_shape(term.axes), axes, strides, dilations)
+
+
+def folded(
+    x: Any, shape: tuple[int, ...], axes: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> Any:
+    """Windows added up in an array of a shape."""
+    result = np.zeros(shape, x.dtype)
     with np.errstate(all="ignore"):
         for offset in np.ndindex(x.shape[result.ndim :]):
             index: list[Any] = [slice(None)] * result.ndim

@@ -120,6 +120,14 @@ def _fold(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
             yield tuple(range(count)), tuple(lengths), (stride,) * count, (dilation,) * count
 
 
+def _cropped(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
+    """A part of what such windows add up to."""
+    for turn, (axes, lengths, strides, dilations) in enumerate(_fold(types, wish, domain)):
+        shape = [*lengths, *types[0].shape[len(lengths) : types[0].rank - len(lengths)]]
+        starts = [(turn + k) % 2 if n else 0 for k, n in enumerate(shape)]
+        yield axes, tuple(starts), tuple([n - b for n, b in zip(shape, starts, strict=True)]), strides, dilations
+
+
 def _pooling(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
     for i, (axes, sizes, strides, dilations) in enumerate(window_turns(types[0])):
         before, after = paddings(i, len(axes))
@@ -172,5 +180,6 @@ CONVOLUTION = {
     "cpu.unpooling": _unpooling,
     "cuda.unpooling": _unpooling,
     "cuda.pooling": _pooling,
+    "cuda.fold": _cropped,
     "semi.pooling": _pooling,
 }

@@ -90,6 +90,17 @@ def test_an_average_is_one_launch(counted: bool) -> None:
     np.testing.assert_array_equal(found[0], computed("reference", [y], [x], [array])[0][0])
 
 
+def test_the_derivative_of_padded_sums_is_added_up_without_the_padding() -> None:
+    x, array = ng.placeholder((2, 5, 6), "float32"), whole_numbers((2, 5, 6), "float32", 1)
+    y = semi.pooling(x, "sum", axes=(1, 2), sizes=(3, 2), strides=(2, 1), before=(1, 1), after=(1, 1))
+    d = ng.placeholder(y.shape, "float32")
+    given = [array, whole_numbers(tuple(map(int, y.shape)), "float32", 2)]
+    slope = ng.deriv(semi.sum(y * d, axes=range(3)), x)
+    found, kernels = computed("cuda", [slope], [x, d], given)
+    assert kernels == ["fold"]
+    np.testing.assert_array_equal(found[0], computed("reference", [slope], [x, d], given)[0][0])
+
+
 def test_a_transposed_image_is_read_where_it_lies() -> None:
     x, array = ng.placeholder((4, 5, 2), "float32"), whole_numbers((4, 5, 2), "float32", 1)
     y = semi.pooling(semi.transpose(x, perm=(2, 1, 0)), "sum", axes=(1, 2), sizes=(2, 2))

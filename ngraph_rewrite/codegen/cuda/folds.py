@@ -17,14 +17,15 @@ def render_gathered_fold(dtype: str, windows: tuple[Sliding, ...], rank: int) ->
 
     Axis k of y has the length ``n`` and the stride ``x`` in x; along one with windows that is the stride from window to
     window, of which there are ``m``, and places in them are ``p`` apart. The places along the axes of `windows` are
-    gone through in the order of these. y is contiguous.
+    gone through in the order of these. Where there are elements before the first one of y, they are ``b``. y is
+    contiguous.
 
     >>> render_gathered_fold("float32", (Sliding(1, 3, 2, 1, False),), 2).signature
     ('n0', 'x0', 'n1', 'x1', 'm1', 'p1', 'x', 'y')
     """
     has_dtype(dtype, tuple(d for d in DTYPES if d != "bool"), "fold")
-    windowed = {one.dim for one in windows}
-    names = [f"{letter}{k}" for k in range(rank) for letter in ("nxmp" if k in windowed else "nx")]
+    windowed = {one.dim: "nxmpb" if one.padded else "nxmp" for one in windows}
+    names = [f"{letter}{k}" for k in range(rank) for letter in windowed.get(k, "nx")]
     begin = " + ".join(f"i{k} * x{k}" for k in range(rank) if k not in windowed) or "0"
     total = expression("add", dtype, ["total", "value"], {}, [dtype, dtype])
     at = " + ".join(["begin", *(f"w{one.dim} * x{one.dim} + {_place(one)} * p{one.dim}" for one in windows)])

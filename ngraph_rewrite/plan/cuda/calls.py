@@ -76,6 +76,7 @@ CALLS: dict[str, MakeCalls] = {
     "semi.recurrence": _recurrence,
     **{f"semi.{short}": running_calls for short in OPERATIONS},
     "semi.fold": fold_call,
+    "cuda.fold": fold_call,
     "cuda.pooling": pooling_call,
     "cuda.unpooling": unpooling_call,
     "semi.uniform": _random,

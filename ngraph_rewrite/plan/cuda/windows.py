@@ -38,20 +38,24 @@ def slid_axes(
 
 
 def fold_call(term: Op, groups: Groups) -> Call:
-    """The call of a fold.
+    """The call of a fold, or of one of which a part is asked for.
 
     Raises:
         CopyFirst: if the operand is not in memory, or is so in a way that strides cannot say.
     """
-    axes, _, strides, dilations = term.attrs
+    axes, strides, dilations = (term.attribute(name) for name in ("axes", "strides", "dilations"))
     load, shape = in_memory(term.args[0], groups), known(term)
     rank, layout = len(shape), load.layout
-    every = zip(layout.shape[rank:], strides, dilations, [False] * len(axes), strict=True)
+    starts = term.attribute("starts") if "starts" in term.definition.attributes else (0,) * rank
+    skipped = sum(starts[k] * layout.strides[k] for k in range(rank) if k not in axes)
+    begun = load._replace(layout=layout._replace(offset=layout.offset + skipped))
+    every = zip(layout.shape[rank:], strides, dilations, [starts[k] > 0 for k in axes], strict=True)
     runs, windows = slid_axes(shape, layout.strides[:rank], dict(zip(axes, every, strict=True)))
     arguments = list[object]()
     for run in runs:
-        arguments += [prod([shape[k] for k in run]), layout.strides[run[-1]]]
-        if run[0] in axes:
-            arguments += [layout.shape[run[0]], layout.strides[rank + axes.index(run[0])]]
+        k = run[-1]
+        arguments += [prod([shape[j] for j in run]), layout.strides[k]]
+        if k in axes:
+            arguments += [layout.shape[k], layout.strides[rank + axes.index(k)], *([starts[k]] if starts[k] else [])]
     source = render_gathered_fold(term.dtype.name, windows, len(runs))
-    return Call(source, (*arguments, load, OUTPUT), grid_for(prod(shape)))
+    return Call(source, (*arguments, begun, OUTPUT), grid_for(prod(shape)))
