@@ -30,15 +30,14 @@ _AT_ONCE = ("core.placeholder", "core.constant", "core.variable")
 
 @dataclass(eq=False)
 class _Graph:
-    """What grouping has to know of all jobs: who reads a term, what has to be in memory anyhow, the order of terms."""
+    """What grouping has to know of all jobs: who reads a term, what has to be in memory anyhow."""
 
     jobs: Sequence[Job]
     kept: set[Op]
-    order: Sequence[Op]
     groups: Groups
 
     def __post_init__(self) -> None:
-        self.number = {term: i for i, term in enumerate(self.order)}
+        self.number = self.groups.number
         self.readers: dict[Op, list[Job]] = {}
         for job in self.jobs:
             for base in dict.fromkeys([load.base for load in job.loads]):
@@ -59,18 +58,17 @@ class _Graph:
         return term in self.kept or any(reader not in group for reader in self.readers.get(term, ()))
 
 
-def with_epilogues(jobs: Sequence[Job], kept: set[Op], order: Sequence[Op], groups: Groups) -> list[Job]:
+def with_epilogues(jobs: Sequence[Job], kept: set[Op], groups: Groups) -> list[Job]:
     """The jobs, with maps over products drawn into these, if the target has kernels that do so.
 
     Args:
         kept: What has to be in memory although no job may read it.
-        order: The terms of the graph, arguments first.
     """
     products = [job for job in jobs if job.calls and isinstance(job.calls[-1].given, (Product, Convolution))]
     epilogues = groups.renderer.epilogues
     if not products or epilogues is None:
         return list(jobs)
-    graph, made = _Graph(jobs, kept, order, groups), dict[Job, Job]()
+    graph, made = _Graph(jobs, kept, groups), dict[Job, Job]()
     for job in sorted(products, key=lambda job: -graph.number[job.term]):
         readers = graph.readers.get(job.term, ())
         size = prod(known(job.term))

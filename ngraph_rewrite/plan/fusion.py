@@ -74,6 +74,7 @@ class Groups:
         costs: What decided between that and memory.
         renderer: How the target writes kernels.
         stead: What stands for a reduction that is done in two steps: the same, of what the first one gives.
+        number: The place of each term in the graph: arguments come first.
     """
 
     group_of: dict[Op, Op]
@@ -88,6 +89,7 @@ class Groups:
     again: dict[Op, list[Op]] = field(default_factory=dict)
     costs: dict[Op, Costs] = field(default_factory=dict)
     stead: Mapping[Op, Op] = field(default_factory=dict)
+    number: Mapping[Op, int] = field(default_factory=dict)
 
     def reduced(self, term: Op) -> Op:
         """What a reduction reduces."""
@@ -173,7 +175,8 @@ def fuse(
     """
     kinds = Kinds()
     effects = study_effects(order, writes, kinds)
-    groups = Groups({}, [], effects, kinds, renderer, uses={t: [] for t in order}, stead=stead)
+    number = dict(zip(order, range(len(order)), strict=True))
+    groups = Groups({}, [], effects, kinds, renderer, uses={t: [] for t in order}, stead=stead, number=number)
     uses, group_of, maps = groups.uses, groups.group_of, _Maps(forced, groups)
     sizes = maps.sizes
     for result in results:
@@ -269,8 +272,10 @@ class _Maps:
     @staticmethod
     def _is_seen_alike(own: Sequence[Use], group: Op, path: tuple[Op, ...]) -> bool:
         """Whether one group reads a term several times, in one way, in one loop nest."""
-        alike = all(use[0] is group and use[1] == path for use in own)
-        return alike and group.definition.name not in _SEVERAL
+        for reader, seen, _ in own:
+            if reader is not group or seen != path:
+                return False
+        return group.definition.name not in _SEVERAL
 
     def _repeat(self, term: Op, homes: list[Op]) -> None:
         """Let several groups compute a term; its operands are read by all of them."""

@@ -17,15 +17,14 @@ from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.op import Op
 
 
-def gather_rows(order: Sequence[Op], groups: Groups, forced: Set[Op]) -> None:
+def gather_rows(groups: Groups, forced: Set[Op]) -> None:
     """Make one group of those that go over the same rows; every reduction is in one.
 
     Args:
-        order: The terms of the graph, arguments first.
         forced: Terms that have to be in memory by themselves.
     """
     if any(root.definition.name in REDUCTIONS for root in groups.roots):
-        _settle(Growth(order, groups, forced).found(), groups)
+        _settle(Growth(groups, forced).found(), groups)
         for root in groups.roots:
             if root.definition.name in REDUCTIONS and root not in groups.rows:
                 groups.rows[root] = RowGroup(known(groups.reduced(root)), groups.axes(root), (root,))
@@ -41,10 +40,10 @@ def _settle(found: Sequence[Rows], groups: Groups) -> None:
         if group in inside:
             inside[group].append(term)
     for rows in found:
-        last = max(rows.roots, key=rows.roots.__getitem__)
-        outputs = tuple([r for r in sorted(rows.roots, key=rows.roots.__getitem__) if _is_read(r, rows, groups)])
-        terms = [(t, root) for root in rows.roots for t in inside[root]]
-        group_of.update((t, last) for t, _ in terms)
+        roots = sorted(rows.roots, key=rows.roots.__getitem__)
+        last = roots[-1]
+        outputs = tuple([root for root in roots if _is_read(root, rows, groups)])
+        group_of.update(dict.fromkeys([t for root in roots for t in inside[root]], last))
         totals = tuple([root for root in outputs if root in rows.totals])
         groups.rows[last] = RowGroup(rows.shape, rows.axes, outputs, totals)
         body = RowBody(groups.rows[last], groups, last)
@@ -53,13 +52,16 @@ def _settle(found: Sequence[Rows], groups: Groups) -> None:
         except CopyFirst:
             pass  # whoever makes the job will ask for the copies
         except OutOfStep:
-            group_of.update(terms)
+            group_of.update((t, root) for root in roots for t in inside[root])
             del groups.rows[last]
             continue
-        gone.update(rows.roots.keys() - {last})
+        gone.update(roots[:-1])
     groups.roots = [root for root in groups.roots if root not in gone]
 
 
 def _is_read(root: Op, rows: Rows, groups: Groups) -> bool:
     """Whether anybody else reads what a group computes."""
-    return any(group is None or group not in rows.roots for group, _, _ in groups.uses[root])
+    for group, _, _ in groups.uses[root]:
+        if group not in rows.roots:
+            return True
+    return False

@@ -130,9 +130,9 @@ class Rows:
 class Growth:
     """The groups over rows of a graph."""
 
-    def __init__(self, order: Sequence[Op], groups: Groups, forced: Set[Op]) -> None:
+    def __init__(self, groups: Groups, forced: Set[Op]) -> None:
         self.groups, self.forced, self.facts = groups, forced, Facts(groups)
-        self.number = dict(zip(order, range(len(order)), strict=True))
+        self.number = groups.number
         self.rows_of: dict[Op, Rows] = {}
         self.first: dict[tuple[Op, Shape, tuple[int, ...]], Op] = {}  # a reduction of each tensor
         self.sums: set[tuple[Shape, tuple[int, ...]]] = set()  # of floats: the shapes and axes of those there are
@@ -209,9 +209,13 @@ class Growth:
         near = [rows for rows in around if rows.takes(fact)]
         if len(near) > 1:
             near.sort(key=lambda rows: -rows.last)
-        joined = next((rows for rows in near if self._fits(rows, root, fact)), own)
-        if joined is None:
-            return
+        for joined in near:
+            if self._fits(joined, root, fact):
+                break
+        else:
+            if own is None:
+                return
+            joined = own
         self._add(joined, root)
         if joined is own or known(root) == joined.kept:
             return
@@ -281,7 +285,9 @@ class Growth:
                 rows = rows_of[term]
                 args = () if rows in seen else rows.outside
                 seen.add(rows)
-            pending += [a for a in args if number[a] >= earliest]
+            for arg in args:
+                if number[arg] >= earliest and arg not in seen:
+                    pending.append(arg)
         return False
 
 

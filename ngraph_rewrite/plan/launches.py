@@ -131,7 +131,9 @@ def strided(arguments: list[int | Ref], refs: list[int], place: Ref, layout: Lay
     offset, _, strides = layout
     refs.append(len(arguments))
     arguments.append(place.moved(offset * itemsize) if offset else place)
-    arguments += [stride for stride in strides if stride != 0 and stride != 1]
+    for stride in strides:
+        if stride != 0 and stride != 1:
+            arguments.append(stride)
 
 
 def target_of(job: Job, home: Mapping[Op | Scratch, Ref]) -> Ref:

@@ -69,8 +69,9 @@ class Body:
     def value(self, term: Op, path: tuple[Op, ...] = ()) -> Value:
         """The value of `term` seen through the views in `path` (the one next to the loops first)."""
         values, first, begun = self._values, term, path
-        if not path and term in values:
-            return values[term]
+        found = None if path else values.get(term)
+        if found is not None:
+            return found
         kinds, group_of = self.groups.kinds, self.groups.group_of
         kind = kinds[term.definition]
         while kind == VIEW and group_of.get(term) is not term:

@@ -175,7 +175,7 @@ class _Attempt:
         self.echoing, self.bodies = echoing, bodies
         self.order = order
         self.groups = fuse(self.order, results, writes, forced, renderer, stead)
-        gather_rows(self.order, self.groups, forced)
+        gather_rows(self.groups, forced)
         self.effects = self.groups.effects
         self.made: dict[Op, Job] = {}  # by root
         if previous is not None:
@@ -187,7 +187,7 @@ class _Attempt:
         needs |= self._hazards() | self._unseen()
         if needs:
             raise _CopyAll(needs)
-        self.jobs = with_epilogues(self.jobs, self._kept(), self.order, self.groups)
+        self.jobs = with_epilogues(self.jobs, self._kept(), self.groups)
         self.job_of = {term: job for job in self.jobs for term in job.outputs}
         self.home: dict[Op | Scratch, Ref] = {}
         self.written: dict[Op, Job] = {}
@@ -379,8 +379,7 @@ class _Attempt:
                 elif self.writes and is_storage_read(base):
                     self._order_read(i, base, before, done_by)
         let_overwrite(self.jobs, before)
-        number = dict(zip(self.order, range(len(self.order)), strict=True))
-        numbers = {i: number[job.term] for i, job in enumerate(self.jobs)}
+        numbers = {i: self.groups.number[job.term] for i, job in enumerate(self.jobs)}
         order = in_order(numbers, before)
         if order is None:
             raise _Cycle

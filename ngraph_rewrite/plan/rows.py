@@ -53,7 +53,7 @@ class RowBody(Body):
 
     def _is_once(self, seen: Layout) -> bool:
         """Whether each row sees its own number."""
-        if 0 in self.shape:
+        if seen == self._spread or 0 in self.shape:
             return True
         pairs = zip(self.shape, seen.strides, self._spread.strides, strict=True)
         return seen.offset == 0 and all(n == 1 or s == t for n, s, t in pairs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import platform
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ngraph_rewrite.lazy import lazy_module
@@ -34,7 +35,13 @@ def processor() -> tuple[str, str]:
     """The name and the features for which kernels are compiled: those of this machine, or what Numba is told."""
     name = os.environ.get("NUMBA_CPU_NAME")
     found = os.environ.get("NUMBA_CPU_FEATURES", "" if name is not None and name.lower() == "generic" else None)
-    return name or binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten() if found is None else found
+    return name or _host()[0], _host()[1] if found is None else found
+
+
+@cache
+def _host() -> tuple[str, str]:
+    """The name and the features of this machine, as LLVM calls them: it is asked once."""
+    return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
 def features() -> list[str]:
