@@ -63,9 +63,10 @@ def normalise(
         RewriteError: if a rule builds an ill-typed term, changes a type, or the rules run in a cycle.
     """
     roots = list(roots)
+    known = table.known_order(roots)
     stage = table.stage(name, matcher.reasons, bank)
     most = LEAST_STEPS + STEPS_PER_TERM * len(bank) if budget is None else budget
-    order = Reduction(matcher, table, stage, bank, target, most, left).sweep(roots)
+    order = Reduction(matcher, table, stage, bank, target, most, left).sweep(roots, known)
     if not stage.taken:
         stage.left = roots, order
     return [root if root.form is None else root.form for root in roots]

@@ -82,19 +82,20 @@ class Reduction:
         self.put_off: set[Op] = set()
         self.depth = self.fired = self.count = 0
 
-    def sweep(self, roots: list[Op]) -> list[Op]:
+    def sweep(self, roots: list[Op], known: list[Op] | None = None) -> list[Op]:
         """Bring every term to its normal form, arguments first: those that changed on the same op with new ones.
 
         It is one loop, since it runs for every term: a term is looked at while its arguments are still at hand.
 
         Args:
-            roots: Where to begin; or all terms, arguments first.
+            roots: Where to begin.
+            known: All terms under the roots, arguments first, for those who have them: no term then waits for others.
 
         Returns:
             All terms under the roots that are new to the pass, arguments first.
         """
         mark, parts, put_off, make, target = self.mark, self.parts, self.put_off, self.together, self.target
-        moved, left, order, stack = self.moved, self.left, list[Op](), roots[::-1]
+        moved, left, order, stack = self.moved, self.left, list[Op](), (known or roots)[::-1]
         self.depth = 1
         while stack:
             term = stack[-1]

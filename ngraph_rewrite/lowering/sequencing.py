@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from ngraph_rewrite.errors import SequencingError
 from ngraph_rewrite.terms.catalogue import lookup
@@ -78,8 +79,11 @@ def _within(order: list[Op], roots: list[Op]) -> set[Op]:
 
 def _special(order: list[Op]) -> set[Op]:
     """Terms that cannot be taken as they are: above an effect, a listed handle, or a scratch variable."""
-    own = {t for t in order if t.definition.name in _NAMED}
-    own.update(t for t in order if t.definition.name == "core.variable" and t.attribute("scratch"))
+    definitions = set(map(attrgetter("definition"), order))
+    special = {d for d in definitions if d.name in _NAMED}
+    variables = {d for d in definitions if d.name == "core.variable"}
+    own = {t for t in order if t.definition in special} if special else set[Op]()
+    own.update([t for t in order if t.definition in variables and t.attribute("scratch")])
     items = [item for t in own if t.definition.name == "core.sequential" for item in t.args]
     own.update(item for item in items if item.definition.name != "core.variable")
     return _above(order, own) if own else own

@@ -191,11 +191,16 @@ class ReplacementTable:
 
     def order(self, roots: list[Op]) -> list[Op]:
         """Every term under `roots`, arguments first; the pass before knows it, if it changed nothing."""
-        last = self.stages[-1] if self.stages else None
-        left, known = last.left if last is not None and last.left is not None else (None, [])
-        if last is not None:
-            last.left = None
-        return known if left == roots else topological(roots)
+        known = self.known_order(roots)
+        return topological(roots) if known is None else known
+
+    def known_order(self, roots: list[Op]) -> list[Op] | None:
+        """The same, if the pass before knows it; once."""
+        if not self.stages or self.stages[-1].left is None:
+            return None
+        left, known = self.stages[-1].left
+        self.stages[-1].left = None
+        return known if left == roots else None
 
     def snap(self, op: Op) -> Op:
         """Where the value of `op` is now: its normal form, or `op` itself if nothing replaced it."""

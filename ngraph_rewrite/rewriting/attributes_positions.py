@@ -86,7 +86,7 @@ def compose(outer: Sequence[int], inner: Sequence[int]) -> tuple[int, ...]:
     >>> compose((2, 0, 1), (1, 2, 0))
     (0, 1, 2)
     """
-    return tuple(outer[i] for i in inner)
+    return tuple([outer[i] for i in inner])
 
 
 @attribute_function
@@ -96,8 +96,13 @@ def moves_only_ones(shape: Sequence[Extent], perm: Sequence[int]) -> bool:
     >>> moves_only_ones((2, 1, 3), (1, 0, 2)), moves_only_ones((2, 1, 3), (2, 1, 0))
     (True, False)
     """
-    moved = [p for p in perm if shape[p] != 1]
-    return moved == sorted(moved)
+    last = -1
+    for place in perm:
+        if shape[place] != 1:
+            if place < last:
+                return False
+            last = place
+    return True
 
 
 @attribute_function
@@ -117,7 +122,7 @@ def pick(values: Sequence[Any], places: Iterable[int]) -> tuple[Any, ...]:
     >>> pick(("a", "b", "c"), (2, 0))
     ('c', 'a')
     """
-    return tuple(values[i] for i in places)
+    return tuple([values[i] for i in places])
 
 
 @attribute_function

@@ -17,9 +17,6 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.sorts import Profile
 from ngraph_rewrite.types.tensor import TensorType
 
-# What the type of a term depends on.
-Signature = tuple[OpDef, tuple[TensorType, ...], tuple[Any, ...]]
-Typed = tuple[tuple[Any, ...], TensorType]
 # Attributes and type, and what the arguments' types were.
 Near = tuple[tuple[Any, ...], TensorType, tuple[TensorType, ...]]
 
@@ -33,11 +30,10 @@ class TermBank:
             stored attributes: types themselves are compared more slowly.
     """
 
-    __slots__ = ("_interned", "_order", "_own", "_types", "near", "tables")
+    __slots__ = ("_interned", "_order", "_own", "near", "tables")
 
     def __init__(self) -> None:
         self.tables: defaultdict[OpDef, dict[Any, Op]] = defaultdict(dict)
-        self._types: dict[Signature, Typed] = {}
         self.near: defaultdict[OpDef, dict[Any, Near]] = defaultdict(dict)
         self._interned: dict[TensorType, TensorType] = {}
         self._own: dict[int, tuple[TensorType, TensorType]] = {}  # by the identity of a type, which it keeps alive
@@ -115,32 +111,27 @@ class TermBank:
             found = None
         if found is None:
             types = tuple([a.type for a in args])
-            found = *self._inferred(definition, types, attrs), types
-            if keyed(found[0]):
-                near[(*key[:-1], found[0])] = found
-        return found
-
-    def _inferred(self, definition: OpDef, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> Typed:
-        key = (definition, types, attrs)
-        try:
-            typed = self._types.get(key)
-        except TypeError:
-            typed = None
-        if typed is None:
             stored, type_ = definition.infer(types, attrs)
-            typed = stored, self._interned.setdefault(type_, type_)
+            found = stored, self._interned.setdefault(type_, type_), types
             if keyed(stored):
-                self._types[definition, types, stored] = typed
-        return typed
+                near[(*key[:-1], stored)] = found
+        return found
 
     def adopt(self, term: Op, args: tuple[Op, ...]) -> Op:
         """The bank's own copy of a handle; `args` stand for its arguments, and have their types."""
-        own = self._own.get(id(term.type))
-        if own is None:
-            own = self._own[id(term.type)] = term.type, self._interned.setdefault(term.type, term.type)
-        return self.renewed(term, args, own[1])
+        definition, attrs = term.definition, term.attrs
+        if definition.profile is not None:
+            return self.make(definition, args, attrs, term.info)
+        table, key = self.tables[definition], (args, attrs) if attrs else args
+        found = table.get(key)
+        if found is None:
+            own = self._own.get(id(term.type))
+            if own is None:
+                own = self._own[id(term.type)] = term.type, self._interned.setdefault(term.type, term.type)
+            found = table[key] = Op(definition, args, attrs, own[1], term.info)
+        return found
 
-    def renewed(self, term: Op, args: tuple[Op, ...], type_: TensorType | None = None) -> Op:
+    def renewed(self, term: Op, args: tuple[Op, ...]) -> Op:
         """The bank's term as `term`, with arguments of the same types in their place: it has the type that it had."""
         definition, attrs = term.definition, term.attrs
         if definition.profile is not None:
@@ -148,5 +139,5 @@ class TermBank:
         table, key = self.tables[definition], (args, attrs) if attrs else args
         found = table.get(key)
         if found is None:
-            found = table[key] = Op(definition, args, attrs, type_ or term.type, term.info)
+            found = table[key] = Op(definition, args, attrs, term.type, term.info)
         return found

@@ -141,7 +141,11 @@ _SIMPLE = frozenset({int, str, type(None), Axes, *map(type, DTYPES)})
 
 def _is_simple(attrs: tuple[Any, ...]) -> bool:
     """Whether a look at their types is enough to say that there is neither a float nor a truth value in them."""
-    return all(type(v) in _SIMPLE or (type(v) is tuple and _SIMPLE.issuperset(map(type, v))) for v in attrs)
+    for value in attrs:
+        kind = type(value)
+        if kind not in _SIMPLE and (kind is not tuple or not _SIMPLE.issuperset(map(type, value))):
+            return False
+    return True
 
 
 def _holds_float(value: Any) -> bool:
