@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ class Ready:
 
     def __init__(self, executable: Executable, bound: Mapping[Op, Op], results: Sequence[Op], given: Shapes) -> None:
         self.executable, self.bound, self.results, self.given = executable, bound, results, given
-        self.shapes = [tuple(int(n) for n in t.shape) for t in results]  # type: ignore[arg-type]
+        self.shapes = [tuple([int(n) for n in t.shape]) for t in results]  # type: ignore[arg-type]
         self.kinds = [ArraySpec(same_dtype(t.dtype), shape) for shape, t in zip(self.shapes, results, strict=True)]
         self.dropped = ctypes.c_int64(0)
 
@@ -55,6 +56,7 @@ class Signature(NamedTuple):
     cache: Cache
 
 
+@lru_cache(maxsize=64)
 def same_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that arrays have: there may be others, which are equal to it."""
     return np.dtype(dtype.name)

@@ -164,12 +164,13 @@ class Reduction:
             if collapse is not None:
                 made = collapse(args, attrs)
                 if made is not None:
+                    number, to = made
                     typed = near.get((id(args[0].type), attrs))  # an op of one argument, as most are
-                    usual = typed is not None and made[1].type is typed[1] and not self.put_off
+                    usual = typed is not None and to.type is typed[1] and not self.put_off
                     if usual or self.collapses(definition, args, attrs, made):
-                        self.collapsed += (self.count, definition, args, attrs, *made)
+                        self.collapsed += self.count, definition, args, attrs, number, to
                         self.fired += 1
-                        return made[1]  # type: ignore[no-any-return]
+                        return to  # type: ignore[no-any-return]
             key: Any = (args, attrs) if attrs else args
             term = table.get(key)
             if term is None:  # as the bank does it, where it knows the type

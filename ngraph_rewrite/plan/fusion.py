@@ -230,7 +230,9 @@ def _pass_on(term: Op, own: list[Use], uses: dict[Op, list[Use]]) -> None:
         uses[arg] += own
         return
     repeats = _repeats(prod(known(arg)), prod(known(term)), name) if name in _REPEATING else 1
-    uses[arg] += [(group, (*path, term), times * repeats) for group, path, times in own]
+    seen = uses[arg]
+    for group, path, times in own:
+        seen.append((group, (*path, term), times * repeats))
 
 
 def _repeats(size: int, seen: int, view: str) -> float:

@@ -28,17 +28,16 @@ def nested(order: Sequence[Op]) -> tuple[Sequence[Op], Mapping[Op, Op]]:
         order: The terms of a graph, arguments first.
     """
     kinds, stead = Kinds(), dict[Op, Op]()
-    rows: dict[tuple[int, ...], set[tuple[int, ...]]] = {}  # the axes over which tensors of a shape are reduced
+    rows: dict[tuple[int, ...], set[frozenset[int]]] = {}  # the axes over which tensors of a shape are reduced
     for term in order:
         if term.definition.name not in REDUCTIONS:
             continue
-        own = rows.setdefault(known(term.args[0]), set())
-        mine = set(term.attribute("axes"))
-        if term.definition.name in _NESTING and any(set(axes) < mine for axes in own):
-            axes = _axes_of_rows(term, kinds)
-            if axes is not None:
-                stead[term] = _in_steps(term, axes)
-        own.add(term.attribute("axes"))
+        own, mine = rows.setdefault(known(term.args[0]), set()), frozenset(term.attribute("axes"))
+        if term.definition.name in _NESTING and any([axes < mine for axes in own]):
+            found = _axes_of_rows(term, kinds)
+            if found is not None:
+                stead[term] = _in_steps(term, found)
+        own.add(mine)
     if not stead:
         return order, stead
     return [one for term in order for one in ((stead[term].args[0], term) if term in stead else (term,))], stead

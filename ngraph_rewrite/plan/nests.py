@@ -31,8 +31,11 @@ def resolve(term: Op, groups: Groups) -> Load:
     Raises:
         CopyFirst: if a view on the way needs its argument in memory.
     """
-    path, known_layouts = [], groups.layouts
+    known_layouts = groups.layouts
     found = known_layouts.get(term)
+    if found is not None:
+        return found
+    path = []
     while found is None and groups.kinds[term.definition] == VIEW and groups.group_of.get(term) is not term:
         path.append(term)
         term = term.args[0]

@@ -20,7 +20,7 @@ from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.splitting import Split, split
 from ngraph_rewrite.plan.views import Layout, row_major
-from ngraph_rewrite.terms.making import make_op
+from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 
 
@@ -64,8 +64,9 @@ class RowBody(Body):
             return self._reduced(term), self._spread
         if known(term) == self.shape:
             return self.value(term), row_major(self.shape)
-        again = make_op("semi.broadcast", term, shape=self.shape, dims=self._once)
-        return self.value(term, (again,)), self._spread
+        spreading = lookup("semi.broadcast")
+        attrs, type_ = spreading.infer((term.type,), (self.shape, self._once))
+        return self.value(term, (Op(spreading, (term,), attrs, type_),)), self._spread
 
 
 def once_a_row(shape: tuple[int, ...], axes: tuple[int, ...]) -> Layout:
