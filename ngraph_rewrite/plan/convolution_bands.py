@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from math import prod
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.codegen.library_convolutions import render_halo
@@ -21,6 +23,8 @@ WIDE = 32
 PIECE, PIECES = 60_000, 32
 # Each chunk has workspace of its own, so there are not more than so many.
 _CHUNKS = 32
+# What kernels take for each axis: window, places, strides, dilations, and how bands lie.
+_TRIPLES = tuple([name + axis for name in "w o s d move_ long_".split() for axis in "zyx"])
 
 
 class Walk(NamedTuple):
@@ -94,9 +98,11 @@ def chunks_of(pieces: int, time: int) -> Share:
     return Share(pieces, time, max(1, -(-pieces // _CHUNKS)))
 
 
-def of_processor(dtype: str, words: Iterable[str], **others: str) -> dict[str, str]:
+@lru_cache(maxsize=64)
+def of_processor(dtype: str, words: tuple[str, ...], **others: str) -> Mapping[str, str]:
     """What the processor decides, by name of the argument; `others` are called otherwise there."""
-    return {name: f"product {word} {dtype}" for name, word in (*((w, w) for w in words), *others.items())}
+    named = dict(zip(words, words, strict=True)) | others
+    return MappingProxyType({name: f"product {word} {dtype}" for name, word in named.items()})
 
 
 def shared(given: Convolution, walk: Walk, channels: int, filters: int, pieces: int) -> dict[str, object]:
@@ -105,11 +111,8 @@ def shared(given: Convolution, walk: Walk, channels: int, filters: int, pieces: 
         "source": given.x, "w": given.w, "size": given.itemsize, "pieces": pieces, "bands": walk.bands,
         "groups": given.groups, "channels": channels, "filters": filters, "halo": render_halo(given.dtype),
     }  # fmt: skip
-    triples = {
-        "w": given.window, "o": given.places, "s": given.strides, "d": given.dilations,
-        "move_": walk.move, "long_": walk.long,
-    }  # fmt: skip
-    found.update((name + axis, v) for name, values in triples.items() for axis, v in zip("zyx", values, strict=True))
+    triples = (*given.window, *given.places, *given.strides, *given.dilations, *walk.move, *walk.long)
+    found.update(zip(_TRIPLES, triples, strict=True))
     return found
 
 

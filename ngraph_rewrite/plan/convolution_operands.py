@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ngraph_rewrite.plan.blocking import product_time
 from ngraph_rewrite.plan.fusion import Groups
@@ -73,16 +73,25 @@ def convolved(term: Op, groups: Groups, as_matrix: bool = False) -> Convolution:
     Raises:
         CopyFirst: if its images are not in memory, or its filters not the one after the other.
     """
-    strides, before, _, interior, dilations, count = term.attrs
-    shape, window = known(term), known(term.args[1])
-    across = not as_matrix and is_across(prod(shape[2:]), prod(window[2:]))
-    read = partial(_in_lines if across else _as_matrix, term.args[1], groups)
-    x, w = together(partial(in_memory, term.args[0], groups), read)
-    axes = [known(term.args[0])[2:], window[2:], shape[2:], strides, before, interior, dilations]
-    fill = (1, 1, 1, 1, 0, 0, 1)
-    sizes = (shape[0], shape[1], prod(shape[2:]), prod(window[1:]))
-    name = DTYPE_NAMES[term.type.dtype]
-    return Convolution(sizes, x, w, name, count, *[three(v, f) for v, f in zip(axes, fill, strict=True)])
+    images, filters = term.args
+    sizes, count, axes = _sliding(known(images), known(filters), known(term), term.attrs)
+    read = _in_lines if not as_matrix and is_across(sizes[2], prod(axes[1])) else _as_matrix
+    try:
+        x, w = in_memory(images, groups), read(filters, groups)
+    except CopyFirst:  # seldom: then all that need copies are asked for
+        x, w = together(partial(in_memory, images, groups), partial(read, filters, groups))
+    return Convolution(sizes, x, w, DTYPE_NAMES[term.type.dtype], count, *axes)
+
+
+@lru_cache(maxsize=1 << 12)
+def _sliding(
+    images: tuple[int, ...], filters: tuple[int, ...], result: tuple[int, ...], attrs: tuple[Any, ...]
+) -> tuple[tuple[int, int, int, int], int, tuple[Three, ...]]:
+    """The sizes of a convolution of these shapes, its groups, and what it has for each of three axes."""
+    strides, before, _, interior, dilations, count = attrs
+    axes = [images[2:], filters[2:], result[2:], strides, before, interior, dilations]
+    sizes = (result[0], result[1], prod(result[2:]), prod(filters[1:]))
+    return sizes, count, tuple([three(v, f) for v, f in zip(axes, (1, 1, 1, 1, 0, 0, 1), strict=True)])
 
 
 def three(values: tuple[int, ...], filler: int) -> Three:

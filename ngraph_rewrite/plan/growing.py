@@ -116,7 +116,10 @@ class Rows:
 
     def add(self, root: Op, number: int, fact: Fact) -> None:
         """Take a group in."""
-        self.first, self.last = (min(self.first, number), max(self.last, number)) if self.roots else (number, number)
+        if number < self.first or not self.roots:
+            self.first = number
+        if number > self.last:
+            self.last = number
         self.roots[root] = number
         self.outside += fact.outside
         self.size, self.reads, self.waits = self.size + fact.size, self.reads | fact.reads, self.waits | fact.waits
@@ -145,7 +148,7 @@ class Growth:
             elif self._is_map(root):
                 near = self._near(root)
                 if near:
-                    self._place(root, near, None)
+                    self._place(root, near)
         several = [rows for rows in dict.fromkeys(self.rows_of.values()) if len(rows.roots) > 1]
         for rows in several:
             self._draw_in(rows)
@@ -196,15 +199,15 @@ class Growth:
             first = self.first.setdefault((term, shape, axes), root)
             if first is not root:
                 near[self.rows_of[first]] = None
-        self._place(root, near, Rows(shape, axes))
+        self._place(root, near)
 
     def _near(self, root: Op) -> dict[Rows, None]:
         """The groups over rows of which a group reads something."""
         rows_of = self.rows_of
         return dict.fromkeys([rows_of[term] for term in self.facts[root].outside if term in rows_of])
 
-    def _place(self, root: Op, around: Iterable[Rows], own: Rows | None) -> None:
-        """Add a group to one of those around it; what reads several row by row makes one of them."""
+    def _place(self, root: Op, around: Iterable[Rows]) -> None:
+        """Add a group to one of those around it, else a reduction to one of its own; what reads several makes them one."""
         fact = self.facts[root]
         near = [rows for rows in around if rows.takes(fact)]
         if len(near) > 1:
@@ -213,11 +216,11 @@ class Growth:
             if self._fits(joined, root, fact):
                 break
         else:
-            if own is None:
-                return
-            joined = own
+            if fact.axes is not None:
+                self._add(Rows(fact.shape, fact.axes), root)
+            return
         self._add(joined, root)
-        if joined is own or known(root) == joined.kept:
+        if known(root) == joined.kept:
             return
         for rows in near:
             if rows is not joined and rows.shape == joined.shape and rows.axes == joined.axes:
