@@ -32,7 +32,8 @@ def adopt(roots: Iterable[Op], table: ReplacementTable, bank: TermBank) -> list[
     stage = table.stage("share")
     normal, taken, adopted = stage.normal, stage.taken, bank.adopt
     for term in order:
-        own = normal[term] = adopted(term, tuple([normal[a] for a in term.args]))
+        args = term.args
+        own = normal[term] = adopted(term, tuple([normal[a] for a in args]) if args else args)
         if own is not term:
             taken[term] = BY_SHARING, own
         if term.info.metadata:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, RowGroup
-from ngraph_rewrite.plan.growing import Growth, Rows
+from ngraph_rewrite.plan.growing import Growth
 from ngraph_rewrite.plan.nests import CopyFirst
+from ngraph_rewrite.plan.row_facts import Rows
 from ngraph_rewrite.plan.rows import OutOfStep, RowBody, row_program
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.op import Op
@@ -42,7 +43,7 @@ def _settle(found: Sequence[Rows], groups: Groups) -> None:
     for rows in found:
         roots = sorted(rows.roots, key=rows.roots.__getitem__)
         last = roots[-1]
-        outputs = tuple([root for root in roots if _is_read(root, rows, groups)])
+        outputs = tuple([root for root in roots if rows.is_read_outside(groups.uses[root])])
         group_of.update(dict.fromkeys([t for root in roots for t in inside[root]], last))
         totals = tuple([root for root in outputs if root in rows.totals])
         groups.rows[last] = RowGroup(rows.shape, rows.axes, outputs, totals)
@@ -57,11 +58,3 @@ def _settle(found: Sequence[Rows], groups: Groups) -> None:
             continue
         gone.update(roots[:-1])
     groups.roots = [root for root in groups.roots if root not in gone]
-
-
-def _is_read(root: Op, rows: Rows, groups: Groups) -> bool:
-    """Whether anybody else reads what a group computes."""
-    for group, _, _ in groups.uses[root]:
-        if group not in rows.roots:
-            return True
-    return False

@@ -8,16 +8,13 @@ threads.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
-from typing import NamedTuple
 
-from ngraph_rewrite.plan.fusion import LARGEST_GROUP, REDUCTIONS, Groups
-from ngraph_rewrite.plan.kinds import MAP, VIEW
+from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups
+from ngraph_rewrite.plan.kinds import MAP
 from ngraph_rewrite.plan.pooling import is_pooling
+from ngraph_rewrite.plan.row_facts import Fact, Facts, Rows, Shape
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import MOST
 from ngraph_rewrite.terms.op import Op
@@ -30,104 +27,6 @@ _MANY, _CHUNK = 16, 1 << 12
 _TOTAL = "semi.sum"
 # Terms between groups that are looked at: those that have more are taken for groups that something is between.
 _FAR = 24
-Shape = tuple[int, ...]
-
-
-class Fact(NamedTuple):
-    """What is known of a group before it is in any over rows.
-
-    Attributes:
-        shape, axes: Of a reduction, what it reduces and over which axes; of another group, its own shape, and None.
-        size: How many terms it has.
-        outside: What it reads from outside, whatever the views.
-        reads, waits: The writes that end what it reads, and those it waits for, as bits.
-    """
-
-    shape: Shape
-    axes: tuple[int, ...] | None
-    size: int
-    outside: list[Op]
-    reads: int
-    waits: int
-
-
-class Facts(dict[Op, Fact]):
-    """The facts of groups of elementwise terms and of reductions, each worked out once."""
-
-    def __init__(self, groups: Groups) -> None:
-        self.groups = groups
-        self._sizes, self._outside = Counter(groups.group_of.values()), _outside(groups)
-
-    def __missing__(self, root: Op) -> Fact:
-        groups, axes, last = self.groups, None, root
-        if root.definition.name in REDUCTIONS:
-            last, axes = groups.reduced(root), groups.axes(root)
-        reads, waits = groups.effects.reads.get(last, 0), groups.effects.waits.get(root, 0)
-        outside = self._outside.get(root, ())
-        found = self[root] = Fact(known(last), axes, self._sizes[root], [*outside], reads, waits)
-        return found
-
-
-def _outside(groups: Groups) -> dict[Op, dict[Op, None]]:
-    """What each group reads from outside, as far as it is computed in the loops of the group."""
-    found, group_of, kinds = defaultdict[Op, dict[Op, None]](dict), groups.group_of, groups.kinds
-    for term, own in groups.uses.items():
-        inside = group_of.get(term)
-        if inside is not None or (kinds[term.definition] != VIEW and term not in groups.again):
-            for group, _, _ in own:
-                if group is not None and group is not inside:
-                    found[group][term] = None
-    return found
-
-
-@dataclass(eq=False)
-class Rows:
-    """A group over rows while it grows.
-
-    Attributes:
-        roots: The roots of the groups in it, with their numbers in the graph.
-        first, last: The least and the greatest of these numbers.
-        totals: Those that are sums over all rows.
-        outside: What these groups read from outside, some of it of each other.
-        reads, waits: The writes that end what it reads, and those it waits for, as bits.
-    """
-
-    shape: Shape
-    axes: tuple[int, ...]
-    roots: dict[Op, int] = field(default_factory=dict)
-    first: int = 0
-    last: int = -1
-    totals: set[Op] = field(default_factory=set)
-    outside: list[Op] = field(default_factory=list)
-    size: int = 0
-    reads: int = 0
-    waits: int = 0
-
-    @cached_property
-    def kept(self) -> Shape:
-        """The shape of what there is one of for each row."""
-        return tuple([n for k, n in enumerate(self.shape) if k not in self.axes])
-
-    def takes(self, fact: Fact) -> bool:
-        """Whether a group has a place in its loops."""
-        if fact.axes is not None:
-            return fact.shape == self.shape and fact.axes == self.axes
-        return fact.shape == self.shape or fact.shape == self.kept
-
-    def add(self, root: Op, number: int, fact: Fact) -> None:
-        """Take a group in."""
-        if number < self.first or not self.roots:
-            self.first = number
-        if number > self.last:
-            self.last = number
-        self.roots[root] = number
-        self.outside += fact.outside
-        self.size, self.reads, self.waits = self.size + fact.size, self.reads | fact.reads, self.waits | fact.waits
-
-    def is_small(self, other: Fact | Rows) -> bool:
-        """Whether it is one kernel with another group, and no write has to come between."""
-        small = self.size + other.size <= LARGEST_GROUP
-        return small and not (self.reads | other.reads) & (self.waits | other.waits)
 
 
 class Growth:
@@ -188,14 +87,16 @@ class Growth:
 
     def _place_reduction(self, root: Op) -> None:
         """Add a reduction to a group that reduces the same, or let it be the first of its rows."""
-        shape, axes = known(self.groups.reduced(root)), self.groups.axes(root)
+        fact = self.facts[root]
+        shape, axes = fact.shape, fact.axes
+        assert axes is not None
         if root.definition.name == _TOTAL and is_float(root.dtype):
             self.sums.add((shape, axes))
         pooled = self.groups.renderer.pooling and is_pooling(root)
         if root in self.forced or pooled or not _is_worth(shape, axes):
             return
         near = self._near(root)
-        for term in self.facts[root].outside:
+        for term in fact.outside:
             first = self.first.setdefault((term, shape, axes), root)
             if first is not root:
                 near[self.rows_of[first]] = None
@@ -207,7 +108,7 @@ class Growth:
         return dict.fromkeys([rows_of[term] for term in self.facts[root].outside if term in rows_of])
 
     def _place(self, root: Op, around: Iterable[Rows]) -> None:
-        """Add a group to one of those around it, else a reduction to one of its own; what reads several makes them one."""
+        """Add a group to one of those around it, else a reduction to one of its own; what reads several joins them."""
         fact = self.facts[root]
         near = [rows for rows in around if rows.takes(fact)]
         if len(near) > 1:
@@ -235,7 +136,7 @@ class Growth:
             for term in self.facts[pending.pop()].outside:
                 if group_of.get(term) is not term or term in self.rows_of or known(term) != rows.shape:
                     continue
-                if not self._is_map(term) or any(group not in rows.roots for group, _, _ in self.groups.uses[term]):
+                if not self._is_map(term) or rows.is_read_outside(self.groups.uses[term]):
                     continue
                 if rows.is_small(self.facts[term]):
                     self._add(rows, term)

@@ -46,7 +46,9 @@ def resolve(term: Op, groups: Groups) -> Load:
         seen = view(step, found.layout)
         if seen is None:
             raise CopyFirst(step.args[0])
-        found = known_layouts[step] = Load(found.base, seen)
+        if seen is not found.layout:
+            found = Load(found.base, seen)
+        known_layouts[step] = found
     return found
 
 
@@ -106,10 +108,10 @@ class Body:
         load = resolve(start[0], self.groups)
         if start[1]:
             load = Load(term, self._seen(load.layout, start[1]))
-        found = self._same.get(load)
-        if found is None:
+        new = -len(self.loads) - 1
+        found = self._same.setdefault(load, new)
+        if found == new:
             self.loads.append(load)
-            found = self._same[load] = -len(self.loads)
         return found
 
     def _mapped(self, term: Op, path: tuple[Op, ...]) -> Value:
@@ -150,9 +152,9 @@ class Body:
     def step(self, op: str, dtype: str, operands: tuple[Value, ...], attribute: object) -> Value:
         """A new step, or an equal earlier one."""
         made = (op, dtype, operands, attribute)
-        found = self._same.get(made)
-        if found is None:
-            found = self._same[made] = len(self.steps)
+        new = len(self.steps)
+        found = self._same.setdefault(made, new)
+        if found == new:
             self.steps.append(made)
         return found
 

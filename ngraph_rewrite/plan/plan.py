@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from operator import attrgetter
 
 from ngraph_rewrite.plan.accesses import Access, access
@@ -37,6 +38,7 @@ from ngraph_rewrite.plan.reuse import stale_roots
 from ngraph_rewrite.plan.row_launches import row_work
 from ngraph_rewrite.plan.rows import RowJob
 from ngraph_rewrite.plan.schedule import in_order
+from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.updates import reads_in_step, slice_only
 from ngraph_rewrite.terms.op import Op, topological
 
@@ -354,7 +356,7 @@ class _Attempt:
                 self.echoes.append((i, load))
                 continue
             claimed = load.base in self.home or load.base not in self.job_of
-            if claimed or not load.layout.is_plain or load.base.size != result.size:
+            if claimed or not load.layout.is_plain or prod(known(load.base)) != prod(known(result)):
                 self.jobs.append(copy_job(result, self.groups, i, own=False))
             else:
                 self.home[load.base] = Ref("result", i)

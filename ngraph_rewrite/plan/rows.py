@@ -8,6 +8,7 @@ seen in it as repeated along the row; in any other way no pass over the row coul
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from ngraph_rewrite.plan.collapsing import CollapsedRows, RowProgram, collapsed_rows
@@ -69,6 +70,7 @@ class RowBody(Body):
         return self.value(term, (Op(spreading, (term,), attrs, type_),)), self._spread
 
 
+@lru_cache(maxsize=1 << 12)
 def once_a_row(shape: tuple[int, ...], axes: tuple[int, ...]) -> Layout:
     """Where what there is one of for each row lies, seen at every index.
 

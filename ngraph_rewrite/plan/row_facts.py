@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of groups that may become one over rows: of each before it is in any, and of those over rows so far."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from ngraph_rewrite.plan.costs import Use
+from ngraph_rewrite.plan.fusion import LARGEST_GROUP, REDUCTIONS, Groups
+from ngraph_rewrite.plan.kinds import VIEW
+from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.terms.op import Op
+
+Shape = tuple[int, ...]
+
+
+class Fact(NamedTuple):
+    """What is known of a group before it is in any over rows.
+
+    Attributes:
+        shape, axes: Of a reduction, what it reduces and over which axes; of another group, its own shape, and None.
+        size: How many terms it has.
+        outside: What it reads from outside, whatever the views.
+        reads, waits: The writes that end what it reads, and those it waits for, as bits.
+    """
+
+    shape: Shape
+    axes: tuple[int, ...] | None
+    size: int
+    outside: list[Op]
+    reads: int
+    waits: int
+
+
+class Facts(dict[Op, Fact]):
+    """The facts of groups of elementwise terms and of reductions, each worked out once."""
+
+    def __init__(self, groups: Groups) -> None:
+        self.groups = groups
+        self._sizes, self._outside = Counter(groups.group_of.values()), _outside(groups)
+
+    def __missing__(self, root: Op) -> Fact:
+        groups, axes, last = self.groups, None, root
+        if root.definition.name in REDUCTIONS:
+            last, axes = groups.reduced(root), groups.axes(root)
+        reads, waits = groups.effects.reads.get(last, 0), groups.effects.waits.get(root, 0)
+        outside = self._outside.get(root, ())
+        found = self[root] = Fact(known(last), axes, self._sizes[root], [*outside], reads, waits)
+        return found
+
+
+def _outside(groups: Groups) -> dict[Op, dict[Op, None]]:
+    """What each group reads from outside, as far as it is computed in the loops of the group."""
+    found, group_of, kinds = defaultdict[Op, dict[Op, None]](dict), groups.group_of, groups.kinds
+    for term, own in groups.uses.items():
+        inside = group_of.get(term)
+        if inside is not None or (kinds[term.definition] != VIEW and term not in groups.again):
+            for group, _, _ in own:
+                if group is not None and group is not inside:
+                    found[group][term] = None
+    return found
+
+
+@dataclass(eq=False)
+class Rows:
+    """A group over rows while it grows.
+
+    Attributes:
+        roots: The roots of the groups in it, with their numbers in the graph.
+        first, last: The least and the greatest of these numbers.
+        totals: Those that are sums over all rows.
+        outside: What these groups read from outside, some of it of each other.
+        reads, waits: The writes that end what it reads, and those it waits for, as bits.
+    """
+
+    shape: Shape
+    axes: tuple[int, ...]
+    roots: dict[Op, int] = field(default_factory=dict)
+    first: int = 0
+    last: int = -1
+    totals: set[Op] = field(default_factory=set)
+    outside: list[Op] = field(default_factory=list)
+    size: int = 0
+    reads: int = 0
+    waits: int = 0
+
+    @cached_property
+    def kept(self) -> Shape:
+        """The shape of what there is one of for each row."""
+        return tuple([n for k, n in enumerate(self.shape) if k not in self.axes])
+
+    def takes(self, fact: Fact) -> bool:
+        """Whether a group has a place in its loops."""
+        if fact.axes is not None:
+            return fact.shape == self.shape and fact.axes == self.axes
+        return fact.shape == self.shape or fact.shape == self.kept
+
+    def add(self, root: Op, number: int, fact: Fact) -> None:
+        """Take a group in."""
+        if number < self.first or not self.roots:
+            self.first = number
+        if number > self.last:
+            self.last = number
+        self.roots[root] = number
+        self.outside += fact.outside
+        self.size, self.reads, self.waits = self.size + fact.size, self.reads | fact.reads, self.waits | fact.waits
+
+    def is_read_outside(self, uses: Iterable[Use]) -> bool:
+        """Whether anybody else is among those who read something."""
+        for group, _, _ in uses:
+            if group not in self.roots:
+                return True
+        return False
+
+    def is_small(self, other: Fact | Rows) -> bool:
+        """Whether it is one kernel with another group, and no write has to come between."""
+        small = self.size + other.size <= LARGEST_GROUP
+        return small and not (self.reads | other.reads) & (self.waits | other.waits)
