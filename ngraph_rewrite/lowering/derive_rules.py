@@ -20,7 +20,8 @@ from ngraph_rewrite.rewriting.pattern import App, Pattern
 from ngraph_rewrite.rewriting.remembered import chosen
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.watched import without
-from ngraph_rewrite.terms.catalogue import OpDef, keyed
+from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.keys import keyed
 from ngraph_rewrite.terms.op import Op, located
 
 

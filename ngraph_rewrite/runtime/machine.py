@@ -8,6 +8,7 @@ are shared out to threads. A walk that takes long is cut, so that an interrupt i
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -75,7 +76,7 @@ class LaunchTable:
         lengths = [len(launch.arguments) for launch in every]
         self._first = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).tolist()
         flat = [*chain.from_iterable([launch.arguments for launch in every])]
-        self.arguments: npt.NDArray[np.int64] = np.array(flat or [0], dtype=np.int64)
+        self.arguments: npt.NDArray[np.int64] = np.array(array("q", flat or [0]))
         self._tables: list[npt.NDArray[np.int64]] = []  # what rows point to
         self._records: list[int] = []
         self._address, _ = self._table(self.launches, 0)

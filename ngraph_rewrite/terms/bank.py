@@ -11,7 +11,7 @@ from collections import defaultdict
 from typing import Any
 
 from ngraph_rewrite.terms.canonical import TermOrder, flattened, identity_of, stored_attributes
-from ngraph_rewrite.terms.catalogue import OpDef, keyed
+from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.info import NO_INFO, Info
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.sorts import Profile
@@ -111,9 +111,9 @@ class TermBank:
             found = None
         if found is None:
             types = tuple([a.type for a in args])
-            stored, type_ = definition.infer(types, attrs)
+            stored, type_, is_keyed = definition.inferred(types, attrs)
             found = stored, self._interned.setdefault(type_, type_), types
-            if keyed(stored):
+            if is_keyed:
                 near[(*key[:-1], stored)] = found
         return found
 

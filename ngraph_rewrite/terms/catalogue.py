@@ -14,12 +14,9 @@ from functools import lru_cache
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ngraph_rewrite.errors import AttributeValueError, UnknownOpError
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.types.axes import Axes
-from ngraph_rewrite.types.dtypes import DTYPES
+from ngraph_rewrite.terms.keys import is_simple, keyed, truths
 from ngraph_rewrite.types.sorts import Profile
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -35,6 +32,8 @@ TypeRule = Callable[..., TensorType]
 # A meaning takes the term (for its attributes and types) and the arguments' arrays.
 Meaning = Callable[..., Any]
 Attributes = dict[str, Any]
+# Attributes as they are stored, the type of a term, and whether equal attributes are these (see `keyed`).
+Inferred = tuple[tuple[Any, ...], TensorType, bool]
 
 
 # What can be said of an op beside its type and meaning, and what it is for.
@@ -112,9 +111,16 @@ class OpDef:
 
         Remembered for terms with arguments, as graphs ask the same again and again.
         """
-        if types and _is_simple(attrs):
+        return self.inferred(types, attrs)[:2]
+
+    def inferred(self, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> Inferred:
+        """As `infer`, and whether equal attributes are the stored ones."""
+        if types and is_simple(attrs):
             return _inferred(self, types, attrs, None)
-        return _inferred(self, types, attrs, _bools(attrs)) if types and keyed(attrs) else self._infer(types, attrs)
+        if types and keyed(attrs):
+            return _inferred(self, types, attrs, truths(attrs))
+        stored, type_ = self._infer(types, attrs)
+        return stored, type_, keyed(stored)
 
     def _infer(self, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> tuple[tuple[Any, ...], TensorType]:
         given = dict(zip(self.attributes, attrs, strict=True))
@@ -124,47 +130,10 @@ class OpDef:
         return attrs, self.type_rule(*types, **given)
 
 
-def keyed(attrs: tuple[Any, ...]) -> bool:
-    """Whether equal attributes are the same attributes: lists have no hash, and 0.0 equals -0.0."""
-    if _is_simple(attrs):
-        return True
-    try:
-        hash(attrs)
-    except TypeError:
-        return False
-    return not _holds_float(attrs)
-
-
-# Of values that hold neither floats nor truth values, and have a hash.
-_SIMPLE = frozenset({int, str, type(None), Axes, *map(type, DTYPES)})
-
-
-def _is_simple(attrs: tuple[Any, ...]) -> bool:
-    """Whether a look at their types is enough to say that there is neither a float nor a truth value in them."""
-    for value in attrs:
-        kind = type(value)
-        if kind not in _SIMPLE and (kind is not tuple or not _SIMPLE.issuperset(map(type, value))):
-            return False
-    return True
-
-
-def _holds_float(value: Any) -> bool:
-    return any(map(_holds_float, value)) if type(value) is tuple else isinstance(value, float | np.floating)
-
-
-def _bools(value: Any) -> Any:
-    """Where truth values stand, None for nowhere: True equals 1, and is not the same attribute."""
-    if type(value) is tuple:
-        inside = tuple([_bools(v) for v in value])
-        return inside if any(inside) else None
-    return isinstance(value, bool | np.bool_) or None
-
-
 @lru_cache(maxsize=1 << 16)
-def _inferred(
-    definition: OpDef, types: tuple[TensorType, ...], attrs: tuple[Any, ...], bools: Any
-) -> tuple[tuple[Any, ...], TensorType]:
-    return definition._infer(types, attrs)
+def _inferred(definition: OpDef, types: tuple[TensorType, ...], attrs: tuple[Any, ...], bools: Any) -> Inferred:
+    stored, type_ = definition._infer(types, attrs)
+    return stored, type_, keyed(stored)
 
 
 _CATALOGUE: dict[str, OpDef] = {}
