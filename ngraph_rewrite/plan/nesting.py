@@ -33,7 +33,7 @@ def nested(order: Sequence[Op]) -> tuple[Sequence[Op], Mapping[Op, Op]]:
         if term.definition.name not in REDUCTIONS:
             continue
         own, mine = rows.setdefault(known(term.args[0]), set()), frozenset(term.attribute("axes"))
-        if term.definition.name in _NESTING and any([axes < mine for axes in own]):
+        if term.definition.name in _NESTING and any(axes < mine for axes in own):
             found = _axes_of_rows(term, kinds)
             if found is not None:
                 stead[term] = _in_steps(term, found)
