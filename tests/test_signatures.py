@@ -14,8 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
+from ngraph_rewrite.lowering.driver import adopt
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.checks import checked_text
+from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.op import topological
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Effort
 from ngraph_rewrite.testing.suite import UNCOMPILED, Subject, findings
 
@@ -621,6 +624,16 @@ def test_tensor_programs_refuse_other_terms(peano: tuple[ng.Signature, ng.RuleSe
 
 
 # -- termination modulo laws ---------------------------------------------------------------------------------
+
+
+def test_nests_that_become_flat_leave_no_terms_behind() -> None:
+    words = ng.signature("test_words_in_order")
+    words.sort("Word")
+    both = words.operation("both", ("Word", "Word"), "Word", "associative")
+    a, b, c = (words.operation(name, (), "Word")() for name in "abc")
+    table = ReplacementTable()
+    roots = adopt([both(both(a, b), c)], table, TermBank())
+    assert table.order(roots) == topological(roots)
 
 
 def test_an_associative_operation_may_be_above_others() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.lowering.reduction import NOTHING_LEFT, Left, Reduction
@@ -39,7 +40,8 @@ def adopt(roots: Iterable[Op], table: ReplacementTable, bank: TermBank) -> list[
         if term.info.metadata:
             table.carry(term, own)
     own_roots = [normal[root] for root in roots]
-    stage.left = own_roots, list(dict.fromkeys(normal.values()))
+    if all(definition.profile is None for definition in set(map(attrgetter("definition"), order))):
+        stage.left = own_roots, list(dict.fromkeys(normal.values()))  # else nests may have become flat: some are gone
     return own_roots
 
 
