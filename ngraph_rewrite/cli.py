@@ -142,6 +142,8 @@ def _add_ptx(commands: Any) -> None:
     command.add_argument("kernels", nargs="*", metavar="KERNEL", help="only these: rows, or rows_ and its hash")
     what = "a GPU's architecture, such as sm_90; may be given more than once (default: sm_80 and sm_90)"
     command.add_argument("--arch", action="append", type=_architecture, help=what)
+    says = "number of processes at most (default: one for each core that has nothing to do)"
+    command.add_argument("--jobs", type=_positive, help=says)
 
 
 def _architecture(text: str) -> tuple[int, int]:

@@ -15,9 +15,8 @@ from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.cuda_programs import planned, unused
 from ngraph_rewrite.errors import ArgumentError, DeviceError, NGraphRewriteError
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.runtime.cuda.compiler import ptx_of
+from ngraph_rewrite.runtime.cuda.compiler import code_of, prepare_codes
 from ngraph_rewrite.runtime.cuda.device import SIMULATOR
-from ngraph_rewrite.runtime.progress import shown_progress
 
 if TYPE_CHECKING:
     from ngraph_rewrite.runtime.cuda import linking
@@ -47,7 +46,7 @@ def main(options: Namespace) -> tuple[Rows, list[str], str]:
     """Compile the kernels.
 
     Args:
-        options: `arch` and `kernels` of the command line.
+        options: `arch`, `jobs` and `kernels` of the command line.
 
     Returns:
         The rows of a table, what is wrong, and the verdict.
@@ -60,7 +59,7 @@ def main(options: Namespace) -> tuple[Rows, list[str], str]:
     cache = Cache()
     architectures = options.arch or [architecture(name) for name in ARCHITECTURES]
     programs, lacking = _kernels(cache, options.kernels)
-    rows, wrong = compiled(programs, architectures, cache)
+    rows, wrong = compiled(programs, architectures, cache, options.jobs or os.cpu_count() or 1)
     names = " and ".join(f"sm_{major}{minor}" for major, minor in architectures)
     verdict = f"{len(programs) - len(wrong)} of {len(programs)} kernels compile for {names}"
     spilling = len({row[0] for row in rows if row[SPILLED] != "0"})
@@ -106,21 +105,20 @@ def _kernels(cache: Cache, names: Sequence[str]) -> tuple[dict[Source, str], lis
 
 
 def compiled(
-    programs: Mapping[Source, str], architectures: Sequence[tuple[int, int]], cache: Cache
+    programs: Mapping[Source, str], architectures: Sequence[tuple[int, int]], cache: Cache, jobs: int = 1
 ) -> tuple[Rows, list[str]]:
-    """Compile kernels for architectures: a row for each, and what is wrong."""
+    """Compile kernels for architectures, by so many processes: a row for each, and what is wrong."""
     rows, wrong = Rows(), list[str]()
-    with shown_progress("compiling for GPUs", len(programs)) as tell:
-        for number, (source, program) in enumerate(programs.items(), 1):
-            try:
-                rows += [(source.name, program, *_cells(source, one, cache)) for one in architectures]
-            except NGraphRewriteError as error:
-                wrong.append(f"{program}: {error}")
-            tell(number)
+    prepare_codes({source.name: source.text for source in programs}, architectures, cache, jobs)
+    for source, program in programs.items():
+        try:
+            rows += [(source.name, program, *_cells(source, one, cache)) for one in architectures]
+        except NGraphRewriteError as error:
+            wrong.append(f"{program}: {error}")
     return rows, wrong
 
 
 def _cells(source: Source, capability: tuple[int, int], cache: Cache) -> tuple[str, ...]:
     """The last cells of a row."""
-    ptx = ptx_of(source.text, source.name, capability, cache)
-    return f"sm_{capability[0]}{capability[1]}", *map(str, linking.assembled(ptx, capability, source.name))
+    resources = code_of(source.text, source.name, capability, cache).resources
+    return f"sm_{capability[0]}{capability[1]}", *map(str, resources)

@@ -18,7 +18,7 @@ CAPABILITIES = ((8, 0), (9, 0))
 def compiled(text: str) -> list[str]:
     """The PTX of a kernel for each of the capabilities."""
     kernel = function(text)
-    return [compile_ptx(kernel, len(signature(kernel).parameters), capability)[1] for capability in CAPABILITIES]
+    return compile_ptx(kernel, len(signature(kernel).parameters), CAPABILITIES)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ object with llvmlite alone: Numba is imported only when a kernel has to be compi
 
 import importlib.util
 import sys
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
@@ -16,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.helpers import Work, helped
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.engine import ObjectCode, load_object
 from ngraph_rewrite.runtime.forking import COMPILING, fork_lock
-from ngraph_rewrite.runtime.progress import shown_progress
+from ngraph_rewrite.runtime.sharing import Helping, compile_shared
 from ngraph_rewrite.runtime.stored import object_key, read_object, write_object
 
 if TYPE_CHECKING:
@@ -76,29 +74,15 @@ def compile_kernels(sources: Mapping[str, str], cache: Cache, threads: int = 1) 
 
 
 def _compile_all(sources: Mapping[str, str], cache: Cache, helpers: int) -> None:
-    """Compile all, those that take longest first, as far as the length of the source tells."""
-    names = deque(sorted(sources, key=lambda name: len(sources[name]), reverse=True))
-    for name in names:
-        source_file(sources[name], name, cache)
-    own: dict[str, ObjectCode] = {}
-    work = Work(names, "ngraph_rewrite.runtime.helping", (str(cache.folder),), WORTH)
-    with shown_progress("compiling kernels", len(names)) as tell, helped(work, helpers):
-        while (taken := _next(names)) is not None:
-            own[taken] = compile_object(sources[taken], taken, cache)
-            tell(len(sources) - len(names))
+    for name, source in sources.items():
+        source_file(source, name, cache)
+    helping = Helping("ngraph_rewrite.runtime.helping", (str(cache.folder),), WORTH, helpers)
+    own = compile_shared(sources, lambda name: compile_object(sources[name], name, cache), helping)
     for name, source in sources.items():
         code = own.get(name) or read_object(cache, object_key(source, name))
         if code is None:  # a helper failed, or its work is gone
             code = compile_object(source, name, cache)
         _kernels[source] = Kernel(name, load_object(code), source_file(source, name, cache), False)
-
-
-def _next(names: deque[str]) -> str | None:
-    """The next name, or None if helpers took the last one."""
-    try:
-        return names.popleft()
-    except IndexError:
-        return None
 
 
 def compile_object(source: str, name: str, cache: Cache) -> ObjectCode:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -39,19 +39,17 @@ class CudaExecutable:
         self.plan: Plan = make_plan(self.ends.computed, program.writes, renderer=RENDERER)
         self._work = list(kernels(self.plan.work))
         self._memory = ProgramMemory(program, self.plan, self.ends, self.device)
-        self._functions = {
-            source.name: self._function(source) for source in dict.fromkeys(work.source for work in self._work)
-        }
+        self._functions = self._loaded(dict.fromkeys(work.source for work in self._work))
         self._rows = UnrolledLaunches(self.plan.work, self._memory, self._functions)
         self._after = dependencies(self.plan.accesses)
         self._recorded: Recorded | None = None
         self._marks: dict[int, int] = {}
         self._arena = 0  # where it was when they were recorded
 
-    def _function(self, source: Source) -> Any:
-        if source.library:
-            return self.device.library(source.library)
-        return self.device.load(source.text, source.name, self.program.cache)
+    def _loaded(self, sources: Iterable[Source]) -> dict[str, Any]:
+        own = {source.name: source.text for source in sources if not source.library}
+        library = {source.name: self.device.library(source.library) for source in sources if source.library}
+        return library | self.device.load(own, self.program.cache, self.program.threads)
 
     def run(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
         """Copy arguments to the device unless they are there, run, and copy results from it unless they stay."""

@@ -38,7 +38,7 @@ def _on_cpu(source: Source, sizes: Sequence[int], arrays: Sequence[Array], resul
 def _on_cuda(source: Source, sizes: Sequence[int], arrays: Sequence[Array], result: Array, cache: Cache) -> Array:
     """With a thread for each element, as far as these go, and with one for all."""
     device = find_device()
-    function, addresses = device.load(source.text, source.name, cache), list[int]()
+    function, addresses = device.load({source.name: source.text}, cache, 1)[source.name], list[int]()
 
     def stored(grid: Grid, before: int) -> Array:
         found = np.full_like(result, before)

@@ -182,7 +182,7 @@ def launch(source: Source, arguments: list[Any], blocks: int | tuple[int, int, i
     for array, place in places.values():
         device.upload(place, array)
     numbers = [places[id(x)][1] if id(x) in places else int(x) for x in arguments]
-    function = device.load(source.text, source.name, Cache())
+    function = device.load({source.name: source.text}, Cache(), 1)[source.name]
     device.record([Launched(function, blocks, lanes, False, numbers)]).run()
     for array, place in places.values():
         device.download(array, place)

@@ -49,7 +49,7 @@ class Memory:
         return address
 
     def launch(self, source: Source, arguments: list[int], blocks: int, threads: int, fixed: bool) -> None:
-        function = self.device.load(source.text, source.name, Cache())
+        function = self.device.load({source.name: source.text}, Cache(), 1)[source.name]
         recorded = self.device.record([Launched(function, blocks, threads, fixed, arguments)])
         recorded.run()
         self.device.synchronize()

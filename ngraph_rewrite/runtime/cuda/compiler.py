@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the source of a kernel to PTX, through the cache: numba.cuda is imported only to compile one."""
+"""From sources of kernels to machine code of a GPU, through the cache: numba.cuda is imported only to compile one.
+
+What is kept is machine code rather than PTX, which a driver older than the compiler refuses, and assembles anew.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import re
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache as memoise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,52 +17,99 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.compiler import source_file, source_function
+from ngraph_rewrite.runtime.cuda.machine_code import MachineCode, read_code, write_code
+from ngraph_rewrite.runtime.forking import COMPILING, fork_lock
+from ngraph_rewrite.runtime.sharing import Helping, compile_shared
 
 if TYPE_CHECKING:
     from importlib import metadata
 
-    from ngraph_rewrite.runtime.cuda import compiling
+    from ngraph_rewrite.runtime.cuda import compiling, linking
 else:
     compiling = lazy_module("ngraph_rewrite.runtime.cuda.compiling")
+    linking = lazy_module("ngraph_rewrite.runtime.cuda.linking")
     metadata = lazy_module("importlib.metadata")
 
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(")
+CUBIN = "cubin"
+WORTH = 3  # so many kernels take longer than a helper needs to start
+
+Capability = tuple[int, int]
+_lock = fork_lock(COMPILING)
 
 
-def ptx_of(source: str, name: str, capability: tuple[int, int], cache: Cache) -> str:
-    """The PTX of the kernel that the function ``name`` of a source defines, for a compute capability.
+def prepare_codes(
+    sources: Mapping[str, str], capabilities: Sequence[Capability], cache: Cache, processes: int = 1
+) -> None:
+    """Compile the kernels that are not in the cache; of one that cannot be compiled `code_of` tells why.
+
+    Args:
+        sources: By the names of the functions that they define.
+        capabilities: The compute capabilities of GPUs.
+        processes: How many may compile, this one included.
+    """
+    with _lock:
+        missing = {name: text for name, text in sources.items() if not _is_there(text, name, capabilities, cache)}
+        if missing:
+            _compile_all(missing, capabilities, cache, processes - 1)
+
+
+def _is_there(source: str, name: str, capabilities: Sequence[Capability], cache: Cache) -> bool:
+    return all(cache.path(_key(source, name, one), CUBIN).exists() for one in capabilities)
+
+
+def _compile_all(sources: Mapping[str, str], capabilities: Sequence[Capability], cache: Cache, helpers: int) -> None:
+    for name, source in sources.items():
+        source_file(source, name, cache)
+
+    def attempt(name: str) -> None:
+        try:
+            compile_code(sources[name], name, capabilities, cache)
+        except KernelError:
+            pass  # who asks for it will see
+
+    given = str(cache.folder), json.dumps(capabilities)
+    compile_shared(sources, attempt, Helping("ngraph_rewrite.runtime.cuda.helping", given, WORTH, helpers))
+
+
+def code_of(source: str, name: str, capability: Capability, cache: Cache) -> MachineCode:
+    """The machine code of the kernel that the function ``name`` of a source defines, for a compute capability.
 
     Raises:
         KernelError: if it does not compile; the source file stays in the cache folder to be read.
     """
-    key = f"{name}-{hashlib.sha256(source.encode() + _environment(capability)).hexdigest()[:16]}"
-    stored = cache.read(key, "ptx")
+    stored = cache.read(_key(source, name, capability), CUBIN)
     if stored is not None:
-        return stored.decode()
+        return read_code(stored)
+    with _lock:
+        return compile_code(source, name, [capability], cache)[0]
+
+
+def compile_code(source: str, name: str, capabilities: Sequence[Capability], cache: Cache) -> list[MachineCode]:
+    """Compile a kernel, and keep its machine code.
+
+    Raises:
+        KernelError: if it does not compile.
+    """
     path = source_file(source, name, cache)
     try:
         function = source_function(path, name)
-        _, ptx = compiling.compile_ptx(function, function.__code__.co_argcount, capability)
+        texts = compiling.compile_ptx(function, function.__code__.co_argcount, capabilities)
     except Exception as error:
         raise KernelError(f"kernel {name} does not compile for the GPU: {error}", where=str(path)) from error
-    cache.write(key, "ptx", ptx.encode())
-    return ptx
+    codes = [linking.assembled(text, one, name) for text, one in zip(texts, capabilities, strict=True)]
+    for code, one in zip(codes, capabilities, strict=True):
+        cache.write(_key(source, name, one), CUBIN, write_code(code))
+    return codes
 
 
-def entry_name(ptx: str) -> str:
-    """The name of the kernel in PTX.
-
-    >>> entry_name(".visible .entry _ZN4map(")
-    '_ZN4map'
-    """
-    found = _ENTRY.search(ptx)
-    if found is None:
-        raise KernelError("there is no kernel in what the compiler made")
-    return found[1]
+def _key(source: str, name: str, capability: Capability) -> str:
+    return f"{name}-{hashlib.sha256(source.encode() + _environment(capability)).hexdigest()[:16]}"
 
 
-def _environment(capability: tuple[int, int]) -> bytes:
-    """All that decides what PTX a source becomes."""
-    words = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
-    facts = [metadata.version("numba-cuda"), str(capability)]
+@memoise
+def _environment(capability: Capability) -> bytes:
+    """All that decides what machine code a source becomes."""
+    folder = Path(__file__).parent
+    words = [path.read_bytes() for of in (folder, folder.parent) for path in sorted(of.glob("*.py"))]
+    facts = [*map(metadata.version, ("numba-cuda", "cuda-bindings")), str(capability)]
     return hashlib.sha256("\n".join(facts).encode() + b"".join(words)).digest()

@@ -5,23 +5,87 @@ Numba's own launches let the compiler put a product and a sum into one instructi
 where that may be, so this is switched off here, for what the kernel calls too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 from numba.core import types
 from numba.cuda import compiler
+from numba.cuda.core.callconv import CUDACallConv
+from numba.cuda.core.compiler_lock import global_compiler_lock
+from numba.cuda.core.typed_passes import NopythonRewrites
+from numba.cuda.core.untyped_passes import InlineClosureLikes
+from numba.cuda.flags import CUDAFlags
+from numba.cuda.target import CUDATargetContext, CUDATypingContext
+from numba.cuda.utils import numba_target_override
 
 _OPTIONS = {"opt": 3, "fma": 0}
+# For whole arrays, and for functions in functions: a kernel has neither.
+_IDLE = (NopythonRewrites, InlineClosureLikes)
 
 
-def compile_ptx(kernel: Callable[..., None], arguments: int, capability: tuple[int, int]) -> tuple[str, str]:
-    """Return the name by which a module has the kernel, and the text of the module.
+def compile_ptx(kernel: Callable[..., None], arguments: int, capabilities: Sequence[tuple[int, int]]) -> list[str]:
+    """Return the text of a module with the kernel, for each of some capabilities.
 
     Args:
         arguments: How many int64 the kernel takes, by value.
-        capability: That of the device, such as ``(9, 0)``.
+        capabilities: Those of devices, such as ``(9, 0)``; what Numba makes of it for the oldest serves them all.
     """
-    signature = (types.int64,) * arguments
-    compiled = compiler.compile_cuda(kernel, types.void, signature, nvvm_options=_OPTIONS, cc=capability)
+    compiled = _compiled(kernel, (types.int64,) * arguments, min(capabilities))
     library, name = compiled.library, compiled.fndesc.llvm_func_name
     compiler.kernel_fixup(library.get_function(name), debug=False)
-    return name, library.get_asm_str(cc=capability)
+    return [library.get_asm_str(cc=capability) for capability in capabilities]
+
+
+def warm() -> None:
+    """Compile next to nothing, so that the first kernel does not pay for what is prepared once."""
+    compile_ptx(_nothing, 1, [(9, 0)])
+
+
+def _nothing(argument: int) -> None:
+    pass
+
+
+@global_compiler_lock  # type: ignore[untyped-decorator]
+def _compiled(kernel: Callable[..., None], signature: tuple[Any, ...], capability: tuple[int, int]) -> Any:
+    """What Numba makes of a kernel before it is of a device."""
+    flags: Any = CUDAFlags()
+    flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+    flags.error_model, flags.nvvm_options, flags.compute_capability = "numpy", _OPTIONS, capability
+    target = _target()
+    given: tuple[Any, ...] = target.typing_context, target, kernel, signature, types.void, flags, {}
+    with numba_target_override():
+        found = compiler.compile_extra(*given, pipeline_class=_Pipeline, call_conv=CUDACallConv(target), abi_info={})
+    found.library.finalize()
+    return found
+
+
+@cache
+def _target() -> Any:
+    return CUDATargetContext(_Typing())
+
+
+class _Typing(CUDATypingContext):  # type: ignore[misc]
+    """Numba's own, which would work out anew for each call what a function gives for operands of these types."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: dict[Any, Any] = {}
+
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        if kws or not isinstance(func, types.Function):
+            return super().resolve_function_type(func, args, kws)
+        key = func, tuple(args)
+        if key not in self._found:
+            self._found[key] = super().resolve_function_type(func, args, kws)
+        return self._found[key]
+
+
+class _Pipeline(compiler.CUDACompiler):  # type: ignore[misc]
+    """Numba's own, but for the passes that have nothing to do."""
+
+    def define_pipelines(self) -> list[Any]:
+        (passes,) = super().define_pipelines()
+        passes.passes = [one for one in passes.passes if one[0] not in _IDLE]
+        passes.finalize()
+        return [passes]

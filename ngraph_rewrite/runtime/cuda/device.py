@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache as memoise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
+from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import DeviceError, DeviceMemoryError
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.runtime.cuda.origin import Origin
 
 if TYPE_CHECKING:
     from ngraph_rewrite.runtime.cuda import cublas, driver, simulated
@@ -66,12 +68,17 @@ class Recorded(Protocol):
 class Device(Protocol):
     """A GPU. Addresses are integers; all work runs in the order in which it was asked for, but for what is recorded.
 
+    A process that was forked from the one that found it has nothing of it: there `free` does nothing, as do ends of
+    what was recorded, and all else is a `DeviceError`.
+
     Attributes:
+        origin: The process that found it.
         name: What it is called.
         capability: Its compute capability, major and minor.
         is_real: Whether it is no simulator.
     """
 
+    origin: Origin
     name: str
     capability: tuple[int, int]
     is_real: bool
@@ -91,8 +98,8 @@ class Device(Protocol):
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy bytes from one place of the device to another."""
 
-    def load(self, text: str, name: str, cache: Any) -> Any:
-        """A kernel as what a launch takes."""
+    def load(self, sources: Mapping[str, str], cache: Cache, processes: int) -> dict[str, Any]:
+        """Kernels by name as what launches take; so many processes may compile them, this one included."""
 
     def library(self, name: str) -> Any:
         """A function of a library as what a launch takes."""
@@ -148,13 +155,20 @@ def _is_simulated() -> bool:
     return os.environ.get(SIMULATOR, "0") not in ("", "0")
 
 
-@memoise
 def find_device() -> Device:
     """The GPU of this process: a simulated one if Numba's simulator is on, else the first real one.
 
     Raises:
-        DeviceError: if there is none, or what is needed to use it is missing.
+        DeviceError: if there is none, or what is needed to use it is missing, or a process used it that was forked
+            into this one.
     """
+    found = _found_device()
+    found.origin.check()
+    return found
+
+
+@memoise
+def _found_device() -> Device:
     if _is_simulated():
         return simulated.SimulatedDevice()
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,14 +16,14 @@ import numpy as np
 from cuda.bindings import driver as cu
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import DeviceError
 from ngraph_rewrite.runtime.cuda.checked import checked as _checked
-from ngraph_rewrite.runtime.cuda.compiler import entry_name, ptx_of
+from ngraph_rewrite.runtime.cuda.compiler import code_of, prepare_codes
 from ngraph_rewrite.runtime.cuda.cublas import WORKSPACE, Cublas
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, each_way, out_of_memory
 from ngraph_rewrite.runtime.cuda.downloads import Downloads
+from ngraph_rewrite.runtime.cuda.origin import Origin
+from ngraph_rewrite.runtime.cuda.starting import start_driver
 
-OLDEST = 12000  # of the driver: CUDA 12.0
 _STREAM = 0
 # More launches than these are not made one graph, which would take longer to build than it saves.
 MOST_NODES = 1 << 14
@@ -41,7 +41,8 @@ class RealDevice:
     is_real = True
 
     def __init__(self) -> None:
-        _found_driver()
+        self.origin = Origin()
+        start_driver()
         device = _checked(cu.cuDeviceGet(0), "looking for a GPU")
         self._context = _checked(cu.cuDevicePrimaryCtxRetain(device), "using the GPU")
         self._entered = threading.local()
@@ -64,6 +65,7 @@ class RealDevice:
 
     def _enter(self) -> None:
         """Make its context that of this thread, once: a library that has another one puts it back."""
+        self.origin.check()
         if not getattr(self._entered, "yes", False):
             _checked(cu.cuCtxSetCurrent(self._context), "using the GPU")
             self._entered.yes = True
@@ -76,8 +78,9 @@ class RealDevice:
         return int(_checked((error, address), f"taking memory for {purpose}"))
 
     def free(self, address: int) -> None:
-        self._enter()
-        _checked(cu.cuMemFreeAsync(address, _STREAM), "giving memory back")
+        if self.origin.is_here():
+            self._enter()
+            _checked(cu.cuMemFreeAsync(address, _STREAM), "giving memory back")
 
     def upload(self, address: int, array: Array) -> None:
         self._enter()
@@ -94,14 +97,18 @@ class RealDevice:
         if size:
             _checked(cu.cuMemcpyDtoDAsync(target, source, size, _STREAM), "copying on the GPU")
 
-    def load(self, text: str, name: str, cache: Cache) -> Any:
-        if text not in self._functions:
+    def load(self, sources: Mapping[str, str], cache: Cache, processes: int) -> dict[str, Any]:
+        missing = {name: text for name, text in sources.items() if text not in self._functions}
+        if missing:
+            prepare_codes(missing, [self.capability], cache, processes)
             self._enter()
-            ptx = ptx_of(text, name, self.capability, cache)
-            module = _checked(cu.cuModuleLoadData(ptx.encode() + b"\0"), f"loading the kernel {name}")
-            function = _checked(cu.cuModuleGetFunction(module, entry_name(ptx).encode()), f"finding the kernel {name}")
-            self._functions[text] = function
-        return self._functions[text]
+            self._functions |= {text: self._loaded(name, text, cache) for name, text in missing.items()}
+        return {name: self._functions[text] for name, text in sources.items()}
+
+    def _loaded(self, name: str, text: str, cache: Cache) -> Any:
+        code = code_of(text, name, self.capability, cache)
+        module = _checked(cu.cuModuleLoadData(code.data), f"loading the kernel {name}")
+        return _checked(cu.cuModuleGetFunction(module, code.entry.encode()), f"finding the kernel {name}")
 
     def library(self, name: str) -> Any:
         self._enter()
@@ -130,32 +137,6 @@ class RealDevice:
         self._enter()
         free, total = _checked(cu.cuMemGetInfo(), "asking for its memory")
         return int(free), int(total)
-
-
-def _found_driver() -> None:
-    """Start the driver.
-
-    Raises:
-        DeviceError: if there is none, or it is too old.
-    """
-    try:
-        _checked(cu.cuInit(0), "starting the CUDA driver")
-        version = int(_checked(cu.cuDriverGetVersion(), "asking for the version of the CUDA driver"))
-    except (RuntimeError, OSError) as error:
-        told = error.what if isinstance(error, DeviceError) else str(error)
-        raise DeviceError(
-            f"there is no GPU to use: {told}",
-            do="install NVIDIA's driver, or set NUMBA_ENABLE_CUDASIM=1 for Numba's simulator, or use the target cpu",
-        ) from error
-    if version < OLDEST:
-        raise DeviceError(
-            f"the CUDA driver is of version {_shown(version)}, and {_shown(OLDEST)} is the oldest that works",
-            do="install a newer driver",
-        )
-
-
-def _shown(version: int) -> str:
-    return f"{version // 1000}.{version % 1000 // 10}"
 
 
 class _Arguments:
@@ -215,11 +196,12 @@ class RecordedLaunches:
         """Nothing is kept."""
 
 
-def _destroy(context: Any, ready: Any, graph: Any) -> None:
+def _destroy(device: RealDevice, ready: Any, graph: Any) -> None:
     """Free what the driver keeps of a graph."""
-    _checked(cu.cuCtxSetCurrent(context), "using the GPU")
-    _checked(cu.cuGraphExecDestroy(ready), "freeing a graph of launches")
-    _checked(cu.cuGraphDestroy(graph), "freeing a graph of launches")
+    if device.origin.is_here():
+        device._enter()
+        _checked(cu.cuGraphExecDestroy(ready), "freeing a graph of launches")
+        _checked(cu.cuGraphDestroy(graph), "freeing a graph of launches")
 
 
 class RecordedGraph:
@@ -232,7 +214,7 @@ class RecordedGraph:
         self, device: RealDevice, launches: Sequence[Launched], after: Sequence[Sequence[int]], marks: Sequence[int]
     ) -> None:
         self._device, self._launches, self._arguments = device, launches, _Arguments(launches)
-        self._after, self._downloads = after, Downloads(device._context, marks) if marks else None
+        self._after, self._downloads = after, Downloads(device.origin, device._context, marks) if marks else None
         self._build()
 
     def _build(self) -> None:
@@ -251,7 +233,7 @@ class RecordedGraph:
         if self._downloads is not None:
             self._downloads.add_to(self._graph, self._nodes)
         self._ready = _checked(cu.cuGraphInstantiate(self._graph, 0), "making a graph of launches")
-        self._end = weakref.finalize(self, _destroy, self._device._context, self._ready, self._graph)
+        self._end = weakref.finalize(self, _destroy, self._device, self._ready, self._graph)
 
     def _captured(self, number: int) -> Any:
         """What a function of a library launches, as a graph."""

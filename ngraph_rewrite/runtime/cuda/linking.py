@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From PTX to machine code without a GPU, for what the assembler says: registers, memory, and what was spilled."""
+"""From PTX to machine code without a GPU, and what the assembler says of it: registers, memory, what was spilled."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.runtime.cuda.machine_code import MachineCode, Resources
 
 if TYPE_CHECKING:
     from cuda.bindings import nvjitlink
@@ -17,22 +18,7 @@ else:
     nvjitlink, cuda = lazy_module("cuda.bindings.nvjitlink"), lazy_module("numba.cuda")
 
 
-class Resources(NamedTuple):
-    """What a kernel takes of a multiprocessor.
-
-    Attributes:
-        registers: Of each thread.
-        shared: Bytes of each block.
-        stack: Bytes of each thread.
-        spilled: Bytes that each thread moves between registers and memory for want of registers.
-        code: Bytes of machine code.
-    """
-
-    registers: int
-    shared: int
-    stack: int
-    spilled: int
-    code: int
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(")
 
 
 def check_libraries() -> None:
@@ -45,8 +31,8 @@ def _nothing() -> None:
     """A kernel with which the compiler is tried."""
 
 
-def assembled(ptx: str, capability: tuple[int, int], name: str) -> Resources:
-    """What a kernel takes on GPUs of a compute capability.
+def assembled(ptx: str, capability: tuple[int, int], name: str) -> MachineCode:
+    """A kernel for GPUs of a compute capability, and what it takes of them.
 
     Raises:
         KernelError: if the assembler refuses it.
@@ -57,12 +43,26 @@ def assembled(ptx: str, capability: tuple[int, int], name: str) -> Resources:
         nvjitlink.add_data(linker, nvjitlink.InputType.PTX, data, len(data), name)
         nvjitlink.complete(linker)
         told = _log(linker, nvjitlink.get_info_log_size, nvjitlink.get_info_log)
-        return read_log(told, nvjitlink.get_linked_cubin_size(linker))
+        code = bytearray(nvjitlink.get_linked_cubin_size(linker))
+        nvjitlink.get_linked_cubin(linker, code)
+        return MachineCode(entry_name(ptx), read_log(told, len(code)), bytes(code))
     except nvjitlink.nvJitLinkError as error:
         told = _log(linker, nvjitlink.get_error_log_size, nvjitlink.get_error_log)
         raise KernelError(f"kernel {name} cannot be assembled: {told.strip() or error}") from error
     finally:
         nvjitlink.destroy(linker)
+
+
+def entry_name(ptx: str) -> str:
+    """The name of the kernel in PTX.
+
+    >>> entry_name(".visible .entry _ZN4map(")
+    '_ZN4map'
+    """
+    found = _ENTRY.search(ptx)
+    if found is None:
+        raise KernelError("there is no kernel in what the compiler made")
+    return found[1]
 
 
 def _log(linker: int, size: Callable[[int], int], read: Callable[[int, bytearray], None]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from ngraph_rewrite.runtime.aligned import address_of, aligned_array
 from ngraph_rewrite.runtime.compiler import source_file, source_function
 from ngraph_rewrite.runtime.cuda import simulated_library
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, each_way, out_of_memory
+from ngraph_rewrite.runtime.cuda.origin import Origin
 from ngraph_rewrite.runtime.cuda.simulated_launches import launch
 from ngraph_rewrite.runtime.cuda.simulated_memory import allow
 
@@ -36,10 +37,12 @@ class SimulatedDevice:
     name, capability, is_real = "Numba's CUDA simulator", (9, 0), False
 
     def __init__(self) -> None:
+        self.origin = Origin()
         self._memory: dict[int, tuple[Array, ExitStack]] = {}
         self._functions: dict[str, Any] = {}
 
     def allocate(self, size: int, purpose: str) -> int:
+        self.origin.check()
         if size > self.memory()[0]:
             raise out_of_memory(self, size, purpose)
         array = aligned_array((max(size, 1),), np.uint8)
@@ -50,35 +53,43 @@ class SimulatedDevice:
         return address
 
     def free(self, address: int) -> None:
-        self._memory.pop(address)[1].close()
+        if self.origin.is_here():
+            self._memory.pop(address)[1].close()
 
     def upload(self, address: int, array: Array) -> None:
+        self.origin.check()
         ctypes.memmove(address, array.ctypes.data, array.nbytes)
 
     def download(self, array: Array, address: int) -> None:
+        self.origin.check()
         ctypes.memmove(array.ctypes.data, address, array.nbytes)
 
     def copy(self, target: int, source: int, size: int) -> None:
+        self.origin.check()
         ctypes.memmove(target, source, size)
 
-    def load(self, text: str, name: str, cache: Cache) -> Any:
-        if text not in self._functions:
-            self._functions[text] = SimulatedKernel(source_function(source_file(text, name, cache), name))
-        return self._functions[text]
+    def load(self, sources: Mapping[str, str], cache: Cache, processes: int) -> dict[str, Any]:
+        self.origin.check()
+        for name, text in sources.items():
+            if text not in self._functions:
+                self._functions[text] = SimulatedKernel(source_function(source_file(text, name, cache), name))
+        return {name: self._functions[text] for name, text in sources.items()}
 
     def library(self, name: str) -> Any:
+        self.origin.check()
         return simulated_library.FUNCTIONS[name]
 
     def record(
         self, launches: Sequence[Launched], after: Sequence[Sequence[int]] | None = None, marks: Sequence[int] = ()
     ) -> SimulatedLaunches:
+        self.origin.check()
         return SimulatedLaunches(self, launches, range(len(launches)) if after is None else latest_first(after))
 
     def synchronize(self) -> None:
-        """All is done when a launch returns."""
+        self.origin.check()  # all was done when a launch returned
 
     def synchronize_stream(self, stream: int) -> None:
-        """There are no streams."""
+        self.origin.check()  # there are no streams
 
     def memory(self) -> tuple[int, int]:
         return _MEMORY - sum(array.nbytes for array, _ in self._memory.values()), _MEMORY
@@ -119,6 +130,7 @@ class SimulatedLaunches:
         self._device, self._launches, self._order = device, list(launches), order
 
     def run(self) -> None:
+        self._device.origin.check()
         for function, blocks, threads, fixed, arguments in map(self._launches.__getitem__, self._order):
             if isinstance(function, SimulatedKernel):
                 size = threads if fixed else min(threads, MOST_THREADS)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver of CUDA: whether it is there, starts, and is new enough."""
+
+from __future__ import annotations
+
+from cuda.bindings import driver as cu
+
+from ngraph_rewrite.errors import DeviceError
+from ngraph_rewrite.runtime.cuda.checked import checked
+from ngraph_rewrite.runtime.cuda.origin import forked_error
+
+OLDEST = 12000  # CUDA 12.0
+# What the driver says where another library used the GPU before this process was forked.
+_FORKED = "CUDA_ERROR_NOT_INITIALIZED"
+
+
+def start_driver() -> None:
+    """Start the driver.
+
+    Raises:
+        DeviceError: if there is none, it is too old, or this process was forked from one that had started it.
+    """
+    try:
+        checked(cu.cuInit(0), "starting the CUDA driver")
+        version = int(checked(cu.cuDriverGetVersion(), "asking for the version of the CUDA driver"))
+    except (RuntimeError, OSError) as error:
+        told = error.what if isinstance(error, DeviceError) else str(error)
+        if _FORKED in told:
+            raise forked_error() from error
+        raise DeviceError(
+            f"there is no GPU to use: {told}",
+            do="install NVIDIA's driver, or set NUMBA_ENABLE_CUDASIM=1 for Numba's simulator, or use the target cpu",
+        ) from error
+    if version < OLDEST:
+        raise DeviceError(
+            f"the CUDA driver is of version {_shown(version)}, and {_shown(OLDEST)} is the oldest that works",
+            do="install a newer driver",
+        )
+
+
+def _shown(version: int) -> str:
+    return f"{version // 1000}.{version % 1000 // 10}"
