@@ -15,7 +15,7 @@ from hypothesis import settings
 
 VARIABLE, SIMULATOR = "NGRAPH_REWRITE_CACHE", "NUMBA_ENABLE_CUDASIM"
 HELPERS = "NGRAPH_REWRITE_HELPERS"
-collect_ignore = ["extension_package"]  # a package of a third party: it runs where it is installed
+collect_ignore = ["extension_package", "cuda_ptx.py"]  # a third party's, for where it is installed; a script
 
 
 def gpus() -> int:

@@ -8,6 +8,7 @@ machine code: that would be thrown away.
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from llvmlite import binding
@@ -15,9 +16,12 @@ from numba.core import compiler, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.core.typed_passes import NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
 
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
+from ngraph_rewrite.runtime.resolved import Resolved
 
+_IDLE = (NopythonRewrites, InlineClosureLikes)
 _OPTIONS = {"nopython": True, "error_model": "numpy"}
 # what the linker could see: functions that are not internal yet, and variables that modules share
 _SHARED = re.compile(r"^(define (?!internal|private)(?:linkonce_odr )?|(@\S+ = )common )", re.MULTILINE)
@@ -70,7 +74,7 @@ def _optimised(function: Callable[..., None]) -> tuple[str, str]:
     cpu_target.options.parse_as_flags(flags, _OPTIONS)
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
     arguments = (types.int64,) * 3
-    contexts = cpu_target.typing_context, cpu_target.target_context
+    contexts = _typing(), cpu_target.target_context
     result = compiler.compile_extra(*contexts, function, arguments, types.void, flags, {}, pipeline_class=_Pipeline)
     library = result.library
     library._finalize_final_module = lambda: None  # it would make machine code
@@ -78,12 +82,17 @@ def _optimised(function: Callable[..., None]) -> tuple[str, str]:
     return str(library.get_llvm_str()), str(result.fndesc.llvm_func_name)
 
 
+@cache
+def _typing() -> Any:
+    return Resolved(cpu_target.typing_context)
+
+
 class _Pipeline(compiler.CompilerBase):
-    """Numba's own, but for the search for expressions of whole arrays: a kernel has numbers only."""
+    """Numba's own, but for what is done to whole arrays, and to functions in functions: a kernel has neither."""
 
     def define_pipelines(self) -> list[Any]:
         passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [one for one in passes.passes if one[0] is not NopythonRewrites]
+        passes.passes = [one for one in passes.passes if one[0] not in _IDLE]
         passes.finalize()
         return [passes]
 

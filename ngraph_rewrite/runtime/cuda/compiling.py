@@ -15,9 +15,11 @@ from numba.cuda.core.callconv import CUDACallConv
 from numba.cuda.core.compiler_lock import global_compiler_lock
 from numba.cuda.core.typed_passes import NopythonRewrites
 from numba.cuda.core.untyped_passes import InlineClosureLikes
+from numba.cuda.descriptor import cuda_target
 from numba.cuda.flags import CUDAFlags
-from numba.cuda.target import CUDATargetContext, CUDATypingContext
 from numba.cuda.utils import numba_target_override
+
+from ngraph_rewrite.runtime.resolved import Resolved
 
 _OPTIONS = {"opt": 3, "fma": 0}
 # For whole arrays, and for functions in functions: a kernel has neither.
@@ -52,8 +54,8 @@ def _compiled(kernel: Callable[..., None], signature: tuple[Any, ...], capabilit
     flags: Any = CUDAFlags()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.error_model, flags.nvvm_options, flags.compute_capability = "numpy", _OPTIONS, capability
-    target = _target()
-    given: tuple[Any, ...] = target.typing_context, target, kernel, signature, types.void, flags, {}
+    target = cuda_target.target_context
+    given: tuple[Any, ...] = _typing(), target, kernel, signature, types.void, flags, {}
     with numba_target_override():
         found = compiler.compile_extra(*given, pipeline_class=_Pipeline, call_conv=CUDACallConv(target), abi_info={})
     found.library.finalize()
@@ -61,24 +63,8 @@ def _compiled(kernel: Callable[..., None], signature: tuple[Any, ...], capabilit
 
 
 @cache
-def _target() -> Any:
-    return CUDATargetContext(_Typing())
-
-
-class _Typing(CUDATypingContext):  # type: ignore[misc]
-    """Numba's own, which would work out anew for each call what a function gives for operands of these types."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._found: dict[Any, Any] = {}
-
-    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        if kws or not isinstance(func, types.Function):
-            return super().resolve_function_type(func, args, kws)
-        key = func, tuple(args)
-        if key not in self._found:
-            self._found[key] = super().resolve_function_type(func, args, kws)
-        return self._found[key]
+def _typing() -> Any:
+    return Resolved(cuda_target.typing_context)
 
 
 class _Pipeline(compiler.CUDACompiler):  # type: ignore[misc]
