@@ -6,6 +6,7 @@ Where there is no GPU, Numba simulates one, in this process and in those that te
 """
 
 import ctypes
+import gc
 import os
 import tempfile
 from pathlib import Path
@@ -31,6 +32,7 @@ def gpus() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("tests", settings.default, max_examples=60)  # where a test does not say how many
     settings.load_profile("tests")
+    gc.set_threshold(10_000, 20, 20)  # most of what there is was collected as tests: it is not to be searched so often
     if SIMULATOR not in os.environ and not gpus():
         os.environ[SIMULATOR] = "1"  # before Numba is imported
     if VARIABLE not in os.environ:
