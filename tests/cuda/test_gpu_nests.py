@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 from unittest.mock import patch
@@ -18,7 +19,7 @@ from ngraph_rewrite import semi
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.cuda.map import render_spread
 from ngraph_rewrite.codegen.cuda.passes import Passes
-from ngraph_rewrite.codegen.cuda.rows import RowForm, render_rows
+from ngraph_rewrite.codegen.cuda.rows import RowForm, column_threads, render_rows
 from ngraph_rewrite.codegen.nest import MapNest, Operand, RowNest, Step
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.cuda import renderer
@@ -219,6 +220,18 @@ def test_several_arrays_of_a_row_are_kept(shape: tuple[int, ...], dtype: str, se
     op = weight * d - scaled * spread(semi.sum(given_, axes=axes)) - spread(semi.max(weight * d, axes=axes))
     agree(op, {x: rng.integers(-3, 4, shape).astype(as_dtype(dtype)), d: values(shape, dtype, 3 * seed + 1),
                w: values(shape[1:], dtype, 3 * seed + 2)}, 5e-2 if dtype == "bfloat16" else 1e-5)  # fmt: skip
+
+
+def test_many_reductions_of_columns_have_few_threads() -> None:
+    """What each thread of a block finds has to fit into shared memory: here 64 bytes."""
+    kinds = ("sum", "max", "argmax", "min", "argmin", "prod")
+    matrix, row = Operand("float64", ("s", "1")), Operand("float64", ("0", "1"))
+    steps = tuple(Step(kind, "int64" if "arg" in kind else "float64", (0,)) for kind in kinds)
+    stores = tuple((k + 1, replace(row, dtype=step.dtype)) for k, step in enumerate(steps))
+    nest = RowNest(2, (matrix,), steps, stores, tuple(range(7)), reduced=(True, False))
+    assert column_threads(nest) == 512
+    assert column_threads(normalised(0)) == 1024
+    assert "shared_float64(512)" in render_rows(nest, RowForm("columns", 4)).text
 
 
 @pytest.mark.parametrize("text", ["load4_float32", "store4_float32"])

@@ -30,8 +30,9 @@ from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import RowNest, signature
 from ngraph_rewrite.codegen.scalar import held
 from ngraph_rewrite.codegen.source import Source, indented
+from ngraph_rewrite.types.dtypes import as_dtype
 
-COLUMN_THREADS = 1024  # of a block with columns, at most
+_COLUMN_THREADS, _SHARED = 1024, 48 << 10  # of a block with columns, at most; bytes that it has for them
 MOST_THREADS = 512  # of a block with a row that nothing is kept of
 FITTING = 1024  # threads that a multiprocessor should have
 PLACES = 4  # where four neighbours are taken at once
@@ -79,18 +80,13 @@ class _Rows:
 
     @cached_property
     def reductions(self) -> dict[int, Reduction]:
-        first = len(self.nest.loads)
-        found = {}
-        for number, value in enumerate(self.nest.reductions):
-            step = self.nest.steps[value - first]
-            found[value] = Reduction(step.op, self.nest.dtypes[step.operands[0]], number)
-        return found
+        return _reductions(self.nest)
 
     def lines(self) -> list[str]:
         """The body of the kernel."""
         length = [f"length = {product(self.reduced)}"]
         if self.form.kind == "columns":
-            return [f"launch_bounds({COLUMN_THREADS}, 1)", *length, *self._columns()]
+            return [f"launch_bounds({column_threads(self.nest)}, 1)", *length, *self._columns()]
         every = "block()", "blocks()"
         memory = shared(self.reductions.values(), WARPS)
         if self.form.kind == "warp":
@@ -107,7 +103,7 @@ class _Rows:
         """Groups of columns that lie side by side, one after the other."""
         *outer, inner = self.kept
         lines = [
-            *shared(self.reductions.values(), COLUMN_THREADS),
+            *shared(self.reductions.values(), column_threads(self.nest)),
             f"width = lesser({self.form.width}, lanes())",
             "depth = lanes() // width",
             "down = lane() // width",
@@ -291,6 +287,21 @@ class _Rows:
         if self.form.kind == "columns" or (self.form.places and self.form.near == 1):
             return False
         return lies_side_by_side(self.nest) and (self.form.places > 0 or len(self.nest.steps) <= MOST_STEPS)
+
+
+def _reductions(nest: RowNest) -> dict[int, Reduction]:
+    """The reductions of a nest, by value."""
+    steps = {value: nest.steps[value - len(nest.loads)] for value in nest.reductions}
+    return {v: Reduction(step.op, nest.dtypes[step.operands[0]], k) for k, (v, step) in enumerate(steps.items())}
+
+
+def column_threads(nest: RowNest) -> int:
+    """How many threads a block with columns has at most: each leaves what it found in shared memory."""
+    kinds = [dtype for one in _reductions(nest).values() for _, dtype in one.variables]
+    each, threads = sum(as_dtype(dtype).itemsize for dtype in kinds), _COLUMN_THREADS
+    while threads * each > _SHARED:
+        threads //= 2
+    return threads
 
 
 def lies_side_by_side(nest: RowNest) -> bool:

@@ -8,7 +8,7 @@ from math import prod
 
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.passes import Passes
-from ngraph_rewrite.codegen.cuda.rows import COLUMN_THREADS, MOST_THREADS, RowForm, lies_side_by_side
+from ngraph_rewrite.codegen.cuda.rows import MOST_THREADS, RowForm, column_threads, lies_side_by_side
 from ngraph_rewrite.codegen.loops import RowNest
 from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.shares import Grid
@@ -91,9 +91,9 @@ def row_grid(sizes: Sequence[int], reduced: Sequence[bool], nest: RowNest) -> Gr
     if form.kind == "columns":
         blocks = rows // max(sizes[-1], 1) * -(-sizes[-1] // form.width)
         threads, worth = THREADS, min(_FILLED * THREADS // max(blocks, 1), length * form.width // FOUR)
-        while threads < min(worth, COLUMN_THREADS):
+        while threads < worth:
             threads *= 2
-        return Grid(blocks_for(blocks, 1), threads)
+        return Grid(blocks_for(blocks, 1), min(threads, column_threads(nest)))
     if form.kind == "warp":
         return Grid(blocks_for(rows, _WARPS), _WARPS * WARP)
     return Grid(blocks_for(rows, 1), form.threads or _threads(length, _EACH))
