@@ -157,11 +157,22 @@ def _pooled(kind: str, dtype: str) -> Built:
     return [y, ng.deriv(ng.numpy.sum(y * y), x)], [x]
 
 
-def _attention(dtype: str) -> Built:
-    n, p, q, e = ng.Axis("N", 4), ng.Axis("P", 64), ng.Axis("Q", 64), ng.Axis("E", 32)
+def _attention(rows: int, each: int, hidden: str, dtype: str) -> Built:
+    """Of so many rows and numbers of a key, with a mask of truths or of numbers, or without one."""
+    n, p, q, e = ng.Axis("N", 4), ng.Axis("P", rows), ng.Axis("Q", 512), ng.Axis("E", each)
     inputs = [ng.placeholder(axes, dtype) for axes in ([n, p, e], [n, q, e], [n, q, e])]
-    scores = ng.dot(inputs[0], inputs[1], reduction_axes=["E"]) * 32**-0.5
+    scores = ng.dot(inputs[0], inputs[1], reduction_axes=["E"]) * each**-0.5
+    if hidden:
+        inputs.append(mask := ng.placeholder([p, q], "bool" if hidden == "kept" else dtype))
+        scores = ng.where(mask, scores, -1e4) if hidden == "kept" else scores + mask
     return ng.dot(ng.softmax(scores, normalization_axes=["Q"]), inputs[2], reduction_axes=["Q"]), inputs
+
+
+def _mixture(dtype: str) -> Built:
+    """Given scores as weights."""
+    x, v = inputs = _arrays((4, 128, 512), (4, 512, 64), dtype=dtype)
+    e = ng.numpy.exp(x - ng.numpy.max(x, axis=-1, keepdims=True))
+    return ng.numpy.matmul(e / ng.numpy.sum(e, axis=-1, keepdims=True), v), inputs
 
 
 def _recurrent(dtype: str) -> Built:
@@ -230,7 +241,13 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("maxima of windows", partial(_pooled, "max"), _FLOATS),
         **_each("sums of windows", partial(_pooled, "sum"), _FLOATS),
         **_each("averages of windows", partial(_pooled, "avg"), _FLOATS),
-        **_each("attention", _attention, ("float32",)),
+        **_each("attention", partial(_attention, 512, 32, ""), _FLOATS),
+        **_each("attention of many rows", partial(_attention, 4096, 64, ""), ("float32", "float64")),
+        **_each("attention of long keys", partial(_attention, 4096, 128, ""), ("float32",)),
+        **_each("attention of few rows", partial(_attention, 4, 64, ""), _FLOATS),
+        **_each("attention kept", partial(_attention, 4096, 64, "kept"), ("float32",)),
+        **_each("attention with a bias", partial(_attention, 4096, 64, "added"), ("float32",)),
+        **_each("mixture", _mixture, ("float32",)),
         **_each("recurrent", _recurrent, ("float32",)),
         **TRAINING,
     }

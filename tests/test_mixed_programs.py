@@ -38,8 +38,8 @@ TOLERANCE = {"rtol": 1e-7, "atol": 1e-8}
 NOT_REACHED = {
     "cpu.gemm": "no user writes it: rules of the target make it of dots",
     "cpu.convolution": "no user writes it: a rule of the target makes it of convolutions",
-    "cpu.attention": "no user writes it: rules of the target make it of products and softmax",
-    "cpu.mixture": "no user writes it: rules of the target make it of softmax and products",
+    "fused.attention": "no user writes it: rules of the target make it of products and softmax",
+    "fused.mixture": "no user writes it: rules of the target make it of softmax and products",
     "cpu.unpooling": "no user writes it: a rule of the target makes it of the adjoint of pooling",
 }
 

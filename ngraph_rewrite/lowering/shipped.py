@@ -23,8 +23,8 @@ from ngraph_rewrite.lowering.driver import no_garbage_collection
 from ngraph_rewrite.ops import (  # noqa: F401  (the families declare their ops when imported)
     axes,
     cpu,
-    cpu_attention,
     cuda,
+    fused,
     numpy,
     semi,
 )

@@ -31,7 +31,7 @@ def attention_call(term: Op, groups: Groups) -> Call:
     Raises:
         CopyFirst: if an operand is not in memory, or is so in a way that strides cannot say.
     """
-    factors = 3 if term.definition.name == "cpu.attention" else 2
+    factors = 3 if term.definition.name == "fused.attention" else 2
     (q, *keys, v), (kind, mask) = _factors_of(term, groups, factors)
     dtype, size = DTYPE_NAMES[term.type.dtype], term.type.dtype.itemsize
     *batch, m, d = known(term)
@@ -49,7 +49,7 @@ def attention_call(term: Op, groups: Groups) -> Call:
     operands = [x for load in (q, k, v) for x in (load, *_steps(load))]
     cut = (space, space.bytes // share.chunks, scores_at, state_at, pieces, down, rows, block, packs)
     inner = batch[-1] if len(batch) == 2 else 1
-    numbers = (inner, m, n, e, d, _bits(term, "scale"), _bits(term, "fill"), kind)
+    numbers = (inner, m, n, e, d, bits(term, "scale"), bits(term, "fill"), kind)
     arguments = (*numbers, *operands, *mask, OUTPUT, *cut, *_words(dtype))
     return Call(render_attention(dtype), arguments, share, (space,))
 
@@ -74,7 +74,7 @@ def _words(dtype: str) -> Sequence[str]:
     return [f"product {word} {dtype}" for word in ("rows", "columns", "tile", "pack")]
 
 
-def _bits(term: Op, name: str) -> int:
+def bits(term: Op, name: str) -> int:
     """A number among the attributes, as the bits of a float64."""
     (found,) = struct.unpack("<q", struct.pack("<d", float(term.attribute(name).scalar)))
     return int(found)

@@ -245,8 +245,8 @@ _CALLS: dict[str, MakeCall] = CALLS | {
     "semi.gather": _gather,
     "semi.fold": fold_call,
     UNPOOLING: unpooling_call,
-    "cpu.attention": attention_call,
-    "cpu.mixture": attention_call,
+    "fused.attention": attention_call,
+    "fused.mixture": attention_call,
     "semi.uniform": _random,
     "semi.normal": _random,
 }

@@ -132,6 +132,16 @@ def _gemm(position: int, known: Mapping[int, TensorType], wish: TensorType | Non
     return [t for p in plain if p.rank == 2 for t in (p, tensor(p.dtype, p.shape[::-1]))]
 
 
+_of_many = domains_indexed.ARGUMENTS["semi.batch_dot"]
+
+
+def _products(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
+    """As `_dot`, or as products of many matrices."""
+    near = [*known.values(), *([] if wish is None else [wish])]
+    many = [] if any(t.rank == 2 for t in near) else _of_many(position, known, wish, domain) or []
+    return [*many, *([] if any(t.rank == 3 for t in near) else _dot(position, known, wish, domain) or [])]
+
+
 def _gather(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
     if position == 1:
         whole = [INT64, *(d for d in domain.dtypes if d.kind in "iu")]
@@ -266,7 +276,7 @@ _PROPOSALS: dict[str, Proposal] = {
     "semi.select": _select,
     "semi.dot": _dot,
     "cpu.gemm": _gemm,
-    "cuda.gemm": _dot,
+    "cuda.gemm": _products,
     "semi.gather": _gather,
     "semi.concat": _concat,
     "semi.transpose": _transpose,

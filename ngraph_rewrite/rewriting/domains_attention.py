@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which operands and attributes are worth trying for mixtures of the CPU target, their masks included."""
+"""Which operands and attributes are worth trying for fused mixtures, their masks included."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ def _numbers(types: Sequence[TensorType], wish: TensorType | None, domain: Domai
     return [(Literal(scale, dtype), Literal(fill, dtype)) for scale in (0.5, 1, -2, 0) for fill in (0, -inf, -1e4)]
 
 
-ARGUMENTS: dict[str, Proposal] = {f"cpu.{short}": partial(_operand, short) for short in _AXES}
-ATTRIBUTES: dict[str, Attributes] = {f"cpu.{short}": _numbers for short in _AXES}
+ARGUMENTS: dict[str, Proposal] = {f"fused.{short}": partial(_operand, short) for short in _AXES}
+ATTRIBUTES: dict[str, Attributes] = {f"fused.{short}": _numbers for short in _AXES}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.ops import semi  # noqa: F401  (declares the ops of the base set)
+from ngraph_rewrite.ops import fused, semi  # noqa: F401  (declare the ops of the base set)
 from ngraph_rewrite.plan.launches import Loop, Work, kernels, loops_in
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan, make_plan
@@ -186,7 +186,7 @@ def _count(work: Sequence[Work | Loop]) -> int:
 
 def _base() -> frozenset[str]:
     semi_ops = {d.name for d in definitions("semi") if d.shipped} - _COMPOSITE
-    own = {d.name for d in definitions("cpu") if d.shipped}
+    own = {d.name for family in ("cpu", "fused") for d in definitions(family) if d.shipped}
     return frozenset(f"core.{name}" for name in CORE.split()) | semi_ops | own
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.lowering.transfers import Transfers
-from ngraph_rewrite.ops import cuda, semi  # noqa: F401  (declare the ops of the base set)
+from ngraph_rewrite.ops import cuda, fused, semi  # noqa: F401  (declare the ops of the base set)
 from ngraph_rewrite.plan.accesses import dependencies, done_with, finishing
 from ngraph_rewrite.plan.cuda.ends import ends
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
@@ -152,6 +152,7 @@ class CudaExecutable:
 def _base() -> frozenset[str]:
     semi_ops = {d.name for d in definitions("semi") if d.shipped} - _COMPOSITE
     own = {d.name for d in definitions("cuda") if d.shipped and (d.name not in _OF_LIBRARY or has_library())}
+    own |= {d.name for d in definitions("fused") if d.shipped}
     return frozenset(f"core.{name}" for name in CORE.split()) | semi_ops | own
 
 

@@ -72,7 +72,7 @@ def test_attention_is_what_it_means(
     """Of more rows and more keys than a block has, and of fewer than a vector."""
     arrays = drawn(seed, (*batch, m, e), (*batch, e, n), (*batch, n, d), dtype=dtype)
     inputs = leaves(*arrays)
-    found, kernels = run(make_op("cpu.attention", *inputs, scale=scale, fill=0), inputs, arrays)
+    found, kernels = run(make_op("fused.attention", *inputs, scale=scale, fill=0), inputs, arrays)
     assert kernels == ["attention"]
     q, k, v = (a.astype(np.float64) for a in arrays)
     assert_allclose(found, wanted(scale * (q @ k), v), **CLOSE[dtype])
@@ -82,7 +82,7 @@ def test_attention_is_what_it_means(
 def test_given_scores_are_weights_too(dtype: str) -> None:
     arrays = drawn(1, (2, 90, 300), (2, 300, 20), dtype=dtype)
     inputs = leaves(*arrays)
-    found, kernels = run(make_op("cpu.mixture", *inputs, scale=3.0, fill=0), inputs, arrays)
+    found, kernels = run(make_op("fused.mixture", *inputs, scale=3.0, fill=0), inputs, arrays)
     assert kernels == ["attention"]
     assert_allclose(found, wanted(3.0 * arrays[0].astype(np.float64), arrays[1]), **CLOSE[dtype])
 
@@ -100,14 +100,14 @@ def test_special_values_are_those_of_softmax(count: int) -> None:
     scores[0, 6, :] = -1e4
     scores[0, 6, count - 1] = -1e4 + 1
     inputs = leaves(scores, values)
-    found, _ = run(make_op("cpu.mixture", *inputs, scale=1.0, fill=0), inputs, [scores, values])
+    found, _ = run(make_op("fused.mixture", *inputs, scale=1.0, fill=0), inputs, [scores, values])
     assert_allclose(found, wanted(scores, values), rtol=1e-5, atol=1e-6)
 
 
 def test_the_same_bits_for_any_number_of_threads() -> None:
     arrays = drawn(3, (2, 3, 200, 32), (2, 3, 32, 500), (2, 3, 500, 48))
     inputs = leaves(*arrays)
-    term = make_op("cpu.attention", *inputs, scale=0.2, fill=0)
+    term = make_op("fused.attention", *inputs, scale=0.2, fill=0)
     alone, _ = run(term, inputs, arrays)
     for threads in (2, 3):
         assert np.array_equal(run(term, inputs, arrays, threads)[0], alone)
@@ -214,7 +214,7 @@ def test_masked_attention_is_what_it_means(
     seen[..., : n // 2] &= bool(seed % 2)
     mask = seen if kind == "kept" else np.where(seen, 0, fill).astype(dtype)
     inputs = leaves(*arrays, mask)
-    term = make_op("cpu.attention", *inputs, scale=0.5, fill=fill)
+    term = make_op("fused.attention", *inputs, scale=0.5, fill=fill)
     found, _ = run(term, inputs, [*arrays, mask])
     q, k, v = (a.astype(np.float64) for a in arrays)
     scores = 0.5 * (q @ k)
@@ -246,7 +246,7 @@ def test_keys_that_nobody_sees_are_passed_by() -> None:
     mask = np.arange(600) <= np.arange(300)[:, None]
     mask[7] = False
     inputs = leaves(*arrays, mask[None])
-    term = make_op("cpu.attention", *inputs, scale=0.5, fill=-np.inf)
+    term = make_op("fused.attention", *inputs, scale=0.5, fill=-np.inf)
     found, _ = run(term, inputs, [*arrays, mask[None]])
     q, k, v = (a.astype(np.float64) for a in arrays)
     assert_allclose(found, wanted(np.where(mask, 0.5 * (q @ k), -np.inf), v), **CLOSE["float32"])

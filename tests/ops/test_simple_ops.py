@@ -86,7 +86,7 @@ def test_lowering_keeps_the_value_wherever_the_target_wants_the_axes(
 ) -> None:
     term = data.draw(applications(lookup(name)))
     result = normalise([term], matcher, ReplacementTable(), TermBank(), target, "lower")[0]
-    assert {t.definition.family for t in topological([result])} <= {"core", "semi", "cpu", "cuda"}
+    assert {t.definition.family for t in topological([result])} <= {"core", "semi", "cpu", "cuda", "fused"}
     assert result.type == term.type
     values = arrays(term, seed)
     if not undefined(term, values):

@@ -53,7 +53,8 @@ class Side:
     along: bool  # whether memory lies along k, rather than across lines
     tile: Tile
     dtype: str
-    matrix: str = "batch"  # the number of the one that is multiplied
+    matrix: str = "batch"  # the numbers of the one that is multiplied, along each axis of matrices
+    between: str = "b"  # of which strides have such letters
 
     @property
     def stride(self) -> str:
@@ -88,7 +89,8 @@ class Side:
         if not self.along:
             fast, slow = slow, fast
         size = min(WIDEST, FOUR * as_dtype(self.dtype).itemsize)
-        lines = [f"{x}_wide = {fast} == 1 and ({slow} | {x}_sb) & {FOUR - 1} == 0 and aligned({x}, {size})"]
+        strides = " | ".join([slow, *(f"{x}_s{letter}" for letter in self.between.split())])
+        lines = [f"{x}_wide = {fast} == 1 and ({strides}) & {FOUR - 1} == 0 and aligned({x}, {size})"]
         first, second = ("line", "deep") if self.along else ("deep", "line")
         fours = (self.tile.deep if self.along else self.lines) // FOUR
         for turn in self.turns:
@@ -102,9 +104,11 @@ class Side:
     def begun(self) -> list[str]:
         """The lines that find the places of what is fetched first."""
         x, lines = self.name, []
+        pairs = zip(self.matrix.split(), self.between.split(), strict=True)
+        start = " + ".join(f"{number} * {x}_s{letter}" for number, letter in pairs)
         for turn in self.turns:
             line, deep = f"({self.corner} + {x}_line{turn})", f"(begin + {x}_deep{turn})"
-            lines.append(f"{x}_place{turn} = {self.matrix} * {x}_sb + {line} * {self.stride} + {deep} * {x}_sk")
+            lines.append(f"{x}_place{turn} = {start} + {line} * {self.stride} + {deep} * {x}_sk")
             lines += [f"{name} = {literal(0, held(self.dtype))}" for name in self._values(turn)]
         return lines
 

@@ -10,6 +10,7 @@ from ngraph_rewrite.codegen.library import render_gather, render_random
 from ngraph_rewrite.codegen.library_indexed import render_take_along
 from ngraph_rewrite.codegen.library_order import render_searchsorted
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence
+from ngraph_rewrite.plan.cuda.attention import attention_calls
 from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.cuda.order import add_along_calls, scatter_add_calls, sort_calls, split
 from ngraph_rewrite.plan.cuda.pooling import pooling_call, unpooling_call
@@ -79,6 +80,8 @@ CALLS: dict[str, MakeCalls] = {
     "cuda.fold": fold_call,
     "cuda.pooling": pooling_call,
     "cuda.unpooling": unpooling_call,
+    "fused.attention": attention_calls,
+    "fused.mixture": attention_calls,
     "semi.uniform": _random,
     "semi.normal": _random,
 }

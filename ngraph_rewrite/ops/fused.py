@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mixtures of the CPU target: what stands in rows is weighted with a softmax, which is nowhere as a whole.
+"""Fused ops, which several targets execute: rows are weighted with a softmax that is nowhere as a whole.
 
 A mixture takes scores, attention their factors. A mask may stand last, of the shape of the scores: truths keep scores,
 where the others become `fill`, and numbers are added.
@@ -18,6 +18,8 @@ from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.tensor import TensorType
+
+FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
 def _scaled(*xs: TensorType, scale: Any, fill: Any) -> Attributes:
@@ -39,7 +41,7 @@ def _mixture(term: Op, x: Any, v: Any, *mask: Any) -> Any:
         return np.matmul(_weights(term, x, mask), v)
 
 
-@op("cpu.mixture", meaning=_mixture, normalise=_scaled, below="cpu.gemm")
+@op("fused.mixture", meaning=_mixture, normalise=_scaled, below="cpu.gemm")
 def mixture(x: TensorType, v: TensorType, *mask: TensorType, scale: Literal, fill: Literal) -> TensorType:
     """``softmax(scale * x) v``: `x` (b, m, n) gives weights along its last axis, `v` (b, n, d) what is weighted."""
     _fitting("mixture", mask, (x, "bmn"), (v, "bnd"))
@@ -51,7 +53,7 @@ def _attention(term: Op, q: Any, k: Any, v: Any, *mask: Any) -> Any:
         return np.matmul(_weights(term, np.matmul(q, k), mask), v)
 
 
-@op("cpu.attention", meaning=_attention, normalise=_scaled, below="cpu.mixture")
+@op("fused.attention", meaning=_attention, normalise=_scaled, below="fused.mixture")
 def attention(
     q: TensorType, k: TensorType, v: TensorType, *mask: TensorType, scale: Literal, fill: Literal
 ) -> TensorType:
@@ -69,8 +71,8 @@ def _fitting(name: str, mask: tuple[TensorType, ...], *xs: tuple[TensorType, str
     Raises:
         AxesError, DTypeError: if not, or if more than one mask is given or it has another shape than the scores.
     """
-    if len({x.dtype for x, _ in xs}) != 1 or xs[0][0].dtype.name not in ("float32", "float64"):
-        raise DTypeError(f"{name} takes float32 or float64, all alike, not {', '.join(repr(x) for x, _ in xs)}")
+    if len({x.dtype for x, _ in xs}) != 1 or xs[0][0].dtype.name not in FLOATS:
+        raise DTypeError(f"{name} takes one of {', '.join(FLOATS)}, all alike, not {', '.join(repr(x) for x, _ in xs)}")
     if any(x.dtype != xs[0][0].dtype and x.dtype.name != "bool" for x in mask):
         raise DTypeError(f"a mask of {name} is bool or {xs[0][0].dtype.name}, not {mask[0]!r}")
     lengths: dict[str, Any] = {"b": xs[0][0].shape[:-2]}

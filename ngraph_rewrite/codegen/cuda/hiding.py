@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Masks in the text of attention for a GPU: what they do to scores, and whether a tile has any that is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ngraph_rewrite.codegen.cuda.lanes import FOUR
+from ngraph_rewrite.codegen.cuda.tiles import WIDEST
+from ngraph_rewrite.codegen.scalar import held, literal
+from ngraph_rewrite.codegen.source import indented
+from ngraph_rewrite.types.dtypes import as_dtype
+
+
+def block_of(lines: Iterable[str]) -> str:
+    """Lines as one text."""
+    return "\n".join(lines)
+
+
+def nested(lines: Iterable[str]) -> list[str]:
+    """Lines inside of what stands above them."""
+    return [indented(line, 4) for line in lines]
+
+
+def wide_line(name: str, dtype: str) -> str:
+    """The line that finds out whether four neighbours along the keys can be read at once."""
+    size, strides = min(WIDEST, FOUR * as_dtype(dtype).itemsize), " | ".join(f"{name}_s{x}" for x in "oim")
+    return f"{name}_wide = {name}_sn == 1 and ({strides}) & {FOUR - 1} == 0 and aligned({name}, {size})"
+
+
+def read_four(name: str, dtype: str, found: Sequence[str], start: str, key: str) -> list[str]:
+    """The lines that read four neighbours along the keys, of a line with a start; its last for any beyond it."""
+    each = [
+        f"{x} = load_{dtype}({name}, {start} + min({key} + {n}, n - 1) * {name}_sn, 0)" for n, x in enumerate(found)
+    ]
+    four = f"    {', '.join(found)} = load4_{dtype}({name}, {start} + {key})"
+    return [f"if {name}_wide and {key} + {FOUR} <= n:", four, "else:", *nested(each)]
+
+
+class Mask(NamedTuple):
+    """A mask of a dtype; none if that is empty.
+
+    Attributes:
+        dtype: If it is bool, scores are kept where it is true; numbers are added.
+        rows, fours: How far the rows of a thread are from its first one; so for each fourth key.
+    """
+
+    dtype: str
+    rows: Sequence[int]
+    fours: Sequence[int]
+
+    def flag(self) -> str:
+        """The lines that make room for the number of the last tile of which something is seen."""
+        if not self.dtype:
+            return "pass"
+        return "flag, turn = tile_int64(1), 0\nif lane() == 0:\n    write_int64(flag, 0, 0)\nbarrier()"
+
+    def placed(self) -> list[str]:
+        """The line that finds out whether four neighbours can be read at once."""
+        return [wide_line("mask", self.dtype)] if self.dtype else []
+
+    def seen(self) -> str:
+        """Whether anything is seen of a tile."""
+        return "read_int64(flag, 0) == turn" if self.dtype else "True"
+
+    def looked(self, own: str) -> list[str]:
+        """The lines in which the threads of a block find out whether any of them sees something of a tile.
+
+        What is not seen has no weight. Each tile has its own number: whoever sees nothing of it may go on to the next,
+        and write that one's down, before all have read what there was of this one.
+        """
+        if not self.dtype:
+            return ["pass"]
+        truths, names = self.dtype == "bool", [f"l{lane}" for lane in range(FOUR)]
+        least = literal(float("-inf"), held(self.dtype))
+        tests = names if truths else [f"({x} != {least})" for x in names]
+        lines = [f"seen = filled != {literal(float('-inf'), own)}" if truths else "seen = False", "look = 0"]
+        # Rows are four by four at most; all are as far from each other as the first two groups.
+        high = sum(far < FOUR for far in self.rows)
+        apart = self.rows[high] if high < len(self.rows) else 0
+        row = f"top + row + quotient(look, {high}) * {apart} + remainder(look, {high})"
+        turn = [f"line = outer * mask_so + own * mask_si + min({row}, m - 1) * mask_sm"]
+        for far in self.fours:
+            turn += read_four("mask", self.dtype, names, "line", f"first + column + {far}")
+            turn += [f"seen = seen | {' | '.join(tests)}"]
+        lines += [f"while look < {len(self.rows)}:", *nested([*turn, "look += 1"])]
+        return [*lines, "turn += 1", "if seen:", "    write_int64(flag, 0, turn)", "barrier()"]
+
+    def read(self, i: int) -> list[str]:
+        """The lines that read what there is of a row."""
+        if not self.dtype:
+            return []
+        lines = [f"line{i} = outer * mask_so + own * mask_si + min(top + row + {self.rows[i]}, m - 1) * mask_sm"]
+        for four, far in enumerate(self.fours):
+            names = [f"h{i}_{FOUR * four + lane}" for lane in range(FOUR)]
+            lines += read_four("mask", self.dtype, names, f"line{i}", f"first + column + {far}")
+        return lines
+
+    def hidden(self, i: int, j: int) -> str:
+        """A score, scaled, or what it is where it is hidden."""
+        scaled, hiding = f"s{i}_{j} * factor", f"h{i}_{j}"
+        if not self.dtype:
+            return scaled
+        return f"select({hiding}, {scaled}, filled)" if self.dtype == "bool" else f"{scaled} + {hiding}"

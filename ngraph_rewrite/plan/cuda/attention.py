@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention as one call for a GPU: which part of it a block has, by its lengths, and how its operands lie."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ngraph_rewrite.codegen.cuda.attention import render_attention, render_sums
+from ngraph_rewrite.codegen.cuda.cells import Blocks, Form
+from ngraph_rewrite.codegen.scalar import held
+from ngraph_rewrite.plan.attention import bits
+from ngraph_rewrite.plan.cuda.grids import MOST_BLOCKS, grid_for
+from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.nests import Load
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory
+from ngraph_rewrite.plan.shapes import DTYPE_SIZES, known
+from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.terms.op import Op
+
+_FILLED = 132  # blocks that give every multiprocessor of a large GPU something to do
+_STRETCH = 256  # keys that are worth a part of their own, at least
+
+
+def attention_calls(term: Op, groups: Groups) -> Call | list[Call]:
+    """The calls that compute what is weighted with a softmax: of products, or of given numbers.
+
+    Raises:
+        CopyFirst: if an operand is not in memory, or is so in a way that strides cannot say.
+    """
+    loads, given = all_in_memory(term.args, groups), term.definition.name == "fused.mixture"
+    values = loads[1 if given else 2]
+    *batch, m, d = known(term)
+    n, e = values.layout.shape[-2], 0 if given else loads[0].layout.shape[-1]
+    count, dtype = prod(batch), term.dtype.name
+    blocks = blocks_of((count, m, n, d), dtype)
+    masks = "".join(x.base.dtype.name for x in loads[2 if given else 3 :])
+    tiles = count * -(-m // blocks.rows) * -(-d // blocks.columns)
+    parts, stretch = parts_of(tiles, n, blocks.keys)
+    form = Form(dtype, blocks, _along(loads, given), given, masks, parts > 1)
+    sizes = (batch[-1] if len(batch) == 2 else 1, count, m, n, e, d, bits(term, "scale"), bits(term, "fill"))
+    arguments = (*sizes, parts, stretch, *(x for load in loads for x in (load, *_steps(load))))
+    grid = Grid(max(1, min(tiles * parts, MOST_BLOCKS)), blocks.threads, fixed=True)
+    if parts == 1:
+        return Call(render_attention(form), (*arguments, OUTPUT), grid)
+    size = parts * count * m * DTYPE_SIZES[held(dtype)]
+    sums, found = Scratch(size * d), Scratch(2 * size)
+    first = Call(render_attention(form), (*arguments, sums, found), grid, (sums, found))
+    return [first, Call(render_sums(dtype), (count * m, d, parts, sums, found, OUTPUT), grid_for(count * m * d))]
+
+
+def parts_of(tiles: int, n: int, keys: int) -> tuple[int, int]:
+    """In how many parts keys go by, and how many each has: more than one where there are few tiles of the result.
+
+    >>> parts_of(2048, 1024, 64), parts_of(8, 8192, 64), parts_of(8, 100, 64)
+    ((1, 1024), (32, 256), (1, 128))
+    """
+    parts = max(1, min(2 * _FILLED // max(tiles, 1), n // _STRETCH)) if tiles < _FILLED else 1
+    stretch = max(1, -(-n // (parts * keys))) * keys
+    return max(1, -(-n // stretch)), stretch
+
+
+def blocks_of(sizes: tuple[int, int, int, int], dtype: str) -> Blocks:
+    """The part of attention that a block has, of a number, m, n and d: fewer rows where there would be few blocks.
+
+    The more columns there are, the fewer keys go by at once: rows, keys and values have 48 KiB of shared memory.
+
+    >>> blocks_of((128, 1024, 1024, 64), "float32").threads
+    128
+    """
+    count, m, n, d = sizes
+    most = 32 if dtype == "float64" else 64
+    pieces = count * max(1, n // _STRETCH)
+    rows = next((r for r in (64, 32) if r <= most and m > r // 2 and pieces * -(-m // r) >= _FILLED), 16)
+    if dtype == "float64":
+        return Blocks(rows, 32, 32 if d <= 32 else 64, 8, rows // 8, 4)
+    if d <= 32:
+        return Blocks(rows, 32, 32, 16, rows // 8, 4)
+    return Blocks(rows, 64, 64 if d <= 64 else 128, 16, rows // 8, 4)
+
+
+def _along(loads: list[Load], given: bool) -> tuple[bool, bool, bool]:
+    """Whether rows, keys and values lie in memory along what is summed over; scores are read as they lie."""
+    if given:
+        return True, True, _is_first(loads[1].layout.strides[-2:])
+    q, k, v = (load.layout.strides[-2:] for load in loads[:3])
+    return _is_first(q[::-1]), _is_first(k), _is_first(v)
+
+
+def _is_first(strides: tuple[int, ...]) -> bool:
+    """Whether the first of two strides is that of neighbours."""
+    first, second = strides
+    return first == 1 or (second != 1 and 0 < abs(first) <= abs(second))
+
+
+def _steps(load: Load) -> list[Any]:
+    """The strides, of one axis of batches or two."""
+    *batch, down, along = load.layout.strides
+    return [*(batch if len(batch) == 2 else (*batch, 0)), down, along]

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention on a GPU is softmax of products times values, of any lengths, strides and masks; the square is nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.codegen.cuda.attention import render_attention, render_sums
+from ngraph_rewrite.codegen.cuda.cells import Blocks, Form
+from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.plan.cuda.attention import blocks_of, parts_of
+from ngraph_rewrite.runtime.cuda.device import Launched, find_device
+from ngraph_rewrite.targets.target import Target
+
+pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
+pytestmark = pytest.mark.cuda
+
+Array = np.ndarray[Any, Any]
+SMALL = [Blocks(4, 8, 8, 4, 2, 4), Blocks(8, 8, 8, 8, 8, 8, 1), Blocks(4, 8, 16, 4, 1, 4), Blocks(8, 8, 4, 4, 4, 8)]
+CLOSE = {"float32": 2e-5, "float64": 1e-12, "float16": 4e-3, "bfloat16": 3e-2}
+ALONG = (True, True, False)
+LENGTHS = st.integers(1, 11)
+
+
+def wanted(scores: Array, values: Array) -> Array:
+    """Weighted values, in float64."""
+    scores, values = scores.astype(np.float64), values.astype(np.float64)
+    with np.errstate(all="ignore"):
+        most = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+        weights = np.exp(scores - np.where(np.isfinite(most), most, 0))
+        return weights / weights.sum(axis=-1, keepdims=True) @ values
+
+
+def numbers(seed: int, *shapes: tuple[int, ...], dtype: str = "float32") -> list[Array]:
+    kind, random = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype, np.random.default_rng(seed)
+    return [random.normal(size=shape).astype(kind) for shape in shapes]
+
+
+class Sizes(NamedTuple):
+    """Outer and inner products, rows, keys, what products sum over, and columns."""
+
+    outer: int
+    inner: int
+    m: int
+    n: int
+    e: int
+    d: int
+
+
+def mixed(
+    form: Form,
+    sizes: Sizes,
+    operands: list[Array],
+    scale: float = 1.0,
+    fill: float = 0.0,
+    blocks: int = 2,
+    parts: int = 1,
+) -> Array:
+    """What a kernel makes of operands, wherever these lie, on whatever device there is."""
+    device, held = find_device(), list[int]()
+    outer, inner, m, n, e, d = sizes
+    count, rows = outer * inner, outer * inner * m
+    stretch = -(-n // (parts * form.blocks.keys)) * form.blocks.keys
+    form = form._replace(parted=parts > 1)
+    out = np.full((outer, inner, m, d), 7, operands[-1 if not form.mask else -2].dtype)
+    arguments = [inner, count, m, n, e, d, *(int(np.float64(x).view(np.int64)) for x in (scale, fill)), parts, stretch]
+    for array in (*operands, out):
+        room = array if array.base is None else array.base
+        held.append(device.allocate(room.nbytes, "a test"))
+        device.upload(held[-1], room)
+        arguments += [held[-1], *(stride // array.itemsize for stride in array.strides)]
+    own = np.float64 if out.dtype == np.float64 else np.float32
+    held += [device.allocate(max(1, parts * rows * each * own().itemsize), "a test") for each in (d, 2)]
+    launches = [(render_attention(form), [*arguments[:-5], *(held[-2:] if parts > 1 else held[-3:-2])])]
+    if parts > 1:
+        launches.append((render_sums(form.dtype), [rows, d, parts, *held[-2:], held[-3]]))
+    loaded = [(device.load(source.text, source.name, Cache()), given) for source, given in launches]
+    recorded = device.record([Launched(f, blocks, form.blocks.threads, True, given) for f, given in loaded])
+    recorded.run()
+    device.synchronize()
+    recorded.close()
+    device.download(out, held[-3])
+    for address in held:
+        device.free(address)
+    return out
+
+
+def laid_out(array: Array, order: tuple[int, ...], gap: int) -> Array:
+    """The same numbers with axes in another order in memory, and gaps between."""
+    room = np.zeros([array.shape[axis] + (gap if axis == order[-1] else 0) for axis in order], array.dtype)
+    view = np.ndarray([array.shape[axis] for axis in order], room.dtype, room, strides=room.strides)
+    back = view.transpose(np.argsort(order))
+    back[...] = array
+    return np.ndarray(back.shape, room.dtype, room, strides=back.strides)
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.sampled_from(SMALL), st.sampled_from([*CLOSE]), st.builds(Sizes, st.integers(1, 2), st.integers(1, 2), LENGTHS,
+    st.integers(0, 19), st.integers(0, 9), st.integers(1, 11)), st.sampled_from(["", "bool", "added"]),
+    st.sampled_from([0.0, -3.0, -np.inf]), st.data(),
+)  # fmt: skip
+def test_any_block_weighs_any_shape_and_strides(
+    blocks: Blocks, dtype: str, sizes: Sizes, kind: str, fill: float, data: st.DataObject
+) -> None:
+    """Ragged tiles, rows and tiles that see nothing, a factor, and a mask that is spread."""
+    outer, inner, m, n, e, d = sizes
+    shapes = [(outer, inner, *last) for last in ((m, e), (e, n), (n, d))]
+    q, k, v = numbers(1, *shapes, dtype=dtype)
+    orders = st.permutations(range(4)).map(tuple)
+    given = [laid_out(x, data.draw(orders), data.draw(st.sampled_from([0, 1, 4]))) for x in (q, k, v)]
+    random = np.random.default_rng(2)
+    seen = (random.random((1, inner, m, n)) < 0.6) & (np.arange(n) >= n // 2 * data.draw(st.integers(0, 1)))
+    mask = seen if kind == "bool" else np.where(seen, 0, fill).astype(q.dtype)
+    given += [np.broadcast_to(mask, (outer, inner, m, n))] if kind else []
+    along = data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans()))
+    form = Form(dtype, blocks, along, mask=kind and mask.dtype.name)
+    found = mixed(form, sizes, given, 0.5, fill, data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3)) if n else 1)
+    scores = 0.5 * (q.astype(float) @ k.astype(float))
+    scores = np.where(seen, scores, fill) if kind == "bool" else scores + (mask.astype(float) if kind else 0)
+    assert_allclose(found.astype(float), wanted(scores, v), rtol=CLOSE[dtype], atol=CLOSE[dtype])
+
+
+def test_special_values_are_those_of_softmax() -> None:
+    """A row that nothing is seen from, a tile of keys that nobody sees, infinities, NaN, very large scores."""
+    scores, values = numbers(2, (1, 1, 7, 23), (1, 1, 23, 5))
+    rows = scores[0, 0]
+    rows[0] = -np.inf
+    rows[1, :22] = -np.inf
+    rows[2, 3] = np.inf
+    rows[3, 14] = np.nan
+    rows[4] = np.linspace(-3e38, 3e38, 23)
+    rows[5, :12] = -np.inf
+    rows[6] = [*[-1e4] * 22, -1e4 + 1]
+    form = Form("float32", SMALL[0], ALONG, given=True)
+    for parts in (1, 2):
+        found = mixed(form, Sizes(1, 1, 7, 23, 0, 5), [scores, values], parts=parts)
+        assert_allclose(found, wanted(scores, values), rtol=1e-5, atol=1e-6)
+
+
+def test_keys_that_nobody_sees_are_passed_by() -> None:
+    """What is no number among them is not met. How many blocks there are does not matter."""
+    q, k, v = numbers(3, (1, 2, 9, 4), (1, 2, 4, 24), (1, 2, 24, 5))
+    k[..., 16:], v[..., 16:, :] = np.nan, np.nan
+    mask = np.broadcast_to(np.arange(24) <= np.arange(9)[:, None], (1, 2, 9, 24))
+    form = Form("float32", SMALL[0], ALONG, mask="bool")
+    found = [mixed(form, Sizes(1, 2, 9, 24, 4, 5), [q, k, v, mask], 0.5, -np.inf, blocks) for blocks in (1, 3)]
+    scores = np.where(mask[..., :16], 0.5 * (q @ k)[..., :16], -np.inf)
+    assert_allclose(found[0], wanted(scores, v[..., :16, :]), **TOLERANCE)
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+TOLERANCE: dict[str, Any] = {"rtol": 2e-5, "atol": 2e-5}
+
+
+@given(*[st.integers(1, 3000)] * 4, st.sampled_from([*CLOSE]))
+def test_a_block_fits_into_a_multiprocessor(count: int, m: int, n: int, d: int, dtype: str) -> None:
+    """What it shares takes 48 KiB at most, warps are full, and a thread has cells that its registers hold."""
+    blocks = blocks_of((count, m, n, d), dtype)
+    size, pitch = 8 if dtype == "float64" else 4, blocks.keys + 4
+    streams = 2 * blocks.deep * (max(blocks.keys, blocks.columns) + 4)
+    assert size * (max(blocks.rows * pitch, 2 * blocks.deep * (blocks.rows + 4)) + streams) <= 48 * 1024
+    assert blocks.threads % 32 == 0 and blocks.keys % blocks.deep == 0 and blocks.mixtures.across % 4 == 0
+    assert blocks.down * (blocks.each + blocks.mixtures.across) * size <= 96 * 4
+    tiles = count * -(-m // blocks.rows) * -(-d // blocks.columns)
+    parts, stretch = parts_of(tiles, n, blocks.keys)
+    assert blocks.rows <= 16 or tiles * parts >= 132
+    assert stretch % blocks.keys == 0 and (parts - 1) * stretch < n <= parts * stretch
+
+
+def test_integers_are_not_weighed() -> None:
+    with pytest.raises(KernelError, match="no attention kernel for int32"):
+        render_attention(Form("int32", SMALL[0], ALONG))
+
+
+# -- found where it is written -----------------------------------------------------------------------------------------
+
+LIBRARY = ng.find_target("cuda").extended("with_library", add=["cuda.gemm"])
+ALONE = LIBRARY.extended("alone", remove=["cuda.gemm"])
+
+
+def test_long_keys_are_cut_into_parts() -> None:
+    """Where there are few rows: two launches, and the scores are nowhere either."""
+    shapes = [(1, 4), (512, 4), (512, 2)]
+    returns, inputs = written(shapes, "float32")
+    arrays = numbers(8, *shapes)
+    found, kernels = run(ALONE, returns, inputs, arrays)
+    assert kernels == ["attention", "attention_sums"]
+    assert_allclose(found, wanted(0.5 * arrays[0] @ arrays[1].T, arrays[2]), **TOLERANCE)
+
+
+def softmax(scores: ng.Op) -> ng.Op:
+    """As it is written by hand."""
+    e = ng.numpy.exp(scores - ng.numpy.max(scores, axis=-1, keepdims=True))
+    return e / ng.numpy.sum(e, axis=-1, keepdims=True)
+
+
+def run(target: Target, returns: Any, inputs: list[ng.Op], arrays: list[Array]) -> tuple[Any, list[str]]:
+    """The results, and the kernels by their families."""
+    with ng.make_transformer(target) as transformer:
+        computation = transformer.computation(returns, *inputs)
+        found = computation(*arrays)
+        return found, [name.rpartition("_")[0] for name in computation.stats()["kernels"]]
+
+
+def written(shapes: Sequence[tuple[int, ...]], dtype: str) -> tuple[ng.Op, list[ng.Op]]:
+    """Attention of matrices, keys by rows."""
+    inputs = [ng.placeholder(list(shape), dtype=dtype) for shape in shapes]
+    q, k, v = inputs
+    scores = ng.numpy.matmul(q, ng.numpy.matrix_transpose(k)) * 0.5
+    return ng.numpy.matmul(softmax(scores), v), inputs
+
+
+@pytest.mark.parametrize("target", [ALONE, LIBRARY], ids=["alone", "library"])
+@pytest.mark.parametrize("batch", [(), (2,), (2, 2)])
+def test_it_is_found_with_a_library_or_without(target: Target, batch: tuple[int, ...]) -> None:
+    """One launch, whatever the rules of the target make of products."""
+    shapes = [(*batch, *last) for last in ((5, 3), (9, 3), (9, 2))]
+    returns, inputs = written(shapes, "float32")
+    arrays = numbers(4, *shapes)
+    found, kernels = run(target, returns, inputs, arrays)
+    assert kernels == ["attention"]
+    assert_allclose(found, wanted(0.5 * arrays[0] @ arrays[1].swapaxes(-1, -2), arrays[2]), **TOLERANCE)
+
+
+def test_a_mask_is_part_of_the_kernel() -> None:
+    shapes = [(2, 2, 5, 3), (2, 2, 9, 3), (2, 2, 9, 2)]
+    inputs = [*(ng.placeholder(list(shape)) for shape in shapes), ng.placeholder([5, 9], dtype="bool")]
+    q, k, v, mask = inputs
+    scores = ng.numpy.matmul(q, ng.numpy.matrix_transpose(k)) * 0.5
+    returns = ng.numpy.matmul(softmax(ng.numpy.where(mask, scores, -1e4)), v)
+    arrays = [*numbers(5, *shapes), np.arange(9) <= np.arange(5)[:, None]]
+    found, kernels = run(ALONE, returns, inputs, arrays)
+    assert kernels.count("attention") == 1 and "rows" not in kernels and "gemm" not in kernels
+    scores_seen = np.where(arrays[3], 0.5 * arrays[0] @ arrays[1].swapaxes(-1, -2), -1e4)
+    assert_allclose(found, wanted(scores_seen, arrays[2]), **TOLERANCE)
+
+
+OFFERED = [(ALONE, ["attention"]), (LIBRARY, ["gemm", "rows", "gemm"])]
+
+
+@pytest.mark.parametrize(("target", "kernels"), OFFERED, ids=["alone", "library"])
+def test_numbers_of_16_bits_are_left_to_a_library(target: Target, kernels: list[str]) -> None:
+    """Which multiplies them many times as fast; without it the kernel is the same as for others."""
+    shapes = [(1, 3, 4), (1, 5, 4), (1, 5, 2)]
+    returns, inputs = written(shapes, "bfloat16")
+    arrays = numbers(6, *shapes, dtype="bfloat16")
+    found, names = run(target, returns, inputs, arrays)
+    assert names == kernels
+    q, k, v = (a.astype(float) for a in arrays)
+    assert_allclose(found.astype(float), wanted(0.5 * q @ k.swapaxes(-1, -2), v), rtol=3e-2, atol=3e-2)
+
+
+def test_weights_that_derivatives_read_are_computed_once() -> None:
+    shapes = [(1, 3, 4), (1, 5, 4), (1, 5, 2)]
+    returns, inputs = written(shapes, "float32")
+    loss = ng.numpy.sum(returns * returns)
+    arrays = numbers(7, *shapes)
+    wishes = [loss, *ng.deriv(loss, inputs)]
+    found, kernels = run(ALONE, wishes, inputs, arrays)
+    assert "attention" not in kernels and "rows" in kernels
+    with ng.make_transformer("reference") as transformer:
+        right = transformer.computation(wishes, *inputs)(*arrays)
+    for one, two in zip(found, right, strict=True):
+        assert_allclose(one, two, rtol=1e-4, atol=1e-5)
