@@ -131,7 +131,7 @@ def test_gradients_of_smooth_programs_agree(number: int, seed: int) -> None:
 
 def test_the_programs_reach_every_op(capsys: pytest.CaptureFixture[str]) -> None:
     found = {name for i, hand in enumerate(HANDS) for name in reached(grown(hand, i, 0).terms)}
-    every = {d.name for family in ("core", *STANDARD, "cpu") for d in definitions(family)}
+    every = {d.name for family in ("core", *STANDARD, "cpu", "fused") for d in definitions(family)}
     with capsys.disabled():
         print(f"\nmixed programs reach {len(found & every)} of {len(every)} ops", end=" ")
     assert every - found == NOT_REACHED.keys()

@@ -38,7 +38,8 @@ def wanted(scores: Array, values: Array) -> Array:
     with np.errstate(all="ignore"):
         most = scores.max(axis=-1, keepdims=True, initial=-np.inf)
         weights = np.exp(scores - np.where(np.isfinite(most), most, 0))
-        return weights / weights.sum(axis=-1, keepdims=True) @ values
+        found: Array = weights / weights.sum(axis=-1, keepdims=True) @ values
+        return found
 
 
 def numbers(seed: int, *shapes: tuple[int, ...], dtype: str = "float32") -> list[Array]:
