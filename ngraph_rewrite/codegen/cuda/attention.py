@@ -44,6 +44,7 @@ def render_attention(form: Form) -> Source:
     Raises:
         KernelError: for anything but floats.
 
+    >>> from ngraph_rewrite.codegen.cuda.cells import Blocks
     >>> render_attention(Form("float32", Blocks(64, 64, 64, 16, 8, 4), (True, True, False))).signature[:5]
     ('inner', 'count', 'm', 'n', 'e')
     """
