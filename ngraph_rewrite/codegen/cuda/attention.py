@@ -88,6 +88,7 @@ class _Text(Cells):
             "keys": str(blocks.keys),
             "weights_room": str(rows if self.form.given else max(rows, q.half * 2)),
             "others_room": str(others),
+            **self._parted(),
             "flag": self.mask.flag(),
             "places": block_of([*threads_placed(blocks.products), *self._placed(), *self.mask.placed()]),
             "begun": block_of(
@@ -100,6 +101,14 @@ class _Text(Cells):
             "mixed": block_of(self._mixed()),
             "ended": block_of(self._ended()),
         }
+
+    def _parted(self) -> dict[str, str]:
+        """What fills the holes about parts: a kernel without any has none to hold in registers."""
+        if not self.form.parted:
+            return {"pieces": "count", "numbered": "group = every", "stretched": "first, last = 0, n"}
+        numbered = "part = quotient(every, count)\ngroup = every - part * count"
+        stretched = "first = part * stretch\nlast = min(n, first + stretch)"
+        return {"pieces": "count * parts", "numbered": numbered, "stretched": stretched}
 
     def _placed(self) -> list[str]:
         q, k, v = self.sides
