@@ -85,7 +85,8 @@ def mixed(
     launches = [(render_attention(form), [*arguments[:-5], *(held[-2:] if parts > 1 else held[-3:-2])])]
     if parts > 1:
         launches.append((render_sums(form.dtype), [rows, d, parts, *held[-2:], held[-3]]))
-    loaded = [(device.load(source.text, source.name, Cache()), given) for source, given in launches]
+    functions = device.load({source.name: source.text for source, _ in launches}, Cache(), 1)
+    loaded = [(functions[source.name], given) for source, given in launches]
     recorded = device.record([Launched(f, blocks, form.blocks.threads, True, given) for f, given in loaded])
     recorded.run()
     device.synchronize()

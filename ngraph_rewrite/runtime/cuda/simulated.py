@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes
 import heapq
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from ngraph_rewrite.runtime.cuda import simulated_library
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, each_way, out_of_memory
 from ngraph_rewrite.runtime.cuda.origin import Origin
 from ngraph_rewrite.runtime.cuda.simulated_launches import launch
-from ngraph_rewrite.runtime.cuda.simulated_memory import allow
+from ngraph_rewrite.runtime.cuda.simulated_memory import forbid, permit
 
 # A launch has no more blocks and threads than these, where the kernel lets it be so.
 MOST_BLOCKS, MOST_THREADS = 3, 4
@@ -38,7 +37,7 @@ class SimulatedDevice:
 
     def __init__(self) -> None:
         self.origin = Origin()
-        self._memory: dict[int, tuple[Array, ExitStack]] = {}
+        self._memory: dict[int, tuple[Array, int]] = {}
         self._functions: dict[str, Any] = {}
 
     def allocate(self, size: int, purpose: str) -> int:
@@ -47,14 +46,13 @@ class SimulatedDevice:
             raise out_of_memory(self, size, purpose)
         array = aligned_array((max(size, 1),), np.uint8)
         address = address_of(array)
-        allowed = ExitStack()
-        allowed.enter_context(allow(address, size))
-        self._memory[address] = array, allowed
+        permit(address, size)
+        self._memory[address] = array, size
         return address
 
     def free(self, address: int) -> None:
         if self.origin.is_here():
-            self._memory.pop(address)[1].close()
+            forbid(address, self._memory.pop(address)[1])
 
     def upload(self, address: int, array: Array) -> None:
         self.origin.check()

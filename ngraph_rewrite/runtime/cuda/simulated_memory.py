@@ -35,12 +35,21 @@ def allow(begin: int, size: int) -> Iterator[None]:
     ...     load_float64(data.ctypes.data, 3, 0)
     np.float64(0.0)
     """
-    own = (int(begin), int(begin) + int(size))
-    insort(_ranges, own)
+    permit(begin, size)
     try:
         yield
     finally:
-        _ranges.remove(own)
+        forbid(begin, size)
+
+
+def permit(begin: int, size: int) -> None:
+    """Let kernels use ``size`` bytes from an address on, until `forbid` says the same."""
+    insort(_ranges, (int(begin), int(begin) + int(size)))
+
+
+def forbid(begin: int, size: int) -> None:
+    """Take back what `permit` gave."""
+    _ranges.remove((int(begin), int(begin) + int(size)))
 
 
 def _elements(address: int, index: int, count: int, dtype: str) -> Any:
