@@ -13,12 +13,14 @@ from cuda_kernels import function
 from ngraph_rewrite.runtime.cuda.compiling import compile_ptx
 
 CAPABILITIES = ((8, 0), (9, 0))
+OLDER = (7, 5)
 
 
 def compiled(text: str) -> list[str]:
-    """The PTX of a kernel for each of the capabilities."""
+    """The PTX of a kernel for each of the capabilities, and for an older one with fewer instructions if it says so."""
     kernel = function(text)
-    return compile_ptx(kernel, len(signature(kernel).parameters), CAPABILITIES)
+    given = (*CAPABILITIES, OLDER) if "OLDER" in text else CAPABILITIES
+    return compile_ptx(kernel, len(signature(kernel).parameters), given)
 
 
 if __name__ == "__main__":

@@ -74,15 +74,22 @@ class CudaExecutable:
             self._recorded = None
 
     def _run_all(self) -> Recorded:
-        changed = self._rows.update()
+        self._update()
         if self._recorded is None:
             after = self._rows.after(self._after)
             self._marks = self._early(after)
-            self._recorded = self.device.record(self._rows.launches(), after, [*self._marks.values()])
-        elif changed:
-            self._recorded.change([(number, self._rows.arguments[number]) for number in changed])
+            marks = dict.fromkeys(self._marks.values())
+            self._recorded = self.device.record(self._rows.launches(), after, [*marks])
         self._recorded.run()
         return self._recorded
+
+    def _update(self) -> None:
+        """Work out arguments, and tell what is recorded which of them are others; what cannot be told is forgotten."""
+        changed, recorded = self._rows.update(), self._recorded
+        if recorded is not None and changed:
+            self._recorded = None
+            recorded.change([(number, self._rows.arguments[number]) for number in changed])
+            self._recorded = recorded
 
     def _early(self, after: Sequence[Sequence[int]]) -> dict[int, int]:
         """By the number of a computed term the launch that ends it, if there are others that it does not wait for."""
@@ -93,7 +100,7 @@ class CudaExecutable:
 
     def _run_told(self, log: CallLog, results: Sequence[Any]) -> None:
         """Run row by row, and tell what each row computed."""
-        self._rows.update()
+        self._update()
         launches = self._rows.launches()
         writes, origins = list(self.program.writes), self.plan.origins
         for row, work in enumerate(self.plan.work):

@@ -66,6 +66,7 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """What other libraries read it by (the CUDA Array Interface, version 3); it is on the default stream."""
+        self.device.origin.check()
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
@@ -98,6 +99,7 @@ class DeviceArray:
             BufferError: for another device, or an array that may only be read if that cannot be said.
             ValueError: for a stream 0, which may be either of two.
         """
+        self.device.origin.check()
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"the array is on the device {self.__dlpack_device__()}, not on {tuple(dl_device)}")
         if stream == 0 and self.device.is_real:

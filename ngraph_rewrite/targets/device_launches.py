@@ -106,4 +106,4 @@ class UnrolledLaunches:
     def _launched(self, number: int, given: Sequence[int]) -> Launched:
         work, grid = self._every[number], self._every[number].share
         assert isinstance(grid, Grid)
-        return Launched(self._functions[work.source.name], grid.dimensions, grid.threads, grid.fixed, given)
+        return Launched(self._functions[work.source.name], grid.dimensions, grid.threads, grid.fixed, [*given])

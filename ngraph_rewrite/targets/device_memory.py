@@ -87,8 +87,6 @@ class ProgramMemory:
         self.moved[0] += self._storage.before_run()
         if self.program.streams:
             self._upload(self._call, np.array([call], np.int64))
-        guests = {x.address: x.nbytes for x in (*inputs, *results) if isinstance(x, DeviceArray)}
-        self.peak = max(self.peak, sum(guests.values()) + self.size + self._storage.size)
 
     @property
     def size(self) -> int:
@@ -110,6 +108,8 @@ class ProgramMemory:
         Args:
             early: How computed terms, by number, are had before all launches are done.
         """
+        guests = {x.address: x.nbytes for x in (*inputs, *results) if isinstance(x, DeviceArray)}
+        self.peak = max(self.peak, sum(guests.values()) + self.size + self._storage.size)
         self._storage.written(self._written)
         for number, download in early.items():
             result = results[self.ends.owners[number]]
@@ -180,7 +180,7 @@ class ProgramMemory:
             shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
             array = np.ascontiguousarray(term.attrs[0].array(shape))
             self._constants[term] = self._take(array.nbytes, "constants")
-            self.device.upload(self._constants[term], array)
+            self._upload(self._constants[term], array)
         return self._constants[term]
 
     def read(self, term: Op, ref: Ref) -> Array:

@@ -42,6 +42,29 @@ def test_results_stay_where_they_were_computed_and_are_arguments_again() -> None
         assert double.value(x).tolist() == (4 * X).tolist()
 
 
+def test_a_call_after_one_that_is_told_knows_its_arguments() -> None:
+    """What a call records has the addresses of its own arguments, also if those of the call before were the same."""
+    first, other = ng.to_device(X), ng.to_device(X + 1)
+    with ng.make_transformer("cuda") as transformer:
+        double = transformer.computation(x + x, x)
+        double.on_device(first)
+        with ng.trace_calls(lambda *told: None):
+            double.on_device(other)
+        assert np.asarray(double.on_device(other)).tolist() == (2 * X + 2).tolist()
+
+
+def test_an_array_on_another_gpu_is_refused() -> None:
+    class There:
+        def __dlpack__(self, **options: Any) -> None:
+            raise AssertionError("nobody should ask")
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 2, 1
+
+    with pytest.raises(ng.ComputationError, match="GPU 1"):
+        ng.to_device(There())
+
+
 def test_an_array_of_another_library_is_read_where_it_is() -> None:
     own = ng.to_device(X)
     assert ng.to_device(own) is own

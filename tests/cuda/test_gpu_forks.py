@@ -42,6 +42,8 @@ if child == 0:
         "its computation": lambda: double(ones),
         "its computation of what is there": lambda: double.on_device(there),
         "its array": lambda: np.asarray(there),
+        "its array in another library": lambda: there.__cuda_array_interface__,
+        "its array by DLPack": lambda: there.__dlpack__(),
         "its variables": lambda: transformer.get(w),
         "its transformer": lambda: transformer.computation(x - 1, x)(ones),
         "another one": lambda: another.computation(x - 1, x)(ones),

@@ -587,6 +587,10 @@ MODULES = (
     "simulated_warps"
 )
 SOURCES = Path(__file__).parents[1]
+EXTREMA = """def larger(x, y):
+    # also for an OLDER device
+    store_float32(y, 0, maximum(load_float32(x, 0, 0), load_float32(x, 1, 0)), 1)
+"""
 FUSABLE = """def fusable(x, y):
     a, b, c = load_{0}(x, 0, 0), load_{0}(x, 1, 0), load_{0}(x, 2, 0)
     store_{0}(y, 0, a * b + c, 1)
@@ -612,6 +616,7 @@ def kernels() -> dict[str, str]:
     """Texts in which every word is called, by what they are about."""
     texts = {"places": PLACES, "division": DIVIDED, "draws": DRAWN, "chunks": CHUNKS}
     fused = "def rounded(x, y):\n    a = load_float32(x, 0, 0)\n    store_float32(y, 0, fused(a, a, a), 1)\n"
+    texts |= {"extrema": EXTREMA}
     texts |= {"once": fused, "branches": BRANCHED, "bounds": BOUNDED, "copies": COPY.format("float32")}
     for dtype in DTYPES:
         texts |= {f"four {dtype}": FOUR.format(dtype), f"shared {dtype}": TURNED.format(dtype)}
@@ -634,7 +639,10 @@ def test_every_word_is_compiled_for_devices() -> None:
     modules = [import_module(f"ngraph_rewrite.runtime.cuda.{name}") for name in MODULES.split()]
     words = {word for module in modules for word in module.__all__}
     assert words <= set(re.findall(r"\b\w+(?=\()", " ".join(texts.values())))
-    for name, modules in json.loads(done.stdout).items():
+    found = json.loads(done.stdout)
+    *newer, older = found.pop("extrema")
+    assert ["max.NaN.f32" in module for module in (*newer, older)] == [True, True, False]
+    for name, modules in found.items():
         assert [re.findall(r"\.target (sm_\d+)", module) for module in modules] == [["sm_80"], ["sm_90"]], name
         for module in modules:
             assert ".extern .func" not in module, name

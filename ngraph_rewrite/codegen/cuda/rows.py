@@ -9,7 +9,6 @@ and these many times, down the rows; each thread reads four places at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -26,9 +25,9 @@ from ngraph_rewrite.codegen.cuda.lanes import (
     width_test,
 )
 from ngraph_rewrite.codegen.cuda.passes import Passes
+from ngraph_rewrite.codegen.cuda.resident import Resident
 from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import RowNest, signature
-from ngraph_rewrite.codegen.scalar import held
 from ngraph_rewrite.codegen.source import Source, indented
 from ngraph_rewrite.types.dtypes import as_dtype
 
@@ -151,7 +150,7 @@ class _Rows:
         own, step = self._threads
         lines = []
         if self.form.places:
-            lines, done = self._resident(number), f"{self.form.places} * {step} + {own}"
+            lines, done = self._resident.part(number), f"{self.form.places} * {step} + {own}"
             if self.form.near == 1:
                 return lines + self._one_by_one(number, done)
             lines += [f"at = {done}", *self._wide(number, 1, step)]
@@ -159,6 +158,11 @@ class _Rows:
             several = self._wide(number, PLACES, step) if self._reads_memory(number) else []
             lines = [f"at = {own}", *several, *self._wide(number, 1, step)]
         return lines + self._one_by_one(number, f"{FOUR} * wide + {own}" if lines else own)
+
+    @cached_property
+    def _resident(self) -> Resident:
+        own, step = self._threads
+        return Resident(self.nest, self.form.places, self.form.near, own, step, self.reductions)
 
     @property
     def _threads(self) -> tuple[str, str]:
@@ -214,61 +218,6 @@ class _Rows:
             stores = ["if inside:", indented("\n".join(stores), 4)]
         return lines + stores
 
-    # -- places in registers -------------------------------------------------------------------------------------------
-
-    def _resident(self, number: int) -> list[str]:
-        """The part of a pass at the places that a thread keeps, one after the other, when all are read."""
-        lines = [line for p in range(self.form.places) for line in self._read(p)] if number == 0 else []
-        values = [v for v in self.keeping.needs(number) if v not in self.keeping.kept or self._is_found(v, number)]
-        for p in range(self.form.places):
-            body = [*self.resident.computed_at(values, p), *self._taken(number, p)]
-            body += [self.resident.stored_at(i, p) for i in self.stages.stores(number)]
-            lines += self._if_there(p, [v for v in values if v in self.keeping.kept], body)
-        return lines
-
-    @cached_property
-    def keeping(self) -> Passes:
-        return Passes(self.nest, keeps=True)
-
-    @cached_property
-    def resident(self) -> Lanes:
-        return Lanes(self.nest, self.form.near, frozenset(self.reduced), self.form.places, "r")
-
-    def _is_found(self, value: int, number: int) -> bool:
-        """Whether a value that is kept is computed in a pass: what is read is there already."""
-        return value >= len(self.nest.loads) and self.nest.stages[value] == number
-
-    def _read(self, number: int) -> list[str]:
-        """Which place of a row this is, by number of those that a thread has, and what is kept of it from there."""
-        near, (own, step) = self.form.near, self._threads
-        lines = [f"spot_{number} = {number} * {step} + {own}"]
-        first = [f"first_{number} = {near} * spot_{number}" if near > 1 else f"first_{number} = spot_{number}"]
-        first += decomposed(f"first_{number}", self.reduced, f"_{number}")
-        loads = [v for v in self.keeping.kept if v < len(self.nest.loads)]
-        return lines + first + self._if_there(number, loads, self.resident.computed_at(loads, number))
-
-    def _if_there(self, place: int, kept: Iterable[int], body: Sequence[str]) -> list[str]:
-        """What is done at a place if the row has it; else nothing is left there of the row before."""
-        if not body:
-            return []
-        names = {name: value for value in kept for name in self._names(value, place)}
-        nothing = [f"{name} = {_zero(self.nest.dtypes[value])}" for name, value in names.items()]
-        spots = "wide" if self.form.near > 1 else "length"
-        return [*nothing, f"if spot_{place} < {spots}:", indented("\n".join(body), 4)]
-
-    def _names(self, value: int, place: int) -> list[str]:
-        """The names of a value at one of the places."""
-        return self.resident.names(value)[place * self.form.near : (place + 1) * self.form.near]
-
-    def _taken(self, number: int, place: int) -> list[str]:
-        """The lines that take one of the places into the reductions of a pass."""
-        lines, near = list[str](), self.form.near
-        for value in self.stages.reductions(number):
-            names = self._names(self.stages.operands(value)[0], place)
-            places, one = [f"first_{place} + {k}" for k in range(near)], self.reductions[value]
-            lines += one.taken_together(names, places) if near > 1 else one.taken(names[0], places[0])
-        return lines
-
     # -- four places at once -------------------------------------------------------------------------------------------
 
     def _widths(self) -> list[str]:
@@ -309,8 +258,3 @@ def lies_side_by_side(nest: RowNest) -> bool:
     stages = Passes(nest)
     moving = [i for number in range(stages.passes) for i in stages.stores(number)]
     return any(nest.reduced) and nest.reduced[-1] and can_be_wide(nest, moving)
-
-
-def _zero(dtype: str) -> str:
-    """The text of nothing of a dtype."""
-    return "False" if dtype == "bool" else f"np.{held(dtype)}(0)"

@@ -111,5 +111,13 @@ def _environment(capability: Capability) -> bytes:
     """All that decides what machine code a source becomes."""
     folder = Path(__file__).parent
     words = [path.read_bytes() for of in (folder, folder.parent) for path in sorted(of.glob("*.py"))]
-    facts = [*map(metadata.version, ("numba-cuda", "cuda-bindings")), str(capability)]
+    facts = [*map(_version, ("numba-cuda", "cuda-bindings", "nvidia-nvvm", "nvidia-nvjitlink")), str(capability)]
     return hashlib.sha256("\n".join(facts).encode() + b"".join(words)).digest()
+
+
+def _version(distribution: str) -> str:
+    """The version of a distribution; nothing where a toolkit of the machine has what is in it."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""

@@ -7,6 +7,7 @@ where that may be, so this is switched off here, for what the kernel calls too.
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from numba.core import types
@@ -19,6 +20,7 @@ from numba.cuda.descriptor import cuda_target
 from numba.cuda.flags import CUDAFlags
 from numba.cuda.utils import numba_target_override
 
+from ngraph_rewrite.runtime.cuda.generation import AMPERE
 from ngraph_rewrite.runtime.resolved import Resolved
 
 _OPTIONS = {"opt": 3, "fma": 0}
@@ -31,12 +33,17 @@ def compile_ptx(kernel: Callable[..., None], arguments: int, capabilities: Seque
 
     Args:
         arguments: How many int64 the kernel takes, by value.
-        capabilities: Those of devices, such as ``(9, 0)``; what Numba makes of it for the oldest serves them all.
+        capabilities: Those of devices, such as ``(9, 0)``; what Numba makes of it for the oldest that has the same
+            instructions serves the others.
     """
-    compiled = _compiled(kernel, (types.int64,) * arguments, min(capabilities))
-    library, name = compiled.library, compiled.fndesc.llvm_func_name
-    compiler.kernel_fixup(library.get_function(name), debug=False)
-    return [library.get_asm_str(cc=capability) for capability in capabilities]
+    found: dict[tuple[int, int], str] = {}
+    for _, alike in groupby(sorted(capabilities), lambda capability: capability >= AMPERE):
+        some = list(alike)
+        compiled = _compiled(kernel, (types.int64,) * arguments, some[0])
+        library, name = compiled.library, compiled.fndesc.llvm_func_name
+        compiler.kernel_fixup(library.get_function(name), debug=False)
+        found |= {capability: library.get_asm_str(cc=capability) for capability in some}
+    return [found[capability] for capability in capabilities]
 
 
 def warm() -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any, NamedTuple
 
+from ngraph_rewrite.errors import ComputationError
+
 CPU, CUDA = 1, 2  # kinds of device, as dlpack.h numbers them
 _CUDA_MANAGED = 13
 _DEFAULT_STREAM = 1
@@ -92,8 +94,14 @@ def read_dlpack(value: Any) -> dict[str, Any] | None:
     """
     if not hasattr(value, "__dlpack__") or not hasattr(value, "__dlpack_device__"):
         return None
-    if int(value.__dlpack_device__()[0]) not in (CUDA, _CUDA_MANAGED):
+    kind, number = map(int, value.__dlpack_device__())
+    if kind not in (CUDA, _CUDA_MANAGED):
         return None
+    if number:
+        raise ComputationError(
+            f"an array is on GPU {number}, and GPU 0 is used",
+            do="copy it there, or say which GPU by CUDA_VISIBLE_DEVICES",
+        )
     try:
         capsule = value.__dlpack__(stream=_DEFAULT_STREAM, max_version=_VERSION)
     except TypeError:  # made before version 1
@@ -107,13 +115,13 @@ def read_dlpack(value: Any) -> dict[str, Any] | None:
     else:
         tensor = _Tensor.from_address(_pointer(capsule, _OLD))
     size = tensor.bits // 8
-    kind = "V" if (tensor.kind, size) == (_BFLOAT, 2) else _KINDS.get(tensor.kind)
-    if kind is None or tensor.lanes != 1:
+    letter = "V" if (tensor.kind, size) == (_BFLOAT, 2) else _KINDS.get(tensor.kind)
+    if letter is None or tensor.lanes != 1:
         return None
     shape = tuple(tensor.shape[i] for i in range(tensor.rank))
     strides = tuple(tensor.strides[i] * size for i in range(tensor.rank)) if tensor.strides else None
     data = (int(tensor.data or 0) + int(tensor.offset), bool(flags & _READ_ONLY))
-    return {"shape": shape, "strides": strides, "typestr": f"<{kind}{size}", "data": data, "owner": (value, capsule)}
+    return {"shape": shape, "strides": strides, "typestr": f"<{letter}{size}", "data": data, "owner": (value, capsule)}
 
 
 # -- for other libraries -----------------------------------------------------------------------------------------------

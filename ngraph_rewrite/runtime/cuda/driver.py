@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real GPU through the CUDA driver: memory, modules, and graphs of launches that cost one call to run.
 
-Everything runs on the default stream, which other libraries' default streams wait for and which waits for them.
+Everything but early copies to the host (`downloads`) runs on the default stream, which other libraries' default streams
+wait for and which waits for them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of each pass over a row at the places that a thread has in registers, from the first pass to the last.
+
+All of them are read before anything is computed, so that many reads are under way; where they are is known when the
+kernel is written, so that distances are literal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ngraph_rewrite.codegen.cuda.accumulators import Reduction
+from ngraph_rewrite.codegen.cuda.lanes import Lanes, decomposed
+from ngraph_rewrite.codegen.cuda.passes import Passes
+from ngraph_rewrite.codegen.nest import RowNest
+from ngraph_rewrite.codegen.scalar import held
+from ngraph_rewrite.codegen.source import indented
+
+
+@dataclass(frozen=True)
+class Resident:
+    """The places of a row that a thread keeps.
+
+    Attributes:
+        nest: What is computed of each row.
+        places: How many there are.
+        near: Neighbours at each of them: 4, or 1.
+        own: The text of which thread of the row this is.
+        step: The text of how many these are.
+        reductions: Those of the nest, by value.
+    """
+
+    nest: RowNest
+    places: int
+    near: int
+    own: str
+    step: str
+    reductions: Mapping[int, Reduction]
+
+    @property
+    def reduced(self) -> list[int]:
+        """The loops of a row."""
+        return [dim for dim, reduced in enumerate(self.nest.reduced) if reduced]
+
+    def part(self, number: int) -> list[str]:
+        """The part of a pass at the places that a thread keeps, one after the other, when all are read."""
+        lines = [line for p in range(self.places) for line in self._read(p)] if number == 0 else []
+        values = [v for v in self.keeping.needs(number) if v not in self.keeping.kept or self._is_found(v, number)]
+        for p in range(self.places):
+            body = [*self.lanes.computed_at(values, p), *self._taken(number, p)]
+            body += [self.lanes.stored_at(i, p) for i in self.keeping.stores(number)]
+            lines += self._if_there(p, [v for v in values if v in self.keeping.kept], body)
+        return lines
+
+    @cached_property
+    def keeping(self) -> Passes:
+        return Passes(self.nest, keeps=True)
+
+    @cached_property
+    def lanes(self) -> Lanes:
+        return Lanes(self.nest, self.near, frozenset(self.reduced), self.places, "r")
+
+    def _is_found(self, value: int, number: int) -> bool:
+        """Whether a value that is kept is computed in a pass: what is read is there already."""
+        return value >= len(self.nest.loads) and self.nest.stages[value] == number
+
+    def _read(self, number: int) -> list[str]:
+        """Which place of a row this is, by number of those that a thread has, and what is kept of it from there."""
+        near = self.near
+        lines = [f"spot_{number} = {number} * {self.step} + {self.own}"]
+        first = [f"first_{number} = {near} * spot_{number}" if near > 1 else f"first_{number} = spot_{number}"]
+        first += decomposed(f"first_{number}", self.reduced, f"_{number}")
+        loads = [v for v in self.keeping.kept if v < len(self.nest.loads)]
+        return lines + first + self._if_there(number, loads, self.lanes.computed_at(loads, number))
+
+    def _if_there(self, place: int, kept: Iterable[int], body: Sequence[str]) -> list[str]:
+        """What is done at a place if the row has it; else nothing is left there of the row before."""
+        if not body:
+            return []
+        names = {name: value for value in kept for name in self._names(value, place)}
+        nothing = [f"{name} = {_zero(self.nest.dtypes[value])}" for name, value in names.items()]
+        spots = "wide" if self.near > 1 else "length"
+        return [*nothing, f"if spot_{place} < {spots}:", indented("\n".join(body), 4)]
+
+    def _names(self, value: int, place: int) -> list[str]:
+        """The names of a value at one of the places."""
+        return self.lanes.names(value)[place * self.near : (place + 1) * self.near]
+
+    def _taken(self, number: int, place: int) -> list[str]:
+        """The lines that take one of the places into the reductions of a pass."""
+        lines, near = list[str](), self.near
+        for value in self.keeping.reductions(number):
+            names = self._names(self.keeping.operands(value)[0], place)
+            places, one = [f"first_{place} + {k}" for k in range(near)], self.reductions[value]
+            lines += one.taken_together(names, places) if near > 1 else one.taken(names[0], places[0])
+        return lines
+
+
+def _zero(dtype: str) -> str:
+    """The text of nothing of a dtype."""
+    return "False" if dtype == "bool" else f"np.{held(dtype)}(0)"
