@@ -26,6 +26,7 @@ waive guard of cancels: this file is an example
 """
 DERIVE = "derive semi\nrule mine: square(x) => 2 * d * x\n"
 EFFORT = Effort(10, 0.2)
+PATIENT = Effort(10, 1.0)  # a check that runs out of time may find less in one run than in another
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def test_an_adjoint_is_no_equation(tmp_path: Path) -> None:
 
 
 def test_the_same_is_found_by_any_number_of_processes(path: Path) -> None:
-    first, second = (sorted(map(str, findings(Subject((path,), effort=EFFORT), count=n))) for n in (1, 2))
+    first, second = (sorted(map(str, findings(Subject((path,), effort=PATIENT), count=n))) for n in (1, 2))
     assert first == second
 
 
