@@ -64,6 +64,8 @@ Taken = tuple[int, Op]
 # The reasons that are words, numbered from the end: those of a rule set are numbered from 0.
 WORDS: Mapping[int, str] = MappingProxyType({-1: ARGUMENTS, -2: SHARED})
 BY_ARGUMENTS, BY_SHARING = -1, -2
+# So many items of a list tell of a step from a term that was not built.
+COLLAPSED = 6
 
 
 class Stage:
@@ -142,7 +144,7 @@ class Stage:
 
     def _steps(self) -> Iterator[tuple[Op, Taken]]:
         """The steps that are no forward pointers yet."""
-        done, each = self._shown[0], [iter(self.collapsed[self._shown[1] :])] * 6
+        done, each = self._shown[0], [iter(self.collapsed[self._shown[1] :])] * COLLAPSED
         collapses = zip(*each, strict=True)
         following = next(collapses, None)
         for count, step in enumerate(islice(self.taken.items(), done, None), done):
