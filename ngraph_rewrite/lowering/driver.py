@@ -92,7 +92,8 @@ def replace(
     reduction = Reduction(_Nothing(), table, stage, bank, None, 0)
     for root in roots:
         reduction.settle(root)
-    stage.ended(topological(roots))
+    order = topological(roots)
+    stage.ended(order, [term.form for term in order])
     return [root if root.form is None else root.form for root in roots]
 
 

@@ -149,22 +149,24 @@ class Reduction:
             All terms under the roots that are new to the pass, arguments first.
         """
         mark, parts, put_off, make, target = self.mark, self.parts, self.put_off, self.make, self.target
-        moved, left, order = self.moved, self.left, known or []
+        moved, left, order, forms = self.moved, self.left, known or [], list[Op | None]()
         for term in known or self.arguments_first(roots, order):
             if term.mark is mark:
+                forms.append(term.form)
                 continue
-            args, now = term.args, term
-            if len(args) == 2:
+            args, now, changed = term.args, term, False
+            count = len(args)
+            if count == 1:
+                if args[0].form is not None:
+                    args, changed = (args[0].form,), True
+            elif count == 2:
                 one, other = args
                 if one.form is not None or other.form is not None:
                     args = one if one.form is None else one.form, other if other.form is None else other.form
-            elif len(args) == 1:
-                if args[0].form is not None:
-                    args = (args[0].form,)
-            elif args and any(a.form is not None for a in args):
-                args = tuple([a if a.form is None else a.form for a in args])
+                    changed = True
+            elif count and any(a.form is not None for a in args):
+                args, changed = tuple([a if a.form is None else a.form for a in args]), True
             step, _, table, _, again = parts[term.definition]
-            changed = args is not term.args
             if changed:
                 if term.definition.profile is None:  # as the bank does it
                     attrs = term.attrs
@@ -178,10 +180,11 @@ class Reduction:
                     step = parts[now.definition][0]
             elif term.mark is left:
                 step = again
+            found = now
             if now.mark is mark:
-                found = now if now.form is None else now.form
+                if now.form is not None:
+                    found = now.form
             else:
-                found = now
                 try:
                     made = None if step is None else step(now, make, target)
                 except Exception as error:
@@ -193,11 +196,14 @@ class Reduction:
                     found = self.fires(now, made)
             if put_off:
                 self.settle(term)
-            elif changed:
+                forms.append(term.form)
+                continue
+            if changed:
                 term.form, term.mark = found, mark
                 if moved or term.info.metadata:
                     self.table.carry(term, found)
-        self.stage.ended(order + roots)
+            forms.append(found)
+        self.stage.ended(order + roots, forms + [root.form for root in roots])
         return order
 
     def arguments_first(self, roots: list[Op], order: list[Op]) -> Iterator[Op]:
@@ -261,9 +267,8 @@ class Reduction:
         if new.type is not term.type and new.type != term.type:
             raise ill_typed(term, new, self.matcher.reasons[made[0]])
         self.taken[term] = made
-        fired = len(self.taken) + len(self.collapsed) // COLLAPSED
-        if fired > self.budget:
-            raise exhausted(fired, self.stage)
+        if len(self.taken) + len(self.collapsed) // COLLAPSED > self.budget:
+            raise exhausted(self.budget + 1, self.stage)
         if new.mark is not self.mark:
             self.put_off.add(term)
             return term

@@ -95,9 +95,12 @@ class Stage:
         self._shown = 0, 0
         self.left: tuple[list[Op], list[Op]] | None = None
 
-    def ended(self, order: list[Op]) -> None:
-        """Note where a driver left terms, arguments first, as they say now: the next pass says something else."""
-        self._ends += ((terms, [term.form for term in terms]) for terms in (order, list(self.taken)))
+    def ended(self, order: list[Op], forms: list[Op | None]) -> None:
+        """Note where a driver left terms, arguments first: their normal forms, None if they are their own.
+
+        Terms do not say so for long: the next pass writes its own into them.
+        """
+        self._ends.append((order, forms))
 
     @property
     def normal(self) -> dict[Op, Op]:
@@ -107,20 +110,33 @@ class Stage:
 
     def _note(self) -> None:
         """Write down what a driver only left: normal forms, and which terms changed with their arguments."""
+        if not self._ends:
+            return
         ends, self._ends = self._ends, []
         normal, changed = self._normal, list[Op]()
         for terms, forms in ends:
             for term, form in zip(terms, forms, strict=True):
                 normal[term] = term if form is None else form
-                if form is not None and term not in self.taken:
+                if form is not None and form is not term and term not in self.taken:
                     changed.append(term)
-        for terms, forms in ends:
-            self._hold([form for form in forms if form is not None])
+        self._follow()
+        for terms in (*(terms for terms, _ in ends), list(self.taken)):
+            self._hold([normal[term] for term in terms])
             self._hold([arg for term in terms for arg in term.args])  # what a rule had built before it was met
         for term in changed:
             assert self._bank is not None
             to = self._bank.renewed(term, tuple([normal[a] for a in term.args]))
             self._forward.setdefault(term, Forward(to, ARGUMENTS))
+
+    def _follow(self) -> None:
+        """What a rule rewrote has the normal form of what it went to."""
+        normal = self._normal
+        for term in self.taken:
+            path = list[Op]()
+            while term not in normal and term in self.taken:
+                path.append(term)
+                _, term = self.taken[term]
+            normal.update(dict.fromkeys(path, normal.get(term, term)))
 
     def _hold(self, stack: list[Op]) -> None:
         """What stands under a normal form is one."""
