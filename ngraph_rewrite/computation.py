@@ -391,9 +391,9 @@ class Computation:
         for handle in handles:
             yield from replay.steps(handle)
 
-    def right_side(self, step: Step) -> Op | None:
-        """What the rule of a step says the term before it is; None if that cannot be told."""
-        return self._replay().right(step)
+    def step_again(self, step: Step) -> Seen:
+        """A step with what its rule says the term before it is, if that can be told."""
+        return self._replay().seen(step)
 
     def meaning(self, term: Op) -> Array:
         """The value of a term of the lowering for the last arguments, by the meanings of ops.

@@ -150,11 +150,11 @@ def test_every_step_of_any_program_can_be_taken_again(data: st.DataObject) -> No
     program.grow(ANALYTIC, data.draw(st.integers(1, 5)))
     with ng.make_transformer("cpu") as transformer:
         computation = transformer.lowered(program.terms[-1])
-        seen = [(step, right) for step, right in computation.steps() if isinstance(step.why, Rule)]
+        seen = [one for one in computation.steps() if isinstance(one.step.why, Rule)]
         fired = {step.why.name for step in computation.lowering.table.redexes() if isinstance(step.why, Rule)}
-    assert {step.why.name for step, _ in seen} == fired  # type: ignore[union-attr]
-    for step, right in seen:
-        assert right is not None and right.type == step.after.type
+    assert {one.step.why.name for one in seen} == fired  # type: ignore[union-attr]
+    for one in seen:
+        assert one.right is not None and one.right.type == one.step.after.type
     assert all(
         len(line) <= 100 for line in computation.explain(program.terms[-1]).splitlines() if "built at" not in line
     )

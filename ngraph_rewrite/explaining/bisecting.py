@@ -24,6 +24,8 @@ from ngraph_rewrite.lowering.disabling import disabled_now, known_names, switche
 from ngraph_rewrite.lowering.evaluation import is_of_signature
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, Passes
+from ngraph_rewrite.lowering.replaying import Seen
+from ngraph_rewrite.lowering.step_lines import explained
 from ngraph_rewrite.lowering.table import Step
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
@@ -132,8 +134,8 @@ class _Search(Search):
         finite = np.isfinite(before) if is_float(before.dtype) else np.ones(before.shape, bool)
         return not is_close(after[finite], before[finite])
 
-    def right_of(self, step: Step) -> Op | None:
-        return self.baseline.right_side(step) if self.baseline is not None else None
+    def told(self, step: Step) -> str:
+        return explained(Seen(step) if self.baseline is None else self.baseline.step_again(step))
 
     def no_rule(self) -> str:
         named = ", ".join(p.name for p in self.own)
@@ -160,7 +162,7 @@ class _Search(Search):
 
     def note(self, computation: Computation) -> None:
         """Take note of rules that fire for the first time; those that look at the graph have their turn last."""
-        rules = [(step.why, step) for step, _ in computation.steps() if isinstance(step.why, Rule)]
+        rules = [(one.step.why, one.step) for one in computation.steps() if isinstance(one.step.why, Rule)]
         for rule, step in sorted(rules, key=lambda pair: pair[0].graph):
             if rule.name not in self.first:
                 self.first[rule.name] = step

@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ngraph_rewrite.lowering.derivation import explained
 from ngraph_rewrite.lowering.table import Step
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.terms.op import Op
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,8 @@ class Search:
         """Whether a step of a rule, with all rules on, gives a term of another value."""
         raise NotImplementedError
 
-    def right_of(self, step: Step) -> Op | None:
-        """What the rule of a step says, if that is known."""
+    def told(self, step: Step) -> str:
+        """A step as it stands in a derivation, with what its rule says if that is known."""
         raise NotImplementedError
 
     def no_rule(self) -> str:
@@ -136,10 +134,9 @@ class Search:
 
     def answer(self, rules: list[Rule]) -> Bisection:
         step = self.first[rules[0].name]
-        right = self.right_of(step)
         names = [f"{rule.name} @{rule.grade}  ({rule.place})" for rule in rules]
         verdict, says = ("rule", "without it") if len(rules) == 1 else ("rules", "without all of them")
-        lines = [*names, f"{says} the result is right; it first fired here:", explained(step, right)]
+        lines = [*names, f"{says} the result is right; it first fired here:", self.told(step)]
         lines += [f"    on what was built at {step.before.info.place}"] if step.before.info.lineno else []
         lines.append(f"found in {self.runs} runs, among {len(self.order)} rules that fired")
         return Bisection(verdict, tuple(rules), step, self.runs, "\n".join(lines))

@@ -15,6 +15,8 @@ from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
 from ngraph_rewrite.explaining.bisecting_search import Bisection, Search
 from ngraph_rewrite.lowering.disabling import switched_off
 from ngraph_rewrite.lowering.normal_form import normal_form
+from ngraph_rewrite.lowering.replaying import Seen
+from ngraph_rewrite.lowering.step_lines import explained
 from ngraph_rewrite.lowering.strategies import innermost
 from ngraph_rewrite.lowering.table import Step
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule, RuleSet
@@ -123,8 +125,9 @@ class _Terms(Search):
         rules = [rule for name in names if isinstance(rule := self.first[name].why, Rule)]
         return self.answer(rules[:1]) if rules else Bisection("graph", (), None, self.runs, self.no_rule())
 
-    def right_of(self, step: Step) -> Op | None:
-        return self.whole.replay.again().right(step) if self.whole is not None else None
+    def told(self, step: Step) -> str:
+        replay = self.whole.replay.again() if self.whole is not None else None
+        return explained(Seen(step) if replay is None else replay.seen(step), replay)
 
     def no_rule(self) -> str:
         return "no rule: none of those that fired mends the normal form if it is off"

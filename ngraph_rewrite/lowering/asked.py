@@ -21,14 +21,22 @@ from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
 
+# The stage that has the steps to these normal forms.
+CONDITIONS = "conditions"
+
 
 class Asked:
-    """What steps of rules of a signature get: it makes terms as they are written, and normal forms for conditions."""
+    """What steps of rules of a signature get: it makes terms as they are written, and normal forms for conditions.
 
-    __slots__ = ("bank", "hold", "known", "matcher")
+    Attributes:
+        table: Has the steps that led to normal forms, in its only stage.
+    """
+
+    __slots__ = ("bank", "hold", "known", "matcher", "table")
 
     def __init__(self, matcher: Steps, bank: TermBank) -> None:
         self.matcher, self.bank, self.hold = matcher, bank, bank.make
+        self.table = ReplacementTable()
         self.known: Evaluation | None = None
 
     def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op:
@@ -44,7 +52,7 @@ class Asked:
     def ready(self, term: Op) -> Op:
         """The normal form of a term."""
         if self.known is None:
-            self.known = Evaluation(self.matcher, ReplacementTable(), self.bank, "conditions", BUDGET)
+            self.known = Evaluation(self.matcher, self.table, self.bank, CONDITIONS, BUDGET)
         for one in eager([term]):
             self.known.settle(one)
         return self.known.normal[term]

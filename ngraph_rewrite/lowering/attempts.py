@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from ngraph_rewrite.lowering.derivation import shown
+from ngraph_rewrite.lowering.layout import shown
 from ngraph_rewrite.lowering.operand_ways import MOST, Agenda, Left, operands_of, wanted, ways
 from ngraph_rewrite.rewriting.interpret import value_of
 from ngraph_rewrite.rewriting.nests import has_identity

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.asked import Asked
 from ngraph_rewrite.lowering.attempts import best_attempt
-from ngraph_rewrite.lowering.derivation import shown, wrapped
 from ngraph_rewrite.lowering.drawing import bound_values, guard_values, indented
+from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.rule_lines import written
 from ngraph_rewrite.rewriting.conditional import condition_names, needed, pattern_names
 from ngraph_rewrite.rewriting.interpret import Application

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.lowering.derivation import wrapped
 from ngraph_rewrite.lowering.drawing import indented
 from ngraph_rewrite.lowering.forms import Form
+from ngraph_rewrite.lowering.layout import wrapped
 from ngraph_rewrite.lowering.passes import usable
 from ngraph_rewrite.lowering.verdicts import EARLIER, FIRED, MATCHES, Finding
 from ngraph_rewrite.rewriting.matcher import Matcher

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError
-from ngraph_rewrite.lowering.derivation import shown, wrapped
+from ngraph_rewrite.lowering.layout import WIDTH, shown, wrapped
 from ngraph_rewrite.rewriting.expression import Expression, conjoined
 from ngraph_rewrite.rewriting.interpret import value_of
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern
@@ -72,10 +72,10 @@ def _closing(line: str, opening: int) -> int:
     return len(line)
 
 
-def bound_values(bindings: Mapping[str, Any]) -> Iterator[str]:
+def bound_values(bindings: Mapping[str, Any], width: int = WIDTH) -> Iterator[str]:
     """A line, or more, for each name of a match and what it stands for."""
     for name, value in bindings.items():
-        yield from wrapped(f"    {name} = ", plain(value))
+        yield from wrapped(f"    {name} = ", plain(value), width)
 
 
 def indented(lines: Iterable[str]) -> list[str]:
@@ -86,7 +86,9 @@ def indented(lines: Iterable[str]) -> list[str]:
 # -- guards -----------------------------------------------------------------------------------------
 
 
-def guard_values(guard: Expression, names: Mapping[str, Any], first: bool = True) -> tuple[list[str], bool]:
+def guard_values(
+    guard: Expression, names: Mapping[str, Any], first: bool = True, width: int = WIDTH
+) -> tuple[list[str], bool]:
     """A line for each part of a guard that is asked, with its value, and whether all hold.
 
     Below a part that does not hold stand the values of what it reads.
@@ -99,7 +101,8 @@ def guard_values(guard: Expression, names: Mapping[str, Any], first: bool = True
         begins = "if " if first and not i else "and "
         text = ast.unparse(part)
         value, failed = _valued(part, names)
-        lines += wrapped(f"    {begins.rjust(4)}", f"{text}   {failed or ('holds' if value else 'does not hold')}")
+        says = failed or ("holds" if value else "does not hold")
+        lines += wrapped(f"    {begins.rjust(4)}", f"{text}   {says}", width)
         if failed or not value:
             lines += [line for expression in _read(part) for line in _line(expression, names)]
             return lines, False

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.attempts import best_attempt
-from ngraph_rewrite.lowering.derivation import shown, wrapped
 from ngraph_rewrite.lowering.drawing import bound_values, drawn, guard_values, indented
+from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.verdicts import FAILS, GRAPH, GUARD, MATCHES, REFUSED, UNTRIED, Finding
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.pattern import App

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from itertools import islice
 
 from ngraph_rewrite.lowering.attempts import Attempt, named_op
-from ngraph_rewrite.lowering.derivation import shown, wrapped
 from ngraph_rewrite.lowering.drawing import drawn, indented
 from ngraph_rewrite.lowering.forms import UNMATCHED, Form
 from ngraph_rewrite.lowering.graph_attempts import lefts_of
+from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.lowering.verdicts import MATCH, Finding
 from ngraph_rewrite.rewriting.pattern import App, Pattern, subpatterns

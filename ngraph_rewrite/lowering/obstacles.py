@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ngraph_rewrite.lowering.derivation import explained, shown, wrapped
 from ngraph_rewrite.lowering.forms import Form
+from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.replaying import Replay
+from ngraph_rewrite.lowering.step_lines import explained
 from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, Forward, Step
 from ngraph_rewrite.lowering.verdicts import EARLIER, MATCHES, PASS, UNTRIED, Finding
 from ngraph_rewrite.rewriting.matcher import Matcher
@@ -48,7 +49,7 @@ class Obstacles:
         found = MATCHES + 1
         if forward is not None and isinstance(forward.why, Rule):
             step = Step(form.stage, form.term, *forward)
-            text = explained(step, self.replay.right(step))
+            text = explained(self.replay.seen(step), self.replay)
             return Finding(EARLIER, found, ["but another rule took the term first:", text])
         if forward is not None and forward.why == ARGUMENTS:
             lines = wrapped("    ", shown(forward.to))

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError
-from ngraph_rewrite.lowering.asked import Asked
+from ngraph_rewrite.lowering.asked import CONDITIONS, Asked
 from ngraph_rewrite.lowering.table import ARGUMENTS, SEQUENCED, SHARED, ReplacementTable, Stage, Step
-from ngraph_rewrite.rewriting.conditional import normalised
+from ngraph_rewrite.rewriting.conditional import Conditional, matchings, new_names, normalised
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule
@@ -23,10 +23,28 @@ from ngraph_rewrite.terms.op import Op
 
 
 class Seen(NamedTuple):
-    """A step, and what the right side of its rule says there (None if that is not known)."""
+    """A step, what the right side of its rule says there, and its match (None if that is not known)."""
 
     step: Step
-    right: Op | None
+    right: Op | None = None
+    names: Application | None = None
+
+
+class Decision(NamedTuple):
+    """How a condition of a rule was decided in a step.
+
+    Attributes:
+        names: All that the match binds, and the conditions.
+        binds: The names that this one binds.
+        sides: What it brings to normal form, as it is written, each with its normal form.
+        matcher: The rules that do so.
+    """
+
+    condition: Conditional
+    names: Application
+    binds: tuple[str, ...]
+    sides: tuple[tuple[Op, Op], ...]
+    matcher: Matcher
 
 
 # Steps, and among them those that were taken inside the one before.
@@ -71,17 +89,36 @@ class Replay:
             yield from _unfolded(self._chain(stage, term))
             term = stage.end(term)
 
-    def right(self, step: Step) -> Op | None:
-        """What the rule of a step says that `before` is; None if that cannot be told."""
+    def seen(self, step: Step) -> Seen:
+        """A step with its match, and what the rule says that `before` is."""
         found = self._again(step)
-        return None if found is None else found[1]
+        return Seen(step) if found is None else Seen(step, found[1], found[0])
 
-    def sides(self, step: Step) -> list[Op]:
-        """What the conditions of the rule of a step compare, as it is written."""
-        found = self._again(step) if isinstance(step.why, Rule) and step.why.conditions else None
-        if found is None or not isinstance(step.why, Rule):
+    def decisions(self, seen: Seen) -> list[Decision]:
+        """How the conditions of the rule of a step were decided, in the order in which they were asked."""
+        rule, names, matcher = seen.step.why, seen.names, self.matchers.get(seen.step.stage)
+        if not isinstance(rule, Rule) or names is None or matcher is None:
             return []
-        return [found[0].term(side) for c in step.why.conditions for side in normalised(c)]
+        asked, found = self.asked_of(matcher), []
+        binds = dict(zip(map(id, matchings(rule)), new_names(rule), strict=True))
+        for condition in rule.conditions:
+            sides = tuple([(side, asked.ready(side)) for side in map(names.term, normalised(condition))])
+            found.append(Decision(condition, names, tuple(binds.get(id(condition), ())), sides, matcher))
+        return found
+
+    def of_conditions(self, matcher: Matcher) -> Replay:
+        """What takes the steps again by which rules bring the sides of conditions to normal form."""
+        asked = self.asked_of(matcher)
+        found = Replay(asked.table, self.bank, {CONDITIONS: matcher}, self.target)
+        found.asked = self.asked
+        return found
+
+    def asked_of(self, matcher: Matcher) -> Asked:
+        """What works out the conditions of some rules."""
+        assert self.bank is not None
+        if matcher not in self.asked:
+            self.asked[matcher] = Asked(matcher, self.bank)
+        return self.asked[matcher]
 
     def _again(self, step: Step) -> tuple[Application, Op] | None:
         """The match of a step, and its right side."""
@@ -110,8 +147,7 @@ class Replay:
         try:
             fires = application.guard_holds()
             if fires and rule.conditions and matcher is not None:
-                asked = self.asked.setdefault(matcher, Asked(matcher, self.bank))
-                fires = asked.conditions_hold(rule, application)
+                fires = self.asked_of(matcher).conditions_hold(rule, application)
             found = application.right()[0] if fires else None
         except NGraphRewriteError:
             return None
@@ -126,12 +162,12 @@ class Replay:
                 yield from (self._inside(stage, arg) for i, arg in enumerate(term.args) if i not in _frozen(term))
             elif why == SEQUENCED or why != SHARED:
                 step = Step(stage.name, term, to, why)
+                seen = self.seen(step)
                 if self.conditions:
-                    yield from (self._built(stage, side) for side in self.sides(step))
-                right = self.right(step)
-                yield Seen(step, right)
-                if right is not None and right is not to:
-                    yield self._built(stage, right, to)
+                    yield from (self._built(stage, side) for side in _sides(seen))
+                yield seen
+                if seen.right is not None and seen.right is not to:
+                    yield self._built(stage, seen.right, to)
             term = to
 
     def _inside(self, stage: Stage, term: Op) -> Steps:
@@ -175,6 +211,13 @@ def _unfolded(steps: Steps) -> Iterator[Seen]:
             yield found
         else:
             stack.append(iter(found))
+
+
+def _sides(seen: Seen) -> list[Op]:
+    """What the conditions of the rule of a step compare, as it is written."""
+    if not isinstance(seen.step.why, Rule) or seen.names is None:
+        return []
+    return [seen.names.term(side) for condition in seen.step.why.conditions for side in normalised(condition)]
 
 
 def _held(term: Op) -> frozenset[int]:

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ngraph_rewrite.rewriting.comparisons import TRUE
+from ngraph_rewrite.rewriting.conditional import normalised
 from ngraph_rewrite.rewriting.pattern import Build
 from ngraph_rewrite.rewriting.rule import Asking, Condition, Let, Matching, Rule
 
@@ -36,11 +39,16 @@ def conditional_lines(rule: Rule) -> list[str]:
 
 def written(condition: Condition | Matching | Asking) -> str:
     """A condition as a rule file may write it."""
-    if isinstance(condition, Matching):
-        return f"{condition.pattern} := {condition.term}"
     if isinstance(condition, Asking):
         return str(condition.expression)
+    return written_as(condition, [str(side) for side in normalised(condition)])
+
+
+def written_as(condition: Condition | Matching, sides: Sequence[str]) -> str:
+    """A condition with these texts in the place of what it brings to normal form."""
+    if isinstance(condition, Matching):
+        return f"{condition.pattern} := {sides[0]}"
     right = condition.right
     if isinstance(right, Build) and right.definition.short == TRUE and not right.args:
-        return f"{'' if condition.equal else 'not '}{condition.left}"
-    return f"{condition.left} {'==' if condition.equal else '!='} {right}"
+        return f"{'' if condition.equal else 'not '}{sides[0]}"
+    return f"{sides[0]} {'==' if condition.equal else '!='} {sides[1]}"

@@ -17,19 +17,21 @@ from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.asked import Asked
 from ngraph_rewrite.lowering.attempts import best_attempt
 from ngraph_rewrite.lowering.comparing import condition_values
-from ngraph_rewrite.lowering.derivation import LONGEST, explained, shown, wrapped
+from ngraph_rewrite.lowering.derivation import LONGEST
 from ngraph_rewrite.lowering.derive_attempts import derivable, first_derive_rule
 from ngraph_rewrite.lowering.disabling import Choice
 from ngraph_rewrite.lowering.drawing import bound_values, guard_values, indented
 from ngraph_rewrite.lowering.evaluation import is_of_signature
 from ngraph_rewrite.lowering.forms import UNMATCHED, Form, forms_of
 from ngraph_rewrite.lowering.graph_attempts import GraphAttempt, beside, lefts_of
+from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.left_out import left_out
 from ngraph_rewrite.lowering.mismatches import mismatch, unlike
 from ngraph_rewrite.lowering.obstacles import Obstacles
 from ngraph_rewrite.lowering.passes import Lowering
 from ngraph_rewrite.lowering.replaying import Replay
 from ngraph_rewrite.lowering.sequencing import Sequenced
+from ngraph_rewrite.lowering.step_lines import explained
 from ngraph_rewrite.lowering.table import ReplacementTable, Step
 from ngraph_rewrite.lowering.verdicts import (
     ABSENT,
@@ -115,7 +117,7 @@ class _Asked:
         if step is None and rule.graph:
             step, says = self.fired_beside(rule), "fired, and this root of it stays as it is:"
         if step is not None:
-            return Finding(FIRED, HAS_FIRED, [says, explained(step, self.replay.right(step))])
+            return Finding(FIRED, HAS_FIRED, [says, explained(self.replay.seen(step), self.replay)])
         found = self.nearest(rule, self.forms)
         lines = found.lines if self.all_forms else [*found.lines, f"(of the first {MOST_FORMS} terms on its way)"]
         left_out = self.left_out(rule)
@@ -236,7 +238,7 @@ class _Asked:
         own = form.stage if self.ways.takes_part(rule, form.stage) else self.ways.stage_of(rule)
         running = own or next((n for n in named if isinstance(self.passes.get(n), Matcher)), None)
         matcher = Matcher(RuleSet(), Cache()) if running is None else self.passes[running]
-        return self.replay.asked.setdefault(matcher, Asked(matcher, self.ran.bank))
+        return self.replay.asked_of(matcher)
 
 
 def _unwritten(rule: Rule) -> set[str]:

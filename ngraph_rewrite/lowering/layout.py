@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Terms and texts in lines of one width: what explanations are made of."""
+
+from __future__ import annotations
+
+import textwrap
+
+from ngraph_rewrite.terms.op import Op, describe
+
+WIDTH = 100
+# How many levels of a term are shown at most.
+LEVELS = 6
+
+
+def shown(term: Op) -> str:
+    """A term to three levels, and to more where they fit into a line."""
+    found = describe(term, 3)
+    for depth in range(4, LEVELS + 1):
+        deeper = describe(term, depth)
+        if len(deeper) > WIDTH - 8:
+            break
+        found = deeper
+    return found
+
+
+def wrapped(begins: str, text: str, width: int = WIDTH) -> list[str]:
+    """Text in lines that fit, each after the first indented below its beginning.
+
+    >>> wrapped("  => ", "f(x, y, z)", 12)
+    ['  => f(x, y,', '     z)']
+    """
+    indent = " " * len(begins)
+    return textwrap.wrap(
+        text, width, initial_indent=begins, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
