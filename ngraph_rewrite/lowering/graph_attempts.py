@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.attempts import best_attempt
 from ngraph_rewrite.lowering.drawing import bound_values, drawn, guard_values, indented
+from ngraph_rewrite.lowering.graph_rules import left_sides
 from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.verdicts import FAILS, GRAPH, GUARD, MATCHES, REFUSED, UNTRIED, Finding
 from ngraph_rewrite.rewriting.interpret import Application
-from ngraph_rewrite.rewriting.pattern import App
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.search import ALONE, matches
 from ngraph_rewrite.terms.bank import TermBank
@@ -36,15 +36,9 @@ class Together(NamedTuple):
     bound: Mapping[str, Any]
 
 
-def lefts_of(rule: Rule) -> list[App]:
-    """The left sides of a rule: several stand in a tuple."""
-    several = rule.left.definition.name == "core.make_tuple"
-    return [a for a in rule.left.args if isinstance(a, App)] if several else [rule.left]
-
-
 def beside(rule: Rule, term: Op, other: Op) -> bool:
     """Whether a rule of several left sides may take two terms together, as roots that share what it says."""
-    lefts = lefts_of(rule)
+    lefts = left_sides(rule)
     pairs = ((one, two) for one in lefts for two in lefts if one is not two) if term is not other else ()
     return any(
         next(matches(two, other, bound), None) is not None for one, two in pairs for bound in matches(one, term, {})
@@ -59,7 +53,7 @@ class GraphAttempt:
     """
 
     def __init__(self, rule: Rule, roots: Sequence[Op], bank: TermBank, target: Any) -> None:
-        self.rule, self.lefts, self.bank, self.target = rule, lefts_of(rule), bank, target
+        self.rule, self.lefts, self.bank, self.target = rule, left_sides(rule), bank, target
         self.roots, self.order = frozenset(roots), topological(roots)
         self.live = frozenset(self.order)
         self.users: dict[Op, list[Op]] = {}

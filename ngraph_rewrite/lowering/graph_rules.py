@@ -11,6 +11,7 @@ and no other redex of several roots may go that stands between their levels: it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
@@ -75,7 +76,7 @@ def apply_graph_rules(
 
 def _may_fire(rules: Iterable[Rule], bank: TermBank) -> bool:
     """Whether any term that was made looks like the first left side of a rule."""
-    firsts = [_patterns(rule)[0] for rule in rules]
+    firsts = [left_sides(rule)[0] for rule in rules]
     pairs = ((first, term) for first in firsts for term in bank.tables.get(first.definition, {}).values())
     return any(_looks_like(first, term) for first, term in pairs)
 
@@ -95,8 +96,8 @@ class _Sweep:
     """One look at the live graph under some roots."""
 
     def __init__(self, roots: Sequence[Op], bank: TermBank, target: Any, rules: Iterable[Rule]) -> None:
-        self.bank, self.target = bank, target
-        self._apply = {id(rule): counted_function(rule, self._made) for rule in rules}
+        made = partial(redex_of, bank=bank, target=target)
+        self._apply = {id(rule): counted_function(rule, made) for rule in rules}
         self.order = topological(roots)
         self.place = {term: i for i, term in enumerate(self.order)}
         self.users: dict[Op, list[Op]] = {term: [] for term in self.order}
@@ -117,10 +118,10 @@ class _Sweep:
         """What may be replaced together, in topological order of the first roots."""
         by_first: dict[OpDef, list[Rule]] = {}
         for rule in rules:
-            by_first.setdefault(_patterns(rule)[0].definition, []).append(rule)
+            by_first.setdefault(left_sides(rule)[0].definition, []).append(rule)
         for term in self.order:
             for rule in by_first.get(term.definition, ()):
-                if not _looks_like(_patterns(rule)[0], term):
+                if not _looks_like(left_sides(rule)[0], term):
                     continue
                 found = next(self._of(rule, term), None) if term not in self._taken else None
                 if found is not None:
@@ -129,13 +130,16 @@ class _Sweep:
 
     def _of(self, rule: Rule, term: Op) -> Iterator[Redex]:
         """The redexes of a rule whose first root is a term."""
-        first, *others = _patterns(rule)
+        each = (self._apply[id(rule)](rule, roots, now) for roots, now in self.ways(rule, term))
+        return (redex for redex in each if redex is not None)
+
+    def ways(self, rule: Rule, term: Op) -> Iterator[tuple[tuple[Op, ...], Bound]]:
+        """Roots that the left sides of a rule match, the first of them a term, and that may go together."""
+        first, *others = left_sides(rule)
         for bound in matches(first, term, {ALONE: self._alone}):
             for roots, now in self._others(others, (term,), bound):
                 if self._taken.isdisjoint(roots) and self._may_merge(roots):
-                    redex = self._apply[id(rule)](rule, roots, now)
-                    if redex is not None:
-                        yield redex
+                    yield roots, now
 
     def _alone(self, term: Op) -> bool:
         """Whether a term has one user, and nothing else looks at it."""
@@ -199,35 +203,44 @@ class _Sweep:
             self._merged.add(levels[0])
         self._spanned.update(range(min(levels), max(levels)))
 
-    # -- right sides --------------------------------------------------------------------------------------
 
-    def _made(self, rule: Rule, roots: tuple[Op, ...], bound: Bound) -> Redex | None:
-        """The redex, if the guard holds and it changes anything."""
-        several = len(_patterns(rule)) > 1
-        try:
-            whole = self.bank.make(lookup("core.make_tuple"), roots, ()) if several else roots[0]
-            names = {name: value for name, value in bound.items() if name != ALONE}
-            application = Application(rule, whole, names, self.bank.make, self.target)
-            if not application.guard_holds():
-                return None
-            right = application.right()[0]
-        except Exception as error:
-            what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
-            shown = " and ".join(map(describe, roots))
-            raise RewriteError(f"rule {rule.name} fails on {shown}: {what}", where=rule.place) from error
-        assert isinstance(right, Op)
-        made = right.args if several else (right,)
-        for old, new in zip(roots, made, strict=True):
-            if old.type != new.type:
-                what = f"rule {rule.name} rewrites {old.type} to {new.type}"
-                raise RewriteError(what, where=rule.place, do="guard or mend the rule")
-        return Redex(rule, roots, made) if made != roots else None
+def left_sides(rule: Rule) -> tuple[App, ...]:
+    """The left sides of a rule: several, of one that looks at the graph, stand in a tuple."""
+    several = rule.graph and rule.left.definition.name == "core.make_tuple"
+    return rule.left.args if several else (rule.left,)  # type: ignore[return-value]
 
 
-def _patterns(rule: Rule) -> tuple[App, ...]:
-    """The left sides of a rule that looks at the graph: several stand in a tuple."""
-    left = rule.left
-    return left.args if left.definition.name == "core.make_tuple" else (left,)  # type: ignore[return-value]
+def matches_at(rule: Rule, at: Sequence[Op], roots: Sequence[Op], bank: TermBank) -> Iterator[Bound]:
+    """The ways in which the left sides of a rule match these terms, in their order, in the graph under some roots."""
+    each = _Sweep(roots, bank, None, (rule,)).ways(rule, at[0])
+    return (bound for found, bound in each if found == tuple(at))
+
+
+def redex_of(rule: Rule, roots: tuple[Op, ...], bound: Bound, bank: TermBank, target: Any) -> Redex | None:
+    """The redex that terms are which the left sides of a rule match, if the guard holds and it changes anything.
+
+    Raises:
+        RewriteError: if the rule builds an ill-typed term, or changes a type.
+    """
+    several = len(left_sides(rule)) > 1
+    try:
+        whole = bank.make(lookup("core.make_tuple"), roots, ()) if several else roots[0]
+        names = {name: value for name, value in bound.items() if name != ALONE}
+        application = Application(rule, whole, names, bank.make, target)
+        if not application.guard_holds():
+            return None
+        right = application.right()[0]
+    except Exception as error:
+        what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+        shown = " and ".join(map(describe, roots))
+        raise RewriteError(f"rule {rule.name} fails on {shown}: {what}", where=rule.place) from error
+    assert isinstance(right, Op)
+    made = right.args if several else (right,)
+    for old, new in zip(roots, made, strict=True):
+        if old.type != new.type:
+            what = f"rule {rule.name} rewrites {old.type} to {new.type}"
+            raise RewriteError(what, where=rule.place, do="guard or mend the rule")
+    return Redex(rule, roots, made) if made != roots else None
 
 
 def _way_down(pattern: Pattern, bound: Bound) -> tuple[tuple[OpDef, ...], str] | None:

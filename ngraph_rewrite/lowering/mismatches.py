@@ -9,7 +9,7 @@ from itertools import islice
 from ngraph_rewrite.lowering.attempts import Attempt, named_op
 from ngraph_rewrite.lowering.drawing import drawn, indented
 from ngraph_rewrite.lowering.forms import UNMATCHED, Form
-from ngraph_rewrite.lowering.graph_attempts import lefts_of
+from ngraph_rewrite.lowering.graph_rules import left_sides
 from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.lowering.verdicts import MATCH, Finding
@@ -36,7 +36,7 @@ def mismatch(rule: Rule, attempt: Attempt, form: Form, table: ReplacementTable, 
 
 def unlike(rule: Rule, forms: Iterable[Form], table: ReplacementTable) -> list[str]:
     """That no form is of the op at the root of a left side, what they are, and where else the rule fired."""
-    wanted = " or ".join(dict.fromkeys(named_op(left.definition) for left in lefts_of(rule)))
+    wanted = " or ".join(dict.fromkeys(named_op(left.definition) for left in left_sides(rule)))
     terms = (form.term for form in forms if form.stage not in UNMATCHED)
     different = {text: None for term in islice(terms, MOST) for text in [shown(term)]}
     listed = [line for text in islice(different, MOST_LISTED) for line in wrapped("    ", text)]

@@ -23,7 +23,8 @@ from ngraph_rewrite.lowering.disabling import Choice
 from ngraph_rewrite.lowering.drawing import bound_values, guard_values, indented
 from ngraph_rewrite.lowering.evaluation import is_of_signature
 from ngraph_rewrite.lowering.forms import UNMATCHED, Form, forms_of
-from ngraph_rewrite.lowering.graph_attempts import GraphAttempt, beside, lefts_of
+from ngraph_rewrite.lowering.graph_attempts import GraphAttempt, beside
+from ngraph_rewrite.lowering.graph_rules import left_sides
 from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.left_out import left_out
 from ngraph_rewrite.lowering.mismatches import mismatch, unlike
@@ -181,7 +182,7 @@ class _Asked:
         found = self.graph(rule, form.stage).tried(form.term, now, where)
         if found is not None:
             return found if self.ways.takes_part(rule, form.stage) else found._replace(reached=REFUSED - 1)
-        nearest = max((best_attempt(left, form.term) for left in lefts_of(rule)), key=lambda one: one.passed)
+        nearest = max((best_attempt(left, form.term) for left in left_sides(rule)), key=lambda one: one.passed)
         return mismatch(rule, nearest, form, self.table, where)
 
     def graph(self, rule: Rule, name: str) -> GraphAttempt:

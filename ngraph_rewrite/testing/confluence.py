@@ -2,7 +2,8 @@
 """Confluence: where two rules fire on one term, both outcomes have one normal form, or the file says why not.
 
 What meets is found by unification of left sides (see `critical pairs`_), and then looked at in well-typed terms for
-which both guards hold: rules are typed and conditional, so two left sides may overlap and the rules never meet.
+which both guards hold: rules are typed and conditional, so two left sides may overlap and the rules never meet. Rules
+that look at the graph are looked at in graphs, and what no such graph tells of them is said.
 
 .. _critical pairs: Knuth and Bendix, *Simple word problems in universal algebras* (1970)
 """
@@ -11,14 +12,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.waivers import Waiver, covers_name
 from ngraph_rewrite.terms.op import describe
+from ngraph_rewrite.testing.confluence_graphs import unjudged
+from ngraph_rewrite.testing.confluence_meetings import met
 from ngraph_rewrite.testing.confluence_pairs import Partners, System, system_of
-from ngraph_rewrite.testing.confluence_terms import Meeting, met, wrong_form
+from ngraph_rewrite.testing.confluence_terms import Meeting, wrong_form
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, WAIVED, Context, Finding, finding
 from ngraph_rewrite.testing.printing import program
 
@@ -53,8 +56,6 @@ def confluence_of(rule: Rule, context: Context) -> Finding:
     """
     if rule.kind == "derive":
         return finding(rule, CHECK, NONE, "an adjoint is made in one step")
-    if rule.graph:
-        return finding(rule, CHECK, NONE, "it looks at a graph, after the rules that look at terms")
     if rule.kind == "explore":
         return finding(rule, CHECK, NONE, "all that it makes is kept")
     system = system_of(context.rules, context.cache.folder)
@@ -69,7 +70,7 @@ def confluence_of(rule: Rule, context: Context) -> Finding:
     if unused is not None:
         said = f"waives confluence of {unused.rule}{f' and {unused.other}' if unused.other else ''}: nothing is waived"
         return finding(rule, CHECK, FAILED, said)
-    return _summary(rule, looked)
+    return replace(_summary(rule, looked), unjudged=unjudged(rule))
 
 
 def check_confluence(rules: RuleSet, context: Context) -> Iterable[Finding]:

@@ -13,31 +13,26 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ngraph_rewrite.lowering.driver import normalise
 from ngraph_rewrite.lowering.table import ReplacementTable
-from ngraph_rewrite.rewriting.domain import SYMBOLIC, Domain
-from ngraph_rewrite.rewriting.instances import Target, TrialBank, targets, terms_of
+from ngraph_rewrite.rewriting.instances import Target, TrialBank
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
-from ngraph_rewrite.rewriting.overlaps import Overlap, Position
+from ngraph_rewrite.rewriting.overlaps import Position
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.compare import Difference, difference
-from ngraph_rewrite.testing.confluence_pairs import Partners, System
+from ngraph_rewrite.testing.confluence_pairs import Partners
 from ngraph_rewrite.testing.evaluate import Undefined, Values
 from ngraph_rewrite.testing.limits import too_large
-from ngraph_rewrite.testing.strategies import PLAIN, WILD, begin, random_domain, random_values, valued_leaves
-from ngraph_rewrite.types.axes import Axis
+from ngraph_rewrite.testing.strategies import PLAIN, WILD, random_values, valued_leaves
 from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tuples import TupleType
-
-# How many terms are tried to find an instance of an overlap.
-TRIES = 60
 
 
 @dataclass(frozen=True)
@@ -82,63 +77,7 @@ class Meeting:
         return len(topological([self.term, *self.parted]))
 
 
-class Met(NamedTuple):
-    """What was found out about two rules at one place: where they meet, and how many overlaps have no such term."""
-
-    meetings: list[Meeting]
-    vacuous: int
-
-    @property
-    def apart(self) -> list[Meeting]:
-        """The meetings that do not join, the smallest first.
-
-        Two rules that join wherever no axis has one element join.
-        """
-        apart = sorted((m for m in self.meetings if not m.joins), key=lambda m: m.size)
-        plain = [m for m in self.meetings if not m.has_ones]
-        return apart if not plain or any(not m.joins for m in plain) else []
-
-
-def met(system: System, partners: Partners, count: int, seed: int) -> Met:
-    """Meetings of two rules, up to `count` for each overlap of their left sides."""
-    meetings: list[Meeting] = []
-    vacuous = 0
-    for overlap in partners.overlaps:
-        found = list(_meetings(system.matcher(partners), partners, overlap, count, seed))
-        meetings += found
-        vacuous += not found
-    return Met(meetings, vacuous)
-
-
-def _meetings(matcher: Matcher, partners: Partners, overlap: Overlap, count: int, seed: int) -> Iterator[Meeting]:
-    bank, seen = TrialBank(), set()
-    for turn in range(count):
-        where = f"{partners.outer.name} {partners.inner.name} {overlap.pattern} {overlap.position}"
-        random = Random(f"{seed} {where} {turn}")
-        domain = _domain(random, turn)
-        choices = begin(random)
-        wanted = list(dict.fromkeys([*targets(partners.outer, choices), *targets(partners.inner, choices)]))
-        for term in terms_of(overlap.pattern, domain, choices, bank, TRIES):
-            found = None if term in seen else _meeting(matcher, partners, overlap.position, term, wanted, bank)
-            if found is not None:
-                seen.add(term)
-                yield found
-                break
-
-
-def _domain(random: Random, turn: int) -> Domain:
-    """By turns unknown lengths, lengths above 1, which say most, and lengths from 0."""
-    if turn % 3 == 0:
-        return SYMBOLIC
-    domain = random_domain(random)
-    if turn % 3 == 2:
-        return domain
-    first, second, third, *rest = random.sample((2, 3, 4), 3) + [2, 3, 4, 2]
-    axes = tuple(Axis(a.name, n) for a, n in zip(domain.axes, rest, strict=True))
-    return Domain((first, second, third), axes, domain.dtypes)
-
-
-def _meeting(
+def meeting_of(
     matcher: Matcher, partners: Partners, position: Position, term: Op, wanted: Iterable[Target], bank: TrialBank
 ) -> Meeting | None:
     """Where both rules fire on a term; None if there is no target for which they do."""

@@ -34,6 +34,7 @@ class Finding:
         says: One line: how it was shown, what is wrong, or why it is open.
         shown: What there is to see of a failure: the counterexample as Python that can be run and pasted into a test.
         other: The other rule's name, where two are concerned.
+        unjudged: Of what the check does not judge what it says, where that is less than it does of other rules.
     """
 
     rule: str
@@ -43,6 +44,7 @@ class Finding:
     says: str = ""
     shown: str = ""
     other: str | None = None
+    unjudged: str = ""
 
     def __str__(self) -> str:
         head = f"{self.place}: rule {self.rule} {self.says}" if self.status == FAILED else f"{self.rule}: {self.says}"

@@ -54,8 +54,8 @@ class Report:
 
     def text(self) -> str:
         """The whole report; the verdict comes last."""
-        parts = [self.orders, self.table(), *self.mistakes(), self.waivers(), self.unproved(), self.verdict()]
-        return "\n\n".join(part for part in parts if part)
+        parts = [self.orders, self.table(), *self.mistakes(), self.waivers(), self.in_part(), self.unproved()]
+        return "\n\n".join(part for part in (*parts, self.verdict()) if part)
 
     def mistakes(self) -> Iterator[str]:
         """What is wrong: of each rule one counterexample, and a line for each other check that failed."""
@@ -109,9 +109,14 @@ class Report:
         lines = [f"  {f.rule}: {f.check}: {f.says}" for f in self.found if f.status == WAIVED]
         return f"waived ({len(lines)}):\n" + "\n".join(lines) if lines else ""
 
+    def in_part(self) -> str:
+        """Each check that judges less of a rule than of others, with what it leaves out."""
+        lines = [f"  {f.rule}: {f.check}: not judged: {f.unjudged}" for f in self.found if f.unjudged]
+        return f"judged in part ({len(lines)}):\n" + "\n".join(lines) if lines else ""
+
     def as_json(self) -> str:
         """The same for programs: the verdict, the counts, and each finding with its fields."""
-        found = [asdict(f) for f in self.found if f.status != NONE]
+        found = [asdict(f) for f in self.found if f.status != NONE or f.unjudged]
         counts = Counter(f"{f.check} {f.status}" for f in self.found)
         whole = {"right": self.right, "rules": len(self.rules), "seconds": round(self.seconds, 1)}
         return json.dumps({**whole, "counts": dict(sorted(counts.items())), "findings": found}, indent=1)

@@ -15,8 +15,9 @@ from ngraph_rewrite.lowering.passes import PASSES, library
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.testing.confluence import check_confluence, confluence_of
+from ngraph_rewrite.testing.confluence_meetings import met
 from ngraph_rewrite.testing.confluence_pairs import system_of
-from ngraph_rewrite.testing.confluence_terms import met, numbered
+from ngraph_rewrite.testing.confluence_terms import numbered
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, WAIVED, Context, Effort, Finding
 
 NEGATION = "rule undo: -(-x) => x"
