@@ -115,7 +115,7 @@ def from_ours(result: Any) -> Tensor:
         return tensor.view(torch.bfloat16) if half else tensor
     if result.dtype != ml_dtypes.bfloat16:
         return torch.as_tensor(result, device="cuda")
-    bits = DeviceArray(result.device, result.shape, np.int16, result.address, owner=result)
+    bits = DeviceArray(result.device, result.shape, np.dtype(np.int16), result.address, owner=result)
     return torch.as_tensor(bits, device="cuda").view(torch.bfloat16)
 
 

@@ -18,7 +18,7 @@ from ngraph_rewrite.lowering.driver import no_garbage_collection
 from ngraph_rewrite.lowering.passes import Lowering, Passes, lower
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
 from ngraph_rewrite.ready import Ready, Shapes, Signature, declined, machine_call, same_dtype
-from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, replaced, unboxed
+from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, packing, replaced, unboxed
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, unlabelled, viewed
@@ -69,6 +69,7 @@ class Computation:
         self._handles = [*leaves(self.returns), *leaves([self._parts[h] for h in keep])]
         self.inputs = checked_inputs(self._handles, inputs)
         self._valued = [h for h in self._handles if has_value(h)]
+        self._packed = packing(self.returns)
         self.lowering: Lowering = lower(self._handles, target, matchers, complete)
         self._terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         before = [*self.lowering.sequenced.roots, *self.lowering.sequenced.writes]
@@ -157,35 +158,30 @@ class Computation:
                 where=user_line(),
                 do="call the computation, or use the target cuda",
             )
-        return self._call(*args, feed_dict=feed_dict, empty=self._target.arrays.empty)
+        return self._run(in_order(self.inputs, args, feed_dict), None, self._target.arrays.empty)
 
-    def _argument(self, value: Any, term: Op) -> Any:
+    def _argument(self, value: Any, term: Op, dtype: np.dtype[Any]) -> Any:
         """A value as an array that kernels can read: on the device of the target, if it is there."""
+        if type(value) is np.ndarray and value.dtype is dtype and (f := value.flags).c_contiguous and f.aligned:
+            return value
         arrays = self._target.arrays
         found = None if arrays is None else arrays.adopt(value, term)
         return as_argument(value, term) if found is None else found
 
-    def _call(
-        self,
-        *args: Any,
-        feed_dict: Mapping[Op, Any] | None = None,
-        out: Any = None,
-        empty: Callable[[tuple[int, ...], Any], Any] = np.empty,
-    ) -> Any:
-        """A call, whatever the arguments are.
+    def _call(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None) -> Any:
+        """A call, whatever the arguments are."""
+        return self._run(in_order(self.inputs, args, feed_dict), out, np.empty)
+
+    def _run(self, values: Sequence[Any], out: Any, empty: Callable[[tuple[int, ...], Any], Any]) -> Any:
+        """A call with a value for each input.
 
         Args:
             empty: Makes an array for a result.
         """
-        values = in_order(self.inputs, args, feed_dict)
         state = self._state
         with state.lock:
             state.allocate()
-            arrays = [
-                v if type(v) is np.ndarray and v.dtype is d and (f := v.flags).c_contiguous and f.aligned
-                else self._argument(v, p)
-                for v, p, d in zip(values, self.inputs, self._dtypes, strict=True)
-            ]  # fmt: skip
+            arrays = list(map(self._argument, values, self.inputs, self._dtypes))
             ready = self._executable(tuple([a.shape for a in arrays]))
             results = self._results(ready, out, empty)
             if out is not None:
@@ -194,10 +190,7 @@ class Computation:
             ready.executable.run(arrays, results, number)
             self._kept[0] = (ready, number, *arrays, *results)
             state.calls = number + 1
-        if isinstance(self.returns, Op) and self._valued:
-            return results[0]
-        following = iter(results)
-        return replaced(self.returns, lambda handle: next(following) if has_value(handle) else None)
+        return self._packed(results)
 
     def _results(self, ready: Ready, out: Any, empty: Callable[[tuple[int, ...], Any], Any]) -> list[Array]:
         if out is None:

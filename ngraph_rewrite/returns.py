@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from ngraph_rewrite.errors import ComputationError
@@ -90,6 +91,27 @@ def replaced(returns: Any, function: Callable[[Op], Any]) -> Any:
         items = [replaced(v, function) for v in returns]
         return type(returns)(*items) if hasattr(returns, "_fields") else type(returns)(items)
     return None
+
+
+def packing(returns: Any) -> Callable[[list[Any]], Any]:
+    """What makes the same structure of the values of its handles that have some; None stands for the others.
+
+    There may be values of more handles, behind those.
+
+    >>> packing((None,))([1])
+    (None,)
+    """
+    if isinstance(returns, Op) and has_value(returns):
+        return itemgetter(0)
+    if type(returns) in (list, tuple) and all(isinstance(item, Op) and has_value(item) for item in returns):
+        kind, count = type(returns), len(returns)
+        return lambda values: kind(values[:count])
+
+    def packed(values: list[Any]) -> Any:
+        following = iter(values)
+        return replaced(returns, lambda handle: next(following) if has_value(handle) else None)
+
+    return packed
 
 
 def beside(returns: Any, out: Any) -> Iterator[tuple[Op, Any]]:

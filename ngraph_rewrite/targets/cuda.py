@@ -19,7 +19,7 @@ from ngraph_rewrite.runtime.cuda.device import Recorded, find_device, has_librar
 from ngraph_rewrite.targets.cpu import CORE, shown_place
 from ngraph_rewrite.targets.device_arrays import ArraysOfGpu
 from ngraph_rewrite.targets.device_launches import UnrolledLaunches
-from ngraph_rewrite.targets.device_memory import ProgramMemory
+from ngraph_rewrite.targets.device_memory import Download, ProgramMemory
 from ngraph_rewrite.targets.steps import place_of, shown_transfers
 from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.catalogue import definitions
@@ -43,7 +43,7 @@ class CudaExecutable:
         self._rows = UnrolledLaunches(self.plan.work, self._memory, self._functions)
         self._after = dependencies(self.plan.accesses)
         self._recorded: Recorded | None = None
-        self._marks: dict[int, int] = {}
+        self._downloads: dict[int, Download] = {}  # of computed terms that are had before all is done
         self._arena = 0  # where it was when they were recorded
 
     def _loaded(self, sources: Iterable[Source]) -> dict[str, Any]:
@@ -59,8 +59,10 @@ class CudaExecutable:
             self._restart()
         log = listener([*self.program.results, *self.program.writes]) if told[0] else None
         if log is None:
-            recorded = self._run_all()
-            memory.end(inputs, results, {k: partial(recorded.download, mark=n) for k, n in self._marks.items()})
+            self._update()
+            recorded = self._recorded or self._record()
+            recorded.run()
+            memory.end(inputs, results, self._downloads)
         else:
             self._run_told(log, results)
             memory.end(inputs, results, {})
@@ -73,23 +75,21 @@ class CudaExecutable:
             self._recorded.close()
             self._recorded = None
 
-    def _run_all(self) -> Recorded:
-        self._update()
-        if self._recorded is None:
-            after = self._rows.after(self._after)
-            self._marks = self._early(after)
-            marks = dict.fromkeys(self._marks.values())
-            self._recorded = self.device.record(self._rows.launches(), after, [*marks])
-        self._recorded.run()
-        return self._recorded
-
     def _update(self) -> None:
         """Work out arguments, and tell what is recorded which of them are others; what cannot be told is forgotten."""
-        changed, recorded = self._rows.update(), self._recorded
-        if recorded is not None and changed:
-            self._recorded = None
-            recorded.change([(number, self._rows.arguments[number]) for number in changed])
+        changed = self._rows.update()
+        if changed and self._recorded is not None:
+            recorded, self._recorded = self._recorded, None
+            recorded.change(changed)
             self._recorded = recorded
+
+    def _record(self) -> Recorded:
+        after = self._rows.after(self._after)
+        early = self._early(after)
+        recorded = self.device.record(self._rows.launches(), after, [*dict.fromkeys(early.values())])
+        self._downloads = {k: partial(recorded.download, mark=mark) for k, mark in early.items()}
+        self._recorded = recorded
+        return recorded
 
     def _early(self, after: Sequence[Sequence[int]]) -> dict[int, int]:
         """By the number of a computed term the launch that ends it, if there are others that it does not wait for."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import weakref
 from math import prod
 from typing import Any
 
@@ -26,32 +25,36 @@ class DeviceArray:
     Attributes:
         address: Where it lies.
         owner: What keeps its memory; None if it is its own, which goes with it.
+        dtype: As NumPy has it.
         read_only: Whether whoever it is from may not have it written.
     """
+
+    __slots__ = ("__weakref__", "address", "device", "dtype", "owner", "read_only", "shape")
 
     def __init__(
         self,
         device: Device,
         shape: tuple[int, ...],
-        dtype: Any,
+        dtype: np.dtype[Any],
         address: int,
         owner: object = None,
         read_only: bool = False,
     ) -> None:
-        self.device, self.shape, self.dtype, self.address, self.owner = device, shape, np.dtype(dtype), address, owner
-        self.read_only = read_only
-        if owner is None:
-            weakref.finalize(self, device.free, address)
+        self.device, self.shape, self.dtype, self.address = device, shape, dtype, address
+        self.owner, self.read_only = owner, read_only
+
+    def __del__(self) -> None:
+        if self.owner is None:
+            self.device.free(self.address)
 
     @classmethod
-    def empty(cls, device: Device, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
+    def empty(cls, device: Device, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
         """An array whose memory is its own.
 
         Raises:
             DeviceMemoryError: if there is not enough.
         """
-        kind = np.dtype(dtype)
-        return cls(device, shape, kind, device.allocate(prod(shape) * kind.itemsize, "a result"))
+        return cls(device, shape, dtype, device.allocate(prod(shape) * dtype.itemsize, "a result"))
 
     @property
     def nbytes(self) -> int:
@@ -132,7 +135,7 @@ class ArraysOfGpu:
 
     def adopt(self, value: Any, term: Op) -> DeviceArray | None:
         """A value on the GPU as an array that kernels read where it is."""
-        found = _adopted(value)
+        found = value if isinstance(value, DeviceArray) else _adopted(value)
         if found is None:
             return None
         if found.dtype != term.dtype:
@@ -143,9 +146,10 @@ class ArraysOfGpu:
             )
         return found
 
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
         """An array for a result."""
-        return DeviceArray.empty(find_device(), shape, dtype)
+        device = find_device()
+        return DeviceArray(device, shape, dtype, device.allocate(prod(shape) * dtype.itemsize, "a result"))
 
 
 def to_device(value: Any) -> DeviceArray:
@@ -158,7 +162,7 @@ def to_device(value: Any) -> DeviceArray:
         DeviceError: if there is no GPU, or not enough memory.
         ComputationError: for an array on the GPU that is not row-major.
     """
-    found = _adopted(value)
+    found = value if isinstance(value, DeviceArray) else _adopted(value)
     if found is None:
         array = np.ascontiguousarray(value)
         found = DeviceArray.empty(find_device(), np.shape(value), array.dtype)
@@ -167,9 +171,7 @@ def to_device(value: Any) -> DeviceArray:
 
 
 def _adopted(value: Any) -> DeviceArray | None:
-    """What is on the GPU, seen without a copy."""
-    if isinstance(value, DeviceArray):
-        return value
+    """What another library has on the GPU, seen without a copy."""
     told = getattr(value, "__cuda_array_interface__", None)
     if told is None:
         told = read_dlpack(value)

@@ -10,7 +10,7 @@ from typing import Any
 from ngraph_rewrite.plan.launches import Loop, Work, kernels
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.shares import Grid
-from ngraph_rewrite.runtime.cuda.device import Launched
+from ngraph_rewrite.runtime.cuda.device import Changed, Launched
 from ngraph_rewrite.targets.device_memory import ProgramMemory
 
 
@@ -30,6 +30,7 @@ class UnrolledLaunches:
             first += len(one.arguments)
         self._moved = [0] * first
         self.arguments: list[list[int]] = []
+        self._addresses: list[int] = []  # for which they were worked out
         self._order: list[tuple[int, list[int]]] = []  # which of the work, and by how much its arguments moved
         self._ends: list[int] = []
         number = 0
@@ -75,29 +76,35 @@ class UnrolledLaunches:
         """Forget the arguments, as memory has moved."""
         self.arguments = []
 
-    def update(self) -> list[int]:
-        """Work out the arguments of this call; the launches that have others than in the last one."""
+    def update(self) -> list[Changed]:
+        """Work out the arguments of this call; those that are others than in the last one."""
+        addresses, before = self._memory.addresses, self._addresses
+        self._addresses = addresses
         if not self.arguments:
             found = [[self._memory.number(a) for a in one.arguments] for one in self._every]
             self.arguments = [[a + by for a, by in zip(found[n], moved, strict=True)] for n, moved in self._order]
             return []
-        changed = dict[int, None]()
-        for launch, place, ref, moved in self._changing:
-            now = self._memory.number(ref) + moved
-            if self.arguments[launch][place] != now:
-                self.arguments[launch][place] = now
-                changed[launch] = None
-        return [*changed]
+        if addresses == before:
+            return []
+        changed: list[Changed] = []
+        for now, was, readers in zip(addresses, before, self._readers, strict=True):
+            if now != was:
+                for launch, place, into in readers:
+                    self.arguments[launch][place] = now + into
+                    changed.append((launch, place, now + into))
+        return changed
 
     @cached_property
-    def _changing(self) -> list[tuple[int, int, Ref, int]]:
-        """The arguments that a call may change: of which launch, which one, what it is, and by how much it moved."""
-        return [
-            (launch, place, argument, moved[place])
-            for launch, (number, moved) in enumerate(self._order)
-            for place, argument in enumerate(self._every[number].arguments)
-            if isinstance(argument, Ref) and argument.space in ("input", "result")
-        ]
+    def _readers(self) -> list[list[tuple[int, int, int]]]:
+        """For each address of a call the arguments that it decides: of which launch, which one, how far from there."""
+        found: list[list[tuple[int, int, int]]] = [[] for _ in self._addresses]
+        for launch, (number, moved) in enumerate(self._order):
+            for place, argument in enumerate(self._every[number].arguments):
+                slot = self._memory.slot(argument)
+                if slot is not None:
+                    assert isinstance(argument, Ref)
+                    found[slot].append((launch, place, argument.offset + moved[place]))
+        return found
 
     def launches(self) -> list[Launched]:
         """Each launch with its arguments, as they are in this call."""

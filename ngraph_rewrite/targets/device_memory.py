@@ -36,6 +36,7 @@ class ProgramMemory:
 
     Attributes:
         taken: The bytes that belong to the program: constants, staged arguments and results, the number of the call.
+        addresses: Where what a call brings lies: the arguments that kernels read, then the computed results.
         moved: The bytes that the last call moved to the device, and from it.
         peak: The most bytes that a call needed: the arena, what was taken, variables, and arrays of its caller.
         arena: What the programs of a computation have one after the other.
@@ -44,14 +45,21 @@ class ProgramMemory:
     def __init__(self, program: Program, plan: Plan, ends: Ends, device: Device) -> None:
         self.program, self.plan, self.ends, self.device = program, plan, ends, device
         self.taken, self.moved, self.peak = dict.fromkeys(_PURPOSES, 0), [0, 0], 0
+        self._own, self._most_guests = 0, sum(map(_bytes, (*program.inputs, *program.results)))
         self._owned: list[int] = []
         weakref.finalize(self, free_all, device, self._owned)
         self._constants: dict[object, int] = {}
         self.arena: Arena = program.shared.setdefault("arena", Arena(device))
         self._call = self._take(8, "call")
-        self._staged: dict[tuple[str, int], int] = {}
-        self._places: dict[str, dict[int, int]] = {"input": {}, "result": {}}
-        self._numbers = {p: i for i, p in enumerate(program.inputs)}
+        self._staged: dict[int, int] = {}
+        self.addresses: list[int] = []
+        self._slots: dict[object, int] = {program.inputs[n]: slot for slot, n in enumerate(ends.inputs)}
+        self._results = len(self._slots)  # where theirs begin among the addresses
+        self._copied = [  # results that no kernel stores
+            (i, first, found)
+            for i, (found, first) in enumerate(zip(ends.results, ends.first, strict=True))
+            if first != i or found[0] != "result"
+        ]
         storage = program.storage
         assert isinstance(storage, Storage)
         if storage.mirror is None:
@@ -62,45 +70,61 @@ class ProgramMemory:
         for _, key in ends.results:  # so that they are there before the first run
             if isinstance(key, Op):
                 self._begin("storage", key)
-        for work in kernels(plan.work):
-            for argument in work.arguments:
-                if isinstance(argument, Ref) and argument.space == "storage":
-                    self._begin("storage", argument.key)
+        named = dict.fromkeys(a[:2] for work in kernels(plan.work) for a in work.arguments if isinstance(a, Ref))
+        self._counts = any(space == "call" for space, _ in named)
+        self._halves = [-1, -1]  # of the number of the last call
+        for space, variable in named:
+            if space == "storage":
+                self._begin(space, variable)
 
     def _take(self, size: int, kind: str) -> int:
         address = self.device.allocate(size, _PURPOSES[kind])
         self._owned.append(address)
         self.taken[kind] += size
+        self._own += size
         return address
 
     # -- a call --------------------------------------------------------------------------------------------------------
 
     def begin(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
         """Do the transfers to the device, but for what is there already."""
-        ends, self.moved = self.ends, [0, 0]
+        self.moved = [0, 0]
+        addresses: list[int] = []
         self.arena.reserve(self.plan.arena)
-        self._places["input"] = {n: self._place("input", n, inputs[n]) for n in ends.inputs}
-        self._places["result"] = {k: self._place("result", k, results[i]) for k, i in enumerate(ends.owners)}
-        for number, address in self._places["input"].items():
-            if not isinstance(inputs[number], DeviceArray):
-                self._upload(address, inputs[number])
+        for n in self.ends.inputs:
+            array = inputs[n]
+            if isinstance(array, DeviceArray):
+                addresses.append(array.address)
+            else:
+                addresses.append(self._place(len(addresses), array))
+                self._upload(addresses[-1], array)
+        for i in self.ends.owners:
+            array = results[i]
+            there = isinstance(array, DeviceArray)
+            addresses.append(array.address if there else self._place(len(addresses), array))
+        self.addresses = addresses
         self.moved[0] += self._storage.before_run()
-        if self.program.streams:
-            self._upload(self._call, np.array([call], np.int64))
+        if self._counts:
+            self._tell_number(call)
+
+    def _tell_number(self, call: int) -> None:
+        """Let kernels read the number of the call: what of its halves is another than before."""
+        for half, number in enumerate((call & 0xFFFFFFFF, call >> 32)):
+            if self._halves[half] != number:
+                self.device.write(self._call + 4 * half, number)
+                self._halves[half] = number
+                self.moved[0] += 4
 
     @property
     def size(self) -> int:
         """The bytes that the program has on the device itself, the arena of its computation among them."""
-        return sum(self.taken.values()) + self.arena.size
+        return self._own + self.arena.size
 
-    def _place(self, space: str, number: int, array: Any) -> int:
-        """Where an argument or a result lies: in memory of its own, or where it is."""
-        if isinstance(array, DeviceArray):
-            return array.address
-        key = space, number
-        if key not in self._staged:
-            self._staged[key] = self._take(array.nbytes, "arguments" if space == "input" else "results")
-        return self._staged[key]
+    def _place(self, slot: int, array: Array) -> int:
+        """Where what a call has on the host lies on the device: in memory that stays for the next."""
+        if slot not in self._staged:
+            self._staged[slot] = self._take(array.nbytes, "arguments" if slot < self._results else "results")
+        return self._staged[slot]
 
     def end(self, inputs: Sequence[Any], results: Sequence[Any], early: Mapping[int, Download]) -> None:
         """Do the transfers to the host, but for what is to stay; what is moved already is copied where it is.
@@ -108,25 +132,31 @@ class ProgramMemory:
         Args:
             early: How computed terms, by number, are had before all launches are done.
         """
-        guests = {x.address: x.nbytes for x in (*inputs, *results) if isinstance(x, DeviceArray)}
-        self.peak = max(self.peak, sum(guests.values()) + self.size + self._storage.size)
+        owners = self.ends.owners
+        self._note_peak(inputs, results)
         self._storage.written(self._written)
         for number, download in early.items():
-            result = results[self.ends.owners[number]]
+            result = results[owners[number]]
             if not isinstance(result, DeviceArray):
-                download(result, self._places["result"][number])
+                download(result, self.addresses[self._results + number])
                 self.moved[1] += result.nbytes
-        for i, (result, (space, key), first) in enumerate(
-            zip(results, self.ends.results, self.ends.first, strict=True)
-        ):
+        for number, i in enumerate(owners):
+            if not isinstance(results[i], DeviceArray) and number not in early:
+                self._download(results[i], self.addresses[self._results + number])
+        for i, first, (space, key) in self._copied:
             if first != i:
-                self._copy(results[first], result)
+                self._copy(results[first], results[i])
             elif isinstance(key, Op):
-                self._copy_from(self._begin(space, key), result)
-            elif space == "input":
-                self._copy(inputs[key], result)
-            elif key not in early and not isinstance(result, DeviceArray):
-                self._download(result, self._places["result"][key])
+                self._copy_from(self._begin(space, key), results[i])
+            else:
+                self._copy(inputs[key], results[i])
+
+    def _note_peak(self, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+        """Count what a call has on the device, if that may be more than ever before."""
+        own = self._own + self.arena.size + self._storage.size
+        if self.peak < own + self._most_guests:
+            guests = {x.address: x.nbytes for x in (*inputs, *results) if isinstance(x, DeviceArray)}
+            self.peak = max(self.peak, own + sum(guests.values()))
 
     def _copy(self, source: Any, target: Any) -> None:
         """Copy an array, wherever both are."""
@@ -160,13 +190,20 @@ class ProgramMemory:
             return ref
         return self._begin(ref.space, ref.key) + ref.offset
 
+    def slot(self, ref: int | Ref) -> int | None:
+        """Which of the addresses of a call it is that decides an argument; None if it is the same in each."""
+        if isinstance(ref, Ref) and ref.space in ("input", "result"):
+            return self._slot(ref.space, ref.key)
+        return None
+
+    def _slot(self, space: str, key: Any) -> int:
+        return self._slots[key] if space == "input" else self._results + int(key)
+
     def _begin(self, space: str, key: Any) -> int:
         if space == "arena":
             return self.arena.address
-        if space == "input":
-            return self._places["input"][self._numbers[key]]
-        if space == "result":
-            return self._places["result"][int(key)]
+        if space in ("input", "result"):
+            return self.addresses[self._slot(space, key)]
         if space == "storage":
             return self._storage.address(key.attribute("uid"))
         if space == "constant":
@@ -189,3 +226,10 @@ class ProgramMemory:
         array = np.empty(shape, term.dtype)
         self.device.download(array, self.number(ref))
         return array
+
+
+def _bytes(term: Op) -> int:
+    """The size of the value of a term."""
+    size = term.size
+    assert isinstance(size, int)
+    return size * int(term.dtype.itemsize)

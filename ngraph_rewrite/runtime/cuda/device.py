@@ -40,6 +40,10 @@ class Launched(NamedTuple):
     arguments: Sequence[int]
 
 
+# An argument that is another than before: of which launch (by number), which one, and what it is now.
+Changed = tuple[int, int, int]
+
+
 def each_way(blocks: int | tuple[int, int, int]) -> tuple[int, int, int]:
     """How many blocks there are along each dimension of a grid.
 
@@ -55,8 +59,8 @@ class Recorded(Protocol):
     def run(self) -> None:
         """Run them; they may still be running afterwards."""
 
-    def change(self, changed: Sequence[tuple[int, Sequence[int]]]) -> None:
-        """Give launches (by number) other arguments."""
+    def change(self, changed: Sequence[Changed]) -> None:
+        """Give launches other arguments."""
 
     def download(self, array: Array, address: int, mark: int) -> None:
         """Copy from the device into a row-major array, when a marked launch is done; others may still be running."""
@@ -91,6 +95,9 @@ class Device(Protocol):
 
     def upload(self, address: int, array: Array) -> None:
         """Copy a row-major array to the device."""
+
+    def write(self, address: int, number: int) -> None:
+        """Store a number of 32 bits, once what was asked for before is done; nobody waits for it."""
 
     def download(self, array: Array, address: int) -> None:
         """Copy from the device into a row-major array, when all that runs is done."""

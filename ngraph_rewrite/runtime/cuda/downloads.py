@@ -10,15 +10,15 @@ from typing import Any
 from cuda.bindings import driver as cu
 
 from ngraph_rewrite.runtime.cuda.checked import checked
+from ngraph_rewrite.runtime.cuda.context import Context
 from ngraph_rewrite.runtime.cuda.device import Array
-from ngraph_rewrite.runtime.cuda.origin import Origin
 
 
-def _destroy(origin: Origin, context: Any, stream: Any, events: Sequence[Any]) -> None:
+def _destroy(context: Context, stream: Any, events: Sequence[Any]) -> None:
     """Free what the driver keeps of them."""
-    if not origin.is_here():
+    if not context.origin.is_here():
         return
-    checked(cu.cuCtxSetCurrent(context), "using the GPU")
+    context.enter()
     for event in events:
         checked(cu.cuEventDestroy(event), "freeing an event")
     checked(cu.cuStreamDestroy(stream), "freeing a stream")
@@ -28,18 +28,17 @@ class Downloads:
     """An event for each of some launches of a graph, and the stream that waits for them.
 
     Args:
-        origin: The process whose context it is.
         marks: The numbers of these launches.
     """
 
-    def __init__(self, origin: Origin, context: Any, marks: Iterable[int]) -> None:
+    def __init__(self, context: Context, marks: Iterable[int]) -> None:
         flags = int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING)
         self._stream = checked(cu.cuStreamCreate(flags), "making a stream")
         untimed = int(cu.CUevent_flags.CU_EVENT_DISABLE_TIMING)
         self._events: Mapping[int, Any] = {
             mark: checked(cu.cuEventCreate(untimed), "making an event") for mark in marks
         }
-        weakref.finalize(self, _destroy, origin, context, self._stream, list(self._events.values()))
+        weakref.finalize(self, _destroy, context, self._stream, list(self._events.values()))
 
     def add_to(self, graph: Any, nodes: Sequence[Any]) -> None:
         """Let a graph, whose launches are these nodes, tell when those are done that are waited for."""

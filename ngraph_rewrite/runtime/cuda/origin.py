@@ -11,6 +11,16 @@ import os
 
 from ngraph_rewrite.errors import DeviceError
 
+_forks = [0]  # how many lie between the first process and this one: a list, so that they can be counted
+
+
+def _count_fork() -> None:
+    _forks[0] += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
 ADVICE = 'start processes with multiprocessing.get_context("spawn"), or use the GPU in none before it forks'
 
 
@@ -23,7 +33,7 @@ class Origin:
     """This process, where what belongs to it may be in others too."""
 
     def __init__(self) -> None:
-        self._process = os.getpid()
+        self._forks = _forks[0]
 
     def is_here(self) -> bool:
         """Whether that process runs.
@@ -31,7 +41,7 @@ class Origin:
         >>> Origin().is_here()
         True
         """
-        return os.getpid() == self._process
+        return self._forks == _forks[0]
 
     def check(self) -> None:
         """Refuse another process.
@@ -39,5 +49,5 @@ class Origin:
         Raises:
             DeviceError: in a process that was forked from that one.
         """
-        if not self.is_here():
+        if self._forks != _forks[0]:
             raise forked_error()

@@ -14,7 +14,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.aligned import address_of, aligned_array
 from ngraph_rewrite.runtime.compiler import source_file, source_function
 from ngraph_rewrite.runtime.cuda import simulated_library
-from ngraph_rewrite.runtime.cuda.device import Array, Launched, each_way, out_of_memory
+from ngraph_rewrite.runtime.cuda.device import Array, Changed, Launched, each_way, out_of_memory
 from ngraph_rewrite.runtime.cuda.origin import Origin
 from ngraph_rewrite.runtime.cuda.simulated_launches import launch
 from ngraph_rewrite.runtime.cuda.simulated_memory import forbid, permit
@@ -57,6 +57,10 @@ class SimulatedDevice:
     def upload(self, address: int, array: Array) -> None:
         self.origin.check()
         ctypes.memmove(address, array.ctypes.data, array.nbytes)
+
+    def write(self, address: int, number: int) -> None:
+        self.origin.check()
+        ctypes.c_uint32.from_address(address).value = number
 
     def download(self, array: Array, address: int) -> None:
         self.origin.check()
@@ -125,11 +129,14 @@ class SimulatedLaunches:
     """
 
     def __init__(self, device: SimulatedDevice, launches: Sequence[Launched], order: Sequence[int]) -> None:
-        self._device, self._launches, self._order = device, list(launches), order
+        self._device, self._launches, self._order = device, launches, order
+        self._arguments = [[*one.arguments] for one in launches]
 
     def run(self) -> None:
         self._device.origin.check()
-        for function, blocks, threads, fixed, arguments in map(self._launches.__getitem__, self._order):
+        for number in self._order:
+            function, blocks, threads, fixed, _ = self._launches[number]
+            arguments = self._arguments[number]
             if isinstance(function, SimulatedKernel):
                 size = threads if fixed else min(threads, MOST_THREADS)
                 few = tuple([min(n, MOST_BLOCKS) for n in each_way(blocks)])
@@ -137,9 +144,9 @@ class SimulatedLaunches:
             else:  # of a library
                 function(*arguments)
 
-    def change(self, changed: Sequence[tuple[int, Sequence[int]]]) -> None:
-        for number, arguments in changed:
-            self._launches[number] = self._launches[number]._replace(arguments=arguments)
+    def change(self, changed: Sequence[Changed]) -> None:
+        for number, place, now in changed:
+            self._arguments[number][place] = now
 
     def download(self, array: Array, address: int, mark: int) -> None:
         self._device.download(array, address)

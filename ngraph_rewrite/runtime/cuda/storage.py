@@ -15,11 +15,15 @@ class DeviceStorage:
 
     Args:
         arrays: The same variables on the host.
+
+    Attributes:
+        size: The bytes of all variables that are on the device.
     """
 
     def __init__(self, device: Device, arrays: Mapping[Any, Array]) -> None:
         self.device, self._arrays = device, arrays
         self._addresses: dict[Any, int] = {}
+        self.size = 0
         self._owned: list[int] = []
         weakref.finalize(self, free_all, device, self._owned)
         self._newer_here: set[Any] = set()
@@ -30,13 +34,9 @@ class DeviceStorage:
         if key not in self._addresses:
             self._addresses[key] = self.device.allocate(self._arrays[key].nbytes, "a variable")
             self._owned.append(self._addresses[key])
+            self.size += self._arrays[key].nbytes
             self._newer_there.add(key)
         return self._addresses[key]
-
-    @property
-    def size(self) -> int:
-        """The bytes of all variables that are on the device."""
-        return sum(self._arrays[key].nbytes for key in self._addresses)
 
     def before_run(self) -> int:
         """Copy to the device what was changed on the host; how many bytes that were."""
@@ -66,5 +66,6 @@ class DeviceStorage:
         """Give the memory back."""
         free_all(self.device, self._owned)
         self._addresses.clear()
+        self.size = 0
         self._newer_here.clear()
         self._newer_there.clear()

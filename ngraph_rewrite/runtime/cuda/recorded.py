@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches made ready to run together, by a call of the driver for each of a few, or as one graph."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver as cu
+
+from ngraph_rewrite.runtime.aligned import address_of
+from ngraph_rewrite.runtime.cuda.checked import checked
+from ngraph_rewrite.runtime.cuda.context import Context
+from ngraph_rewrite.runtime.cuda.device import Array, Changed, Launched, each_way
+from ngraph_rewrite.runtime.cuda.downloads import Downloads
+
+# The default stream, as functions of libraries take it, and as the driver's do.
+STREAM = 0
+_STREAM_OF_LAUNCHES = cu.CUstream(STREAM)
+
+
+class _Arguments:
+    """Arguments of launches where the driver reads them: numbers, and addresses of each of them."""
+
+    def __init__(self, launches: Sequence[Launched]) -> None:
+        self._numbers = [np.array(one.arguments or [0], np.int64) for one in launches]
+        steps = [8 * np.arange(len(numbers), dtype=np.int64) + address_of(numbers) for numbers in self._numbers]
+        self._addresses = steps
+
+    def numbers(self, number: int) -> list[int]:
+        """The arguments of a launch."""
+        found: list[int] = self._numbers[number].tolist()
+        return found
+
+    def at(self, number: int) -> int:
+        """Where the addresses of the arguments of a launch lie."""
+        return address_of(self._addresses[number])
+
+    def change(self, changed: Iterable[Changed]) -> None:
+        """Give launches other arguments."""
+        for number, place, now in changed:
+            self._numbers[number][place] = now
+
+
+def _is_of_library(one: Launched) -> bool:
+    """Whether a function of a library launches what there is to launch."""
+    return isinstance(one.function, partial)
+
+
+class RecordedLaunches:
+    """Launches one after the other.
+
+    Args:
+        download: Copies to the host when all is done.
+    """
+
+    def __init__(self, context: Context, launches: Sequence[Launched], download: Callable[[Array, int], None]) -> None:
+        self._context, self._launches, self._arguments = context, launches, _Arguments(launches)
+        self._download = download
+        self._calls = [self._call(number, one) for number, one in enumerate(launches)]
+
+    def _call(self, number: int, one: Launched) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """What launches one of them, and what it is called with."""
+        if _is_of_library(one):
+            return self._run_library, (number,)
+        grid = *each_way(one.blocks), one.threads, 1, 1
+        return cu.cuLaunchKernel, (one.function, *grid, 0, _STREAM_OF_LAUNCHES, self._arguments.at(number), 0)
+
+    def _run_library(self, number: int) -> tuple[int]:
+        self._launches[number].function(STREAM, self._arguments.numbers(number))
+        return (0,)
+
+    def run(self) -> None:
+        self._context.enter()
+        for call, arguments in self._calls:
+            (error,) = call(*arguments)
+            if error:
+                checked((error,), "launching a kernel")
+
+    def change(self, changed: Sequence[Changed]) -> None:
+        self._arguments.change(changed)
+
+    def download(self, array: Array, address: int, mark: int) -> None:
+        self._download(array, address)
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+def _destroy(context: Context, ready: Any, graph: Any) -> None:
+    """Free what the driver keeps of a graph."""
+    if context.origin.is_here():
+        context.enter()
+        checked(cu.cuGraphExecDestroy(ready), "freeing a graph of launches")
+        checked(cu.cuGraphDestroy(graph), "freeing a graph of launches")
+
+
+class RecordedGraph:
+    """Launches as one graph, each node after those it waits for: one call runs them all, some of them at once.
+
+    What a function of a library launches is captured as a graph of its own, which is a node.
+    """
+
+    def __init__(
+        self, context: Context, launches: Sequence[Launched], after: Sequence[Sequence[int]], marks: Sequence[int]
+    ) -> None:
+        self._context, self._launches, self._arguments = context, launches, _Arguments(launches)
+        self._after, self._downloads = after, Downloads(context, marks) if marks else None
+        self._build()
+
+    def _build(self) -> None:
+        self._graph = checked(cu.cuGraphCreate(0), "making a graph of launches")
+        self._nodes: list[Any] = []
+        self._given = [self._parameters(number) for number in range(len(self._launches))]
+        for number, one in enumerate(self._launches):
+            before = [self._nodes[other] for other in self._after[number]]
+            if _is_of_library(one):
+                inner = self._captured(number)
+                found = cu.cuGraphAddChildGraphNode(self._graph, before or None, len(before), inner)
+                checked(cu.cuGraphDestroy(inner), "freeing a graph of launches")
+            else:
+                found = cu.cuGraphAddKernelNode(self._graph, before or None, len(before), self._given[number])
+            self._nodes.append(checked(found, "adding a launch to a graph"))
+        if self._downloads is not None:
+            self._downloads.add_to(self._graph, self._nodes)
+        self._ready = checked(cu.cuGraphInstantiate(self._graph, 0), "making a graph of launches")
+        self._end = weakref.finalize(self, _destroy, self._context, self._ready, self._graph)
+
+    def _captured(self, number: int) -> Any:
+        """What a function of a library launches, as a graph."""
+        stream = checked(cu.cuStreamCreate(int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING)), "making a stream")
+        mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        checked(cu.cuStreamBeginCapture(stream, mode), "capturing launches")
+        try:
+            self._launches[number].function(int(stream), self._arguments.numbers(number))
+        finally:
+            graph = checked(cu.cuStreamEndCapture(stream), "capturing launches")
+            checked(cu.cuStreamDestroy(stream), "freeing a stream")
+        return graph
+
+    def _parameters(self, number: int) -> Any:
+        one, found = self._launches[number], cu.CUDA_KERNEL_NODE_PARAMS()
+        if _is_of_library(one):
+            return found
+        found.func = one.function
+        found.gridDimX, found.gridDimY, found.gridDimZ = each_way(one.blocks)
+        found.blockDimX, found.blockDimY, found.blockDimZ = one.threads, 1, 1
+        found.sharedMemBytes, found.kernelParams, found.extra = 0, self._arguments.at(number), 0
+        return found
+
+    def run(self) -> None:
+        self._context.enter()
+        checked(cu.cuGraphLaunch(self._ready, _STREAM_OF_LAUNCHES), "running a graph of launches")
+
+    def change(self, changed: Sequence[Changed]) -> None:
+        self._context.enter()
+        self._arguments.change(changed)
+        same = [self._changed(number) for number in dict.fromkeys(launch for launch, _, _ in changed)]
+        if not all(same):
+            self.close()  # a library may launch other kernels for other addresses
+            self._build()
+
+    def _changed(self, number: int) -> bool:
+        """Whether the graph as it is ready can have other arguments of a launch; then it has them."""
+        if not _is_of_library(self._launches[number]):
+            found = cu.cuGraphExecKernelNodeSetParams(self._ready, self._nodes[number], self._given[number])
+            checked(found, "changing the arguments of a launch")
+            return True
+        inner = self._captured(number)
+        (error,) = cu.cuGraphExecChildGraphNodeSetParams(self._ready, self._nodes[number], inner)
+        checked(cu.cuGraphDestroy(inner), "freeing a graph of launches")
+        return bool(error == cu.CUresult.CUDA_SUCCESS)
+
+    def download(self, array: Array, address: int, mark: int) -> None:
+        self._context.enter()
+        assert self._downloads is not None
+        self._downloads.download(array, address, mark)
+
+    def close(self) -> None:
+        self._end()

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a call asks of the driver of CUDA: as little as can be, and of the arrays that it was given."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_driver import ROOM, FakeDevice, FakeDriver, fake_driver
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.runtime.cuda.device import find_device
+from ngraph_rewrite.runtime.cuda.freed import LARGEST, MOST
+
+pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
+pytestmark = pytest.mark.cuda
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+x, y = (ng.placeholder(ng.anonymous((2, 3)), name=name) for name in "xy")
+one = ng.exp(x) + y
+
+
+def several(term: ng.Op, count: int) -> ng.Op:
+    """So many launches, of which the last one reads y."""
+    for axis in range(count - 1):
+        term = ng.numpy.cumsum(term, axis=axis % 2)
+    return term * y
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeDriver]:
+    with fake_driver() as found:
+        yield found
+
+
+def test_a_call_of_a_small_graph_is_one_call_of_the_driver(fake: FakeDriver) -> None:
+    a, b = ng.to_device(X), ng.to_device(X)
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation(one, x, y)
+        transformer.computation(ng.semi.uniform((3,), 0.0, 1.0, "float32"))()  # draws of others are none of its own
+        kept = [computation.on_device(a, b)]
+        for number in range(6):
+            kept.append(computation.on_device(a, b))
+            kept.pop(0)
+            found = fake.counts()
+            assert number < 3 or found == {"cuLaunchKernel": 1}
+        computation(a, b)
+        assert fake.counts() == {"cuLaunchKernel": 1, "cuMemcpyDtoH": 1}
+        computation(X, X)
+        computation(X, X)
+        assert fake.counts()["cuMemcpyHtoD"] == 4
+
+
+def test_a_graph_is_told_of_launches_whose_arguments_moved(fake: FakeDriver) -> None:
+    a, b, c = (ng.to_device(X) for _ in range(3))
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation(several(x, 6), x, y)
+        computation(a, b)
+        fake.counts()
+        computation(a, b)
+        assert fake.counts() == {"cuGraphLaunch": 1, "cuMemcpyDtoH": 1}
+        computation(a, c)
+        assert fake.counts() == {"cuGraphLaunch": 1, "cuGraphExecKernelNodeSetParams": 1, "cuMemcpyDtoH": 1}
+
+
+def test_after_a_call_that_failed_kernels_are_given_the_arrays_of_the_next(fake: FakeDriver) -> None:
+    a, b, c = (ng.to_device(X) for _ in range(3))
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation(several(x, 6), x, y)
+        computation(a, b)
+        fake.failing = {"cuGraphExecKernelNodeSetParams"}
+        with pytest.raises(ng.DeviceError, match="CUDA_ERROR_UNKNOWN"):
+            computation(a, c)
+        fake.failing = set()
+        computation(a, c)
+        assert c.address in fake.launched[-1]
+
+
+@pytest.fixture(scope="module", params=[1, 2, 6])
+def called(request: pytest.FixtureRequest) -> Iterator[tuple[FakeDriver, Any]]:
+    """A computation of some launches."""
+    with fake_driver() as fake, ng.make_transformer("cuda") as transformer:
+        yield fake, transformer.computation(several(ng.exp(x), request.param), x, y)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from("ghn")), max_size=6))
+def test_kernels_are_given_the_arrays_of_their_call(
+    called: tuple[FakeDriver, Any], calls: Sequence[tuple[int, int, str]]
+) -> None:
+    """Arrays that stay, that end, and that are copied from and to the host, in any order."""
+    fake, computation = called
+    arrays, results = [ng.to_device(X) for _ in range(3)], []
+    for first, second, how in calls:
+        fake.launched.clear()
+        if how == "h":  # there are copies then, at the same places in each call
+            computation(X, arrays[second])
+            assert arrays[second].address in fake.launched[-1]
+            continue
+        results.append(computation.on_device(arrays[first], arrays[second]))
+        assert arrays[first].address in fake.launched[0]
+        assert {arrays[second].address, results[-1].address} <= {*fake.launched[-1]}
+        if how == "n":
+            arrays[first] = results.pop(0)
+
+
+def test_numbers_of_calls_are_told_where_there_are_draws(fake: FakeDriver) -> None:
+    with ng.make_transformer("cuda") as transformer:
+        draw = transformer.computation(ng.semi.uniform((3,), 0.0, 1.0, "float32"))
+        draw.on_device()
+        assert fake.counts()["cuMemsetD32Async"] == 2  # both halves
+        draw.on_device()
+        assert fake.counts()["cuMemsetD32Async"] == 1
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[FakeDriver]:
+    with fake_driver() as found:
+        yield found
+
+
+@given(st.lists(st.integers(0, LARGEST + 9) | st.integers(0, 600), max_size=8))
+@settings(max_examples=15, deadline=None)
+def test_memory_that_is_taken_again_is_large_enough_and_its_own(driver: FakeDriver, sizes: list[int]) -> None:
+    device = FakeDevice(driver)
+    driver.memory.clear()
+    driver.calls.clear()
+    for _ in range(2):
+        taken = [device.allocate(size, "a test") for size in sizes]
+        assert len({*taken}) == len(sizes)
+        assert all(len(driver.memory[address]) >= size for address, size in zip(taken, sizes, strict=True))
+        for address in taken:
+            device.free(address)
+    large = sum(size > LARGEST for size in sizes)
+    assert driver.counts()["cuMemAllocAsync"] == len(sizes) + large  # others were kept
+    assert len(driver.memory) == len(sizes) - large
+
+
+def test_no_more_memory_is_kept_than_is_said(fake: FakeDriver) -> None:
+    device = find_device()
+    for address in [device.allocate(1000, "a test") for _ in range(MOST + 3)]:
+        device.free(address)
+    assert len(fake.memory) == MOST
+
+
+def test_what_is_kept_is_given_back_if_there_is_not_enough(fake: FakeDriver) -> None:
+    device = find_device()
+    device.free(device.allocate(LARGEST, "a test"))
+    device.free(device.allocate(ROOM, "all there is"))
+    assert not fake.memory
+    rest = device.allocate(ROOM // 2, "a test")
+    with pytest.raises(ng.DeviceMemoryError, match="bytes for more"):
+        device.allocate(ROOM, "more")
+    device.free(rest)
+
+
+# -- events ------------------------------------------------------------------------------------------------------------
+
+
+def test_each_launch_that_is_waited_for_has_one_event_and_all_are_given_back(fake: FakeDriver) -> None:
+    """Two results of one launch, which others do not wait for."""
+    largest = ng.numpy.max(x, axis=1)
+    total = ng.numpy.sum(ng.exp(x - ng.numpy.max(x, axis=1, keepdims=True)), axis=1)
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation([largest, total, several(y, 5)], x, y)
+        computation(X, X)
+        found = fake.counts()
+        assert found["cuEventCreate"] == found["cuGraphAddEventRecordNode"] == 2
+        assert found["cuMemcpyDtoHAsync"] == 3
+    del computation, transformer
+    gc.collect()
+    found = fake.counts()
+    assert found["cuEventDestroy"] == 2 and found["cuStreamDestroy"] == found["cuGraphExecDestroy"] == 1

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A driver of CUDA without a device: memory is the host's, kernels compute nothing, and what it is asked is noted."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import pytest
+from cuda.bindings import driver as cu
+
+from ngraph_rewrite.runtime.cuda import checked, context, device, downloads, driver, recorded, starting
+
+_MADE = re.compile("Alloc|Create|Get|Retain|Load|Instantiate|Add|EndCapture")
+_VERSION = 12040
+ROOM = 1 << 30
+
+
+class FakeDriver:
+    """What stands for the module of the driver's functions.
+
+    Attributes:
+        calls: The names of those that were called.
+        launched: The arguments of each kernel that was launched, by its own or with a graph.
+        memory: What is taken, by address.
+        failing: The names of functions that fail.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.launched: list[tuple[int, ...]] = []
+        self.memory: dict[int, Any] = {}
+        self.failing: set[str] = set()
+        self.parameters: dict[int, int] = {}  # how many a function has, by its handle
+        self._handles = count(1 << 20)
+        self._graphs: dict[int, dict[int, tuple[int, ...]]] = {}  # arguments, by graph and node
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("cu") or name == "cuuint64_t":
+            return getattr(cu, name)
+        own = getattr(self, f"_{name}", None) if not name.startswith("_") else None
+
+        def call(*arguments: Any) -> tuple[Any, ...]:
+            self.calls.append(name)
+            if name in self.failing:
+                return (cu.CUresult.CUDA_ERROR_UNKNOWN,)
+            found = own(*arguments) if own is not None else next(self._handles) if _MADE.search(name) else ()
+            values = found if isinstance(found, tuple) else (found,)
+            return values if values and isinstance(values[0], cu.CUresult) else (cu.CUresult.CUDA_SUCCESS, *values)
+
+        return call
+
+    def counts(self) -> Counter[str]:
+        """How often each function was called since the last time."""
+        found = Counter(self.calls)
+        self.calls.clear()
+        return found
+
+    def function(self, name: str, text: str) -> int:
+        """The handle of a kernel."""
+        (given,) = re.findall(rf"def {name}\(([^)]*)\)", text)
+        handle = next(self._handles)
+        self.parameters[handle] = len([word for word in given.split(",") if word.strip()])
+        return handle
+
+    # -- what has a meaning --------------------------------------------------------------------------------------------
+
+    def _cuDriverGetVersion(self) -> int:
+        return _VERSION
+
+    def _cuDeviceGetName(self, size: int, which: int) -> bytes:
+        return b"a device that is none\0"
+
+    def _cuGetErrorName(self, error: Any) -> bytes:
+        return str(error.name).encode()
+
+    _cuGetErrorString = _cuGetErrorName
+
+    def _cuDeviceGetAttribute(self, kind: Any, which: int) -> int:
+        return 9 if kind == cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR else 0
+
+    def _cuMemGetInfo(self) -> tuple[int, int]:
+        return ROOM - sum(map(len, self.memory.values())), ROOM
+
+    def _cuMemAllocAsync(self, size: int, stream: Any) -> Any:
+        if size > self._cuMemGetInfo()[0]:
+            return cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY, 0
+        taken = ctypes.create_string_buffer(max(size, 1)) if size < ROOM // 8 else b""
+        address = ctypes.addressof(taken) if taken else next(self._handles) << 20
+        self.memory[address] = taken or range(size)  # what is large has no bytes
+        return address
+
+    def _cuMemFreeAsync(self, address: int, stream: Any) -> tuple[()]:
+        del self.memory[address]
+        return ()
+
+    def _cuMemcpyHtoD(self, to: int, source: int, size: int) -> tuple[()]:
+        ctypes.memmove(to, source, size)
+        return ()
+
+    _cuMemcpyDtoH = _cuMemcpyHtoD
+
+    def _cuMemcpyDtoHAsync(self, to: int, source: int, size: int, stream: Any) -> tuple[()]:
+        return self._cuMemcpyHtoD(to, source, size)
+
+    _cuMemcpyDtoDAsync = _cuMemcpyDtoHAsync
+
+    def _cuLaunchKernel(self, function: Any, *given: Any) -> tuple[()]:
+        self.launched.append(self._read(function, given[-2]))
+        return ()
+
+    def _cuGraphAddKernelNode(self, graph: int, before: Any, number: int, given: Any) -> int:
+        node = next(self._handles)
+        self._graphs.setdefault(graph, {})[node] = self._read(given.func, given.kernelParams)
+        return node
+
+    def _cuGraphInstantiate(self, graph: int, flags: int) -> int:
+        ready = next(self._handles)
+        self._graphs[ready] = {**self._graphs[graph]}
+        return ready
+
+    def _cuGraphExecKernelNodeSetParams(self, ready: int, node: int, given: Any) -> tuple[()]:
+        self._graphs[ready][node] = self._read(given.func, given.kernelParams)
+        return ()
+
+    def _cuGraphLaunch(self, ready: int, stream: Any) -> tuple[()]:
+        self.launched += self._graphs[ready].values()
+        return ()
+
+    def _cuGraphExecDestroy(self, graph: int) -> tuple[()]:
+        del self._graphs[graph]
+        return ()
+
+    _cuGraphDestroy = _cuGraphExecDestroy
+
+    def _read(self, function: Any, addresses: int) -> tuple[int, ...]:
+        """The arguments of a kernel, from where the driver finds their addresses."""
+        places = (ctypes.c_void_p * self.parameters[int(function)]).from_address(addresses)
+        return tuple(ctypes.c_int64.from_address(place or 0).value for place in places)
+
+
+class FakeDevice(driver.RealDevice):
+    """A device that runs no kernels, and need not compile them."""
+
+    def __init__(self, fake: FakeDriver) -> None:
+        self.fake = fake
+        super().__init__()
+
+    def load(self, sources: Mapping[str, str], cache: Any, processes: int) -> dict[str, Any]:
+        return {name: cu.CUfunction(self.fake.function(name, text)) for name, text in sources.items()}
+
+
+@contextmanager
+def fake_driver() -> Iterator[FakeDriver]:
+    """Within the context there is a device of this driver, and no other."""
+    fake = FakeDriver()
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (checked, context, downloads, driver, recorded, starting):
+            patch.setattr(module, "cu", fake)
+        own = FakeDevice(fake)
+        patch.setattr(device, "_found_device", lambda: own)
+        try:
+            yield fake
+        finally:
+            gc.collect()  # what ends here is given back to this driver
