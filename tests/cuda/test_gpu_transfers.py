@@ -87,6 +87,17 @@ def test_the_peak_counts_what_a_call_has_on_the_device() -> None:
         assert computation.stats()["peak_bytes"] == stats["peak_bytes"] + 2 * EACH
 
 
+def test_constants_are_moved_once_and_count_from_the_first_call_on() -> None:
+    with ng.make_transformer("cuda") as transformer:
+        a = ng.placeholder((3,))
+        computation = transformer.computation(a + np.array([1, 2, 4], np.float32), a)
+        for moved in (2 * EACH, EACH):
+            computation(X)
+            stats = computation.stats()
+            assert stats["peak_bytes"] == stats["device_bytes"] == 3 * EACH + 8  # and the number of the call
+            assert stats["bytes_to_device"] == moved
+
+
 def test_explanations_say_what_moves_and_where_it_lies(mixed: Any) -> None:
     mixed(X, Y, Z)
     text = mixed.explain(both)
