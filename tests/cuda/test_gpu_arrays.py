@@ -13,7 +13,7 @@ import pytest
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.runtime.cuda.device import find_device
-from ngraph_rewrite.runtime.cuda.dlpack import CPU, Handed, handed_over, read_dlpack
+from ngraph_rewrite.runtime.cuda.dlpack import CPU, CUDA, Handed, handed_over, read_dlpack
 from ngraph_rewrite.targets.device_arrays import DeviceArray
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
@@ -146,16 +146,42 @@ def test_what_is_handed_over_by_dlpack_lives_as_long_as_the_other_library_has_it
 
 
 class Host:
-    """What hands over one capsule of the host's."""
+    """What hands over one capsule."""
 
-    def __init__(self, capsule: object) -> None:
-        self.capsule = capsule
+    def __init__(self, capsule: object, kind: int = CPU) -> None:
+        self.capsules, self.kind = [capsule], kind
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return CPU, 0
+        return self.kind, 0
 
     def __dlpack__(self, **options: Any) -> object:
-        return self.capsule
+        return self.capsules.pop()
+
+
+@pytest.mark.parametrize("version", [None, (1, 0)])
+def test_what_another_library_refuses_is_given_back_and_its_error_is_told(version: Any) -> None:
+    owner = Foreign()
+    alive = weakref.ref(owner)
+    given_ = Host(handed_over(Handed(X.ctypes.data, X.shape, X.dtype, CUDA, owner), version), CUDA)
+    del owner
+    with pytest.raises((RuntimeError, BufferError), match=r"(?i)device"):
+        np.from_dlpack(given_)
+    assert alive() is None
+
+
+@pytest.mark.parametrize("version, name", [(None, b"dltensor"), ((1, 0), b"dltensor_versioned")])
+def test_another_library_gives_back_without_the_lock(version: Any, name: bytes) -> None:
+    owner, api = Foreign(), ctypes.pythonapi
+    alive = weakref.ref(owner)
+    capsule = handed_over(Handed(X.ctypes.data, X.shape, X.dtype, CPU, owner), version)
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    place = api.PyCapsule_GetPointer(ctypes.py_object(capsule), name)
+    assert api.PyCapsule_SetName(ctypes.py_object(capsule), b"used_" + name) == 0
+    del owner, capsule
+    assert alive() is not None
+    words = (ctypes.c_uint64 * 8).from_address(place)  # as dlpack.h has them
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(words[7] if version is None else words[2])(place)
+    assert alive() is None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint64", "bool"])

@@ -10,6 +10,7 @@ import ctypes
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import ComputationError
+from ngraph_rewrite.runtime.cuda.giving_back import Structure, giving_back
 
 CPU, CUDA = 1, 2  # kinds of device, as dlpack.h numbers them
 _CUDA_MANAGED = 13
@@ -52,6 +53,9 @@ class _Versioned(ctypes.Structure):
     ]
 
 
+_STRUCTURES = Structure(_OLD.decode(), _Managed.owner.offset), Structure(_NEW.decode(), _Versioned.owner.offset)
+
+
 class Handed(NamedTuple):
     """What is handed over.
 
@@ -77,11 +81,7 @@ def _of_python(name: str, result: Any, *arguments: Any) -> Any:
 _new = _of_python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _is_called = _of_python("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
 _pointer = _of_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-# The same of a capsule that is about to end, of which there may be no new reference.
-_was_called = _of_python("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
-_pointer_at_end = _of_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 _keep = _of_python("Py_IncRef", None, ctypes.py_object)
-_drop = _of_python("Py_DecRef", None, ctypes.py_object)
 
 
 # -- from other libraries ----------------------------------------------------------------------------------------------
@@ -142,38 +142,12 @@ class _Lent:
         lengths = [ctypes.cast(each, ctypes.POINTER(ctypes.c_int64)) for each in (self.shape, self.strides)]
         tensor = _Tensor(given.address, given.kind, 0, rank, code, 8 * dtype.itemsize, 1, *lengths, 0)
         flags = _READ_ONLY * given.read_only | _COPIED * given.copied
-        delete = ctypes.cast(_delete_new if versioned else _delete_old, ctypes.c_void_p)
+        delete = giving_back(_STRUCTURES).deleters[versioned]
         self.structure: ctypes.Structure
         if versioned:
             self.structure = _Versioned(*_VERSION, id(self), delete, flags, tensor)
         else:
             self.structure = _Managed(tensor, id(self), delete)
-
-
-def _give_back_old(address: int) -> None:
-    _give_back(_Managed.from_address(address).owner)
-
-
-def _give_back_new(address: int) -> None:
-    _give_back(_Versioned.from_address(address).owner)
-
-
-def _give_back(owner: int) -> None:
-    """End the life that `handed_over` gave to what is lent."""
-    _drop(ctypes.cast(owner, ctypes.py_object).value)
-
-
-def _end(capsule: int) -> None:
-    """A capsule ends: if nobody took what it has, nobody else gives it back."""
-    for name, structure in ((_OLD, _Managed), (_NEW, _Versioned)):
-        if _was_called(capsule, name):
-            _give_back(structure.from_address(_pointer_at_end(capsule, name)).owner)
-
-
-# As C calls them: what it has taken it may give back without Python's lock, which the end of a capsule has.
-_delete_old = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_give_back_old)
-_delete_new = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_give_back_new)
-_unused = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_end)
 
 
 def handed_over(given: Handed, max_version: tuple[int, int] | None) -> Any:
@@ -189,7 +163,7 @@ def handed_over(given: Handed, max_version: tuple[int, int] | None) -> Any:
     if given.read_only and not versioned:
         raise BufferError("an array that may only be read is handed over by version 1 of DLPack, or later")
     lent = _Lent(given, versioned)
-    ends = ctypes.cast(_unused, ctypes.c_void_p)
+    ends = giving_back(_STRUCTURES).destructor
     capsule = _new(ctypes.addressof(lent.structure), _NEW if versioned else _OLD, ends)
     _keep(lent)
     return capsule
