@@ -21,7 +21,7 @@ from ngraph_rewrite.ready import Ready, Shapes, Signature, declined, machine_cal
 from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, packing, replaced, unboxed
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.state import State
-from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, unlabelled, viewed
+from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed, without_identities
 from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, describe, topological
@@ -446,7 +446,7 @@ class Computation:
 
 def _computed(term: Op, where: Callable[[Op], str | None]) -> str:
     """What computes a term, or what it is a view of."""
-    own, base = unlabelled(term), viewed(term)
+    own, base = without_identities(term), viewed(term)
     found, below = where(own), None if own is base else where(base)
     if found is None and below is not None:
         return f"as a view of {describe(base, 2)}, which is computed {below}"

@@ -3,6 +3,7 @@
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _RUNTIME = "ngraph_rewrite.runtime"
@@ -66,6 +67,15 @@ def named(stem: str, text: str, signature: tuple[str, ...]) -> Source:
     """Return the source under a name that its content decides; ``text`` says ``$name`` where the name goes."""
     name = f"{stem}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     return Source(name, text.replace("$name", name), signature)
+
+
+def nested(lines: Iterable[str]) -> list[str]:
+    """Lines inside of what stands above them.
+
+    >>> nested(["x = 1"])
+    ['    x = 1']
+    """
+    return [indented(line, 4) for line in lines]
 
 
 def indented(text: str, spaces: int) -> str:

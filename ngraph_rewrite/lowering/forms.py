@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ngraph_rewrite.lowering.replaying import Replay
+from ngraph_rewrite.terms.labels import LABELS
 from ngraph_rewrite.terms.op import Op
 
 # The stages in which no rule is tried. There terms of signatures are not yet what laws make of them.
@@ -43,7 +44,7 @@ def own_parts(term: Op, args: Iterable[Op]) -> list[Op]:
     seen = set[Op]()
     for arg in args:
         seen.add(arg)
-        while arg.definition.name in ("core.label", "core.strip"):
+        while arg.definition.name in LABELS:
             arg = arg.args[0]
             seen.add(arg)
     found: list[Op] = []

@@ -13,12 +13,12 @@ from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.table import ARGUMENTS, Forward, Replaced, ReplacementTable, Stage
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.labels import LABEL, LABELS, STRIP, unlabelled
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.types.lengths import Extent
 
-_STRIP, _LABEL, _TRANSFER = "core.strip", "core.label", "semi.transfer"
-_GIVEN, _LABELS = "core.placeholder", (_STRIP, _LABEL)
-_MAYBE_GIVEN = (_GIVEN, *_LABELS)
+_GIVEN, _TRANSFER = "core.placeholder", "semi.transfer"
+_MAYBE_GIVEN = (_GIVEN, *LABELS)
 _NO_VALUE = ("core.assign", "core.doall")
 
 
@@ -87,21 +87,19 @@ class _Placement:
             return term
         if name == _TRANSFER:
             return self._given(term.args[0])
-        if name == _LABEL:
+        if name == LABEL:
             return self.bank.renewed(term, (self._given(term.args[0]),))
         there = self.there[term]
         if not any(a.name is not None or a.roles for a in term.axes):
             return self.bank.make(lookup(_TRANSFER), (there,), ("host",))
-        plain = self.bank.make(lookup(_STRIP), (there,), ())
+        plain = self.bank.make(lookup(STRIP), (there,), ())
         moved = self.bank.make(lookup(_TRANSFER), (plain,), ("host",))
-        return self.bank.make(lookup(_LABEL), (moved,), (term.axes,))
+        return self.bank.make(lookup(LABEL), (moved,), (term.axes,))
 
 
 def _is_given(term: Op) -> bool:
     """Whether a term is a placeholder, or one without its labels."""
-    while term.definition.name in _LABELS:
-        term = term.args[0]
-    return term.definition.name == _GIVEN
+    return unlabelled(term).definition.name == _GIVEN
 
 
 def _bytes(term: Op) -> str:

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ComputationError
 from ngraph_rewrite.runtime.cuda.device import Device, find_device
-from ngraph_rewrite.runtime.cuda.dlpack import CPU, CUDA, Handed, handed_over, read_dlpack
+from ngraph_rewrite.runtime.cuda.dlpack import CPU, CUDA, DEFAULT_STREAM, NO_STREAM, Handed, handed_over, read_dlpack
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, describe
 from ngraph_rewrite.types.dtypes import as_dtype
-
-_DEFAULT_STREAM, _NO_STREAM = 1, -1  # as DLPack has them
 
 
 class DeviceArray:
@@ -75,7 +73,7 @@ class DeviceArray:
             "typestr": self.dtype.str,
             "data": (self.address, self.read_only),
             "version": 3,
-            "stream": 1,
+            "stream": DEFAULT_STREAM,
         }
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -108,7 +106,7 @@ class DeviceArray:
         if stream == 0 and self.device.is_real:
             raise ValueError("the stream 0 may be either of two: 1 is the default stream, 2 that of the thread")
         given = self._copied() if copy else self
-        if stream not in (None, _DEFAULT_STREAM, _NO_STREAM):
+        if stream not in (None, DEFAULT_STREAM, NO_STREAM):
             self.device.synchronize()
         kind, read_only = self.__dlpack_device__()[0], given.read_only
         handed = Handed(given.address, given.shape, given.dtype, kind, given, read_only, bool(copy))
@@ -183,7 +181,7 @@ def _adopted(value: Any) -> DeviceArray | None:
         raise ComputationError(
             f"an array on the GPU has the strides {tuple(strides)}", where=user_line(), do="make it contiguous there"
         )
-    if told.get("stream") not in (None, 0, 1):
+    if told.get("stream") not in (None, 0, DEFAULT_STREAM):
         device.synchronize_stream(int(told["stream"]))
     address, read_only = told["data"]
     return DeviceArray(device, shape, dtype, int(address), told.get("owner", value), bool(read_only))

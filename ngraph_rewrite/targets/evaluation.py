@@ -86,7 +86,7 @@ def viewed(term: Op) -> Op:
     return term
 
 
-def unlabelled(term: Op) -> Op:
+def without_identities(term: Op) -> Op:
     """A term without the views around it that have all elements where it has them."""
     while term.definition.name in IDENTITIES:
         term = term.args[0]

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from ngraph_rewrite.codegen.cuda.cells import Cells, Form
-from ngraph_rewrite.codegen.cuda.hiding import Mask, block_of, nested, read_four, wide_line
-from ngraph_rewrite.codegen.cuda.lanes import FOUR
-from ngraph_rewrite.codegen.cuda.tiles import WIDEST, Side, threads_placed
+from ngraph_rewrite.codegen.cuda.hiding import Mask
+from ngraph_rewrite.codegen.cuda.keys import read_four, wide_line
+from ngraph_rewrite.codegen.cuda.lanes import FOUR, bytes_of_four
+from ngraph_rewrite.codegen.cuda.tiles import Side, threads_placed
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import held, literal
-from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.types.dtypes import as_dtype
+from ngraph_rewrite.codegen.source import Source, nested
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 _SIZES = "inner count m n e d scale fill parts stretch"
@@ -90,16 +90,16 @@ class _Text(Cells):
             "others_room": str(others),
             **self._parted(),
             "flag": self.mask.flag(),
-            "places": block_of([*threads_placed(blocks.products), *self._placed(), *self.mask.placed()]),
-            "begun": block_of(
+            "places": "\n".join([*threads_placed(blocks.products), *self._placed(), *self.mask.placed()]),
+            "begun": "\n".join(
                 [self.assigned(begun, 0.0), self.assigned([f"best{i}" for i in self.rows], float("-inf"))]
             ),
-            "looked": block_of(self.mask.looked(self.own)),
+            "looked": "\n".join(self.mask.looked(self.own)),
             "seen": self.mask.seen(),
-            "scores": block_of(self._scores()),
-            "weighed": block_of(self._weighed()),
-            "mixed": block_of(self._mixed()),
-            "ended": block_of(self._ended()),
+            "scores": "\n".join(self._scores()),
+            "weighed": "\n".join(self._weighed()),
+            "mixed": "\n".join(self._mixed()),
+            "ended": "\n".join(self._ended()),
         }
 
     def _parted(self) -> dict[str, str]:
@@ -112,7 +112,7 @@ class _Text(Cells):
 
     def _placed(self) -> list[str]:
         q, k, v = self.sides
-        size = min(WIDEST, FOUR * as_dtype(self.own if self.form.parted else self.form.dtype).itemsize)
+        size = bytes_of_four(self.own if self.form.parted else self.form.dtype)
         lines = [f"wide = d & {FOUR - 1} == 0 and aligned(out, {size})"]
         if self.form.given:
             return [*v.placed(), *lines, wide_line("x", self.form.dtype)]

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.cuda.hiding import nested
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
-from ngraph_rewrite.codegen.cuda.tiles import Tile
+from ngraph_rewrite.codegen.cuda.tiles import PAD, Tile
 from ngraph_rewrite.codegen.scalar import held, literal
-
-_PAD = 4  # elements after each line of weights, so that rows begin in different banks
+from ngraph_rewrite.codegen.source import nested
 
 
 class Blocks(NamedTuple):
@@ -100,7 +98,7 @@ class Cells:
     @property
     def pitch(self) -> int:
         """How far apart rows of weights are in memory that is shared."""
-        return self.form.blocks.keys + _PAD
+        return self.form.blocks.keys + PAD
 
     @property
     def across(self) -> int:
@@ -141,7 +139,7 @@ class Cells:
     @property
     def apart(self) -> int:
         """How far apart is what two threads tell each other."""
-        return self.form.blocks.rows + _PAD
+        return self.form.blocks.rows + PAD
 
     @property
     def fours(self) -> range:

@@ -3,39 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from ngraph_rewrite.codegen.cuda.keys import read_four, wide_line
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
-from ngraph_rewrite.codegen.cuda.tiles import WIDEST
 from ngraph_rewrite.codegen.scalar import held, literal
-from ngraph_rewrite.codegen.source import indented
-from ngraph_rewrite.types.dtypes import as_dtype
-
-
-def block_of(lines: Iterable[str]) -> str:
-    """Lines as one text."""
-    return "\n".join(lines)
-
-
-def nested(lines: Iterable[str]) -> list[str]:
-    """Lines inside of what stands above them."""
-    return [indented(line, 4) for line in lines]
-
-
-def wide_line(name: str, dtype: str) -> str:
-    """The line that finds out whether four neighbours along the keys can be read at once."""
-    size, strides = min(WIDEST, FOUR * as_dtype(dtype).itemsize), " | ".join(f"{name}_s{x}" for x in "oim")
-    return f"{name}_wide = {name}_sn == 1 and ({strides}) & {FOUR - 1} == 0 and aligned({name}, {size})"
-
-
-def read_four(name: str, dtype: str, found: Sequence[str], start: str, key: str) -> list[str]:
-    """The lines that read four neighbours along the keys, of a line with a start; its last for any beyond it."""
-    each = [
-        f"{x} = load_{dtype}({name}, {start} + min({key} + {n}, n - 1) * {name}_sn, 0)" for n, x in enumerate(found)
-    ]
-    four = f"    {', '.join(found)} = load4_{dtype}({name}, {start} + {key})"
-    return [f"if {name}_wide and {key} + {FOUR} <= n:", four, "else:", *nested(each)]
+from ngraph_rewrite.codegen.source import nested
 
 
 class Mask(NamedTuple):

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from ngraph_rewrite.codegen.nest import MapNest, RowNest, operand_names, place
 from ngraph_rewrite.codegen.scalar import cast, expression
 from ngraph_rewrite.codegen.source import indented
+from ngraph_rewrite.runtime.cuda.hardware import WIDEST
 from ngraph_rewrite.types.dtypes import as_dtype
 
 FOUR = 4
-_WIDEST = 16  # bytes of an access
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,22 @@ def can_be_wide(nest: MapNest | RowNest, stores: Iterable[int]) -> bool:
     return all(x.strides[-1] != "s" for x in nest.loads) and all(y.strides[-1] == "1" for y in stored)
 
 
+def bytes_of_four(dtype: str) -> int:
+    """The bytes of an access to four neighbours, or of each of those that it takes.
+
+    >>> bytes_of_four("float16"), bytes_of_four("float64")
+    (8, 16)
+    """
+    return min(WIDEST, FOUR * int(as_dtype(dtype).itemsize))
+
+
 def width_test(nest: MapNest | RowNest, stores: Iterable[int]) -> str:
     """The test, at run time, whether accesses of four elements are aligned at every index of a nest."""
     tests = [f"n{nest.rank - 1} % {FOUR} == 0"] if nest.rank > 1 else []
     moved = [i for i, load in enumerate(nest.loads) if load.strides[-1] == "1"]
     for number in (*moved, *(len(nest.loads) + i for i in stores)):
         name, operand = operand_names(nest)[number], nest.operands[number]
-        tests.append(f"aligned({name}, {min(_WIDEST, FOUR * as_dtype(operand.dtype).itemsize)})")
+        tests.append(f"aligned({name}, {bytes_of_four(operand.dtype)})")
         tests += [f"{name}_s{dim} % {FOUR} == 0" for dim, stride in enumerate(operand.strides) if stride == "s"]
     return " and ".join(tests) or "True"
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from ngraph_rewrite.codegen.cuda.lanes import FOUR, Lanes
-from ngraph_rewrite.codegen.cuda.tiles import WIDEST, Side, Tile, threads_placed
+from ngraph_rewrite.codegen.cuda.lanes import FOUR, Lanes, bytes_of_four
+from ngraph_rewrite.codegen.cuda.tiles import Side, Tile, threads_placed
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.nest import MapNest, Operand, needed, operand_names
 from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, held, is_real, literal
-from ngraph_rewrite.codegen.source import Source, indented
+from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.types.dtypes import as_dtype
 
 ARGUMENTS = "count m n k a a_sb a_sm a_sk b b_sb b_sk b_sn parts stretch"
@@ -118,7 +118,7 @@ def _width(nest: MapNest) -> list[str]:
     tests = []
     for name, operand in _others(nest):
         if operand.strides[1] == "1":
-            tests += [f"aligned({name}_begin, {min(WIDEST, FOUR * as_dtype(operand.dtype).itemsize)})"]
+            tests += [f"aligned({name}_begin, {bytes_of_four(operand.dtype)})"]
             strides = [f"{name}_batch", *([f"{name}_s0"] if operand.strides[0] == "s" else [])]
             tests += [f"({' | '.join(strides)}) & {FOUR - 1} == 0"]
     return [f"wide = {' and '.join(tests)}"]
@@ -133,17 +133,13 @@ def _ended(nest: MapNest, tile: Tile, own: str, sums: Sequence[str]) -> list[str
     inside = []
     if _is_wide(nest):
         values = [f"v0_{lane} = {cast(sums[lane], own, nest.dtypes[0])}" for lane in range(FOUR)]
-        inside = [f"if wide and i1 + {FOUR} <= n:", *_indented([*values, *_mapped(Lanes(nest, FOUR)), f"i1 += {FOUR}"])]
+        inside = [f"if wide and i1 + {FOUR} <= n:", *nested([*values, *_mapped(Lanes(nest, FOUR)), f"i1 += {FOUR}"])]
     one = [f"v0 = {cast(sums[0], own, nest.dtypes[0])}", *_mapped(Lanes(nest))]
     one += [f"{x} = {y}" for x, y in zip(sums[:3], sums[1:4], strict=True)]
-    inside += ["while i1 < last:", *_indented([*one, "i1 += 1"])]
-    lines += _indented([f"last = min(n, i1 + {FOUR})", *inside])
+    inside += ["while i1 < last:", *nested([*one, "i1 += 1"])]
+    lines += nested([f"last = min(n, i1 + {FOUR})", *inside])
     lines += [f"{x} = {y}" for x, y in zip(sums, sums[FOUR:], strict=False)]
-    return ["four = 0", f"while four < {len(sums) // FOUR}:", *_indented([*lines, "four += 1"])]
-
-
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [indented(line, 4) for line in lines]
+    return ["four = 0", f"while four < {len(sums) // FOUR}:", *nested([*lines, "four += 1"])]
 
 
 def _mapped(lanes: Lanes) -> list[str]:

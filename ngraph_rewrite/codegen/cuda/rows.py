@@ -29,6 +29,7 @@ from ngraph_rewrite.codegen.cuda.resident import Resident
 from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import RowNest, signature
 from ngraph_rewrite.codegen.source import Source, indented
+from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.types.dtypes import as_dtype
 
 _COLUMN_THREADS, _SHARED = 1024, 48 << 10  # of a block with columns, at most; bytes that it has for them
@@ -50,7 +51,7 @@ class RowForm(NamedTuple):
     """
 
     kind: str
-    width: int = 32
+    width: int = WARP
     places: int = 0
     near: int = FOUR
     threads: int = 0

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.cuda.lanes import FOUR
+from ngraph_rewrite.codegen.cuda.lanes import FOUR, bytes_of_four
 from ngraph_rewrite.codegen.scalar import held, literal
-from ngraph_rewrite.codegen.source import indented
-from ngraph_rewrite.types.dtypes import as_dtype
+from ngraph_rewrite.codegen.source import nested
+from ngraph_rewrite.runtime.cuda.hardware import WARP
 
-_WARP = 32
 _ABREAST = 8  # threads of a warp that are side by side, so that a warp has a compact piece of a tile
-_PAD = 4  # elements after each line of a tile, so that writes of columns go to different banks
-WIDEST = 16  # bytes of an access
+PAD = 4  # elements after each line of a tile, so that writes of columns go to different banks
 
 
 class Tile(NamedTuple):
@@ -64,7 +62,7 @@ class Side:
     @property
     def pitch(self) -> int:
         """How far apart neighbours along k are in the tile."""
-        return self.lines + _PAD
+        return self.lines + PAD
 
     @property
     def half(self) -> int:
@@ -81,14 +79,14 @@ class Side:
         fours = self.tile.deep * self.lines // FOUR
         if (turn + 1) * self.tile.threads <= fours:
             return list(lines)
-        return [f"if number < {fours - turn * self.tile.threads}:", *(indented(line, 4) for line in lines)]
+        return [f"if number < {fours - turn * self.tile.threads}:", *nested(lines)]
 
     def placed(self) -> list[str]:
         """The lines that find out what this thread fetches, and whether four neighbours can be read at once."""
         x, fast, slow = self.name, f"{self.name}_sk", self.stride
         if not self.along:
             fast, slow = slow, fast
-        size = min(WIDEST, FOUR * as_dtype(self.dtype).itemsize)
+        size = bytes_of_four(self.dtype)
         strides = " | ".join([slow, *(f"{x}_s{letter}" for letter in self.between.split())])
         lines = [f"{x}_wide = {fast} == 1 and ({strides}) & {FOUR - 1} == 0 and aligned({x}, {size})"]
         first, second = ("line", "deep") if self.along else ("deep", "line")
@@ -169,10 +167,10 @@ def threads_placed(tile: Tile) -> list[str]:
     """The lines that find the first row and column of a thread in a tile; those of a warp are close together."""
     across = tile.columns // tile.across
     down = tile.rows // tile.down
-    if across % _ABREAST == 0 and down % (_WARP // _ABREAST) == 0:
+    if across % _ABREAST == 0 and down % (WARP // _ABREAST) == 0:
         lines = [
-            f"warp_number, own = quotient(number, {_WARP}), remainder(number, {_WARP})",
-            f"over = quotient(warp_number, {across // _ABREAST}) * {_WARP // _ABREAST} + quotient(own, {_ABREAST})",
+            f"warp_number, own = quotient(number, {WARP}), remainder(number, {WARP})",
+            f"over = quotient(warp_number, {across // _ABREAST}) * {WARP // _ABREAST} + quotient(own, {_ABREAST})",
             f"beside = remainder(warp_number, {across // _ABREAST}) * {_ABREAST} + remainder(own, {_ABREAST})",
         ]
     else:

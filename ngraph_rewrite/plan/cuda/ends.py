@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.terms.labels import unlabelled
 from ngraph_rewrite.terms.op import Op, describe, topological
 
-_LABELS = ("core.strip", "core.label")
 _TRANSFER, _GIVEN = "semi.transfer", "core.placeholder"
 
 
@@ -43,10 +43,10 @@ def ends(results: Sequence[Op], writes: Sequence[Op], inputs: Sequence[Op]) -> E
     last = {write.args[0]: write for write in writes}
     found = list[tuple[str, Op | int]]()
     for result in results:
-        base = _unlabelled(result)
+        base = unlabelled(result)
         if base.definition.name == _TRANSFER and base.attribute("to") == "host":
             there = base.args[0]
-            variable = _state(_unlabelled(there), last)
+            variable = _state(unlabelled(there), last)
             if variable is None:
                 found.append(("result", computed.setdefault(there, len(computed))))
             else:
@@ -66,7 +66,7 @@ def ends(results: Sequence[Op], writes: Sequence[Op], inputs: Sequence[Op]) -> E
 
 def _brought(roots: Sequence[Op], number: dict[Op, int]) -> tuple[int, ...]:
     """The numbers of the placeholders that are moved to the device under some roots."""
-    moved = [_unlabelled(t.args[0]) for t in topological(roots) if t.definition.name == _TRANSFER]
+    moved = [unlabelled(t.args[0]) for t in topological(roots) if t.definition.name == _TRANSFER]
     return tuple(sorted({number[base] for base in moved if base in number}))
 
 
@@ -80,9 +80,3 @@ def _state(term: Op, last: Mapping[Op, Op]) -> Op | None:
     if name == "core.variable":
         return None if term in last else term
     return term.args[0] if name == "core.after" and last.get(term.args[0]) is term.args[1] else None
-
-
-def _unlabelled(term: Op) -> Op:
-    while term.definition.name in _LABELS:
-        term = term.args[0]
-    return term

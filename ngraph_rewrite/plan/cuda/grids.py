@@ -12,11 +12,11 @@ from ngraph_rewrite.codegen.cuda.rows import MOST_THREADS, RowForm, column_threa
 from ngraph_rewrite.codegen.loops import RowNest
 from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.types.dtypes import as_dtype
 
 THREADS = 256
 MOST_BLOCKS = 1 << 20  # after which threads go round
-WARP = 32
 # Threads of a block that has a row, at least; elements that each of them has in a long row.
 _FEWEST, _EACH = 64, 32
 _LONG = 1024  # elements of a row that are too many for a warp

@@ -11,8 +11,9 @@ from ngraph_rewrite.codegen.cuda.copy import WIDTH, turned
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.map import is_wide
 from ngraph_rewrite.codegen.loops import MapNest
-from ngraph_rewrite.plan.cuda.grids import THREADS, WARP, blocks_for
+from ngraph_rewrite.plan.cuda.grids import THREADS, blocks_for
 from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.runtime.cuda.hardware import WARP
 
 TILED = 8  # elements along memory, on either side of a copy, that are worth a tile
 MOST_BESIDE = (1 << 16) - 1  # blocks along the second and third dimension of a grid

@@ -21,6 +21,7 @@ from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_plain, known, plain
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.terms.op import Op
 
 TILE = 1024  # elements that a block sorts: keys and positions, twice each, fit into 48 KiB
@@ -88,7 +89,7 @@ def _workspaces(count: int, stored: Stored) -> tuple[Scratch, ...]:
 
 
 def _grid(tiles: int, elements: int) -> Grid:
-    threads = 32
+    threads = WARP
     while threads < min(_THREADS, elements // 2):
         threads *= 2
     return Grid(min(max(tiles, 1), MOST_BLOCKS), threads)

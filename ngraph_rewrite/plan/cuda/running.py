@@ -10,6 +10,7 @@ from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, known, plain
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.terms.op import Op
 
 SHORT = 32  # elements of a line that a thread goes through sooner than a block scans them
@@ -38,7 +39,7 @@ def running_calls(term: Op, groups: Groups) -> Call | list[Call]:
 
 
 def _grid(blocks: int, elements: int) -> Grid:
-    threads = 32
+    threads = WARP
     while threads < THREADS and threads * EACH < elements:
         threads *= 2
     return Grid(max(1, min(blocks, MOST_BLOCKS)), threads)

@@ -21,6 +21,7 @@ from numba.cuda.flags import CUDAFlags
 from numba.cuda.utils import numba_target_override
 
 from ngraph_rewrite.runtime.cuda.generation import AMPERE
+from ngraph_rewrite.runtime.cuda.linking import nothing
 from ngraph_rewrite.runtime.resolved import Resolved
 
 _OPTIONS = {"opt": 3, "fma": 0}
@@ -48,11 +49,7 @@ def compile_ptx(kernel: Callable[..., None], arguments: int, capabilities: Seque
 
 def warm() -> None:
     """Compile next to nothing, so that the first kernel does not pay for what is prepared once."""
-    compile_ptx(_nothing, 1, [(9, 0)])
-
-
-def _nothing(argument: int) -> None:
-    pass
+    compile_ptx(nothing, 1, [(9, 0)])
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator]

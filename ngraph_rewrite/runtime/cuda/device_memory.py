@@ -14,12 +14,12 @@ from numba.core.typing import signature
 from numba.cuda.extending import intrinsic
 
 from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
+from ngraph_rewrite.runtime.cuda.hardware import WIDEST
 from ngraph_rewrite.runtime.intrinsics import MEMORY, VALUES, from_memory, mark_buffer, to_memory
 
 __all__ = []
 
 _GLOBAL = 1  # the address space
-_VECTOR = 16  # the bytes that one access moves at most
 # Two float32 as bfloat16 in one word, the second of them in its lower half.
 _PAIR, _ROUNDED = ir.FunctionType(ir.IntType(32), [ir.FloatType()] * 2), "cvt.rn.bf16x2.f32 $0, $1, $2;"
 
@@ -76,7 +76,7 @@ def _width(dtype: str) -> int:
 def _vectors(builder: Any, dtype: str, address: Any, index: Any) -> tuple[list[Any], int]:
     """The places of the vectors that four neighbours fill, one or two, and how many each holds."""
     integer = ir.IntType(_width(dtype))
-    each = min(4, _VECTOR * 8 // integer.width)
+    each = min(4, WIDEST * 8 // integer.width)
     first = _element(builder, integer, address, index)
     start = builder.bitcast(first, ir.PointerType(ir.VectorType(integer, each), _GLOBAL))
     return [builder.gep(start, [ir.Constant(ir.IntType(64), n)], inbounds=True) for n in range(4 // each)], each

@@ -11,12 +11,12 @@ from numba.core import cgutils, types
 from numba.core.typing import signature
 from numba.cuda.extending import intrinsic
 
+from ngraph_rewrite.runtime.cuda.hardware import WIDEST
 from ngraph_rewrite.runtime.intrinsics import MEMORY, VALUES, from_memory, to_memory
 
 __all__ = []
 
 _SHARED = 3  # the address space
-_ALIGNED = 16
 
 
 def _named(name: str, typing: Any) -> Any:
@@ -39,7 +39,7 @@ def _made(dtype: str) -> Any:
             kind = ir.ArrayType(MEMORY[dtype], length.literal_value)
             name = builder.module.get_unique_name("tile_of_ngraph_rewrite")
             memory = cgutils.add_global_variable(builder.module, kind, name, _SHARED)
-            memory.linkage, memory.align = "internal", _ALIGNED
+            memory.linkage, memory.align = "internal", WIDEST
             memory.initializer = ir.Constant(kind, ir.Undefined)
             return builder.ptrtoint(memory, ir.IntType(64))
 
@@ -72,7 +72,7 @@ def _write(dtype: str) -> Any:
 def _vectors(builder: Any, memory: Any, tile: Any, index: Any) -> tuple[list[Any], int, int]:
     """The places of the vectors that four neighbours fill, how many each holds, and their bytes."""
     size = 8 if isinstance(memory, ir.DoubleType) else 4 if isinstance(memory, ir.FloatType) else memory.width // 8
-    each = min(4, _ALIGNED // size)
+    each = min(4, WIDEST // size)
     first = _place(builder, memory, tile, index)
     start = builder.bitcast(first, ir.PointerType(ir.VectorType(memory, each), _SHARED))
     places = [builder.gep(start, [ir.Constant(ir.IntType(64), n)], inbounds=True) for n in range(4 // each)]

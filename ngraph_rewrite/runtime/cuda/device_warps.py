@@ -8,11 +8,11 @@ from numba import cuda
 from numba.core import types
 from numba.core.typing import signature
 
+from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.cuda.porting import device_function
 
 __all__ = ["warp", "warp_lanes", "warps"]
 
-WIDTH = 32
 _EVERY = 0xFFFFFFFF
 # As which type values travel that no instruction exchanges.
 _CARRIED = {
@@ -25,20 +25,20 @@ _CARRIED = {
 @device_function(signature(types.int64))
 def warp_lanes() -> int:
     """How many threads a warp has."""
-    return WIDTH
+    return WARP
 
 
 @device_function(signature(types.int64))
 def warp() -> int:
     """The number of this warp in the grid."""
-    number: int = cuda.grid(1) // WIDTH
+    number: int = cuda.grid(1) // WARP
     return number
 
 
 @device_function(signature(types.int64))
 def warps() -> int:
     """How many warps the grid has."""
-    count: int = cuda.gridsize(1) // WIDTH
+    count: int = cuda.gridsize(1) // WARP
     return count
 
 

@@ -14,7 +14,7 @@ from ngraph_rewrite.runtime.cuda.giving_back import Structure, giving_back
 
 CPU, CUDA = 1, 2  # kinds of device, as dlpack.h numbers them
 _CUDA_MANAGED = 13
-_DEFAULT_STREAM = 1
+DEFAULT_STREAM, NO_STREAM = 1, -1  # 0 may be either of two, 2 is that of a thread
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
 _CODES = {kind: code for code, kind in _KINDS.items()}
 _BFLOAT = 4
@@ -103,9 +103,9 @@ def read_dlpack(value: Any) -> dict[str, Any] | None:
             do="copy it there, or say which GPU by CUDA_VISIBLE_DEVICES",
         )
     try:
-        capsule = value.__dlpack__(stream=_DEFAULT_STREAM, max_version=_VERSION)
+        capsule = value.__dlpack__(stream=DEFAULT_STREAM, max_version=_VERSION)
     except TypeError:  # made before version 1
-        capsule = value.__dlpack__(stream=_DEFAULT_STREAM)
+        capsule = value.__dlpack__(stream=DEFAULT_STREAM)
     flags = 0
     if _is_called(capsule, _NEW):
         versioned = _Versioned.from_address(_pointer(capsule, _NEW))

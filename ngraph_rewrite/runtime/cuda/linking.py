@@ -23,11 +23,11 @@ _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(")
 
 def check_libraries() -> None:
     """Try the compiler and the assembler; the error is theirs if a library is missing."""
-    cuda.compile_ptx(_nothing, (), cc=(9, 0))
+    cuda.compile_ptx(nothing, "void(int64)", cc=(9, 0))
     nvjitlink.version()
 
 
-def _nothing() -> None:
+def nothing(argument: int) -> None:
     """A kernel with which the compiler is tried."""
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numba import cuda
 
 from ngraph_rewrite.runtime.cuda import simulated_casts
+from ngraph_rewrite.runtime.cuda.hardware import WIDEST
 
 __all__ = []
 
@@ -90,7 +91,7 @@ def _storer(dtype: str) -> Any:
 
 def _aligned_four(address: int, index: int, dtype: str) -> Any:
     found = _elements(address, index, 4, dtype)
-    if found.ctypes.data % min(16, found.nbytes):
+    if found.ctypes.data % min(WIDEST, found.nbytes):
         raise IndexError(f"4 {dtype} at index {index} from address {address:#x} on are not aligned")
     return found
 

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all of NVIDIA's GPUs have alike, as kernels count on it."""
+
+WARP = 32  # threads that run in step
+WIDEST = 16  # bytes that one access moves at most
