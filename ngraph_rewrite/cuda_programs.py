@@ -1,32 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose kernels are all there are for a GPU: each form of loop nest, and each kernel file with such a body.
-
-They are planned for the target ``cuda`` and not run: no GPU has to be there.
-"""
+"""Programs whose kernels are all there are for a GPU: each form of loop nest, and each kernel file with such a body."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.codegen.template import kernel_template
-from ngraph_rewrite.data import data_folder
-from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.frontend import semi_more, semi_windows
-from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
-from ngraph_rewrite.plan.launches import kernels
-from ngraph_rewrite.plan.plan import make_plan
-from ngraph_rewrite.targets.choices import find_target
-from ngraph_rewrite.targets.target import Program, Target
-from ngraph_rewrite.types.lengths import known
 from ngraph_rewrite.warming import PROGRAMS as TRAINING
 
 Built = tuple[Any, Sequence[ng.Op]]
@@ -252,61 +235,3 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **TRAINING,
     }
 )
-
-
-# -- planning ----------------------------------------------------------------------------------------------------------
-
-
-class Planned(NamedTuple):
-    """The kernels of a program, or why there are none."""
-
-    program: str
-    sources: tuple[Source, ...]
-    lacks: str = ""
-
-
-class _Idle:
-    """What a program is that was planned only."""
-
-    def run(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
-        """Nothing is computed."""
-
-    def source(self) -> str:
-        return ""
-
-    def stats(self) -> dict[str, Any]:
-        return {}
-
-    def where(self, term: ng.Op) -> str | None:
-        return None
-
-
-def planned(cache: Cache) -> Iterator[Planned]:
-    """Each program with its kernels for a GPU."""
-    for name, build in PROGRAMS.items():
-        try:
-            yield Planned(name, _sources(*build(), cache))
-        except KernelError as error:
-            yield Planned(name, (), error.what)
-
-
-def _sources(returns: Any, inputs: Sequence[ng.Op], cache: Cache) -> tuple[Source, ...]:
-    found: dict[Source, None] = {}
-
-    def prepare(program: Program) -> _Idle:
-        plan = make_plan(program.results, program.writes, program.order, RENDERER)
-        found.update(dict.fromkeys(work.source for work in kernels(plan.work)))
-        return _Idle()
-
-    target: Target = replace(find_target("cuda"), prepare=prepare)
-    with ng.make_transformer(target, cache=cache, disabled=LIBRARY) as transformer:
-        computation = transformer.computation(returns, *inputs)
-        computation(*(np.zeros([known(n) for n in x.shape], x.dtype) for x in inputs))
-    return tuple(found)
-
-
-def unused(sources: Sequence[Source]) -> list[str]:
-    """The kernel files that have a body for GPUs of which no source was made."""
-    used = {source.name.rpartition("_")[0] for source in sources}
-    names = [path.stem for path in sorted(data_folder("kernels").glob("*.kernel"))]
-    return [name for name in names if "cuda" in kernel_template(name).bodies and name not in used]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.cuda_programs import planned, unused
+from ngraph_rewrite.cuda_planning import planned, unused
 from ngraph_rewrite.errors import ArgumentError, DeviceError, NGraphRewriteError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.cuda.compiler import code_of, prepare_codes

@@ -44,6 +44,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("",),  # the package root: the public names
     ("demo", "checking", "fuzzing", "asking", "warming"),
     ("cuda_programs",),
+    ("cuda_planning",),
     ("ptx",),
     ("cli",),
     ("__main__",),

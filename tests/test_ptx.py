@@ -15,7 +15,7 @@ from ngraph_rewrite import ptx
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.cli import main
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.cuda_programs import planned, unused
+from ngraph_rewrite.cuda_planning import planned, unused
 from ngraph_rewrite.runtime.cuda.device import SIMULATOR
 from ngraph_rewrite.runtime.cuda.linking import Resources, read_log
 
