@@ -40,7 +40,7 @@ def _network(make: Callable[[int], list[Op]], size: int) -> Answer:
     for _ in range(ROUNDS):
         gc.collect()
         times["_lower"].append(_seconds(lambda: lower(roots, CPU, passes)))
-        times["_plan"].append(_seconds(lambda: computation._prepare(shapes)))  # what the first call does before it runs
+        times["_plan"].append(_seconds(lambda: computation._prepared.made(shapes)))  # before a first call runs
         times[""].append(times["_lower"][-1] + times["_plan"][-1])
     nodes = len(topological(roots))
     lowered = len(topological([*computation.lowering.roots, *computation.lowering.writes]))

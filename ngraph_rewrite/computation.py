@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.arguments import as_argument, check_output, checked_inputs, in_order, refuse_overlaps
+from ngraph_rewrite.arguments import as_argument, checked_inputs, in_order
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.call_values import CallValues
 from ngraph_rewrite.errors import ArgumentError, InvalidHandleError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.disabling import Choice, only_off
-from ngraph_rewrite.lowering.driver import no_garbage_collection
 from ngraph_rewrite.lowering.passes import Lowering, Passes, lower
-from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
+from ngraph_rewrite.outputs import apart, outputs
+from ngraph_rewrite.preparation import Preparation
 from ngraph_rewrite.ready import Ready, Shapes, Signature, declined, machine_call, same_dtype
-from ngraph_rewrite.returns import beside, check_handles, has_value, leaves, packing, replaced, unboxed
+from ngraph_rewrite.returns import check_handles, has_value, leaves, packing, replaced, unboxed
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.state import State
-from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed, without_identities
-from ngraph_rewrite.targets.target import Program, Target
+from ngraph_rewrite.targets.target import Executable, Target
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.tuples import TupleType
@@ -40,8 +40,6 @@ else:  # for those who ask
     why_not = lazy_module("ngraph_rewrite.lowering.why_not")
 
 Array = NDArray[Any]
-# Sets of lengths a computation stays ready for: each keeps an arena. Kernels are kept by the cache anyway.
-MOST_PLANS = 32
 
 
 class Computation:
@@ -61,7 +59,6 @@ class Computation:
         threads: int = 1,
     ) -> None:
         self._target, self._state, self._cache, self._passes = target, state, cache, matchers
-        self._threads = threads
         self._choice = choice or Choice(RuleSet(), (), ())
         check_handles([*leaves(returns), *keep])
         self._parts = {h: unboxed(h) for h in (*leaves(returns), *keep)}
@@ -71,22 +68,20 @@ class Computation:
         self._valued = [h for h in self._handles if has_value(h)]
         self._packed = packing(self.returns)
         self.lowering: Lowering = lower(self._handles, target, matchers, complete)
-        self._terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         before = [*self.lowering.sequenced.roots, *self.lowering.sequenced.writes]
         order = self.lowering.sequenced.order or topological(before)
         state.register(
             (t for t in order if t.definition.name == "core.variable"),
             (t for t in order if "draw" in t.definition.traits),
         )
-        self._ready: dict[Shapes, Ready] = {}
-        self._shared: dict[str, Any] = {}  # by all that is ready
-        self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
-        self._latest: Ready | None = None
         self._dtypes = [same_dtype(p.dtype) for p in self.inputs]
         self._quick: Any = declined  # what makes a call with the same shapes as the latest
         # the last call: what was ready, the number of the call, arguments and results
         self._kept: list[tuple[Any, ...] | None] = [None]
         self._signature = Signature(self._dtypes, self.returns, self._kept, state, cache)
+        terms = dict(zip(self._handles, self.lowering.roots, strict=True))
+        roots = [terms[h] for h in self._valued]
+        self._prepared = Preparation(target, self.lowering, roots, self.inputs, state, cache, threads, self._signature)
 
     def __repr__(self) -> str:
         inside = ", ".join(describe(p, 1) for p in self.inputs)
@@ -183,83 +178,30 @@ class Computation:
             state.allocate()
             arrays = list(map(self._argument, values, self.inputs, self._dtypes))
             ready = self._executable(tuple([a.shape for a in arrays]))
-            results = self._results(ready, out, empty)
-            if out is not None:
-                arrays = [_apart(a, results) for a in arrays]
+            if out is None:
+                results = [empty(shape, dtype) for dtype, shape in ready.kinds]
+            else:
+                results = outputs(ready.shapes, self._valued, self.returns, out)
+                arrays = [apart(array, results) for array in arrays]
             number = state.calls
             ready.executable.run(arrays, results, number)
             self._kept[0] = (ready, number, *arrays, *results)
             state.calls = number + 1
         return self._packed(results)
 
-    def _results(self, ready: Ready, out: Any, empty: Callable[[tuple[int, ...], Any], Any]) -> list[Array]:
-        if out is None:
-            return [empty(shape, dtype) for dtype, shape in ready.kinds]
-        given = [array for handle, array in beside(self.returns, out) if has_value(handle)]
-        given += [None] * (len(self._valued) - len(given))
-        results = [
-            np.empty(shape, handle.dtype) if array is None else check_output(array, handle, shape)
-            for handle, shape, array in zip(self._valued, ready.shapes, given, strict=True)
-        ]
-        if len(results) > 1:
-            refuse_overlaps(results)
-        return results
-
     def _executable(self, shapes: Shapes) -> Ready:
         """What is ready for a set of shapes; it becomes the latest."""
-        if self._latest is not None and self._latest.given == shapes:
-            return self._latest
-        ready = self._ready.pop(shapes, None)
-        if ready is None:
-            ready = self._prepare(shapes)
-            if len(self._ready) >= MOST_PLANS:
-                oldest = next(iter(self._ready))  # the one that was used longest ago
-                del self._ready[oldest], self._entries[oldest]
-            self._entries[shapes] = machine_call(ready, self._signature) or declined
-        self._ready[shapes] = self._latest = ready
-        self._quick = self._entries[shapes]
+        latest = self._prepared.latest
+        if latest is not None and latest.given == shapes:
+            return latest
+        ready = self._prepared.find(shapes)
+        self._quick = self._prepared.entry
         return ready
-
-    def _prepare(self, shapes: Shapes) -> Ready:
-        with no_garbage_collection():
-            return self._planned(shapes)
-
-    def _planned(self, shapes: Shapes) -> Ready:
-        binding = bind_lengths(self.inputs, shapes)
-        roots, lowering = [self._terms[h] for h in self._valued], self.lowering
-        order = lowering.order if roots == lowering.roots else None
-        bound = bind_graph([*roots, *lowering.writes], binding, order)
-        placeholders = {t.attribute("uid"): b for t, b in bound.items() if t.definition.name == "core.placeholder"}
-        program = Program(
-            results=[bound[r] for r in roots],
-            writes=[bound[w] for w in lowering.writes],
-            inputs=[placeholders.get(p.attribute("uid"), p) for p in self.inputs],
-            storage=self._state.storage,
-            streams=self._state.streams,
-            seed=self._state.seed,
-            cache=self._cache,
-            order=None if binding else list(bound),
-            threads=self._threads,
-            shared=self._shared,
-        )
-        return Ready(self._target.prepare(program), bound, program.results, shapes)
 
     def forget_executables(self) -> None:
         """Drop what was prepared for calls; the next call prepares it again."""
-        for ready in self._ready.values():
-            ready.dropped.value = 1
-        self._ready.clear()
-        self._entries.clear()
-        self._shared.clear()
-        self._latest, self._quick, self._kept[0] = None, declined, None
-
-    @property
-    def _last(self) -> tuple[Ready, list[Array], list[Array], int] | None:
-        """The last call: what was ready for it, arguments, results, its number."""
-        if self._kept[0] is None:
-            return None
-        ready, number, *arrays = self._kept[0]
-        return ready, arrays[: len(self.inputs)], arrays[len(self.inputs) :], number
+        self._prepared.forget()
+        self._quick, self._kept[0] = declined, None
 
     # -- asking -------------------------------------------------------------------------------------
 
@@ -282,81 +224,20 @@ class Computation:
             self._state.check_open()
             if op.definition.name == "core.variable":
                 return self._state.array(op).copy()
-            if self._last is None:
+            if self._kept[0] is None:
                 raise InvalidHandleError(f"{describe(op, 1)} has no value before a call", where=user_line())
-            ready, arrays, results, _ = self._last
-            known = self._known(ready, [*map(np.asarray, arrays)], [*map(np.asarray, results)])
-            term = self.lowering.table.inside(op)
-            found = known.get(ready.bound.get(term, term))
-            if found is not None:
-                return found.copy()
-            if recompute:
-                return self._recomputed(op, known)
-            raise InvalidHandleError(
-                f"{describe(op, 2)} has no value: {self._reason(op, term, ready)}",
-                where=op.info.place,
-                do="list it in keep=[...], or ask with recompute=True",
-            )
+            return self._values(self._kept[0]).value(op, recompute)
 
-    def _known(self, ready: Ready, arrays: Sequence[Array], results: Sequence[Array]) -> dict[Op, Array]:
-        known = dict(zip(ready.results, results, strict=True))
-        for placeholder, array in zip(self.inputs, arrays, strict=True):
-            known[placeholder] = array
-            known[ready.bound.get(self.lowering.table.snap(placeholder), placeholder)] = array
-        return through_views(known, ready.bound.values())
-
-    def _reason(self, op: Op, term: Op, ready: Ready) -> str:
-        if not self.lowering.table.knows(op) and op not in topological(self._handles):
-            return "it is not part of this computation"
-        while term not in ready.bound and "view" in term.definition.traits:
-            term = term.args[0]
-        bound = ready.bound.get(term)
-        where = ready.executable.where(bound) if bound is not None else None
-        if where is not None:
-            return f"it is computed {where}, and not kept"
-        return derivation.reason_removed(self.lowering.table, op)
-
-    def _recomputed(self, op: Op, known: Mapping[Op, Array]) -> Array:
-        assert self._last is not None
-        ready, given, _, call = self._last
-        arrays = [np.asarray(array) for array in given]
-        term = self.lowering.sequenced.terms.get(op, op)
-        bound = bind_graph([term], bind_lengths(self.inputs, tuple(a.shape for a in arrays)))
-        values: dict[Op, Array] = {}
-        by_uid = {p.attribute("uid"): a for p, a in zip(self.inputs, arrays, strict=True)}
-        written = {w.args[0].attribute("uid") for w in self.lowering.sequenced.writes}
-        for leaf in bound.values():
-            if leaf.definition.name == "core.placeholder":
-                if leaf.attribute("uid") not in by_uid:
-                    raise InvalidHandleError(f"{describe(leaf, 1)} was not an input", where=op.info.place)
-                values[leaf] = by_uid[leaf.attribute("uid")]
-            elif leaf.definition.name == "core.variable":
-                if leaf.attribute("uid") in written:
-                    raise InvalidHandleError(
-                        f"{describe(op, 2)} cannot be recomputed: {describe(leaf, 1)} was written since",
-                        where=op.info.place,
-                        do="list it in keep=[...]",
-                    )
-                values[leaf] = self._state.array(leaf)
-        streams = {**self._state.streams}
-        for leaf in bound.values():
-            if "draw" in leaf.definition.traits:
-                streams.setdefault(leaf.attribute("uid"), len(streams))
-        found = evaluate([bound[term]], values, Draws(self._state.seed, streams, call))
-        return found[bound[term]].copy()
+    def _values(self, call: tuple[Any, ...]) -> CallValues:
+        return CallValues(call, self.lowering, self.inputs, self._handles, self._state)
 
     def explain(self, op: Op) -> str:
         """How a handle was rewritten, step by step, and what computes it: the rule, its place, before and after."""
         check_handles([op])
         with self._state.lock:
             text = derivation.derivation(self.lowering.table, op, self._replay())
-            if self._last is None:
-                return text
-            ready = self._last[0]
-            bound = ready.bound.get(self.lowering.table.inside(op))
-            if bound is None:
-                return text
-            return f"{text}\ncomputed {_computed(bound, ready.executable.where)}"
+            where = None if self._kept[0] is None else self._values(self._kept[0]).where(op)
+            return text if where is None else f"{text}\ncomputed {where}"
 
     def why_not(self, rule: str, op: Op) -> WhyNot:
         """Why a rule did not fire on a handle: how far it matches, what its guard says, or what came before it.
@@ -395,8 +276,7 @@ class Computation:
             InvalidHandleError: if it has none: before a call, inside a step of a scan, or after a write.
         """
         with self._state.lock:
-            self._ran()
-            return self._recomputed(term, {})
+            return self._values(self._last_call()).recomputed(term)
 
     def _replay(self) -> Replay:
         """What can take the steps of this lowering again."""
@@ -418,7 +298,7 @@ class Computation:
         0: map_... computes semi.add(strip(x), strip(x)), 12 bytes in the memory of result 0
         """
         self._state.check_open()
-        executable = (self._latest or self._ran()).executable
+        executable = self._prepared.latest.executable if self._prepared.latest is not None else self._executed()
         return str(getattr(executable, "shown", executable.source)())
 
     def source(self) -> str:
@@ -427,7 +307,7 @@ class Computation:
         Raises:
             InvalidHandleError: before the first call, which prepares them.
         """
-        return self._ran().executable.source()
+        return self._executed().source()
 
     def stats(self) -> dict[str, Any]:
         """Figures about the last call: kernels, launches, bytes of the arena.
@@ -435,25 +315,16 @@ class Computation:
         Raises:
             InvalidHandleError: before the first call.
         """
-        return {**self._ran().executable.stats(), "plans": len(self._ready)}
+        return {**self._executed().stats(), "plans": len(self._prepared)}
 
-    def _ran(self) -> Ready:
+    def _executed(self) -> Executable:
+        """What the last call ran."""
+        ready: Ready = self._last_call()[0]
+        return ready.executable
+
+    def _last_call(self) -> tuple[Any, ...]:
+        """What was ready for the last call, its number, arguments and results."""
         self._state.check_open()
-        if self._last is None:
+        if self._kept[0] is None:
             raise InvalidHandleError("nothing has run yet", where=user_line(), do="call the computation first")
-        return self._last[0]
-
-
-def _computed(term: Op, where: Callable[[Op], str | None]) -> str:
-    """What computes a term, or what it is a view of."""
-    own, base = without_identities(term), viewed(term)
-    found, below = where(own), None if own is base else where(base)
-    if found is None and below is not None:
-        return f"as a view of {describe(base, 2)}, which is computed {below}"
-    return found or "as a view"
-
-
-def _apart(array: Array, results: Sequence[Array]) -> Array:
-    """An argument, or a copy of it if a result would overwrite it."""
-    shared = isinstance(array, np.ndarray) and any(np.may_share_memory(array, result) for result in results)
-    return array.copy() if shared else array
+        return self._kept[0]

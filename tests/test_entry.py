@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
-from ngraph_rewrite import computation as module
+from ngraph_rewrite import preparation
 from ngraph_rewrite.errors import ClosedError, ComputationError
 from ngraph_rewrite.ready import declined
 from ngraph_rewrite.runtime.array_api import array_api
@@ -228,14 +228,14 @@ def test_other_shapes_are_prepared_as_they_come() -> None:
 
 
 def test_plans_that_are_dropped_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_PLANS", 2)
+    monkeypatch.setattr(preparation, "MOST_PLANS", 2)
     n = ng.placeholder([ng.Axis("N")])
     computation = ng.make_transformer("cpu").computation(n + 1, n)
     entry = computation.entry((1,))
     for length in [1, 2, 3, 4, 1, 3]:
         assert np.array_equal(computation(np.zeros(length, np.float32)), np.ones(length))
         assert np.array_equal(entry(np.zeros(1, np.float32)), np.ones(1))
-        assert len(computation._ready) == len(computation._entries) <= 2
+        assert len(computation._prepared._ready) == len(computation._prepared._entries) <= 2
 
 
 def test_the_state_is_the_one_that_python_code_has(tmp_path: Any) -> None:

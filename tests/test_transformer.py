@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.computation import MOST_PLANS
+from ngraph_rewrite.preparation import MOST_PLANS
 
 H, W, N = ng.Axis("H", 2), ng.Axis("W", 3), ng.Axis("N")
 Batch = np.arange(6, dtype=np.float32).reshape(2, 3)

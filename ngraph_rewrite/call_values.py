@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of values after a call: its arguments and results, views of them, and what meanings make of these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.errors import InvalidHandleError
+from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.lowering.passes import Lowering
+from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
+from ngraph_rewrite.ready import Ready
+from ngraph_rewrite.state import State
+from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed, without_identities
+from ngraph_rewrite.terms.op import Op, describe, topological
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.lowering import derivation
+else:  # for those who ask
+    derivation = lazy_module("ngraph_rewrite.lowering.derivation")
+
+Array = NDArray[Any]
+
+
+class CallValues:
+    """The values of a call, for the handles of its computation.
+
+    Args:
+        call: What was ready for it, its number, its arguments, and its results.
+        handles: What the computation returns and keeps.
+    """
+
+    def __init__(
+        self, call: tuple[Any, ...], lowering: Lowering, inputs: Sequence[Op], handles: Sequence[Op], state: State
+    ) -> None:
+        self.ready: Ready = call[0]
+        self.number: int = call[1]
+        self._arguments, self._results = call[2 : 2 + len(inputs)], call[2 + len(inputs) :]
+        self._lowering, self._inputs, self._handles, self._state = lowering, inputs, handles, state
+
+    def value(self, op: Op, recompute: bool) -> Array:
+        """A copy of the value of a handle.
+
+        Args:
+            recompute: Evaluate the handle's meaning on the host if it has no value.
+
+        Raises:
+            InvalidHandleError: if it has none: the message says what became of it.
+        """
+        term = self._lowering.table.inside(op)
+        found = self._known().get(self.ready.bound.get(term, term))
+        if found is not None:
+            return found.copy()
+        if recompute:
+            return self.recomputed(op)
+        raise InvalidHandleError(
+            f"{describe(op, 2)} has no value: {self._reason(op, term)}",
+            where=op.info.place,
+            do="list it in keep=[...], or ask with recompute=True",
+        )
+
+    def where(self, op: Op) -> str | None:
+        """What computes a handle, or what it is a view of; None if nothing of it was left to compute."""
+        term = self.ready.bound.get(self._lowering.table.inside(op))
+        if term is None:
+            return None
+        own, base, where = without_identities(term), viewed(term), self.ready.executable.where
+        found, below = where(own), None if own is base else where(base)
+        if found is None and below is not None:
+            return f"as a view of {describe(base, 2)}, which is computed {below}"
+        return found or "as a view"
+
+    def _known(self) -> dict[Op, Array]:
+        bound, table = self.ready.bound, self._lowering.table
+        known = dict(zip(self.ready.results, map(np.asarray, self._results), strict=True))
+        for placeholder, array in zip(self._inputs, map(np.asarray, self._arguments), strict=True):
+            known[placeholder] = array
+            known[bound.get(table.snap(placeholder), placeholder)] = array
+        return through_views(known, bound.values())
+
+    def _reason(self, op: Op, term: Op) -> str:
+        if not self._lowering.table.knows(op) and op not in topological(self._handles):
+            return "it is not part of this computation"
+        while term not in self.ready.bound and "view" in term.definition.traits:
+            term = term.args[0]
+        bound = self.ready.bound.get(term)
+        where = self.ready.executable.where(bound) if bound is not None else None
+        if where is not None:
+            return f"it is computed {where}, and not kept"
+        return derivation.reason_removed(self._lowering.table, op)
+
+    def recomputed(self, op: Op) -> Array:
+        """The value of a term for the arguments of the call, by the meanings of ops.
+
+        Raises:
+            InvalidHandleError: if it has none: inside a step of a scan, or after a write.
+        """
+        arrays = list(map(np.asarray, self._arguments))
+        term = self._lowering.sequenced.terms.get(op, op)
+        bound = bind_graph([term], bind_lengths(self._inputs, tuple(a.shape for a in arrays)))
+        values: dict[Op, Array] = {}
+        by_uid = {p.attribute("uid"): a for p, a in zip(self._inputs, arrays, strict=True)}
+        written = {w.args[0].attribute("uid") for w in self._lowering.sequenced.writes}
+        for leaf in bound.values():
+            if leaf.definition.name == "core.placeholder":
+                if leaf.attribute("uid") not in by_uid:
+                    raise InvalidHandleError(f"{describe(leaf, 1)} was not an input", where=op.info.place)
+                values[leaf] = by_uid[leaf.attribute("uid")]
+            elif leaf.definition.name == "core.variable":
+                if leaf.attribute("uid") in written:
+                    raise InvalidHandleError(
+                        f"{describe(op, 2)} cannot be recomputed: {describe(leaf, 1)} was written since",
+                        where=op.info.place,
+                        do="list it in keep=[...]",
+                    )
+                values[leaf] = self._state.array(leaf)
+        streams = {**self._state.streams}
+        for leaf in bound.values():
+            if "draw" in leaf.definition.traits:
+                streams.setdefault(leaf.attribute("uid"), len(streams))
+        found = evaluate([bound[term]], values, Draws(self._state.seed, streams, self.number))
+        return found[bound[term]].copy()

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a computation has ready for calls, by the shapes of their arguments: planned for each when it is first met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.lowering.driver import no_garbage_collection
+from ngraph_rewrite.lowering.passes import Lowering
+from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
+from ngraph_rewrite.ready import Ready, Shapes, Signature, declined, machine_call
+from ngraph_rewrite.state import State
+from ngraph_rewrite.targets.target import Program, Target
+from ngraph_rewrite.terms.op import Op
+
+# Sets of lengths a computation stays ready for: each keeps an arena. Kernels are kept by the cache anyway.
+MOST_PLANS = 32
+
+
+class Preparation:
+    """The plans of a lowering.
+
+    Args:
+        roots: The terms of the lowering whose values are wanted.
+
+    Attributes:
+        latest: What was asked for last.
+        entry: Machine code that makes a call with those shapes; `declined` where there is none.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        lowering: Lowering,
+        roots: Sequence[Op],
+        inputs: Sequence[Op],
+        state: State,
+        cache: Cache,
+        threads: int,
+        signature: Signature,
+    ) -> None:
+        self._target, self._lowering, self._roots, self._inputs = target, lowering, list(roots), inputs
+        self._state, self._cache, self._threads, self._signature = state, cache, threads, signature
+        self._ready: dict[Shapes, Ready] = {}
+        self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
+        self._shared: dict[str, Any] = {}  # by all that is ready
+        self.latest: Ready | None = None
+        self.entry: Any = declined
+
+    def __len__(self) -> int:
+        return len(self._ready)
+
+    def find(self, shapes: Shapes) -> Ready:
+        """What is ready for a set of shapes; it becomes the latest."""
+        ready = self._ready.pop(shapes, None)
+        if ready is None:
+            ready = self.made(shapes)
+            if len(self._ready) >= MOST_PLANS:
+                oldest = next(iter(self._ready))  # the one that was used longest ago
+                del self._ready[oldest], self._entries[oldest]
+            self._entries[shapes] = machine_call(ready, self._signature) or declined
+        self._ready[shapes] = self.latest = ready
+        self.entry = self._entries[shapes]
+        return ready
+
+    def made(self, shapes: Shapes) -> Ready:
+        """What is planned for a set of shapes, now."""
+        with no_garbage_collection():
+            return self._planned(shapes)
+
+    def _planned(self, shapes: Shapes) -> Ready:
+        binding = bind_lengths(self._inputs, shapes)
+        roots, lowering = self._roots, self._lowering
+        order = lowering.order if roots == lowering.roots else None
+        bound = bind_graph([*roots, *lowering.writes], binding, order)
+        placeholders = {t.attribute("uid"): b for t, b in bound.items() if t.definition.name == "core.placeholder"}
+        program = Program(
+            results=[bound[r] for r in roots],
+            writes=[bound[w] for w in lowering.writes],
+            inputs=[placeholders.get(p.attribute("uid"), p) for p in self._inputs],
+            storage=self._state.storage,
+            streams=self._state.streams,
+            seed=self._state.seed,
+            cache=self._cache,
+            order=None if binding else list(bound),
+            threads=self._threads,
+            shared=self._shared,
+        )
+        return Ready(self._target.prepare(program), bound, program.results, shapes)
+
+    def forget(self) -> None:
+        """Drop all; the next call prepares it again."""
+        for ready in self._ready.values():
+            ready.dropped.value = 1
+        self._ready.clear()
+        self._entries.clear()
+        self._shared.clear()
+        self.latest, self.entry = None, declined
