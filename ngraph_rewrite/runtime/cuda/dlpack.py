@@ -7,10 +7,11 @@ Source: the header dlpack.h of https://dmlc.github.io/dlpack/latest/.
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import ComputationError
-from ngraph_rewrite.runtime.cuda.giving_back import Structure, giving_back
+from ngraph_rewrite.runtime.cuda.giving_back import Functions, Structure, giving_back
 
 CPU, CUDA = 1, 2  # kinds of device, as dlpack.h numbers them
 _CUDA_MANAGED = 13
@@ -32,8 +33,8 @@ class _Tensor(ctypes.Structure):
         ("kind", ctypes.c_uint8),
         ("bits", ctypes.c_uint8),
         ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
         ("offset", ctypes.c_uint64),
     ]
 
@@ -51,9 +52,6 @@ class _Versioned(ctypes.Structure):
         ("flags", ctypes.c_uint64),
         ("tensor", _Tensor),
     ]
-
-
-_STRUCTURES = Structure(_OLD.decode(), _Managed.owner.offset), Structure(_NEW.decode(), _Versioned.owner.offset)
 
 
 class Handed(NamedTuple):
@@ -118,8 +116,9 @@ def read_dlpack(value: Any) -> dict[str, Any] | None:
     letter = "V" if (tensor.kind, size) == (_BFLOAT, 2) else _KINDS.get(tensor.kind)
     if letter is None or tensor.lanes != 1:
         return None
-    shape = tuple(tensor.shape[i] for i in range(tensor.rank))
-    strides = tuple(tensor.strides[i] * size for i in range(tensor.rank)) if tensor.strides else None
+    numbers = ctypes.c_int64 * tensor.rank
+    shape = tuple(numbers.from_address(tensor.shape)) if tensor.rank else ()
+    strides = tuple([n * size for n in numbers.from_address(tensor.strides)]) if tensor.strides else None
     data = (int(tensor.data or 0) + int(tensor.offset), bool(flags & _READ_ONLY))
     return {"shape": shape, "strides": strides, "typestr": f"<{letter}{size}", "data": data, "owner": (value, capsule)}
 
@@ -127,22 +126,30 @@ def read_dlpack(value: Any) -> dict[str, Any] | None:
 # -- for other libraries -----------------------------------------------------------------------------------------------
 
 
+@cache
+def _functions() -> Functions:
+    """What gives back an old structure, and a new one."""
+    own = ((_OLD, _Managed.owner), (_NEW, _Versioned.owner))
+    return giving_back([Structure(name.decode(), owner.offset) for name, owner in own])
+
+
 class _Lent:
     """A structure that another library reads, and what it needs. It lives until that library gives it back."""
 
     def __init__(self, given: Handed, versioned: bool) -> None:
-        rank, step, strides = len(given.shape), 1, list[int]()
+        rank, step, strides = len(given.shape), 1, []
         for n in reversed(given.shape):
-            strides.insert(0, step)
+            strides.append(step)
             step *= n
-        self.given, numbers = given, ctypes.c_int64 * max(rank, 1)
-        self.shape, self.strides = numbers(*given.shape), numbers(*strides)
+        self.given, numbers = given, ctypes.c_int64 * max(2 * rank, 1)
+        self.lengths = numbers(*given.shape, *reversed(strides))
+        shape = ctypes.addressof(self.lengths)
         dtype = given.dtype
         code = _BFLOAT if dtype.name == "bfloat16" else _CODES[dtype.kind]
-        lengths = [ctypes.cast(each, ctypes.POINTER(ctypes.c_int64)) for each in (self.shape, self.strides)]
-        tensor = _Tensor(given.address, given.kind, 0, rank, code, 8 * dtype.itemsize, 1, *lengths, 0)
+        bits = 8 * dtype.itemsize
+        tensor = _Tensor(given.address, given.kind, 0, rank, code, bits, 1, shape, shape + 8 * rank, 0)
         flags = _READ_ONLY * given.read_only | _COPIED * given.copied
-        delete = giving_back(_STRUCTURES).deleters[versioned]
+        delete = _functions().deleters[versioned]
         self.structure: ctypes.Structure
         if versioned:
             self.structure = _Versioned(*_VERSION, id(self), delete, flags, tensor)
@@ -163,7 +170,6 @@ def handed_over(given: Handed, max_version: tuple[int, int] | None) -> Any:
     if given.read_only and not versioned:
         raise BufferError("an array that may only be read is handed over by version 1 of DLPack, or later")
     lent = _Lent(given, versioned)
-    ends = giving_back(_STRUCTURES).destructor
-    capsule = _new(ctypes.addressof(lent.structure), _NEW if versioned else _OLD, ends)
+    capsule = _new(ctypes.addressof(lent.structure), _NEW if versioned else _OLD, _functions().destructor)
     _keep(lent)
     return capsule

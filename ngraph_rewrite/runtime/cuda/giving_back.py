@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
 from ngraph_rewrite.runtime.engine import load_functions
@@ -97,9 +96,8 @@ end:
 """
 
 
-@cache
 def giving_back(structures: Sequence[Structure]) -> Functions:
-    """The functions for some structures: compiled once, as long as the process lives."""
+    """The functions for some structures, which are compiled now and stay as long as the process lives."""
     text, ends = _RELEASE, list[str]()
     for number, (name, owner) in enumerate(structures):
         words = {"NUMBER": str(number), "SIZE": str(len(name) + 1), "NAME": name, "OWNER": str(owner)}
