@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
+from ngraph_rewrite.runtime.cuda import cublas
 from ngraph_rewrite.runtime.cuda.device import find_device
 from ngraph_rewrite.runtime.cuda.freed import LARGEST, MOST
 
@@ -116,6 +117,45 @@ def test_numbers_of_calls_are_told_where_there_are_draws(fake: FakeDriver) -> No
         assert fake.counts()["cuMemsetD32Async"] == 2  # both halves
         draw.on_device()
         assert fake.counts()["cuMemsetD32Async"] == 1
+
+
+# -- a library ---------------------------------------------------------------------------------------------------------
+
+
+class FakeLibrary:
+    """What stands for cuBLAS, and notes what it is asked; `status` is its answer."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.status = 0
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*arguments: Any) -> int:
+            self.calls.append((name, arguments))
+            return self.status
+
+        setattr(self, name, call)
+        return call
+
+
+def test_a_product_of_a_library_is_one_call_where_streams_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = FakeLibrary()
+    monkeypatch.setattr(cublas, "found", lambda: library)
+    product = cublas.Cublas(4096).function("gemm_float64")
+    given_ = (2, 3, 4, 5, 1000, 15, 0, 3, 2000, 20, 1, 4, 3000)  # as `ngraph_rewrite.plan.cuda.library` has them
+    asked = []
+    for stream in (0, 0, 7, 7, 0):
+        library.calls.clear()
+        product(stream, given_)
+        asked.append([name for name, _ in library.calls])
+    _, arguments = library.calls[-1]
+    a, b, c = (1000, 1, 3, 15), (2000, 1, 4, 20), (3000, 1, 3, 12)
+    assert [x for x in arguments if isinstance(x, int)] == [0, 1, 3, 4, 5, *a, *b, *c, 2, 70, -1]
+    first = ["cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasGemmStridedBatchedEx"]
+    assert asked == [first, first[2:], first, first, first]  # other streams may have ended in between
+    library.status = 13
+    with pytest.raises(ng.DeviceError, match="cublasGemmStridedBatchedEx failed with status 13"):
+        product(0, given_)
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------

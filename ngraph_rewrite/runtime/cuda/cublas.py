@@ -7,6 +7,7 @@ It is called as it is, through ctypes: the toolkit's packages for Python have th
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
@@ -22,6 +23,11 @@ _SUMS_OF_FLOAT32, _SUMS_OF_FLOAT64 = 68, 70
 _NO_SHORT_SUMS = 16  # a mode: what parts of a sum give is no number of 16 bits either
 _DEFAULT_ALGORITHM = -1
 
+# What its product takes: where things lie, numbers of 32 bits, and distances of 64.
+_AT, _NUMBER, _FAR = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
+_OPERAND = (_AT, _NUMBER, _NUMBER, _FAR)
+_GEMM: Any = (_AT, *[_NUMBER] * 5, _AT, *_OPERAND, *_OPERAND, _AT, *_OPERAND, *[_NUMBER] * 3)
+
 # Which takes the stream to run on, and the arguments of a launch.
 LibraryFunction = Callable[[int, Sequence[int]], None]
 
@@ -34,6 +40,11 @@ def found() -> ctypes.CDLL | None:
         return ctypes.CDLL(pathfinder.load_nvidia_dynamic_lib("cublas").abs_path)
     except (OSError, RuntimeError):
         return None
+
+
+def _check(name: str, status: int) -> None:
+    if status != 0:
+        raise DeviceError(f"{name} failed with status {status}", do="see cuBLAS's list of errors (cublasStatus_t)")
 
 
 class Cublas:
@@ -51,36 +62,37 @@ class Cublas:
         if library is None:
             raise DeviceError("cuBLAS is not there", do="pip install nvidia-cublas, or leave the op cuda.gemm out")
         self._library, self._workspace, self._handle = library, workspace, ctypes.c_void_p()
+        self._lock, self._on_default = threading.Lock(), False  # whether it runs on the default stream
         self._call("cublasCreate_v2", ctypes.byref(self._handle))
         self._call("cublasSetMathMode", self._handle, _NO_SHORT_SUMS)
+        self._multiply = library.cublasGemmStridedBatchedEx
+        self._multiply.argtypes = _GEMM
 
     def _call(self, name: str, *arguments: Any) -> None:
-        status = getattr(self._library, name)(*arguments)
-        if status != 0:
-            raise DeviceError(f"{name} failed with status {status}", do="see cuBLAS's list of errors (cublasStatus_t)")
+        _check(name, getattr(self._library, name)(*arguments))
 
     def function(self, name: str) -> LibraryFunction:
         """A function by its name, ``gemm_float32`` and so on: see `ngraph_rewrite.plan.cuda.library`."""
-        return partial(self._gemm, name.partition("_")[2])
+        dtype = name.partition("_")[2]
+        number, sums = (ctypes.c_double, _SUMS_OF_FLOAT64) if dtype == "float64" else (ctypes.c_float, _SUMS_OF_FLOAT32)
+        return partial(self._gemm, _KINDS[dtype], sums, ctypes.byref(number(1)), ctypes.byref(number(0)))
 
-    def _gemm(self, dtype: str, stream: int, given: Sequence[int]) -> None:
-        count, m, n, k, a, a_between, a_turned, a_apart, b, b_between, b_turned, b_apart, c = map(int, given)
-        is_double, kind = dtype == "float64", _KINDS[dtype]
-        number = ctypes.c_double if is_double else ctypes.c_float
-        one, zero = number(1), number(0)
-        address, long = ctypes.c_void_p, ctypes.c_longlong
-        self._call("cublasSetStream_v2", self._handle, address(stream))
-        self._call("cublasSetWorkspace_v2", self._handle, address(self._workspace), ctypes.c_size_t(WORKSPACE))
-        self._call(
-            "cublasGemmStridedBatchedEx",
-            self._handle,
-            *(a_turned, b_turned, m, n, k),
-            ctypes.byref(one),
-            *(address(a), kind, a_apart, long(a_between)),
-            *(address(b), kind, b_apart, long(b_between)),
-            ctypes.byref(zero),
-            *(address(c), kind, m, long(m * n)),
-            count,
-            _SUMS_OF_FLOAT64 if is_double else _SUMS_OF_FLOAT32,
-            _DEFAULT_ALGORITHM,
-        )
+    def _gemm(self, kind: int, sums: int, one: Any, zero: Any, stream: int, given: Sequence[int]) -> None:
+        count, m, n, k, a, a_between, a_turned, a_apart, b, b_between, b_turned, b_apart, c = given
+        left, right = (a, kind, a_apart, a_between), (b, kind, b_apart, b_between)
+        with self._lock:
+            self._run_on(stream)
+            status = self._multiply(
+                self._handle, a_turned, b_turned, m, n, k, one, *left, *right, zero, c, kind, m, m * n,
+                count, sums, _DEFAULT_ALGORITHM,
+            )  # fmt: skip
+        _check("cublasGemmStridedBatchedEx", status)
+
+    def _run_on(self, stream: int) -> None:
+        """Use a stream from now on; the library forgets its workspace with that. Others than the default may end."""
+        if stream or not self._on_default:
+            self._on_default = False
+            self._call("cublasSetStream_v2", self._handle, ctypes.c_void_p(stream))
+            workspace = ctypes.c_void_p(self._workspace), ctypes.c_size_t(WORKSPACE)
+            self._call("cublasSetWorkspace_v2", self._handle, *workspace)
+            self._on_default = not stream
