@@ -17,7 +17,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.plan import costs
 from ngraph_rewrite.plan.costs import costs_of, recomputed
-from ngraph_rewrite.plan.kinds import Kinds
+from ngraph_rewrite.plan.kinds import kinds_of
 from ngraph_rewrite.plan.shares import LAUNCH, op_time, rate
 
 
@@ -47,7 +47,7 @@ def test_costs_are_those_of_bytes_operations_and_a_launch() -> None:
     x = ng.placeholder(ng.anonymous([1000]))
     z = semi.negative(x)
     y = semi.exp(z)
-    computed = recomputed(y, Kinds(), (), {x: (), z: (), y: ()})
+    computed = recomputed(y, kinds_of([x, y, z]), (), {x: (), z: (), y: ()})
     assert computed == ((y, z), (x,))
     found = costs_of(computed, [(x, (), 1), (y, (), 3)])
     each, bytes_each = op_time("exp") + op_time("negative"), 4000 / rate(8000)
@@ -58,9 +58,10 @@ def test_costs_are_those_of_bytes_operations_and_a_launch() -> None:
 def test_what_is_not_in_memory_anyway_has_no_costs() -> None:
     x = ng.placeholder(ng.anonymous([10, 10]))
     nobody = dict.fromkeys([x, *(shown := [semi.dot(x, x), semi.sum(x, axes=(0,)), semi.exp(x)])], ())
-    assert [recomputed(semi.exp(y), Kinds(), (), nobody) is None for y in shown] == [True, True, False]
+    kinds = kinds_of([x, *shown])
+    assert [recomputed(semi.exp(y), kinds, (), nobody) is None for y in shown] == [True, True, False]
     read = {**nobody, shown[2]: [(x, (), 1)]}
-    assert recomputed(semi.exp(shown[2]), Kinds(), (), read) is None
+    assert recomputed(semi.exp(shown[2]), kinds, (), read) is None
 
 
 # -- what it decides --------------------------------------------------------------------------------

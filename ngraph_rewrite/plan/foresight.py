@@ -26,9 +26,9 @@ class Foreseen(NamedTuple):
     layouts: dict[Op, Load]
 
 
-def foreseen(order: Iterable[Op], renderer: Renderer) -> Foreseen:
+def foreseen(order: Iterable[Op], renderer: Renderer, kinds: Kinds) -> Foreseen:
     """The copies that products and convolutions in a graph need: each that is found here saves an attempt."""
-    groups, needs = Groups({}, [], Effects(), Kinds(), renderer), set[Op]()
+    groups, needs = Groups({}, [], Effects(), kinds, renderer), set[Op]()
     for term in order:
         name = term.definition.name
         if name in PRODUCTS or name == CONVOLUTION:

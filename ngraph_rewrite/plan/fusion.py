@@ -164,6 +164,7 @@ def fuse(
     writes: Sequence[Op],
     forced: set[Op],
     renderer: Renderer,
+    kinds: Kinds,
     stead: Mapping[Op, Op] = _NOTHING,
 ) -> Groups:
     """Draw terms into groups, users first.
@@ -171,9 +172,9 @@ def fuse(
     Args:
         forced: Terms that have to be in memory by themselves, whatever they are.
         renderer: How the target writes kernels.
+        kinds: Those of the ops of the terms.
         stead: What stands for some terms: their operands are others.
     """
-    kinds = Kinds()
     effects = study_effects(order, writes, kinds)
     number = dict(zip(order, range(len(order)), strict=True))
     groups = Groups({}, [], effects, kinds, renderer, uses={t: [] for t in order}, stead=stead, number=number)

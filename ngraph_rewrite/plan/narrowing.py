@@ -29,16 +29,17 @@ def large(term: Op) -> bool:
     return prod(known(term)) * term.type.dtype.itemsize >= LARGE
 
 
-def narrowed(results: Iterable[Op], order: Sequence[Op]) -> set[Op]:
+def narrowed(results: Iterable[Op], order: Sequence[Op], kinds: Kinds) -> set[Op]:
     """Comparisons that are worth memory of their own, as numbers then need none.
 
     Args:
         order: The terms of the graph, arguments first.
+        kinds: Those of their ops.
     """
     asked = [term for term in order if term.definition.name in _COMPARISONS and _is_asked(term)]
     if not asked:
         return set()
-    graph = _Graph(order)
+    graph = _Graph(order, kinds)
     kept, found = set(results), set[Op]()
     by_number: dict[Op, list[Op]] = {}
     for term in asked:
@@ -65,8 +66,8 @@ def _is_of_product(term: Op, left: int) -> bool:
 class _Graph:
     """Who reads a term, and after how much work: the products, reductions and so on on the longest way to it."""
 
-    def __init__(self, order: Sequence[Op]) -> None:
-        self.kinds, self.work = Kinds(), dict[Op, int]()
+    def __init__(self, order: Sequence[Op], kinds: Kinds) -> None:
+        self.kinds, self.work = kinds, dict[Op, int]()
         self.readers: dict[Op, list[Op]] = {}
         for term in order:
             before = max([self.work[arg] for arg in term.args], default=0)

@@ -21,13 +21,14 @@ _NESTING = frozenset({"semi.sum", "semi.prod", "semi.max", "semi.min", "semi.any
 _MOST = 64
 
 
-def nested(order: Sequence[Op]) -> tuple[Sequence[Op], Mapping[Op, Op]]:
+def nested(order: Sequence[Op], kinds: Kinds) -> tuple[Sequence[Op], Mapping[Op, Op]]:
     """The terms of a graph with the first steps among them, and what the reductions are that have one.
 
     Args:
         order: The terms of a graph, arguments first.
+        kinds: Those of their ops.
     """
-    kinds, stead = Kinds(), dict[Op, Op]()
+    stead = dict[Op, Op]()
     rows: dict[tuple[int, ...], set[frozenset[int]]] = {}  # the axes over which tensors of a shape are reduced
     for term in order:
         if term.definition.name not in REDUCTIONS:

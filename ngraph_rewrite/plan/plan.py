@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from operator import attrgetter
 
 from ngraph_rewrite.plan.accesses import Access, access
 from ngraph_rewrite.plan.buffers import buffers
@@ -25,6 +24,7 @@ from ngraph_rewrite.plan.fusion import fuse, is_leaf, is_storage_read, variable_
 from ngraph_rewrite.plan.gathering import gather_rows
 from ngraph_rewrite.plan.jobs import Job, copy_job
 from ngraph_rewrite.plan.joint import JointJob, joined, joint_work
+from ngraph_rewrite.plan.kinds import Kinds, kinds_of
 from ngraph_rewrite.plan.launches import Loop, Work, launches
 from ngraph_rewrite.plan.lives import holds_up, let_overwrite
 from ngraph_rewrite.plan.loops import LoopJob, loop_job, loop_work
@@ -124,18 +124,18 @@ def _planned(
         echoes: Whether a result that is a view of an input may be left to the caller.
     """
     bodies: dict[Op, Plan] = {}
-    definitions = set(map(attrgetter("definition"), order))
-    for term in order if any(definition.name == LOOP for definition in definitions) else ():
+    kinds = kinds_of(order)
+    for term in order if any(definition.name == LOOP for definition in kinds) else ():
         if term.definition.name == LOOP:
             body: LoopBody = term.attrs[0]
             inside = [r for _, r in body.read(_parts(term, order))]
             bodies[term] = _planned(inside, body.writes, topological([*inside, *body.writes]), renderer, echoes=False)
-    order, stead = nested(order)
-    forced, layouts = foreseen(order, renderer)
-    forced |= narrowed(results, order)
+    order, stead = nested(order, kinds)
+    forced, layouts = foreseen(order, renderer, kinds)
+    forced |= narrowed(results, order, kinds)
     direct, attempt = True, None
     while True:
-        attempt = _Attempt(results, writes, order, renderer, forced, direct, echoes, bodies, stead, attempt)
+        attempt = _Attempt(results, writes, order, renderer, forced, kinds, direct, echoes, bodies, stead, attempt)
         attempt.groups.layouts.update(layouts)
         layouts = {}  # from here on attempts hand on theirs
         try:
@@ -167,6 +167,7 @@ class _Attempt:
         order: Sequence[Op],
         renderer: Renderer,
         forced: set[Op],
+        kinds: Kinds,
         direct: bool,
         echoing: bool,
         bodies: Mapping[Op, Plan],
@@ -176,7 +177,7 @@ class _Attempt:
         self.results, self.writes, self.forced, self.direct = list(results), list(writes), forced, direct
         self.echoing, self.bodies = echoing, bodies
         self.order = order
-        self.groups = fuse(self.order, results, writes, forced, renderer, stead)
+        self.groups = fuse(self.order, results, writes, forced, renderer, kinds, stead)
         gather_rows(self.groups, forced)
         self.effects = self.groups.effects
         self.made: dict[Op, Job] = {}  # by root
