@@ -14,7 +14,7 @@ from math import prod
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups
 from ngraph_rewrite.plan.kinds import MAP
 from ngraph_rewrite.plan.pooling import is_pooling
-from ngraph_rewrite.plan.row_facts import Fact, Facts, Rows, Shape
+from ngraph_rewrite.plan.row_facts import Fact, Rows, Shape, facts_of
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import MOST
 from ngraph_rewrite.terms.op import Op
@@ -33,7 +33,7 @@ class Growth:
     """The groups over rows of a graph."""
 
     def __init__(self, groups: Groups, forced: Set[Op]) -> None:
-        self.groups, self.forced, self.facts = groups, forced, Facts(groups)
+        self.groups, self.forced, self.facts = groups, forced, facts_of(groups)
         self.number = groups.number
         self.rows_of: dict[Op, Rows] = {}
         self.first: dict[tuple[Op, Shape, tuple[int, ...]], Op] = {}  # a reduction of each tensor

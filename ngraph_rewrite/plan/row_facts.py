@@ -3,22 +3,21 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple
 
 from ngraph_rewrite.plan.costs import Use
 from ngraph_rewrite.plan.fusion import LARGEST_GROUP, REDUCTIONS, Groups
-from ngraph_rewrite.plan.kinds import VIEW
+from ngraph_rewrite.plan.kinds import MAP, VIEW
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.op import Op
 
 Shape = tuple[int, ...]
 
 
-class Fact(NamedTuple):
+@dataclass(eq=False, slots=True)
+class Fact:
     """What is known of a group before it is in any over rows.
 
     Attributes:
@@ -36,40 +35,43 @@ class Fact(NamedTuple):
     waits: int
 
 
-class Facts(dict[Op, Fact]):
-    """The facts of groups of elementwise terms and of reductions, each worked out once."""
-
-    def __init__(self, groups: Groups) -> None:
-        self.groups = groups
-        self._sizes, self._outside = Counter(groups.group_of.values()), _outside(groups)
-
-    def __missing__(self, root: Op) -> Fact:
-        groups, axes, last = self.groups, None, root
+def facts_of(groups: Groups) -> dict[Op, Fact]:
+    """The facts of groups of elementwise terms and of reductions."""
+    sizes, outside, found = Counter(groups.group_of.values()), _outside(groups), dict[Op, Fact]()
+    effects = groups.effects
+    for root in groups.roots:
+        axes, last = None, root
         if root.definition.name in REDUCTIONS:
             last, axes = groups.reduced(root), groups.axes(root)
-        reads, waits = groups.effects.reads.get(last, 0), groups.effects.waits.get(root, 0)
-        outside = self._outside.get(root, ())
-        found = self[root] = Fact(known(last), axes, self._sizes[root], [*outside], reads, waits)
-        return found
+        elif groups.kinds[root.definition] != MAP:
+            continue
+        reads, waits = effects.reads.get(last, 0), effects.waits.get(root, 0)
+        found[root] = Fact(known(last), axes, sizes[root], outside.get(root, []), reads, waits)
+    return found
 
 
-def _outside(groups: Groups) -> dict[Op, dict[Op, None]]:
-    """What each group reads from outside, as far as it is computed in the loops of the group."""
-    found, group_of, kinds = defaultdict[Op, dict[Op, None]](dict), groups.group_of, groups.kinds
+def _outside(groups: Groups) -> dict[Op, list[Op]]:
+    """What each group reads from outside, as far as it is computed in the loops of the group; each once."""
+    found, group_of, kinds = dict[Op, list[Op]](), groups.group_of, groups.kinds
     for term, own in groups.uses.items():
         inside = group_of.get(term)
         if inside is not None or (kinds[term.definition] != VIEW and term not in groups.again):
             for group, _, _ in own:
                 if group is not None and group is not inside:
-                    found[group][term] = None
+                    read = found.get(group)
+                    if read is None:
+                        found[group] = [term]
+                    elif read[-1] is not term:
+                        read.append(term)
     return found
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Rows:
     """A group over rows while it grows.
 
     Attributes:
+        kept: The shape of what there is one of for each row.
         roots: The roots of the groups in it, with their numbers in the graph.
         first, last: The least and the greatest of these numbers.
         totals: Those that are sums over all rows.
@@ -87,11 +89,10 @@ class Rows:
     size: int = 0
     reads: int = 0
     waits: int = 0
+    kept: Shape = field(init=False)
 
-    @cached_property
-    def kept(self) -> Shape:
-        """The shape of what there is one of for each row."""
-        return tuple([n for k, n in enumerate(self.shape) if k not in self.axes])
+    def __post_init__(self) -> None:
+        self.kept = tuple([n for k, n in enumerate(self.shape) if k not in self.axes])
 
     def takes(self, fact: Fact) -> bool:
         """Whether a group has a place in its loops."""
