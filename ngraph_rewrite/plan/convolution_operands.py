@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.plan.blocking import product_time
 from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.nests import CopyFirst, Load
-from ngraph_rewrite.plan.operands import in_memory, together
+from ngraph_rewrite.plan.nests import Load
+from ngraph_rewrite.plan.operands import placed, together
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.views import reshaped
 from ngraph_rewrite.terms.op import Op
@@ -76,10 +76,7 @@ def convolved(term: Op, groups: Groups, as_matrix: bool = False) -> Convolution:
     images, filters = term.args
     sizes, count, axes = _sliding(known(images), known(filters), known(term), term.attrs)
     read = _in_lines if not as_matrix and is_across(sizes[2], prod(axes[1])) else _as_matrix
-    try:
-        x, w = in_memory(images, groups), read(filters, groups)
-    except CopyFirst:  # seldom: then all that need copies are asked for
-        x, w = together(partial(in_memory, images, groups), partial(read, filters, groups))
+    x, w = together([placed(images, groups), read(filters, groups)])
     return Convolution(sizes, x, w, DTYPE_NAMES[term.type.dtype], count, *axes)
 
 
@@ -99,21 +96,21 @@ def three(values: tuple[int, ...], filler: int) -> Three:
     return (filler,) * (3 - len(values)) + tuple(values)
 
 
-def _as_matrix(term: Op, groups: Groups) -> Load:
-    """Filters as rows of a matrix."""
-    load = in_memory(term, groups)
+def _as_matrix(term: Op, groups: Groups) -> Load | Op:
+    """Filters as rows of a matrix; or what has to be copied first."""
+    load = placed(term, groups)
+    if type(load) is not Load:
+        return load
     shape = load.layout.shape
     seen = reshaped(load.layout, (shape[0], prod(shape[1:])))
-    if seen is None:
-        raise CopyFirst(term)
-    return Load(load.base, seen)
+    return term if seen is None else Load(load.base, seen)
 
 
-def _in_lines(term: Op, groups: Groups) -> Load:
-    """Filters of which each channel is one stretch."""
-    load = in_memory(term, groups)
+def _in_lines(term: Op, groups: Groups) -> Load | Op:
+    """Filters of which each channel is one stretch; or what has to be copied first."""
+    load = placed(term, groups)
+    if type(load) is not Load:
+        return load
     shape = load.layout.shape
     seen = reshaped(load.layout, (*shape[:2], prod(shape[2:])))
-    if seen is None or (seen.shape[2] > 1 and seen.strides[2] != 1):
-        raise CopyFirst(term)
-    return Load(load.base, seen)
+    return term if seen is None or (seen.shape[2] > 1 and seen.strides[2] != 1) else Load(load.base, seen)

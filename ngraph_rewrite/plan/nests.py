@@ -31,23 +31,32 @@ def resolve(term: Op, groups: Groups) -> Load:
     Raises:
         CopyFirst: if a view on the way needs its argument in memory.
     """
+    found = located(term, groups)
+    if type(found) is Load:
+        return found
+    raise CopyFirst(found)
+
+
+def located(term: Op, groups: Groups) -> Load | Op:
+    """As `resolve`, for those who go on if a view needs its argument in memory: that argument then."""
     known_layouts = groups.layouts
     found = known_layouts.get(term)
     if found is not None:
         return found
-    path = []
-    while found is None and groups.kinds[term.definition] == VIEW and groups.group_of.get(term) is not term:
+    path, kinds, group_of = [], groups.kinds, groups.group_of
+    while found is None and kinds[term.definition] == VIEW and group_of.get(term) is not term:
         path.append(term)
         term = term.args[0]
         found = known_layouts.get(term)
     if found is None:
         found = known_layouts[term] = Load(term, row_major(known(term)))
+    base, layout = found
     for step in reversed(path):
-        seen = view(step, found.layout)
+        seen = view(step, layout)
         if seen is None:
-            raise CopyFirst(step.args[0])
-        if seen is not found.layout:
-            found = Load(found.base, seen)
+            return step.args[0]
+        if seen is not layout:
+            layout, found = seen, Load(base, seen)
         known_layouts[step] = found
     return found
 
@@ -105,7 +114,9 @@ class Body:
                 return inside
         if kind == LEAF and is_scalar_constant(term):
             return self.step("constant", DTYPE_NAMES[term.type.dtype], (), term.attrs[0])
-        load = resolve(start[0], self.groups)
+        load = located(start[0], self.groups)
+        if type(load) is not Load:
+            raise CopyFirst(load)
         if start[1]:
             load = Load(term, self._seen(load.layout, start[1]))
         new = -len(self.loads) - 1
@@ -159,4 +170,4 @@ class Body:
         return found
 
 
-__all__ = ["Body", "CopyFirst", "Load", "Position", "ScalarStep", "Value", "resolve"]
+__all__ = ["Body", "CopyFirst", "Load", "Position", "ScalarStep", "Value", "located", "resolve"]

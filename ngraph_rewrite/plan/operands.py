@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.fusion import Groups, is_scalar_constant
-from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
+from ngraph_rewrite.plan.nests import CopyFirst, Load, located
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import Grid, Share
 from ngraph_rewrite.plan.views import is_view
 from ngraph_rewrite.terms.op import Op
 
-Found = TypeVar("Found")
 OUTPUT = "output"
 
 
@@ -74,56 +72,60 @@ class Call(NamedTuple):
 
 def in_memory(term: Op, groups: Groups) -> Load:
     """As `resolve`, for a reader that takes addresses only: a number has to be written down first."""
-    load = resolve(term, groups)
-    if is_scalar_constant(load.base) and groups.group_of.get(load.base) is not load.base:
-        raise CopyFirst(term)
-    return load
+    return together([placed(term, groups)])[0]
 
 
-def together(*readers: Callable[[], Found]) -> list[Found]:
-    """What each reader gives; the copies that they need are asked for at once, as each asking costs an attempt.
+def placed(term: Op, groups: Groups) -> Load | Op:
+    """As `in_memory`, for those who read more: what has to be copied first, where that is needed."""
+    found = located(term, groups)
+    if type(found) is Load and is_scalar_constant(found[0]) and groups.group_of.get(found[0]) is not found[0]:
+        return term
+    return found
+
+
+def together(found: Iterable[Load | Op]) -> list[Load]:
+    """Operands as they were found; the copies that they need are asked for at once, as each asking costs an attempt.
 
     Raises:
         CopyFirst: for all that need one, but not for views of what is copied, which may then be right as they are.
     """
-    found, needs = [], list[Op]()
-    for read in readers:
-        try:
-            found.append(read())
-        except CopyFirst as need:
-            needs += [t for t in need.terms if not any(_sees(t, other) for other in needs)]
+    loads, needs = list[Load](), list[Op]()
+    for one in found:
+        if type(one) is Load:
+            loads.append(one)
+        elif not _is_seen(one, needs):
+            needs.append(one)
     if needs:
         raise CopyFirst(*needs)
-    return found
+    return loads
 
 
-def _sees(term: Op, other: Op) -> bool:
-    """Whether a term is the other one, or a view of it."""
-    while is_view(term) and term is not other:
+def _is_seen(term: Op, others: Sequence[Op]) -> bool:
+    """Whether a term is one of some others, or a view of one."""
+    while is_view(term) and term not in others:
         term = term.args[0]
-    return term is other
+    return term in others
 
 
 def all_in_memory(terms: Iterable[Op], groups: Groups) -> list[Load]:
     """Several operands, as `in_memory` gives them."""
-    terms = tuple(terms)
-    try:
-        return [in_memory(term, groups) for term in terms]
-    except CopyFirst:  # seldom: then all that need copies are asked for
-        return together(*[partial(in_memory, term, groups) for term in terms])
+    return together([placed(term, groups) for term in terms])
 
 
 def all_plain(terms: Iterable[Op], groups: Groups) -> list[Load]:
     """Several operands, as `plain` gives them."""
-    return together(*[partial(plain, term, groups) for term in terms])
+    return together([placed_plainly(term, groups) for term in terms])
 
 
 def plain(term: Op, groups: Groups) -> Load:
     """As `in_memory`, with the elements one after the other in row-major order."""
-    load = in_memory(term, groups)
-    if not load.layout.is_contiguous:
-        raise CopyFirst(term)
-    return load
+    return together([placed_plainly(term, groups)])[0]
+
+
+def placed_plainly(term: Op, groups: Groups) -> Load | Op:
+    """As `plain`, for those who read more: what has to be copied first, where that is needed."""
+    found = placed(term, groups)
+    return term if type(found) is Load and not found.layout.is_contiguous else found
 
 
 __all__ = [
@@ -135,6 +137,8 @@ __all__ = [
     "all_plain",
     "in_memory",
     "known",
+    "placed",
+    "placed_plainly",
     "plain",
     "together",
 ]

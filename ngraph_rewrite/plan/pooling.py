@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from math import prod
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library_pooling import render_pooling, render_unpooling
 from ngraph_rewrite.plan.fusion import Groups, is_leaf
 from ngraph_rewrite.plan.nests import CopyFirst, Load
-from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory, plain, together
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory, placed, placed_plainly, together
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import loop_share
 from ngraph_rewrite.plan.views import merged
@@ -99,7 +98,7 @@ def unpooling_call(term: Op, groups: Groups) -> Call:
     """The call that shares out what belongs to windows; where they are over a padded image, copies are workspace."""
     axes, sizes, strides, before, after, dilations, kind = term.attrs
     x, size, count = term.args[0], term.dtype.itemsize, len(axes)
-    load, given = together(partial(in_memory, x, groups), partial(plain, term.args[1], groups))
+    load, given = together([placed(x, groups), placed_plainly(term.args[1], groups)])
     walk, inner = _walk(load, x, (1, 1, 1), (1, 1, 1), count), known(term)[-count:]
     lengths = three(tuple([b + n + a for b, n, a in zip(before, inner, after, strict=True)]))
     places, windows = three(known(term.args[1])[-count:]), [three(v) for v in (sizes, strides, dilations)]

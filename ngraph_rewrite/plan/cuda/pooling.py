@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from math import prod
 
 from ngraph_rewrite.codegen.cuda.pooling import Sliding, render_pooling, render_unpooling
 from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.cuda.windows import slid_axes
 from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.operands import OUTPUT, Call, in_memory, known, plain, together
+from ngraph_rewrite.plan.operands import OUTPUT, Call, in_memory, known, placed, placed_plainly, together
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.terms.op import Op
 
@@ -40,7 +39,7 @@ def unpooling_call(term: Op, groups: Groups) -> Call:
     Raises:
         CopyFirst: if the operands are not in memory, or are so in a way that strides cannot say.
     """
-    x, d = together(partial(in_memory, term.args[0], groups), partial(plain, term.args[1], groups))
+    x, d = together([placed(term.args[0], groups), placed_plainly(term.args[1], groups)])
     runs, windows = _axes(term, x.layout)
     before, lengths = dict(zip(term.attribute("axes"), term.attribute("before"), strict=True)), known(term)
     arguments: list[object] = []
