@@ -25,7 +25,7 @@ _ENOUGH, _FEW = 16, 1 << 15
 # Rows of a chunk that are worth a sum of its own over them, and about how many elements a chunk has.
 _MANY, _CHUNK = 16, 1 << 12
 _TOTAL = "semi.sum"
-# Terms between groups that are looked at: those that have more are taken for groups that something is between.
+# Terms and groups that are looked at between two groups: if there are more, something is taken to be between.
 _FAR = 24
 
 
@@ -104,8 +104,12 @@ class Growth:
 
     def _near(self, root: Op) -> dict[Rows, None]:
         """The groups over rows of which a group reads something."""
-        rows_of = self.rows_of
-        return dict.fromkeys([rows_of[term] for term in self.facts[root].outside if term in rows_of])
+        rows_of, found = self.rows_of, dict[Rows, None]()
+        for term in self.facts[root].outside:
+            rows = rows_of.get(term)
+            if rows is not None:
+                found[rows] = None
+        return found
 
     def _place(self, root: Op, around: Iterable[Rows]) -> None:
         """Add a group to one of those around it, else a reduction to one of its own; what reads several joins them."""
@@ -121,7 +125,7 @@ class Growth:
                 self._add(Rows(fact.shape, fact.axes), root)
             return
         self._add(joined, root)
-        if known(root) == joined.kept:
+        if len(near) == 1 or known(root) == joined.kept:
             return
         for rows in near:
             if rows is not joined and rows.shape == joined.shape and rows.axes == joined.axes:
@@ -173,29 +177,24 @@ class Growth:
         pending = [
             a for a in outside if number[a] > earliest and (g := group_of.get(a)) not in roots and g not in after
         ]
-        seen: set[Op | Rows] = set()
-        while pending:
+        met: set[Op | Rows] = {*pending}
+        while pending and len(met) <= _FAR:
             term = pending.pop()
-            if term in seen:
+            rows = rows_of.get(term)
+            if rows in met:
                 continue
-            if len(seen) >= _FAR:
-                return True
-            seen.add(term)
-            group = group_of.get(term)
-            if group in roots or group in after:
-                return True
-            args: Sequence[Op] = stead[term].args if term in stead else term.args
-            if group is term and term in rows_of:
-                rows = rows_of[term]
-                args = () if rows in seen else rows.outside
-                seen.add(rows)
-            for arg in args:
-                if number[arg] >= earliest and arg not in seen:
+            if rows is not None:
+                met.add(rows)
+            for arg in stead.get(term, term).args if rows is None else rows.outside:
+                if number[arg] >= earliest and arg not in met:
+                    group = group_of.get(arg)
+                    if group in roots or group in after:
+                        return True
+                    met.add(arg)
                     pending.append(arg)
-        return False
+        return len(met) > _FAR
 
 
 def _is_worth(shape: Shape, axes: tuple[int, ...]) -> bool:
     """Whether there are rows enough to share out, or no need to."""
-    rows = prod([n for k, n in enumerate(shape) if k not in axes])
-    return rows >= _ENOUGH or prod(shape) <= _FEW
+    return prod(shape) <= _FEW or prod([n for k, n in enumerate(shape) if k not in axes]) >= _ENOUGH

@@ -38,12 +38,13 @@ class Fact:
 def facts_of(groups: Groups) -> dict[Op, Fact]:
     """The facts of groups of elementwise terms and of reductions."""
     sizes, outside, found = Counter(groups.group_of.values()), _outside(groups), dict[Op, Fact]()
-    effects = groups.effects
+    effects, kinds = groups.effects, groups.kinds
     for root in groups.roots:
         axes, last = None, root
         if root.definition.name in REDUCTIONS:
-            last, axes = groups.reduced(root), groups.axes(root)
-        elif groups.kinds[root.definition] != MAP:
+            reduction = groups.stead.get(root, root)
+            last, axes = reduction.args[0], reduction.attribute("axes")
+        elif kinds[root.definition] != MAP:
             continue
         reads, waits = effects.reads.get(last, 0), effects.waits.get(root, 0)
         found[root] = Fact(known(last), axes, sizes[root], outside.get(root, []), reads, waits)
