@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 from ngraph_rewrite.codegen.library_convolutions import render_convolution
@@ -19,6 +20,7 @@ from ngraph_rewrite.plan.convolution_bands import (
     of_processor,
     shared,
 )
+from ngraph_rewrite.plan.convolution_forms import filled, form_of, forms
 from ngraph_rewrite.plan.convolution_operands import Convolution, convolved
 from ngraph_rewrite.plan.convolutions_across import across_calls
 from ngraph_rewrite.plan.fusion import Groups
@@ -42,20 +44,24 @@ _WORDS = ("lanes", "tile", "look", "pack", "rows_of")
 
 def convolution_calls(term: Op, groups: Groups) -> tuple[Call, ...]:
     """The calls that compute a convolution."""
-    given = convolved(term, groups)
-    return across_calls(given) if given.is_across else calls_along(given)
+    return calls_of(convolved(term, groups))
 
 
-def calls_along(given: Convolution, epilogue: object = 0, each: float = 0) -> tuple[Call, ...]:
-    """The calls that compute a convolution with many places; the last one stores the result, or hands it over.
+def calls_of(given: Convolution, epilogue: object = 0, each: float = 0) -> tuple[Call, ...]:
+    """The calls that compute a convolution; of one with many places the last stores the result, or hands it over.
 
     Args:
         epilogue: What stands for its address; its arguments follow those of the last call.
         each: The nanoseconds it takes for a number of the result.
     """
-    if is_worth_it(given):
-        return minimal_calls(given, epilogue, each)
-    return (_by_windows(given, epilogue, each),)
+    return filled(_forms(form_of(given), epilogue, each), given)
+
+
+@lru_cache(maxsize=1 << 12)
+def _forms(given: Convolution, epilogue: object, each: float) -> tuple[Call, ...]:
+    if given.is_across:
+        return forms(across_calls(given))
+    return forms(minimal_calls(given, epilogue, each) if is_worth_it(given) else [_by_windows(given, epilogue, each)])
 
 
 def _by_windows(given: Convolution, epilogue: object, each: float) -> Call:

@@ -12,7 +12,7 @@ from ngraph_rewrite.codegen.loops import MapNest, RowNest, render_map, render_ro
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.collapsing import RowProgram, row_share
 from ngraph_rewrite.plan.convolution_operands import Convolution
-from ngraph_rewrite.plan.convolutions import calls_along
+from ngraph_rewrite.plan.convolutions import calls_of
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups
 from ngraph_rewrite.plan.jobs import Job, job_of
 from ngraph_rewrite.plan.operands import Call
@@ -108,7 +108,7 @@ def _mapped(given: Product | Convolution, each: float) -> tuple[Call, ...]:
     """The calls of a product or convolution, the last one with an epilogue."""
     if isinstance(given, Product):
         return (product_call(given, EPILOGUE, each),)
-    return calls_along(given, EPILOGUE, each)
+    return calls_of(given, EPILOGUE, each)
 
 
 def _one_form(given: Product | Convolution) -> Hashable:
