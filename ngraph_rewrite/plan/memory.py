@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 ALIGNMENT = 64
@@ -38,7 +38,7 @@ def place(blocks: Sequence[Block]) -> tuple[list[int], int]:
         times = 0
         for i in own:
             begin, end = moments[blocks[i].first], moments[blocks[i].last]
-            times |= ((1 << (end - begin + 1)) - 1) << begin
+            times |= (2 << end) - (1 << begin)
         offset = arena.take(_aligned(blocks[own[0]].size), times)
         for i in own:
             offsets[i] = offset
@@ -115,24 +115,29 @@ class _Stretch:
     longest = 32
 
     def __init__(self, begins: list[int], taken: list[int]) -> None:
-        self.begins, self.taken = begins, taken
-        self.note()
+        self.begins, self.taken, self.throughout = begins, taken, 0
+        self.note(-1)
 
-    def note(self) -> None:
-        """Work out `throughout` again."""
-        common = -1
-        for times in self.taken:
-            common &= times
-        self.throughout = common
+    def take(self, first: int, end: int, times: int) -> None:
+        """Take the cells with these numbers."""
+        for at in range(first, end):
+            self.taken[at] |= times
+        self.note(times)
 
-    def halves(self) -> Iterator[_Stretch]:
+    def note(self, times: int) -> None:
+        """Work out which of some times `throughout` has now."""
+        for taken in self.taken:
+            times &= taken
+            if not times:
+                return
+        self.throughout |= times
+
+    def halves(self) -> list[_Stretch]:
         """Itself, or two of half its length if it is too long."""
         if len(self.begins) <= self.longest:
-            yield self
-        else:
-            half = len(self.begins) // 2
-            yield _Stretch(self.begins[:half], self.taken[:half])
-            yield _Stretch(self.begins[half:], self.taken[half:])
+            return [self]
+        half = len(self.begins) // 2
+        return [_Stretch(self.begins[:half], self.taken[:half]), _Stretch(self.begins[half:], self.taken[half:])]
 
 
 class _Arena:
@@ -178,10 +183,8 @@ class _Arena:
             stretch = self._stretches[number]
             following = self._stretches[number + 1].begins[0] if number + 1 < len(self._stretches) else self.end
             first, last = _cell(stretch, begin, following), _cell(stretch, end, following)
-            for at in range(first, last):
-                stretch.taken[at] |= times
-            stretch.note()
-            parts = list(stretch.halves())
+            stretch.take(first, last, times)
+            parts = stretch.halves()
             self._stretches[number : number + 1] = parts
             number += len(parts)
 
