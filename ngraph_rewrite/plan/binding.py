@@ -77,9 +77,11 @@ def bind_graph(roots: Sequence[Op], binding: Mapping[str, int], order: Sequence[
 
 
 def _check_known(type_: TensorType, term: Op) -> None:
-    if not all(isinstance(n, int) for t in tensors(type_) for n in t.shape):
-        what = f"{describe(term)} is {type_!r}"
-        raise LengthError(what, do="give the axes lengths, or arguments that do")
+    for tensor in tensors(type_):
+        for length in tensor.shape:
+            if not isinstance(length, int):
+                what = f"{describe(term)} is {type_!r}"
+                raise LengthError(what, do="give the axes lengths, or arguments that do")
 
 
 def _bound(value: Any, binding: Mapping[str, int]) -> Any:

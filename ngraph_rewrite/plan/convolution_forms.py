@@ -25,7 +25,11 @@ def form_of(given: Convolution) -> Convolution:
 
 def forms(calls: Iterable[Call]) -> tuple[Call, ...]:
     """Calls of such a convolution that say which of their arguments are no numbers."""
-    return tuple([c._replace(places=tuple([i for i, a in enumerate(c.arguments) if type(a) is not int])) for c in calls])
+    return tuple([call._replace(places=_places(call)) for call in calls])
+
+
+def _places(call: Call) -> tuple[int, ...]:
+    return tuple([i for i, argument in enumerate(call.arguments) if type(argument) is not int])
 
 
 def filled(found: Sequence[Call], given: Convolution) -> tuple[Call, ...]:

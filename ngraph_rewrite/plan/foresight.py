@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ngraph_rewrite.plan.convolution_operands import CONVOLUTION, convolved
 from ngraph_rewrite.plan.fusion import Effects, Groups
-from ngraph_rewrite.plan.kinds import Kinds
+from ngraph_rewrite.plan.kinds import Kinds, terms_of
 from ngraph_rewrite.plan.nests import CopyFirst, Load
 from ngraph_rewrite.plan.operands import all_in_memory
 from ngraph_rewrite.plan.products import PRODUCTS, is_product
@@ -17,6 +17,7 @@ from ngraph_rewrite.terms.op import Op
 
 # The view that most often needs a copy of what it sees, as no strides can say it.
 _RESHAPE = "semi.reshape"
+_READERS = (*PRODUCTS, CONVOLUTION)
 
 
 class Foreseen(NamedTuple):
@@ -26,16 +27,14 @@ class Foreseen(NamedTuple):
     layouts: dict[Op, Load]
 
 
-def foreseen(order: Iterable[Op], renderer: Renderer, kinds: Kinds) -> Foreseen:
+def foreseen(order: Sequence[Op], renderer: Renderer, kinds: Kinds) -> Foreseen:
     """The copies that products and convolutions in a graph need: each that is found here saves an attempt."""
     groups, needs = Groups({}, [], Effects(), kinds, renderer), set[Op]()
-    for term in order:
-        name = term.definition.name
-        if name in PRODUCTS or name == CONVOLUTION:
-            try:
-                _read(term, groups)
-            except CopyFirst as need:
-                needs.update(need.terms)
+    for term in terms_of(order, _READERS, kinds):
+        try:
+            _read(term, groups)
+        except CopyFirst as need:
+            needs.update(need.terms)
     hidden = set(needs)
     for term in groups.layouts:  # what a view sees stands before it
         if not hidden.isdisjoint(term.args):

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from operator import attrgetter
+from collections.abc import Container, Iterable
 
 from ngraph_rewrite.codegen.opkernels import has_kernel
 from ngraph_rewrite.plan.views import VIEWS
@@ -25,7 +24,25 @@ Kinds = dict[OpDef, str]
 
 def kinds_of(order: Iterable[Op]) -> Kinds:
     """The kinds of the ops of terms, each worked out once."""
-    return {definition: _kind(definition) for definition in set(map(attrgetter("definition"), order))}
+    found: Kinds = {}
+    for term in order:
+        definition = term.definition
+        if definition not in found:
+            found[definition] = _kind(definition)
+    return found
+
+
+def terms_of(order: Iterable[Op], names: Container[str], kinds: Kinds) -> list[Op]:
+    """The terms whose ops have one of some names, in order.
+
+    Args:
+        kinds: Those of the ops of all terms.
+    """
+    wanted, found = {definition for definition in kinds if definition.name in names}, list[Op]()
+    for term in order if wanted else ():
+        if term.definition in wanted:
+            found.append(term)
+    return found
 
 
 def _kind(definition: OpDef) -> str:

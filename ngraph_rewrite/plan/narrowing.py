@@ -12,7 +12,7 @@ from math import prod
 
 from ngraph_rewrite.plan.convolution_operands import CONVOLUTION
 from ngraph_rewrite.plan.fusion import is_scalar_constant
-from ngraph_rewrite.plan.kinds import MAP, OTHER, VIEW, Kinds
+from ngraph_rewrite.plan.kinds import MAP, OTHER, VIEW, Kinds, terms_of
 from ngraph_rewrite.plan.products import is_product
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.views import IDENTITIES
@@ -36,7 +36,7 @@ def narrowed(results: Iterable[Op], order: Sequence[Op], kinds: Kinds) -> set[Op
         order: The terms of the graph, arguments first.
         kinds: Those of their ops.
     """
-    asked = [term for term in order if term.definition.name in _COMPARISONS and _is_asked(term)]
+    asked = [term for term in terms_of(order, _COMPARISONS, kinds) if _is_asked(term)]
     if not asked:
         return set()
     graph = _Graph(order, kinds)

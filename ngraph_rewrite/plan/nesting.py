@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ngraph_rewrite.plan.fusion import REDUCTIONS
-from ngraph_rewrite.plan.kinds import MAP, VIEW, Kinds
+from ngraph_rewrite.plan.kinds import MAP, VIEW, Kinds, terms_of
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.making import make_op
@@ -30,9 +30,7 @@ def nested(order: Sequence[Op], kinds: Kinds) -> tuple[Sequence[Op], Mapping[Op,
     """
     stead = dict[Op, Op]()
     rows: dict[tuple[int, ...], set[frozenset[int]]] = {}  # the axes over which tensors of a shape are reduced
-    for term in order:
-        if term.definition.name not in REDUCTIONS:
-            continue
+    for term in terms_of(order, REDUCTIONS, kinds):
         own, mine = rows.setdefault(known(term.args[0]), set()), frozenset(term.attribute("axes"))
         if term.definition.name in _NESTING and any(axes < mine for axes in own):
             found = _axes_of_rows(term, kinds)
@@ -58,12 +56,13 @@ def _axes_of_rows(term: Op, kinds: Kinds) -> tuple[int, ...] | None:
     pending, seen = [arg], {arg}
     while pending and len(seen) < _MOST:
         below = pending.pop()
-        if below.definition.name in REDUCTIONS:
+        if kinds[below.definition] in (MAP, VIEW):
+            for arg in below.args:
+                if arg not in seen:
+                    seen.add(arg)
+                    pending.append(arg)
+        elif below.definition.name in REDUCTIONS:
             axes: tuple[int, ...] = below.attribute("axes")
             if known(below.args[0]) == shape and set(axes) < set(term.attribute("axes")):
                 return axes
-        elif kinds[below.definition] in (MAP, VIEW):
-            more = [a for a in below.args if a not in seen]
-            seen.update(more)
-            pending += more
     return None
