@@ -13,7 +13,8 @@ from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, RowGroup
 from ngraph_rewrite.plan.growing import Growth
 from ngraph_rewrite.plan.nests import CopyFirst
 from ngraph_rewrite.plan.row_facts import Rows
-from ngraph_rewrite.plan.rows import OutOfStep, RowBody, row_program
+from ngraph_rewrite.plan.row_forms import RowPrograms
+from ngraph_rewrite.plan.rows import OutOfStep
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.op import Op
 
@@ -35,7 +36,7 @@ def _settle(found: Sequence[Rows], groups: Groups) -> None:
     """Make groups over rows those of all their terms; but none that needs of one row what another one found."""
     if not found:
         return
-    group_of, gone = groups.group_of, set[Op]()
+    group_of, gone, programs = groups.group_of, set[Op](), RowPrograms(groups)
     inside: dict[Op, list[Op]] = {root: [] for rows in found for root in rows.roots}
     for term, group in group_of.items():
         if group in inside:
@@ -47,9 +48,8 @@ def _settle(found: Sequence[Rows], groups: Groups) -> None:
         group_of.update(dict.fromkeys([t for root in roots for t in inside[root]], last))
         totals = tuple([root for root in outputs if root in rows.totals])
         groups.rows[last] = RowGroup(rows.shape, rows.axes, outputs, totals)
-        body = RowBody(groups.rows[last], groups, last)
         try:
-            groups.programs[last] = body, row_program(body, groups.rows[last])
+            groups.programs[last] = programs.program(groups.rows[last], last)
         except CopyFirst:
             pass  # whoever makes the job will ask for the copies
         except OutOfStep:
