@@ -70,13 +70,20 @@ class JointProgram(NamedTuple):
         return tuple([attribute for op, _, _, attribute in self.steps if op == "constant"])
 
 
+class Told(NamedTuple):
+    """What a kernel is told of an operand: where its first element lies, and the strides that are not in its text."""
+
+    offset: int
+    strides: tuple[int, ...]
+
+
 class CollapsedJoint(NamedTuple):
     """The kernel of several maps with the run-time numbers it takes."""
 
     source: Source
     sizes: tuple[int, ...]
-    loads: tuple[Layout, ...]
-    stores: tuple[Layout, ...]
+    loads: tuple[Told, ...]
+    stores: tuple[Told, ...]
     share: Share | Grid
 
 
@@ -89,8 +96,8 @@ class Collapsed(NamedTuple):
 
     source: Source
     sizes: tuple[int, ...]
-    loads: tuple[Layout, ...]
-    store: Layout
+    loads: tuple[Told, ...]
+    store: Told
     share: Share | Grid
 
 
@@ -125,8 +132,8 @@ class CollapsedRows(NamedTuple):
 
     source: Source
     sizes: tuple[int, ...]
-    loads: tuple[Layout, ...]
-    stores: tuple[Layout, ...]
+    loads: tuple[Told, ...]
+    stores: tuple[Told, ...]
     share: Share | Grid
     workspaces: tuple[int, ...]
 
@@ -142,7 +149,7 @@ def collapsed(program: ScalarProgram, renderer: Renderer) -> Collapsed:
     streamed = not any(program.in_place) and bool(steps) and is_streamed(space.sizes, [store])
     nest = MapNest(len(space.sizes), loads, steps, ((number(program.value), store),), buffers, streamed=streamed)
     source = _rendered(nest, program.literals, renderer, renderer.form(nest, space.sizes))
-    return Collapsed(source, space.sizes, space.loads(), space.collapsed(program.store), space.share(nest, renderer))
+    return Collapsed(source, space.sizes, space.loads(), space.told(program.store), space.share(nest, renderer))
 
 
 @lru_cache(maxsize=_PROGRAMS)
@@ -156,7 +163,7 @@ def collapsed_joint(program: JointProgram, renderer: Renderer) -> CollapsedJoint
     nest = MapNest(len(space.sizes), loads, steps, stores, program.buffers)
     source = _rendered(nest, program.literals, renderer, renderer.form(nest, space.sizes))
     return CollapsedJoint(
-        source, space.sizes, space.loads(), tuple(map(space.collapsed, layouts)), space.share(nest, renderer)
+        source, space.sizes, space.loads(), tuple(map(space.told, layouts)), space.share(nest, renderer)
     )
 
 
@@ -175,7 +182,7 @@ def collapsed_rows(program: RowProgram, renderer: Renderer) -> CollapsedRows:
     """The kernel of a program over rows."""
     space, nest = _row_nest(program)
     source = _rendered(nest, program.literals, renderer, renderer.form(nest, space.sizes))
-    stores = tuple([space.collapsed(layout) for _, _, layout in program.stores])
+    stores = tuple([space.told(layout) for _, _, layout in program.stores])
     spare = tuple(renderer.workspaces(nest, space.sizes))
     return CollapsedRows(source, space.sizes, space.loads(), stores, space.share(nest, renderer), spare)
 
@@ -222,8 +229,8 @@ class _Space:
         """The strides of a layout for the collapsed loops: those of the last dimension of each stretch."""
         return tuple(layout.strides[g[-1]] for g in self.groups)
 
-    def collapsed(self, layout: Layout) -> Layout:
-        return Layout(layout.offset, self.sizes, self.strides(layout))
+    def told(self, layout: Layout) -> Told:
+        return Told(layout.offset, tuple([s for s in self.strides(layout) if s not in (0, 1)]))
 
     def operand(self, dtype: str, layout: Layout) -> Operand:
         return Operand(dtype, tuple("0" if s == 0 else "1" if s == 1 else "s" for s in self.strides(layout)))
@@ -231,8 +238,8 @@ class _Space:
     def operands(self) -> tuple[Operand, ...]:
         return tuple(self.operand(dtype, layout) for dtype, layout in self.program.loads)
 
-    def loads(self) -> tuple[Layout, ...]:
-        return tuple(self.collapsed(layout) for _, layout in self.program.loads)
+    def loads(self) -> tuple[Told, ...]:
+        return tuple(self.told(layout) for _, layout in self.program.loads)
 
     def share(self, nest: MapNest | RowNest, renderer: Renderer) -> Share | Grid:
         return renderer.share(self.sizes, self.reduced, nest)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ def layout_copies(jobs: Iterable[Job], echoes: Iterable[tuple[int, Load]]) -> It
             yield LayoutCopy(load.base, prod(load.layout.shape) * load.base.dtype.itemsize)
 
 
+@lru_cache(maxsize=1 << 12)
 def reorders(source: Layout, target: Layout) -> bool:
     """Whether two axes that lie one way round in memory lie the other way round in the copy.
 

@@ -80,11 +80,13 @@ class Job:
     @property
     def scratch(self) -> tuple[Scratch, ...]:
         """The memory it needs beside its operands."""
-        return tuple([s for call in self.calls for s in call.scratch])
+        return tuple([s for call in self.calls for s in call.scratch]) if self.calls else ()
 
     def operands(self) -> list[Load]:
         """What it reads, worked out."""
-        found = [load for piece in self.pieces for load in piece.body.loads]
+        found: list[Load] = []
+        for piece in self.pieces:
+            found += piece.body.loads
         for call in self.calls:
             found += call.loads
         return found

@@ -8,14 +8,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.plan.collapsing import ScalarProgram, collapsed
+from ngraph_rewrite.plan.collapsing import ScalarProgram, Told, collapsed
 from ngraph_rewrite.plan.fusion import is_storage_read, variable_of
 from ngraph_rewrite.plan.jobs import OUTPUT, Job, Piece
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import Call, Ref, Scratch
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES
 from ngraph_rewrite.plan.shares import Grid, Share
-from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import DType
 
@@ -126,14 +125,12 @@ def nest(job: Job, piece: Piece, home: Mapping[Op | Scratch, Ref], target: Ref, 
     return Work(source, tuple(arguments), job.term, target, share, tuple(refs))
 
 
-def strided(arguments: list[int | Ref], refs: list[int], place: Ref, layout: Layout, itemsize: int) -> None:
+def strided(arguments: list[int | Ref], refs: list[int], place: Ref, told: Told, itemsize: int) -> None:
     """Add what a kernel takes for an operand: where its first element lies, and the strides it does not know."""
-    offset, _, strides = layout
+    offset, strides = told
     refs.append(len(arguments))
     arguments.append(place.moved(offset * itemsize) if offset else place)
-    for stride in strides:
-        if stride != 0 and stride != 1:
-            arguments.append(stride)
+    arguments += strides
 
 
 def target_of(job: Job, home: Mapping[Op | Scratch, Ref]) -> Ref:
