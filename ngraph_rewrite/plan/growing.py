@@ -42,12 +42,15 @@ class Growth:
     def found(self) -> list[Rows]:
         """The groups over rows that have several parts."""
         for root in self.groups.roots:
-            if root.definition.name in REDUCTIONS:
-                self._place_reduction(root)
-            elif self._is_map(root):
-                near = self._near(root)
+            fact = self.facts.get(root)
+            if fact is None:
+                continue
+            if fact.axes is not None:
+                self._place_reduction(root, fact)
+            elif root not in self.forced:
+                near = self._near(fact)
                 if near:
-                    self._place(root, near)
+                    self._place(root, fact, near)
         several = [rows for rows in dict.fromkeys(self.rows_of.values()) if len(rows.roots) > 1]
         for rows in several:
             self._draw_in(rows)
@@ -85,9 +88,8 @@ class Growth:
     def _is_map(self, root: Op) -> bool:
         return self.groups.kinds[root.definition] == MAP and root not in self.forced
 
-    def _place_reduction(self, root: Op) -> None:
+    def _place_reduction(self, root: Op, fact: Fact) -> None:
         """Add a reduction to a group that reduces the same, or let it be the first of its rows."""
-        fact = self.facts[root]
         shape, axes = fact.shape, fact.axes
         assert axes is not None
         if root.definition.name == _TOTAL and is_float(root.dtype):
@@ -95,25 +97,24 @@ class Growth:
         pooled = self.groups.renderer.pooling and is_pooling(root)
         if root in self.forced or pooled or not _is_worth(shape, axes):
             return
-        near = self._near(root)
+        near = self._near(fact)
         for term in fact.outside:
             first = self.first.setdefault((term, shape, axes), root)
             if first is not root:
                 near[self.rows_of[first]] = None
-        self._place(root, near)
+        self._place(root, fact, near)
 
-    def _near(self, root: Op) -> dict[Rows, None]:
+    def _near(self, fact: Fact) -> dict[Rows, None]:
         """The groups over rows of which a group reads something."""
         rows_of, found = self.rows_of, dict[Rows, None]()
-        for term in self.facts[root].outside:
+        for term in fact.outside:
             rows = rows_of.get(term)
             if rows is not None:
                 found[rows] = None
         return found
 
-    def _place(self, root: Op, around: Iterable[Rows]) -> None:
+    def _place(self, root: Op, fact: Fact, around: Iterable[Rows]) -> None:
         """Add a group to one of those around it, else a reduction to one of its own; what reads several joins them."""
-        fact = self.facts[root]
         near = [rows for rows in around if rows.takes(fact)]
         if len(near) > 1:
             near.sort(key=lambda rows: -rows.last)
