@@ -58,11 +58,11 @@ def _last_uses(ordered: Sequence[Job]) -> dict[Op, int]:
 
 def _dying(job: Job, at: int, last: dict[Op, int], block_of: Container[Op | Scratch]) -> Op | None:
     """An operand whose memory the result of one map can take over: it dies here and is read in step."""
-    if job.raw:
-        return None
-    shape, itemsize = known(job.term), job.term.type.dtype.itemsize
-    for base, _ in job.in_step:
-        if last.get(base) == at and base in block_of and base.type.dtype.itemsize == itemsize:
+    for base, _ in () if job.raw else job.in_step:
+        if last.get(base) != at or base not in block_of:
+            continue
+        shape, itemsize = known(job.term), job.term.type.dtype.itemsize
+        if base.type.dtype.itemsize == itemsize:
             mine = [load.layout for load in job.loads if load.base is base]
             if all(x.shape == shape and x.is_plain for x in mine) and prod(known(base)) == prod(shape):
                 return base

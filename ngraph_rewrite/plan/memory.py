@@ -54,9 +54,10 @@ def _by_size(blocks: Sequence[Block]) -> list[list[int]]:
 def _rows_by_size(blocks: Sequence[Block]) -> list[list[int]]:
     """The same, those of one size in as few rows as can be."""
     by_size: dict[int, list[int]] = {}
-    for i in sorted(range(len(blocks)), key=[block.first for block in blocks].__getitem__):
-        by_size.setdefault(_aligned(blocks[i].size), []).append(i)
-    by_size.pop(0, None)
+    for i in sorted(range(len(blocks)), key=[first for _, first, _ in blocks].__getitem__):
+        size = blocks[i].size
+        if size:
+            by_size.setdefault(_aligned(size), []).append(i)
     return [row for size in sorted(by_size, reverse=True) for row in _in_turns(by_size[size], blocks)]
 
 

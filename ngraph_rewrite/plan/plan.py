@@ -199,12 +199,12 @@ class _Attempt:
             self._write_all()
         ordered = self._ordered()
         found = buffers(ordered, self.home)
-        self.home.update((term, Ref("arena", 0, offset)) for term, offset in found.offsets.items())
-        work, accesses = list[Work | Loop](), list[Access]()
+        self.home |= {term: Ref("arena", 0, offset) for term, offset in found.offsets.items()}
+        work, accesses, concurrent = list[Work | Loop](), list[Access](), self.groups.renderer.concurrent
         for job in ordered:
             launched = self._launched(job)
             work += launched
-            if self.groups.renderer.concurrent:
+            if concurrent:
                 accesses += [access(job, launched, self.home)] * len(launched)
         inlined = {t: g for t, g in self.groups.group_of.items() if t is not g and t not in self.job_of}
         grouped = [job for job in ordered if isinstance(job, (JointJob, ProductJob))]

@@ -25,12 +25,13 @@ def in_order(nodes: Mapping[Node, int], before: Mapping[Node, Iterable[Node]]) -
 
 def _by_waiting(nodes: Mapping[Node, int], before: Mapping[Node, Iterable[Node]]) -> list[Node] | None:
     """Of those that wait for nothing any more, the one with the smallest number is next."""
-    waiting = {n: {b for b in before.get(n, ()) if b in nodes and b is not n} for n in nodes}
     after: dict[Node, list[Node]] = {n: [] for n in nodes}
-    for node, needs in waiting.items():
-        for need in needs:
-            after[need].append(node)
-    counts = {n: len(needs) for n, needs in waiting.items()}
+    counts = dict.fromkeys(nodes, 0)
+    for node in nodes:
+        for need in before.get(node, ()):
+            if need in after and need is not node:
+                after[need].append(node)
+                counts[node] += 1
     ready = [(number, i, n) for i, (n, number) in enumerate(nodes.items()) if not counts[n]]
     heapq.heapify(ready)
     place = {n: i for i, n in enumerate(nodes)}
