@@ -369,3 +369,18 @@ def test_what_many_parts_need_is_found_together(kind: str, monkeypatch: pytest.M
 
     monkeypatch.setattr(plan, "_Attempt", counted)
     assert tries(3) == tries(12) > 1
+
+
+def test_convolutions_of_one_form_have_operands_and_workspace_of_their_own() -> None:
+    """Their filters are few or as large as the images, as in derivatives; one reads what the other gives."""
+    rng = np.random.default_rng(0)
+    for k in (3, 7):
+        w = [ng.placeholder({"C": 4, "R": k, "S": k, "K": 4}, name=f"w{i}") for i in range(3)]
+        x = [ng.placeholder({"C": 4, "H": 7, "W": 7, "N": 2}, name=f"x{i}") for i in range(3)]
+        found = [ng.convolution(a, b) for a, b in zip(x, w, strict=True)]
+        values = [rng.standard_normal(tuple(map(int, p.shape))).astype("float32") for p in (*x, *w)]  # type: ignore[arg-type]
+        with ng.make_transformer("cpu") as transformer:
+            together = transformer.computation(found, *x, *w)(*values)
+            for i, one in enumerate(found):
+                alone = transformer.computation(one, x[i], w[i])(values[i], values[3 + i])
+                np.testing.assert_array_equal(together[i], alone)

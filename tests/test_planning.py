@@ -224,7 +224,7 @@ def test_foresight_changes_no_plan(products: list[tuple[list[str], bool, list[st
         y = semi.reshape(semi.concat([product, semi.slice(product, (0, 0), (2, 4), (1, 1))], axis=0), (2, 3, 4))
     found = drawn_plan(results)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "foreseen", lambda order, renderer: Foreseen(set(), {}))
+        patch.setattr(plan, "foreseen", lambda order, renderer, kinds: Foreseen(set(), {}))
         assert drawn_plan(results) == found
 
 

@@ -298,3 +298,19 @@ def test_every_term_is_computed_once() -> None:
         work = make_plan(transformer.computation(returns, *inputs).lowering.roots, []).work
     stored = [term for one in kernels(work) if isinstance(one, Work) for term in one.computed]
     assert len(stored) == len(set(stored)) == 3
+
+
+# -- groups of one form -----------------------------------------------------------------------------
+
+
+@settings(max_examples=6, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, -0.0, 2.0])), min_size=2, max_size=4))
+def test_groups_that_differ_in_what_they_read_or_in_a_constant_are_told_apart(drawn: list[tuple[bool, float]]) -> None:
+    """Each layer reads one tensor twice or two, and has a constant; those alike share a program, and mean their own."""
+    inputs = [ng.placeholder(ng.anonymous([24, 40]), name=f"x{i}") for i in range(2 * len(drawn))]
+    found = []
+    for i, (one, constant) in enumerate(drawn):
+        x, y = inputs[2 * i], inputs[2 * i + (not one)]
+        shifted = x - semi.broadcast(semi.max(y, axes=(1,)), shape=(24, 40), dims=(0,))
+        found.append(semi.sum(semi.copysign(shifted, ng.constant(np.float32(constant), x.axes)), axes=(1,)))
+    agree(found, inputs)

@@ -42,9 +42,9 @@ def _filled(form: Call, given: Convolution, spaces: dict[Scratch, Scratch]) -> C
     arguments = list(form.arguments)
     for place in form.places or ():
         value = arguments[place]
-        if type(value) is Load:
+        if isinstance(value, Load):
             arguments[place] = given.x if value[0] is _IMAGES else given.w
-        elif type(value) is Scratch:
+        elif isinstance(value, Scratch):
             arguments[place] = spaces[value]
     own = None if form.given is None else given
     scratch = tuple([spaces[space] for space in form.scratch])

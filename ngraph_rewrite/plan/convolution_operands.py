@@ -99,7 +99,7 @@ def three(values: tuple[int, ...], filler: int) -> Three:
 def _as_matrix(term: Op, groups: Groups) -> Load | Op:
     """Filters as rows of a matrix; or what has to be copied first."""
     load = placed(term, groups)
-    if type(load) is not Load:
+    if not isinstance(load, Load):
         return load
     shape = load.layout.shape
     seen = reshaped(load.layout, (shape[0], prod(shape[1:])))
@@ -109,7 +109,7 @@ def _as_matrix(term: Op, groups: Groups) -> Load | Op:
 def _in_lines(term: Op, groups: Groups) -> Load | Op:
     """Filters of which each channel is one stretch; or what has to be copied first."""
     load = placed(term, groups)
-    if type(load) is not Load:
+    if not isinstance(load, Load):
         return load
     shape = load.layout.shape
     seen = reshaped(load.layout, (*shape[:2], prod(shape[2:])))

@@ -32,7 +32,7 @@ def resolve(term: Op, groups: Groups) -> Load:
         CopyFirst: if a view on the way needs its argument in memory.
     """
     found = located(term, groups)
-    if type(found) is Load:
+    if isinstance(found, Load):
         return found
     raise CopyFirst(found)
 
@@ -115,7 +115,7 @@ class Body:
         if kind == LEAF and is_scalar_constant(term):
             return self.step("constant", DTYPE_NAMES[term.type.dtype], (), term.attrs[0])
         load = located(start[0], self.groups)
-        if type(load) is not Load:
+        if not isinstance(load, Load):
             raise CopyFirst(load)
         if start[1]:
             load = Load(term, self._seen(load.layout, start[1]))

@@ -78,7 +78,7 @@ def in_memory(term: Op, groups: Groups) -> Load:
 def placed(term: Op, groups: Groups) -> Load | Op:
     """As `in_memory`, for those who read more: what has to be copied first, where that is needed."""
     found = located(term, groups)
-    if type(found) is Load and is_scalar_constant(found[0]) and groups.group_of.get(found[0]) is not found[0]:
+    if isinstance(found, Load) and is_scalar_constant(found[0]) and groups.group_of.get(found[0]) is not found[0]:
         return term
     return found
 
@@ -91,7 +91,7 @@ def together(found: Iterable[Load | Op]) -> list[Load]:
     """
     loads, needs = list[Load](), list[Op]()
     for one in found:
-        if type(one) is Load:
+        if isinstance(one, Load):
             loads.append(one)
         elif not _is_seen(one, needs):
             needs.append(one)
@@ -125,7 +125,7 @@ def plain(term: Op, groups: Groups) -> Load:
 def placed_plainly(term: Op, groups: Groups) -> Load | Op:
     """As `plain`, for those who read more: what has to be copied first, where that is needed."""
     found = placed(term, groups)
-    return term if type(found) is Load and not found.layout.is_contiguous else found
+    return term if isinstance(found, Load) and not found.layout.is_contiguous else found
 
 
 __all__ = [
