@@ -70,7 +70,8 @@ def recomputed(term: Op, kinds: Kinds, forced: Collection[Op], uses: Mapping[Op,
         kind = kinds[arg.definition]
         if kind == OTHER or (kind == MAP and arg.args and uses[arg]):
             return None
-    terms, leaves, pending = [term], dict[Op, None](), [*term.args]
+    terms, pending = [term], [*term.args]
+    leaves: dict[Op, None] = {}
     while pending:
         below, shared = pending.pop(), False
         while kinds[below.definition] == VIEW and below not in forced:

@@ -294,7 +294,7 @@ class _Maps:
         found = recomputed(term, groups.kinds, self.forced, groups.uses)
         if found is None or term in groups.effects.reads:
             return []
-        homes = dict[Op, None]()
+        homes: dict[Op, None] = {}
         for group, _, _ in groups.uses[term]:
             if group is None or group.definition.name in _SEVERAL:
                 return []

@@ -106,7 +106,8 @@ class Growth:
 
     def _near(self, fact: Fact) -> dict[Rows, None]:
         """The groups over rows of which a group reads something."""
-        rows_of, found = self.rows_of, dict[Rows, None]()
+        rows_of = self.rows_of
+        found: dict[Rows, None] = {}
         for term in fact.outside:
             rows = rows_of.get(term)
             if rows is not None:

@@ -250,7 +250,8 @@ def joint_work(job: JointJob, home: Home) -> Work:
     loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in maps.loads])
     program = JointProgram(maps.shape, loads, tuple(maps.steps), tuple(stores), tuple(buffers))
     source, sizes, *layouts, share = collapsed_joint(program, job.stored[0].job.pieces[0].body.groups.renderer)
-    arguments, refs = list[int | Ref](sizes), list[int]()
+    arguments: list[int | Ref] = [*sizes]
+    refs: list[int] = []
     sizes_of = [base.type.dtype.itemsize for base, _ in maps.loads] + [
         s.job.term.type.dtype.itemsize for s in job.stored
     ]

@@ -118,7 +118,8 @@ def nest(job: Job, piece: Piece, home: Mapping[Op | Scratch, Ref], target: Ref, 
     loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in body.loads])
     program = ScalarProgram(body.shape, loads, tuple(body.steps), value, DTYPE_NAMES[dtype], store, in_place)
     source, sizes, layouts, stored, share = collapsed(program, body.groups.renderer)
-    arguments, refs = list[int | Ref](sizes), list[int]()
+    arguments: list[int | Ref] = [*sizes]
+    refs: list[int] = []
     for (base, _), place, layout in zip(body.loads, places, layouts, strict=True):
         strided(arguments, refs, place, layout, base.type.dtype.itemsize)
     strided(arguments, refs, target, stored, dtype.itemsize)

@@ -89,7 +89,8 @@ def together(found: Iterable[Load | Op]) -> list[Load]:
     Raises:
         CopyFirst: for all that need one, but not for views of what is copied, which may then be right as they are.
     """
-    loads, needs = list[Load](), list[Op]()
+    loads: list[Load] = []
+    needs: list[Op] = []
     for one in found:
         if isinstance(one, Load):
             loads.append(one)

@@ -42,7 +42,8 @@ class EpilogueProgram:
 
     def takes(self, job: Job) -> bool:
         """Add a map, and say so; or leave all as it is."""
-        body, found = job.pieces[0].body, list[Layout]()
+        body = job.pieces[0].body
+        found: list[Layout] = []
         for base, layout in body.loads:
             seen = _by_rows(layout, self.shape)
             if seen is None or (base in self.values and not is_same(seen, self._places[base])):

@@ -29,7 +29,9 @@ def form_of(rows: RowGroup, groups: Groups, group: Op) -> Form:
     """The form of a group: its terms as they are met from its outputs on, each by its number if it was met before."""
     kinds, group_of, again, stead = groups.kinds, groups.group_of, groups.again, groups.stead
     key: list[object] = [rows.shape, rows.axes, *[term in rows.totals for term in rows.outputs]]
-    number, read, pending = dict[Op, int](), dict[Op, int](), [*rows.outputs]
+    number: dict[Op, int] = {}
+    read: dict[Op, int] = {}
+    pending = [*rows.outputs]
     while pending:
         term = pending.pop()
         met = number.get(term)

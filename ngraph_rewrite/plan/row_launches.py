@@ -71,7 +71,8 @@ def _work(
 ) -> Work:
     """The launch of one of the kernels."""
     kernel = kernels.found[number]
-    arguments, refs = list[int | Ref](kernel.sizes), list[int]()
+    arguments: list[int | Ref] = [*kernel.sizes]
+    refs: list[int] = []
     for (place, size), layout in zip((*loads, *stores), (*kernel.loads, *kernel.stores), strict=True):
         strided(arguments, refs, place, layout, size)
     for scratch, size in kernels.spare[number]:
