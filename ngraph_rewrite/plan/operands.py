@@ -66,8 +66,8 @@ class Call(NamedTuple):
     @property
     def loads(self) -> list[Load]:
         """The operands among its arguments."""
-        given = self.arguments if self.places is None else [self.arguments[i] for i in self.places]
-        return [a for a in given if isinstance(a, Load)]
+        given, places = self.arguments, self.places
+        return [a for a in (given if places is None else [given[i] for i in places]) if type(a) is Load]
 
 
 def in_memory(term: Op, groups: Groups) -> Load:

@@ -50,9 +50,10 @@ class Arguments:
         found: list[Any] = list(given)
         for place in refs:
             ref = found[place]
-            if ref[0] == "arena":
+            space = ref[0]
+            if space == "arena":
                 found[place] = self._arena + ref[2]
-            elif ref[0] in self._changing:
+            elif space in self._changing:
                 self._note(self._count + place, ref)
                 found[place] = 0
             else:

@@ -60,8 +60,9 @@ class CpuExecutable:
     def _launch(self, work: Work | Loop) -> Launch | Repeat:
         if isinstance(work, Loop):
             return Repeat([self._launch(inner) for inner in work.work], work.times, work.steps)
-        kernel, arguments = self.kernels[work.source.name], self._arguments.numbers(work.arguments, work.refs)
-        return Launch(kernel, arguments, work.share.chunks, work.share.weight)
+        kernel, share = self.kernels[work.source.name], work.share
+        arguments = self._arguments.numbers(work.arguments, work.refs)
+        return Launch(kernel, arguments, share.chunks, share.weight)
 
     def quick(self) -> Quick | None:
         """What machine code needs to run it: if it is short, and nothing else is to be done."""
