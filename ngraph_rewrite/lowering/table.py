@@ -132,7 +132,7 @@ class Stage:
         """What a rule rewrote has the normal form of what it went to."""
         normal = self._normal
         for term in self.taken:
-            path = list[Op]()
+            path: list[Op] = []
             while term not in normal and term in self.taken:
                 path.append(term)
                 _, term = self.taken[term]
