@@ -40,7 +40,8 @@ def trying(definition: OpDef, what: str, parameters: str, pending: list[Row], le
     if tree is not None or not pending:
         yield from _function(f"{name}({parameters})", tree, leaf, last)
         return
-    yield from seeking(f"{name}_seek", crowd([replace(row, bit=i) for i, row in enumerate(pending)]))
+    before, seek = _search(f"{name}_seek", crowd([replace(row, bit=i) for i, row in enumerate(pending)]))
+    yield from before
     for i, row in enumerate(pending):
         late = tuple(test for test in row.tests if not isinstance(test, Structural))
         yield f"def {name}_{i}({parameters}):"
@@ -49,7 +50,7 @@ def trying(definition: OpDef, what: str, parameters: str, pending: list[Row], le
     found = [f"r = f({parameters})", "if r is not None:", f"{PAD}return r"]
     yield f"{name}_rows = [{', '.join(f'{name}_{i}' for i in range(len(pending)))}]"
     yield f"def {name}({parameters}):"
-    yield f"{PAD}m = {name}_seek(self)"
+    yield from (PAD + line for line in seek)  # here, as most searches find nothing
     yield f"{PAD}while m:"
     yield f"{PAD}{PAD}f = {name}_rows[(m & -m).bit_length() - 1]"
     yield from (f"{PAD}{PAD}{line}" for line in (found if what == "step" else [f"yield from f({parameters})"]))
@@ -57,24 +58,30 @@ def trying(definition: OpDef, what: str, parameters: str, pending: list[Row], le
     yield from (f"{PAD}{last}", "")
 
 
-def seeking(name: str, found: Crowd) -> Iterator[str]:
-    """The function that says which rows of a crowd match, as the bits of a number."""
-    lines, own = list[str](), [f"def {name}(self):", f"{PAD}m = 0"]
+def _search(name: str, found: Crowd) -> tuple[list[str], list[str]]:
+    """The lines that say which rows of a crowd match, as the bits of `m`; and before them those that they need."""
+    before, lines = list[str](), ["m = 0"]
     for i, part in enumerate(found.parts if isinstance(found, Several) else (found,)):
         if isinstance(part, Lookup):
             branches = []
             for j, (definition, inner) in enumerate(part.found):
-                lines += seeking(f"{name}_{i}_{j}", inner)
+                before += _seeking(f"{name}_{i}_{j}", inner)
                 branches.append(f"{op_name(definition.name)}: {name}_{i}_{j}")
-            lines.append(f"{name}_{i} = {{{', '.join(branches)}}}.get")
-            own.append(f"{PAD}f = {name}_{i}({term_source(part.place)}.definition)")
-            own += [f"{PAD}if f is not None:", f"{PAD}{PAD}m |= f(self)"]
+            before.append(f"{name}_{i} = {{{', '.join(branches)}}}.get")
+            lines.append(f"f = {name}_{i}({term_source(part.place)}.definition)")
+            lines += ["if f is not None:", f"{PAD}m |= f(self)"]
         elif isinstance(part, Few):
-            own += (PAD + line for line in _tree(part.tree, frozenset(), _bit_leaf))
+            lines += _tree(part.tree, frozenset(), _bit_leaf)
         else:
-            lines += seeking(f"{name}_{i}", part)
-            own.append(f"{PAD}m |= {name}_{i}(self)")
-    yield from (*lines, *own, f"{PAD}return m", "")
+            before += _seeking(f"{name}_{i}", part)
+            lines.append(f"m |= {name}_{i}(self)")
+    return before, lines
+
+
+def _seeking(name: str, found: Crowd) -> list[str]:
+    """The function that says which rows of a crowd match."""
+    before, lines = _search(name, found)
+    return [*before, f"def {name}(self):", *(PAD + line for line in lines), f"{PAD}return m", ""]
 
 
 def _bit_leaf(row: Row) -> Iterator[str]:
