@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.plan.keeping import keep
+from ngraph_rewrite.plan.needs import SCAN, Scan
+from ngraph_rewrite.plan.scan_changes import ScanChanges
+from ngraph_rewrite.targets.evaluation import evaluate
+from ngraph_rewrite.terms.binders import free_parameters
+from ngraph_rewrite.terms.op import Op, topological
 
 TIMES, HIDDEN, FEATURES, SAMPLES = 6, 33, 5, 4
 R, H, N = ng.Axis("REC", TIMES), ng.Axis("H", HIDDEN), ng.Axis("N", SAMPLES)
@@ -74,6 +79,61 @@ def test_a_step_of_an_lstm_is_a_product_and_a_map() -> None:
     assert (both["launches"] - forward["launches"]) // TIMES == 3  # two, and what is done once outside
     # the step back, three sums over all steps for x, w and u
     assert len([k for k in both["kernels"] if k.startswith("gemm")]) == len(inside) + 4
+
+
+def test_what_gates_are_is_kept_and_not_the_product_that_they_are_made_of() -> None:
+    """The step back has no exponentials but that of the memory, which is no more than a sum."""
+    loss, inputs = layer("lstm")
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(ng.deriv(loss, inputs), *inputs)
+        computation(*drawn(inputs))
+        kernels = [text for text in computation.source().split("# ") if "sigmoid(" in text or "tanh(" in text]
+        plan = computation.plan().splitlines()
+    assert sorted(text.count("= sigmoid(") for text in kernels) == [0, 3]
+    assert sorted(text.count("= tanh(") for text in kernels) == [1, 2]
+    assert sum("computes a first state of semi.scan(" in line for line in plan) == 4
+    assert sum(f": {TIMES} times gemm_" in line or f": {TIMES} times map_" in line for line in plan) == 2
+
+
+UNARY = {"tanh": ng.tanh, "sigmoid": ng.sigmoid, "square": ng.square, "twice": lambda x: x * 2}
+
+
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_what_is_kept_of_drawn_gates_is_no_more_than_the_product_and_changes_no_value(data: Any) -> None:
+    """Parts of a product go through functions, one after the other; parts overlap, are left out, the whole is read."""
+    gates = ng.Axis("gate", 3)
+    x, w, h0 = leaf(R, gates, H, N), leaf(gates, H, BEFORE), leaf(H, N)
+    part = st.sampled_from([0, 1, 2, slice(0, 2), slice(1, 3)])
+    parts = data.draw(st.lists(st.tuples(part, st.lists(st.sampled_from(sorted(UNARY)), max_size=2)), max_size=3))
+    whole = data.draw(st.booleans()) or not parts
+
+    def step(h: Op, x: Op) -> Any:
+        z = ng.dot(w, ng.map_roles(h, {"H": "before"})) + x
+        total = ng.sum(z, reduction_axes=["gate"]) if whole else h * 0.5
+        for which, functions in parts:
+            gate = z[which]
+            for name in functions:
+                gate = UNARY[name](gate)
+            gate = gate if isinstance(which, int) else ng.sum(gate, reduction_axes=["gate"])
+            total = total + gate * h
+        return ng.tanh(total), total
+
+    inputs = [x, w, h0]
+    loss = ng.sum(ng.square(ng.scan(step, h0, x)[1]), out_axes=())
+    with ng.make_transformer("cpu") as transformer:
+        roots = transformer.computation(ng.deriv(loss, inputs), *inputs).lowering.roots
+    order = topological(roots)
+    scans, changes = [Scan(term) for term in order if term.definition.name == SCAN], ScanChanges(order)
+    keep(scans, free_parameters(order), changes)
+    kept = [term for pairs in changes.sequences.values() for _, term in pairs]
+    assert 0 < sum(int(term.size) for term in kept) <= 3 * HIDDEN * SAMPLES  # type: ignore[arg-type]
+    given = {one.attribute("uid"): value for one, value in zip(inputs, drawn(inputs, 0.1), strict=True)}
+    values = {t: given[t.attribute("uid")] for t in order if t.definition.name == "core.placeholder"}
+    made = changes.made(roots).roots
+    before, after = evaluate(roots, values), evaluate(made, values)
+    for one, two in zip(made, roots, strict=True):
+        assert_allclose(after[one], before[two], **CLOSE)
 
 
 def test_what_is_cheap_is_computed_anew_and_not_kept() -> None:

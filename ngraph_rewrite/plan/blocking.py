@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 # A group takes about so many nanoseconds or more, and there need not be more groups than so many.
 _GROUP_TIME, _GROUPS = 15_000, 64
-# What is packed for one group is packed again for others: there these are the numbers.
-_PACKED_TIME, _PACKED_GROUPS = 2_500_000, 16
+# What is packed of both operands for one group is packed again for others: there these are the numbers.
+_PACKED_TIME, _PACKED_GROUPS = 600_000, 8
 # Groups have at most so many rows and columns: what is packed of B for one stays in the second cache with a block of A.
 _LARGEST = 512
 # The columns of every tile divide this; blocks are at most so long.
@@ -89,12 +89,13 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_s
 
     >>> blocking(1, 128, 512, 784, 4, 784, 512, True)[:3]
     (70, 64, 784)
+    >>> blocking(1, 512, 1600, 64, 4, 64, 64, False)[:3]
+    (512, 32, 64)
     """
     meet = a_step * itemsize % _SAME == 0 and b_step * itemsize % _SAME == 0 and a_step > 0 and b_step > 0
     packs_a = (a_step * itemsize >= _FAR or meet) and n > _FEW
     packs_b = (b_step * itemsize >= _FAR or meet) and m > _FEW
-    # what other groups read as well is packed again, or not in the cache any more
-    low, narrow = (256, 256) if packs_a or packs_b else (256, 128) if k > _DEEPEST else (64, 64)
+    low, narrow = _least(packs_a, packs_b, plain, k)
     each, most = (_PACKED_TIME, _PACKED_GROUPS) if packs_a and packs_b else (_GROUP_TIME, _GROUPS)
     wanted = min(product_time(count, m, n, k, itemsize) // each, most) // max(count, 1)
     rows, columns = _group(m, n, wanted, low, narrow)
@@ -105,6 +106,17 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_s
     packs = int(packs_a) + 2 * int(packs_b or not plain)
     block = _rounded(-(-rows // -(-rows // _BLOCK)), _EVEN)  # all about as long
     return Blocking(rows, columns, deep, min(rows, block), packs, down, across, count * down * across)
+
+
+def _least(packs_a: bool, packs_b: bool, plain: bool, k: int) -> tuple[int, int]:
+    """How many rows and columns are worth a group: what others read too is packed again, or out of the cache."""
+    if packs_a and packs_b:
+        return _LARGEST, 64
+    if packs_a or packs_b:
+        return 256, 256
+    if not plain:  # columns of B are packed one by one, for all rows at once
+        return _LARGEST, _COLUMNS
+    return (256, 128) if k > _DEEPEST else (64, 64)
 
 
 def _group(m: int, n: int, wanted: int, low: int, narrow: int) -> tuple[int, int]:

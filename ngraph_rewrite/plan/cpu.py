@@ -68,7 +68,8 @@ def _share(sizes: Sequence[int], reduced: Sequence[bool], nest: MapNest | RowNes
     kept = [d for d, r in enumerate(reduced) if not r]
     if not kept:
         return nest_share(1, False, sizes, *_each(nest))
-    return nest_share(sizes[kept[0]], kept[0] == nest.rank - 1, sizes, *_each(nest))
+    found = nest_share(sizes[kept[0]], kept[0] == nest.rank - 1, sizes, *_each(nest))
+    return found._replace(loose=True) if isinstance(nest, MapNest) else found
 
 
 def _own_share(shape: Sequence[int], elements: int) -> Share:

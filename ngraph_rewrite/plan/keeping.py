@@ -2,8 +2,9 @@
 """A scan that computes anew what another has computed in the same step gets it as one more sequence.
 
 The adjoint of a scan binds the parameters of the scan, whose values it computes anew: they are the same terms. Products
-among them are kept by the scan, stacked as its outputs are, with what is elementwise above them: it takes less to write
-them down and to read them again. What is cheap is computed anew.
+among them are kept by the scan, stacked as its outputs are: it takes less to write them down and to read them again.
+What is elementwise above them, or above parts of them such as gates, is kept in their place if it is no more. What is
+cheap is computed anew.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ def _same(earlier: Scan, scan: Scan, free: Free) -> list[Op]:
     common = _aligned(earlier, scan)
     if not common:
         return []
-    bodies = [set(_body(one, free)) for one in (earlier, scan)]
-    both = [t for t in _body(scan, free) if t in bodies[0] and t in bodies[1] and free[t] <= common]
-    users: dict[Op, set[Op]] = {}
-    for term in (*bodies[0], *bodies[1]):
+    before, body = _body(earlier, free), _body(scan, free)
+    both = set(before).intersection(term for term in body if free[term] <= common)
+    users: dict[Op, dict[Op, None]] = {}
+    for term in (*before, *body):
         for arg in term.args:
-            users.setdefault(arg, set()).add(term)
-    found = [_upwards(term, users, set(both)) for term in both if _is_dear(term)]
-    return list(dict.fromkeys(found))
+            users.setdefault(arg, {})[term] = None
+    found = [_upwards(term, users, both) for term in body if term in both and _is_dear(term)]
+    return list(dict.fromkeys([one for some in found for one in some]))
 
 
 def _body(scan: Scan, free: Free) -> list[Op]:
@@ -83,14 +84,19 @@ def _is_dear(term: Op) -> bool:
     return int(x.shape[-2 if transposed else -1]) >= _LEAST  # type: ignore[arg-type]
 
 
-def _upwards(term: Op, users: Mapping[Op, set[Op]], both: set[Op]) -> Op:
-    """A term, or what is made of it element by element and of nothing else."""
-    while True:
-        above = users.get(term, set())
-        if len(above) != 1:
-            return term
-        (user,) = above
-        simple = user.definition.traits & {"elementwise"} or user.definition.name == "semi.reshape"
-        if user not in both or not simple or user.size != term.size or user.dtype != term.dtype:
-            return term
-        term = user
+def _upwards(term: Op, users: Mapping[Op, Mapping[Op, None]], both: set[Op]) -> list[Op]:
+    """A term, or what is made of it and of its parts element by element, if that is no more to keep."""
+    above = users.get(term, {})
+    simple = all(user in both and user.dtype == term.dtype and _is_simple(user) for user in above)
+    if not above or not simple or sum(map(_size, above)) > _size(term):
+        return [term]
+    found = [one for user in above for one in _upwards(user, users, both)]
+    return [term] if any(one.definition.name == "semi.slice" for one in found) else found
+
+
+def _is_simple(term: Op) -> bool:
+    return "elementwise" in term.definition.traits or term.definition.name in ("semi.reshape", "semi.slice")
+
+
+def _size(term: Op) -> int:
+    return int(term.size)  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from ngraph_rewrite.plan.launches import Loop, Work, address, nest
 from ngraph_rewrite.plan.memory import ALIGNMENT
 from ngraph_rewrite.plan.nests import Body, CopyFirst, Load
 from ngraph_rewrite.plan.operands import Ref, Scratch, all_plain, in_memory, known
+from ngraph_rewrite.plan.shares import shares_of_step
 from ngraph_rewrite.plan.views import row_major
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
@@ -147,7 +148,13 @@ def loop_work(job: LoopJob, home: Home) -> list[Work | Loop]:
         nest(job, piece, home, states[variable], variable.dtype)
         for piece, (_, variable) in zip(job.pieces, body.states, strict=True)
     ]
-    return [*first, Loop(body.length, *_moved(job.work, _Places(job, home, states)), job.term)]
+    return [*first, Loop(body.length, *_moved(_awake(job.work), _Places(job, home, states)), job.term)]
+
+
+def _awake(work: Sequence[Work | Loop]) -> list[Work | Loop]:
+    """The work of a step, in which threads wait from one launch to the next."""
+    shares = iter(shares_of_step([one.share for one in work if isinstance(one, Work)]))
+    return [one._replace(share=next(shares)) if isinstance(one, Work) else one for one in work]
 
 
 def _state(job: LoopJob, number: int, home: Home) -> Ref:

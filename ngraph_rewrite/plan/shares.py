@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 # A chunk takes about so many nanoseconds: ten times what it costs to hand a launch to a thread that waits. A launch is
 # worth sharing where it takes as long as to wake a thread. Few threads have equal parts of a multiple of `EVEN` chunks.
+# In a loop threads stay awake if a step takes less than `AWAKE_TIME` in launches that are not shared.
 CHUNK_TIME = 5_000
 SHARED_TIME = 15_000
+AWAKE_TIME = 50_000
 EVEN = 4
 MOST = 64
 # Indices of an innermost loop that are worth a chunk: some cache lines, and vectors enough.
@@ -39,6 +41,8 @@ class Share(NamedTuple):
         length: The length of what the chunks split.
         time: About how many nanoseconds the kernel takes on one core.
         least: How much of the length is worth a chunk.
+        loose: Whether nothing else depends on the number of chunks.
+        awake: Whether threads wait for it, so that a launch that takes as long as a chunk is worth sharing.
 
     >>> Share(1000, 100_000).chunks, Share(1000, 10_000).chunks, Share(3, 10**9).chunks
     (20, 1, 3)
@@ -47,6 +51,8 @@ class Share(NamedTuple):
     length: int = 1
     time: int = 0
     least: int = 1
+    loose: bool = False
+    awake: bool = False
 
     @property
     def weight(self) -> int:
@@ -56,7 +62,7 @@ class Share(NamedTuple):
     @property
     def chunks(self) -> int:
         """The number of chunks."""
-        if self.time < SHARED_TIME:
+        if self.time < (CHUNK_TIME if self.awake else SHARED_TIME):
             return 1
         return max(1, min(self.length // self.least, -(-self.time // CHUNK_TIME // EVEN) * EVEN, MOST))
 
@@ -103,6 +109,21 @@ def nest_share(length: int, innermost: bool, sizes: Sequence[int], widths: Itera
     count, width = prod(sizes), sum(widths)
     each = width / rate(count * width) + sum(map(op_time, ops))
     return Share(length, int(count * each), INNERMOST if innermost else 1)
+
+
+def shares_of_step(shares: Sequence[Share | Grid]) -> list[Share | Grid]:
+    """Of the launches of a step of a loop: threads that are awake take part in what may be shared out further.
+
+    >>> product, map = Share(4, 40_000), Share(100, 10_000, loose=True)
+    >>> [share.chunks for share in shares_of_step([product, map])]
+    [4, 4]
+    >>> [share.chunks for share in shares_of_step([Share(1, 90_000), map])]
+    [1, 1]
+    """
+    alone = sum(share.time for share in shares if isinstance(share, Share) and share.chunks == 1)
+    if alone > AWAKE_TIME:
+        return [*shares]
+    return [share._replace(awake=True) if isinstance(share, Share) and share.loose else share for share in shares]
 
 
 def op_time(op: str) -> float:

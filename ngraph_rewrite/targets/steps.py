@@ -12,6 +12,7 @@ from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan
 from ngraph_rewrite.targets.target import Program
 from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.types.tuples import TupleType
 
 _DEPTH = 2  # of terms, as they are shown
 
@@ -100,8 +101,14 @@ def _rows(plan: Plan, ends: Ends | None, after: Sequence[Sequence[int]]) -> Iter
 
 def _launch(work: Work, plan: Plan, ends: Ends | None) -> str:
     stored = [(plan.origins.get(t, t), ref) for t, ref in ((work.term, work.stored), *work.others)]
-    whole = [f"{describe(t, _DEPTH)}, {_size(t)} {_home(ref, ends)}" for t, ref in stored]
-    return f"{work.source.name} computes {'; '.join(whole)}"
+    return f"{work.source.name} computes {'; '.join(_stored(t, ref, ends) for t, ref in stored)}"
+
+
+def _stored(term: Op, ref: Ref, ends: Ends | None) -> str:
+    """What a launch stores, and where; a launch whose term is a scan stores a state as it is at first."""
+    if isinstance(term.type, TupleType):
+        return f"a first state of {describe(term, 1)}, {_home(ref, ends)}"
+    return f"{describe(term, _DEPTH)}, {_size(term)} {_home(ref, ends)}"
 
 
 def _loop(loop: Loop) -> str:
