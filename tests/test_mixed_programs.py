@@ -40,6 +40,7 @@ NOT_REACHED = {
     "cpu.convolution": "no user writes it: a rule of the target makes it of convolutions",
     "fused.attention": "no user writes it: rules of the target make it of products and softmax",
     "fused.mixture": "no user writes it: rules of the target make it of softmax and products",
+    "fused.spread": "no user writes it: rules of the target make it of the adjoint of sums and averages of windows",
     "cpu.unpooling": "no user writes it: a rule of the target makes it of the adjoint of pooling",
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AxesError, DTypeError
+from ngraph_rewrite.ops import fused_windows  # noqa: F401  (declare its ops)
 from ngraph_rewrite.ops.checks import literal
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.literal import Literal

@@ -22,6 +22,7 @@ from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, a
 from ngraph_rewrite.plan.pooling import UNPOOLING, unpooling_call
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import loop_share
+from ngraph_rewrite.plan.spreading import SPREAD, spread_call
 from ngraph_rewrite.plan.views import IDENTITIES, Layout, is_view, row_major
 from ngraph_rewrite.plan.windows import fold_call
 from ngraph_rewrite.terms.literal import Literal
@@ -247,6 +248,7 @@ _CALLS: dict[str, MakeCall] = CALLS | {
     "semi.gather": _gather,
     "semi.fold": fold_call,
     UNPOOLING: unpooling_call,
+    SPREAD: spread_call,
     "fused.attention": attention_call,
     "fused.mixture": attention_call,
     "semi.uniform": _random,

@@ -163,6 +163,21 @@ def _unpooling(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Value
                 yield tuple(range(x.rank - count, x.rank)), *every, kind
 
 
+def _spread(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
+    """Windows that lie in what they were taken from, or are cut off on either side."""
+    d = types[0]
+    for axes in [a for a in _some_axes(d) if a and list(a) == sorted(a)]:
+        for window, before in itertools.product([w for w in WINDOWS if w[0]], (0, 1)):
+            size, stride, dilation = window
+            lengths = [
+                reach(size, dilation) + (n - 1) * stride - before if n != 0 else 0 for n in (d.shape[k] for k in axes)
+            ]
+            every = [(v,) * len(axes) for v in (size, stride, before, dilation)]
+            for less, (kind, counted) in itertools.product((0, 1), (("sum", False), ("avg", True), ("avg", False))):
+                if all(not isinstance(n, int) or n > less for n in lengths):
+                    yield axes, tuple([n - less for n in lengths]), *every, kind, counted
+
+
 _FLOATS = ("float32", "float64")
 CONVOLUTION_TYPES = {
     "semi.convolution": convolved,
@@ -181,5 +196,6 @@ CONVOLUTION = {
     "cuda.unpooling": _unpooling,
     "cuda.pooling": _pooling,
     "cuda.fold": _cropped,
+    "fused.spread": _spread,
     "semi.pooling": _pooling,
 }

@@ -14,6 +14,7 @@ from ngraph_rewrite.codegen.library import render_dot, render_gather
 from ngraph_rewrite.codegen.library_indexed import render_scatter_add
 from ngraph_rewrite.codegen.library_order import render_argsort, render_sort
 from ngraph_rewrite.codegen.library_pooling import render_pooling, render_unpooling
+from ngraph_rewrite.codegen.library_spreading import render_spread
 from ngraph_rewrite.codegen.loops import (
     MapNest,
     Operand,
@@ -104,6 +105,8 @@ KERNELS = {
     "pooling": (render_pooling("max", "float32", *PLAIN), {"(?:cm|max)": 2}),
     "unpooling": (render_unpooling("max", "float32", *PLAIN, False), {"(?:cm|max)": 1, "div": 1, "mul": 1}),
     "unpooling-overlapping": (render_unpooling("max", "float32", *OVERLAPPING, True), {"div": 1, "mul": 1}),
+    "spread": (render_spread("counted", "float32", *PLAIN, True, True), {"(?:mul|div)": 1}),
+    "spread-overlapping": (render_spread("seen", "float32", *OVERLAPPING), {"mul": 1, "add": 2, "div": 1}),
     "scatter-rows": (render_scatter_add("float32", "int64"), {"add": 1}),
     "norm-rows": (rows_of(NORM, 5, ROWS), {"add": 2, "mul": 1, "sub": 2}),
     "norm-columns": (rows_of(NORM, 5, COLUMNS), {"add": 2, "mul": 1, "sub": 2}),

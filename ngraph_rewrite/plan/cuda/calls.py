@@ -15,7 +15,7 @@ from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.cuda.order import add_along_calls, scatter_add_calls, sort_calls, split
 from ngraph_rewrite.plan.cuda.pooling import pooling_call, unpooling_call
 from ngraph_rewrite.plan.cuda.running import running_calls
-from ngraph_rewrite.plan.cuda.windows import fold_call
+from ngraph_rewrite.plan.cuda.windows import fold_call, spread_call
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import MakeCalls
 from ngraph_rewrite.plan.operands import OUTPUT, Call, all_plain, known
@@ -78,6 +78,7 @@ CALLS: dict[str, MakeCalls] = {
     **{f"semi.{short}": running_calls for short in OPERATIONS},
     "semi.fold": fold_call,
     "cuda.fold": fold_call,
+    "fused.spread": spread_call,
     "cuda.pooling": pooling_call,
     "cuda.unpooling": unpooling_call,
     "fused.attention": attention_calls,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The call that adds windows up on a GPU, and the axes that its kernels see: those beside each other may be one."""
+"""The calls that add windows up on a GPU, and the axes that its kernels see: those beside each other may be one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from math import prod
 
 from ngraph_rewrite.codegen.cuda.folds import render_gathered_fold
 from ngraph_rewrite.codegen.cuda.pooling import Sliding
+from ngraph_rewrite.codegen.cuda.spreading import render_spread
 from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, in_memory, known
+from ngraph_rewrite.plan.spreading import spread_kind
 from ngraph_rewrite.terms.op import Op
 
 Slides = Mapping[int, tuple[int, int, int, bool]]
@@ -59,3 +61,23 @@ def fold_call(term: Op, groups: Groups) -> Call:
             arguments += [layout.shape[k], layout.strides[rank + axes.index(k)], *([starts[k]] if starts[k] else [])]
     source = render_gathered_fold(term.dtype.name, windows, len(runs))
     return Call(source, (*arguments, begun, OUTPUT), grid_for(prod(shape)))
+
+
+def spread_call(term: Op, groups: Groups) -> Call:
+    """The call that gives what windows have to their elements.
+
+    Raises:
+        CopyFirst: if the operand is not in memory, or is so in a way that strides cannot say.
+    """
+    axes, _, sizes, strides, before, dilations, _, _ = term.attrs
+    load, shape = in_memory(term.args[0], groups), known(term)
+    every = zip(sizes, strides, dilations, [b > 0 for b in before], strict=True)
+    runs, windows = slid_axes(shape, load.layout.strides, dict(zip(axes, every, strict=True)))
+    arguments = list[object]()
+    for run in runs:
+        k = run[-1]
+        arguments += [prod([shape[j] for j in run]), load.layout.strides[k]]
+        if k in axes:
+            arguments += [load.layout.shape[k], *(b for a, b in zip(axes, before, strict=True) if a == k and b)]
+    source = render_spread(spread_kind(term), term.dtype.name, windows, len(runs))
+    return Call(source, (*arguments, load, OUTPUT), grid_for(prod(shape)))
