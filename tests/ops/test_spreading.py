@@ -48,7 +48,7 @@ def check(shape: tuple[int, ...], kind: str, counted: bool, case: Case, dtype: s
     np.testing.assert_allclose(found, wanted, rtol=1e-6 if dtype == "float32" else 1e-14, atol=1e-6)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.data())
 def test_drawn_windows(data: st.DataObject) -> None:
     """They overlap or leave gaps, reach into padding or leave elements out; N may stand last."""
@@ -66,7 +66,7 @@ CASES: dict[str, tuple[tuple[int, ...], Case]] = {
     "halves": ((2, 4, 6), {"sizes": (2, 2), "strides": (2, 2)}),
     "halves, and a rest": ((2, 5, 7), {"sizes": (2, 2), "strides": (2, 2)}),
     "everything": ((2, 9, 9), {"sizes": (9, 9)}),
-    "longer than a block": ((1, 2, 300), {"sizes": (2, 3), "strides": (1, 2), "before": (1, 1), "after": (1, 0)}),
+    "longer than a block": ((1, 1, 140), {"sizes": (1, 3), "before": (0, 1), "after": (0, 1)}),
 }
 
 
