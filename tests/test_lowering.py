@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -134,6 +136,27 @@ def test_a_rule_that_contains_itself_is_named(x: ng.Op) -> None:
 def test_a_rule_that_grows_for_ever_is_stopped_and_named(x: ng.Op, budget: dict[str, int]) -> None:
     with pytest.raises(ng.RewriteError, match=r"did not reach a normal form[\s\S]*own.grow \(own.rules:2\)"):
         rewritten("simplify axes\nrule grow: sin(x) => sin(exp(x))", ng.sin(x), **budget)
+
+
+def test_steps_inside_steps_take_few_frames(x: ng.Op) -> None:
+    """A right side that never ends is given up for its steps, in the frames that a program deep in calls has left."""
+    rules, deepest = "simplify axes\nrule grow: exp(x) => log(exp(sin(x)))", 0
+
+    def count(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal deepest
+        depth = 0
+        while frame.f_back is not None:
+            depth, frame = depth + 1, frame.f_back
+        deepest = max(deepest, depth)
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        with pytest.raises(ng.RewriteError, match="301 steps did not reach a normal form"):
+            rewritten(rules, ng.exp(x), budget=300)
+    finally:
+        sys.setprofile(before)
+    assert deepest - len(inspect.stack()) < 120
 
 
 def test_a_rule_that_changes_a_type_is_named(x: ng.Op) -> None:

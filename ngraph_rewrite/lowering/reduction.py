@@ -54,7 +54,7 @@ def _maker(reduction: Reduction) -> Make:
     """What builds normal forms in a pass: it runs for every op of a right side, and has what it needs in its scope."""
     parts, mark, put_off, target = reduction.parts, reduction.mark, reduction.put_off, reduction.target
     taken, collapsed, collapses = reduction.taken, reduction.collapsed, reduction.collapses
-    fires, visit, add = reduction.fires, reduction.visit, reduction.bank.add
+    fires, add = reduction.fires, reduction.bank.add
     depth = 0
 
     def make(definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op:
@@ -87,8 +87,15 @@ def _maker(reduction: Reduction) -> Make:
             step = parts[term.definition][0]
         if term.mark is mark:
             return term if term.form is None else term.form
-        if step is None or put_off or depth >= NESTED or term in taken:
-            return visit(term, step)
+        if put_off and not put_off.isdisjoint(term.args):
+            put_off.add(term)
+            return term
+        if step is None:
+            term.form, term.mark = None, mark
+            return term
+        if depth >= NESTED or term in taken:
+            put_off.add(term)
+            return term
         depth += 1
         try:
             made = step(term, make, target)
@@ -115,7 +122,7 @@ class Reduction:
     """
 
     __slots__ = (
-        "bank", "budget", "collapsed", "depth", "left", "make", "mark", "matcher", "moved",
+        "bank", "budget", "collapsed", "left", "limit", "make", "mark", "matcher", "moved",
         "parts", "put_off", "stage", "table", "taken", "target",
     )  # fmt: skip
 
@@ -129,12 +136,12 @@ class Reduction:
         budget: int,
         left: Left = NOTHING_LEFT,
     ) -> None:
-        self.matcher, self.target, self.budget = matcher, target, budget
+        self.matcher, self.target, self.budget, self.limit = matcher, target, budget, budget
         self.left, self.parts = left.mark, _Parts(matcher.steps, bank, left.lacked)
         self.table, self.moved, self.stage, self.bank = table, table.moved, stage, bank
         self.mark, self.taken, self.collapsed = object(), stage.taken, stage.collapsed
         self.put_off: set[Op] = set()
-        self.depth, self.make = 0, _maker(self)
+        self.make = _maker(self)
 
     def sweep(self, roots: list[Op], known: list[Op] | None = None) -> list[Op]:
         """Bring every term to its normal form, arguments first: those that changed on the same op with new ones.
@@ -171,10 +178,9 @@ class Reduction:
                 if term.definition.profile is None:  # as the bank does it
                     attrs = term.attrs
                     key: Any = (args, attrs) if attrs else args
-                    found = table.get(key)
-                    if found is None:
-                        found = table[key] = Op(term.definition, args, attrs, term.type, term.info)
-                    now = found
+                    now = table.get(key)  # type: ignore[assignment]
+                    if now is None:
+                        now = table[key] = Op(term.definition, args, attrs, term.type, term.info)
                 else:
                     now = self.bank.renewed(term, args)
                     step = parts[now.definition][0]
@@ -230,28 +236,17 @@ class Reduction:
         stored, type_, _ = self.bank.typed(definition, args, attrs)
         return to.type is type_ and (stored is attrs or stored == attrs)
 
-    def visit(self, term: Op, step: Any) -> Op:
-        """The normal form of a term whose arguments are normal, by the step of its op; itself if that is put off."""
-        if self.put_off and not self.put_off.isdisjoint(term.args):
-            self.put_off.add(term)
-            return term
-        if step is None:
-            term.form, term.mark = None, self.mark
-            return term
-        if self.depth >= NESTED or term in self.taken:
-            self.put_off.add(term)
-            return term
-        self.depth += 1
+    def visit(self, term: Op, step: Any) -> None:
+        """Rewrite a term whose arguments are normal by the step of its op."""
         try:
-            made = step(term, self.make, self.target)
+            made = None if step is None else step(term, self.make, self.target)
         except Exception as error:
             self.refuse(error, term)
             raise
-        self.depth -= 1
         if made is None:
             term.form, term.mark = None, self.mark
-            return term
-        return self.fires(term, made)
+        else:
+            self.fires(term, made)
 
     def refuse(self, error: Exception, term: Op) -> None:
         """Say at which rule a step failed, if it was one that builds an ill-typed term."""
@@ -267,7 +262,7 @@ class Reduction:
         if new.type is not term.type and new.type != term.type:
             raise ill_typed(term, new, self.matcher.reasons[made[0]])
         self.taken[term] = made
-        if len(self.taken) + len(self.collapsed) // COLLAPSED > self.budget:
+        if len(self.taken) + len(self.collapsed) // COLLAPSED > self.limit:
             raise exhausted(self.budget + 1, self.stage)
         if new.mark is not self.mark:
             self.put_off.add(term)
@@ -308,7 +303,7 @@ class Reduction:
                 args = tuple([a if a.form is None else a.form for a in term.args])
                 if args != term.args:
                     taken[term] = BY_ARGUMENTS, self.bank.renewed(term, args)
-                    self.budget += 1  # no rule fired
+                    self.limit += 1  # no rule fired
                 else:
                     self.put_off.clear()
                     self.visit(term, self.parts[term.definition][0])

@@ -28,7 +28,7 @@ class Literal:
     False
     """
 
-    __slots__ = ("_data", "_hash", "dtype", "scalar")
+    __slots__ = ("_data", "_hash", "_number", "dtype", "scalar")
     dtype: DType
     scalar: Any
 
@@ -43,13 +43,19 @@ class Literal:
         self._data.setflags(write=False)
         self.dtype = self._data.dtype
         self.scalar = self._data.item() if self._data.ndim == 0 else None
-        self._hash = hash((self.dtype, self._data.shape, self._data.tobytes()))
+        content = self._data.tobytes()
+        self._number = (self.dtype, content) if self.scalar is not None else None
+        self._hash = hash((self.dtype, self._data.shape, content))
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Literal)
-            and self._hash == other._hash
-            and self.dtype == other.dtype
+        if self is other:
+            return True
+        if not isinstance(other, Literal) or self._hash != other._hash:
+            return False
+        if self._number is not None or other._number is not None:
+            return self._number == other._number
+        return (
+            self.dtype == other.dtype
             and self._data.shape == other._data.shape
             and self._data.tobytes() == other._data.tobytes()
         )
