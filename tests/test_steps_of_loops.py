@@ -136,6 +136,27 @@ def test_what_is_kept_of_drawn_gates_is_no_more_than_the_product_and_changes_no_
         assert_allclose(after[one], before[two], **CLOSE)
 
 
+def test_short_maps_of_a_step_are_shared_out_and_wait_for_what_they_read() -> None:
+    """A map reads the state in another order than that in which chunks of the map before wrote it."""
+    turn, wide = ng.Axis("REC", 5), ng.Axis("H", 20_000)
+    x, h0 = leaf(turn, wide), leaf(wide)
+
+    def step(h: Op, x: Op) -> tuple[Op, Op]:
+        there = ng.tanh(h[::-1]) + x
+        return there * h + ng.tanh(there), there
+
+    values = drawn([x, h0])
+    state, wanted = values[1], []
+    for row in values[0]:
+        wanted.append(np.tanh(state[::-1]) + row)
+        state = wanted[-1] * state + np.tanh(wanted[-1])
+    for _ in range(3):
+        (last, every), stats = calls("cpu", list(ng.scan(step, h0, x)), [x, h0], values, threads=2)
+        np.testing.assert_allclose(last, state, atol=1e-5)
+        np.testing.assert_allclose(every, wanted, atol=1e-5)
+    assert sum(chunks > 1 for chunks in stats["chunks"]) >= 2
+
+
 def test_what_is_cheap_is_computed_anew_and_not_kept() -> None:
     """A product of few numbers takes less time than memory."""
     x, h0 = leaf(R, H, N), leaf(H, N)

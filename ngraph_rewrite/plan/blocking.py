@@ -13,6 +13,8 @@ from typing import NamedTuple
 _GROUP_TIME, _GROUPS = 15_000, 64
 # What is packed of both operands for one group is packed again for others: there these are the numbers.
 _PACKED_TIME, _PACKED_GROUPS = 600_000, 8
+# So many cores should have a group, even if what is packed of B is packed again for it.
+_CORES = 8
 # Groups have at most so many rows and columns: what is packed of B for one stays in the second cache with a block of A.
 _LARGEST = 512
 # The columns of every tile divide this; blocks are at most so long.
@@ -91,6 +93,8 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_s
     (70, 64, 784)
     >>> blocking(1, 512, 1600, 64, 4, 64, 64, False)[:3]
     (512, 32, 64)
+    >>> blocking(1, 512, 128, 1000, 4, 1000, 1000, False)[:3]
+    (266, 32, 1000)
     """
     meet = a_step * itemsize % _SAME == 0 and b_step * itemsize % _SAME == 0 and a_step > 0 and b_step > 0
     packs_a = (a_step * itemsize >= _FAR or meet) and n > _FEW
@@ -99,6 +103,8 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_s
     each, most = (_PACKED_TIME, _PACKED_GROUPS) if packs_a and packs_b else (_GROUP_TIME, _GROUPS)
     wanted = min(product_time(count, m, n, k, itemsize) // each, most) // max(count, 1)
     rows, columns = _group(m, n, wanted, low, narrow)
+    if not plain and not packs_a and not packs_b:
+        rows, _ = _group(m, columns, min(wanted, _CORES) // max(-(-n // columns), 1), 64, columns)
     deep = _rounded(k, 1)
     if deep > _DEEPEST:
         deep = -(-k // -(-k // (_DEEPEST // 2)))
@@ -109,7 +115,7 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_s
 
 
 def _least(packs_a: bool, packs_b: bool, plain: bool, k: int) -> tuple[int, int]:
-    """How many rows and columns are worth a group: what others read too is packed again, or out of the cache."""
+    """The fewest rows and columns that a group may have: what others read too is packed again, or out of the cache."""
     if packs_a and packs_b:
         return _LARGEST, 64
     if packs_a or packs_b:

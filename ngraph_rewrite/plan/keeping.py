@@ -88,7 +88,7 @@ def _upwards(term: Op, users: Mapping[Op, Mapping[Op, None]], both: set[Op]) -> 
     """A term, or what is made of it and of its parts element by element, if that is no more to keep."""
     above = users.get(term, {})
     simple = all(user in both and user.dtype == term.dtype and _is_simple(user) for user in above)
-    if not above or not simple or sum(map(_size, above)) > _size(term):
+    if not above or not simple or not 0 < sum(map(_size, above)) <= _size(term):
         return [term]
     found = [one for user in above for one in _upwards(user, users, both)]
     return [term] if any(one.definition.name == "semi.slice" for one in found) else found

@@ -77,6 +77,55 @@ def test_an_average_has_one_launch_back(name: str) -> None:
     check(shape, "avg", False, full)
 
 
+@pytest.mark.parametrize(
+    "slide",
+    [(17, 17, 0, 1), (2, 20, 1, 1), (3, 1, 0, 200)],
+    ids=["many elements", "long strides", "far apart"],
+)
+def test_text_and_workspace_stay_small(slide: tuple[int, int, int, int]) -> None:
+    """What would make a kernel long, or put much aside, is left to the one for windows of any kind."""
+    size, stride, before, dilation = slide
+    count = 2 if size == 17 else 1
+    values = (size, stride, before, 0, dilation)
+    case = {"axes": tuple(range(count)), **{name: (v,) * count for name, v in zip(NAMES, values, strict=True)}}
+    shape = (20, 20) if count == 2 else (420,)
+    term, inputs = slope(shape, "sum", False, case)
+    d = whole_numbers(1, tuple(map(int, inputs[1].shape)), "float32")  # type: ignore[arg-type]
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(term, *inputs)
+        found = computation(np.zeros(shape, "float32"), d)
+        kernels = [name.partition("_")[0] for name in computation.stats()["kernels"]]
+    assert "spread" not in kernels and "fold" in kernels
+    np.testing.assert_allclose(found, meant(shape, d.astype("float64"), kind="sum", counted=False, **case))
+
+
+def test_windows_of_unknown_sizes_have_one_kernel_for_all() -> None:
+    x, q = ng.placeholder((2, None), "float32"), ng.placeholder((None,), "float32")
+    slide = {"axes": (1,), "strides": (1,), "dilations": (1,)}
+    y = semi.sum(semi.windows(x, sizes=(q.shape[0],), **slide), axes=(2,))
+    slopes = ng.deriv(semi.sum(y, axes=(0, 1)), x)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(slopes, x, q)
+        for size in (3, 2):
+            found = computation(np.zeros((2, 5), "float32"), np.zeros(size, "float32"))
+            assert found[0].tolist() == np.convolve(np.ones(6 - size), np.ones(size)).tolist()
+        assert all(not name.startswith("spread") for name in computation.stats()["kernels"])
+
+
+@pytest.mark.parametrize(("kind", "counted"), KINDS)
+def test_long_lines_are_shared_out(kind: str, counted: bool) -> None:
+    """Chunks begin in the middle of lines and of images."""
+    case = {"axes": (1, 2), "sizes": (3, 3), "strides": (2, 1), "before": (1, 1), "after": (1, 0), "dilations": (1, 1)}
+    shape = (40, 20, 300)
+    term, inputs = slope(shape, kind, counted, case)
+    d = whole_numbers(1, tuple(map(int, inputs[1].shape)), "float32")  # type: ignore[arg-type]
+    found = []
+    for target, options in (("cpu", {"threads": 2}), ("reference", {})):
+        with ng.make_transformer(target, **options) as transformer:
+            found.append(transformer.computation(term, *inputs)(np.zeros(shape, "float32"), d))
+    np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-5)
+
+
 def test_what_has_no_kernel_is_refused() -> None:
     d, slide = ng.placeholder((2, 3, 4)), {"strides": (1, 1), "before": (0, 0), "dilations": (1, 1), "counted": False}
     given = {"lengths": (4, 5), "sizes": (2, 2), "kind": "sum", **slide}
