@@ -31,6 +31,7 @@ operation plus : Nat Nat -> Nat
 operation true false : -> Bool
 operation even : Nat -> Bool
 operation alike : Nat Nat -> Bool
+operation three : Nat Nat Nat -> Bool
 operation empty : -> Set
 operation one : Nat -> Set
 operation union : Set Set -> Set [associative, commutative, identity empty]
@@ -49,6 +50,8 @@ rule even_after:   even(s(x))       =>  true()
     if not even(x)
 rule alike:        alike(x, y)      =>  true()
     if plus(x, x) == plus(x, y)
+rule three:        three(x, y, z)   =>  true()
+    if plus(x, zero()) == x and plus(y, zero()) == y and plus(z, zero()) == z
 rule halved_zero:  halved(zero())   =>  pair(zero(), zero())
 rule halved_one:   halved(s(zero()))  =>  pair(zero(), s(zero()))
 rule halved_two:   halved(s(s(x)))  =>  pair(s(q), r)
@@ -200,29 +203,87 @@ def test_a_condition_that_computes_is_shown_as_it_is_written() -> None:
 
 def test_conditions_inside_each_other_are_shown_to_a_depth() -> None:
     text = explained(OF["halved"](number(12)))
-    assert text.count("asked.halved_two") == 1 + step_lines.NESTED
-    assert text.count("(1 step is not shown: inside 3 conditions)") == 1
-    assert text.count("normal form: ") == 2 + step_lines.NESTED  # all of them have their normal forms
+    assert text.count("asked.halved_two") == 1 + step_lines.MOST_NESTED
+    assert text.count("(1 step is not shown here: inside 3 conditions)") == 1
+    assert text.count("normal form: ") == 2 + step_lines.MOST_NESTED  # all of them have their normal forms
 
 
 def test_of_many_steps_of_a_condition_the_first_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_lines, "MOST_OF_TERM", 2)
-    monkeypatch.setattr(step_lines, "COUNTED", 5)
+    monkeypatch.setattr(step_lines, "MOST_STEPS_OF_TERM", 2)
+    monkeypatch.setattr(step_lines, "MOST_COUNTED", 5)
     cases = (1, None), (2, "(1 more step is"), (4, "(3 more steps are"), (9, "(more than 5 more steps are")
     for value, omitted in cases:
         text = explained(OF["alike"](number(value), number(value)))
         assert text.count("conditions: ") == 2
-        assert (f"{omitted} not shown)" in text) if omitted else "not shown" not in text
+        assert (f"{omitted} not shown here)" in text) if omitted else "not shown" not in text
+
+
+def told_and_said(numbers: tuple[int, ...], bounds: tuple[int, int, int]) -> list[tuple[int, str]]:
+    """How many steps of `plus(x, zero())` are shown for each number, what is said of the others, and the last line.
+
+    Args:
+        bounds: Of steps of a term, of steps of all of them, and of those that are counted.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name, bound in zip(("STEPS_OF_TERM", "STEPS_OF_CONDITIONS", "COUNTED"), bounds, strict=True):
+            patch.setattr(step_lines, f"MOST_{name}", bound)
+        text = explained(OF["three"](*map(number, numbers)))
+    parts = re.split(r", zero\(\)\) : Nat\n", text)[1:]
+    said = ["".join(re.findall(r"^ +\((.* (?:shown|here|above))\)$", part, re.MULTILINE)) for part in parts]
+    last = [(0, words) for words in re.findall(r"^\((.*)\)$", text, re.MULTILINE)]
+    return [(part.count("conditions: "), words) for part, words in zip(parts, said, strict=True)] + last
 
 
 def test_of_many_conditions_the_first_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_lines, "MOST_OF_ALL", 3)
-    text = explained(OF["alike"](number(2), number(2)))
-    assert "not all" not in text and "(of " not in text
+    monkeypatch.setattr(step_lines, "MOST_STEPS_OF_CONDITIONS", 3)
     text = explained(OF["pick"](OF["alike"](number(2), number(2)), OF["half"](number(4)), number(0)))
     assert text.count("conditions: ") == 3
-    assert "(not all of its steps are shown)" in text
-    assert re.fullmatch(r"\(of \d+ steps inside conditions the first 3 are shown\)", text.splitlines()[-1])
+
+
+NOT_ALL = "those of its steps that do not stand above are not shown"
+
+
+def test_of_steps_that_stand_above_in_part_the_others_are_shown_and_counted() -> None:
+    assert told_and_said((7, 5, 5), (3, 99, 9)) == [
+        (3, "5 more steps are not shown here"),  # 7, 6 and 5 are shown, and not 4, 3, 2, 1 and 0
+        (3, "2 more steps are not shown here"),  # 4, 3, 2
+        (2, ""),  # 1, 0
+    ]
+    assert told_and_said((2, 7, 1), (3, 99, 2)) == [
+        (3, ""),
+        (3, "2 more steps are not shown here"),
+        (0, "its steps stand above"),
+    ]
+
+
+def test_when_no_more_steps_may_be_shown_that_is_said_of_each_term_that_may_have_some() -> None:
+    last = "8 steps inside conditions were taken again, and 3 of them are shown"
+    assert told_and_said((7, 5, 2), (3, 3, 9)) == [(3, NOT_ALL), (0, NOT_ALL), (0, NOT_ALL), (0, last)]
+    assert told_and_said((2, 2, 1), (3, 3, 9)) == [(3, ""), (0, "its steps stand above"), (0, "its steps stand above")]
+
+
+@given(
+    numbers=st.tuples(*[st.integers(0, 9)] * 3),
+    bounds=st.tuples(st.integers(1, 5), st.integers(1, 15), st.integers(1, 5)),
+)
+@settings(max_examples=40, deadline=None)
+def test_what_is_said_of_steps_that_are_not_shown_is_true(
+    numbers: tuple[int, ...], bounds: tuple[int, int, int]
+) -> None:
+    of_term, of_all, counted = bounds
+    told: set[int] = set()
+    for value, (here, words) in zip(numbers, told_and_said(numbers, bounds)[:3], strict=True):
+        untold = [one for one in range(value, -1, -1) if one not in told]
+        assert here == min(len(untold), of_term, of_all - len(told))
+        told.update(untold[:here])
+        left = len(untold) - here
+        if words == NOT_ALL:
+            assert len(told) == of_all
+        elif left:
+            count = f"more than {counted}" if left > counted else left
+            assert re.fullmatch(f"{count} more steps? (is|are) not shown here", words)
+        else:
+            assert words == ("" if here else "its steps stand above")
 
 
 # -- wherever steps are shown -------------------------------------------------------------------------

@@ -19,11 +19,11 @@ from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Asking, Matching, Rule
 from ngraph_rewrite.terms.op import Op
 
-# How many conditions may stand inside each other, how many steps of a term that a condition brings to normal form are
-# shown, how many of all such terms of a derivation, and up to how many more are counted.
-NESTED, MOST_OF_TERM, MOST_OF_ALL, COUNTED = 3, 50, 1000, 200
-# How far in the steps of a condition stand.
-INWARD = 8
+MOST_NESTED = 3  # conditions inside each other whose steps are shown
+MOST_STEPS_OF_TERM = 50  # steps shown of one term that a condition brings to normal form
+MOST_STEPS_OF_CONDITIONS = 1000  # steps shown of all such terms of a derivation
+MOST_COUNTED = 200  # steps of a term that are counted where they are not shown
+INWARD = 8  # columns by which the steps of a condition stand further in
 
 
 class Inside:
@@ -31,17 +31,25 @@ class Inside:
 
     Attributes:
         told: The terms whose steps are shown already.
+        whole: The terms of which all steps are, those of their parts and of what they became as well.
     """
 
-    def __init__(self, replay: Replay) -> None:
-        self.replay, self.told = replay, set[Op]()
+    def __init__(self, replay: Replay, matcher: Matcher) -> None:
+        self.replay, self.matcher = replay.of_conditions(matcher), matcher
+        self.told, self.whole = set[Op](), set[Op]()
 
-    def rest(self, steps: Iterator[Seen], most: int) -> int:
-        """How many steps follow that are not shown, up to a number; they may still be shown later."""
-        kept = set(self.replay.shown)
-        found = sum(one.step.before not in self.told for one in islice(steps, most))
-        self.replay.shown.intersection_update(kept)
-        return found
+    def untold(self, term: Op) -> Iterator[Seen]:
+        """The steps of a term that are not shown yet, each once; whoever shows one adds it to `told`."""
+        if term in self.whole:
+            return
+        replay, left = self.replay.of_conditions(self.matcher), set[Op]()
+        replay.shown.update(self.whole)
+        for seen in replay.steps(term):
+            if seen.step.before not in self.told and seen.step.before not in left:
+                yield seen
+                left.update({seen.step.before} - self.told)
+        if not left:
+            self.whole |= replay.shown | {term}
 
 
 class StepLines:
@@ -65,13 +73,16 @@ class StepLines:
         return self._step(seen, self.replay, beside, 0)
 
     def left_out(self) -> Iterator[str]:
-        """How many steps of conditions there are, if not all of those that were to be shown are."""
+        """How many steps of conditions are shown, if no more of them are than may be."""
         if self._silent:
             taken = sum(1 for one in self._inside.values() for _ in one.replay.table.redexes())
-            yield f"(of {taken} steps inside conditions the first {self._count()} are shown)"
+            yield f"({taken} steps inside conditions were taken again, and {self._count()} of them are shown)"
 
     def _count(self) -> int:
         return sum(len(one.told) for one in self._inside.values())
+
+    def _full(self) -> bool:
+        return self._count() >= MOST_STEPS_OF_CONDITIONS
 
     def _step(self, seen: Seen, replay: Replay | None, beside: str, depth: int) -> Iterator[str]:
         (stage, before, after, why), width = seen.step, WIDTH - depth * INWARD
@@ -115,34 +126,35 @@ class StepLines:
 
     def _of(self, replay: Replay, matcher: Matcher) -> Inside:
         if matcher not in self._inside:
-            self._inside[matcher] = Inside(replay.of_conditions(matcher))
+            self._inside[matcher] = Inside(replay, matcher)
         return self._inside[matcher]
 
     def _term(self, term: Op, normal: Op, inside: Inside, depth: int) -> Iterator[str]:
         """The steps of a term to its normal form, those that are not shown yet."""
         width = WIDTH - depth * INWARD
         yield from wrapped("", f"{shown(term)} : {term.type}", width)
-        steps, before = inside.replay.steps(term), self._count()
-        for seen in islice(steps, min(MOST_OF_TERM, MOST_OF_ALL - before) if depth <= NESTED else 0):
-            if seen.step.before not in inside.told:
-                inside.told.add(seen.step.before)
-                yield from self._step(seen, inside.replay, seen.step.before.info.place, depth)
-        yield from self._omitted(steps, self._count() > before, inside, depth)
+        steps, before = inside.untold(term), self._count()
+        for seen in islice(steps, 0 if depth > MOST_NESTED or self._full() else MOST_STEPS_OF_TERM):
+            inside.told.add(seen.step.before)
+            yield from self._step(seen, inside.replay, seen.step.before.info.place, depth)
+            if self._full():
+                break
+        some = self._count() > before
+        if self._full() and (next(steps, None) is not None if some else term not in inside.whole):
+            self._silent = True
+            yield from wrapped("    ", "(those of its steps that do not stand above are not shown)", width)
+        else:
+            yield from wrapped("    ", self._omitted(steps, some, depth), width)
         yield from wrapped("    normal form: ", shown(normal), width)
 
-    def _omitted(self, steps: Iterator[Seen], some: bool, inside: Inside, depth: int) -> Iterator[str]:
-        """How many steps of a term are not shown, or where they are if none is."""
-        full = self._count() >= MOST_OF_ALL
-        rest = inside.rest(steps, 1 if full else COUNTED + 1)
-        if rest and full:
-            self._silent = True
-            yield "    (not all of its steps are shown)"
-        elif rest:
-            many = f"more than {COUNTED}" if rest > COUNTED else str(rest)
-            what = f"{many} {'more ' * some}step{'s' * (rest > 1)} {'is' if rest == 1 else 'are'} not shown"
-            yield f"    ({what}{f': inside {NESTED} conditions' * (depth > NESTED)})"
-        elif not some:
-            yield "    (its steps stand above)"
+    def _omitted(self, steps: Iterator[Seen], some: bool, depth: int) -> str:
+        """How many steps of a term are not shown where it stands, or where they are if none is."""
+        rest = sum(1 for _ in islice(steps, MOST_COUNTED + 1))
+        if not rest:
+            return "" if some else "(its steps stand above)"
+        many = f"more than {MOST_COUNTED}" if rest > MOST_COUNTED else str(rest)
+        what = f"{many} {'more ' * some}step{'s' * (rest > 1)} {'is' if rest == 1 else 'are'} not shown here"
+        return f"({what}{f': inside {MOST_NESTED} conditions' * (depth > MOST_NESTED)})"
 
 
 def explained(seen: Seen, replay: Replay | None = None) -> str:
