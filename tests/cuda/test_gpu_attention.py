@@ -248,6 +248,19 @@ def test_a_mask_is_part_of_the_kernel() -> None:
     assert_allclose(found, wanted(scores_seen, arrays[2]), **TOLERANCE)
 
 
+@pytest.mark.parametrize("target", [ALONE, LIBRARY], ids=["alone", "library"])
+def test_scores_that_something_else_reads_are_computed_once(target: Target) -> None:
+    """In the shape in which they are weighed, too."""
+    q, k, v = inputs = [ng.placeholder(list(shape)) for shape in ((5, 3), (3, 9), (9, 2))]
+    scores = ng.numpy.matmul(q, k)
+    mixed = ng.numpy.matmul(softmax(scores), v)
+    for returns in (mixed, [mixed, ng.numpy.reshape(scores, (1, 5, 9))]):
+        with ng.make_transformer(target) as transformer:
+            computation = transformer.computation(returns, *inputs)
+            text = computation.explain(mixed)
+        assert ("attention.attention_of_one" in text) == (returns is mixed)
+
+
 OFFERED = [(ALONE, ["attention"]), (LIBRARY, ["gemm", "rows", "gemm"])]
 
 

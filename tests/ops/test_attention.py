@@ -240,6 +240,23 @@ def test_weights_that_derivatives_read_are_computed_once() -> None:
         assert_allclose(one, two, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("shape", [(6, 9), (1, 6, 9), (54,)])
+def test_scores_that_something_else_reads_are_computed_once(shape: tuple[int, ...]) -> None:
+    """In whatever shape: one of them is that in which they are weighed."""
+    arrays = drawn(9, (6, 4), (4, 9), (9, 5))
+    inputs = leaves(*arrays)
+    q, k, v = inputs
+    scores = ng.numpy.matmul(q, k)
+    mixed = ng.numpy.matmul(softmax(scores), v)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation([mixed, ng.numpy.reshape(scores, shape)], *inputs)
+        found = computation(*arrays)
+        assert "attention.attention" not in computation.explain(mixed)
+    right = arrays[0] @ arrays[1]
+    assert_allclose(found[0], wanted(right, arrays[2]), **CLOSE["float32"])
+    assert_allclose(found[1], right.reshape(shape), **CLOSE["float32"])
+
+
 def test_keys_that_nobody_sees_are_passed_by() -> None:
     """Whole blocks behind a causal mask; and a row that sees nothing."""
     arrays = drawn(8, (1, 300, 8), (1, 8, 600), (1, 600, 5))
