@@ -73,7 +73,7 @@ class StepLines:
         return self._step(seen, self.replay, beside, 0)
 
     def left_out(self) -> Iterator[str]:
-        """How many steps of conditions are shown, if no more of them are than may be."""
+        """How many steps inside conditions are shown, if there may be more than are shown at most."""
         if self._silent:
             taken = sum(1 for one in self._inside.values() for _ in one.replay.table.redexes())
             yield f"({taken} steps inside conditions were taken again, and {self._count()} of them are shown)"
