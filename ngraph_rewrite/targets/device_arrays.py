@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.errors import ComputationError
+from ngraph_rewrite.errors import ArgumentError, ComputationError
 from ngraph_rewrite.runtime.cuda.device import Device, find_device
 from ngraph_rewrite.runtime.cuda.dlpack import CPU, CUDA, DEFAULT_STREAM, NO_STREAM, Handed, handed_over, read_dlpack
 from ngraph_rewrite.terms.info import user_line
@@ -105,17 +105,28 @@ class DeviceArray:
             raise BufferError(f"the array is on the device {self.__dlpack_device__()}, not on {tuple(dl_device)}")
         if stream == 0 and self.device.is_real:
             raise ValueError("the stream 0 may be either of two: 1 is the default stream, 2 that of the thread")
-        given = self._copied() if copy else self
+        given = self.__copy__() if copy else self
         if stream not in (None, DEFAULT_STREAM, NO_STREAM):
             self.device.synchronize()
         kind, read_only = self.__dlpack_device__()[0], given.read_only
         handed = Handed(given.address, given.shape, given.dtype, kind, given, read_only, bool(copy))
         return handed_over(handed, max_version)
 
-    def _copied(self) -> DeviceArray:
+    def __copy__(self) -> DeviceArray:
+        """The same values in memory of their own, on the same device."""
         new = DeviceArray.empty(self.device, self.shape, self.dtype)
         self.device.copy(new.address, self.address, self.nbytes)
         return new
+
+    def __deepcopy__(self, memo: object) -> DeviceArray:
+        return self.__copy__()
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentError(
+            "an array on a GPU cannot be pickled: its memory is that of this process",
+            where=user_line(),
+            do="pickle a copy for the host, `np.asarray(array)`, and take that to the GPU by `ng.to_device`",
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import gc
+import pickle
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -219,6 +222,22 @@ def test_numpy_gets_a_copy_or_nothing() -> None:
     assert np.asarray(own, np.float64).dtype == np.float64
     with pytest.raises(ValueError, match="copy"):
         np.array(own, copy=False)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_has_memory_of_its_own(copied: Callable[[Any], Any]) -> None:
+    first = ng.to_device(X)
+    arrays = [first, copied(first), copied(ng.to_device(Foreign(**first.__cuda_array_interface__)))]
+    assert len({array.address for array in arrays}) == 3
+    del first, arrays[0]
+    assert [np.asarray(array).tolist() for array in arrays] == [X.tolist()] * 2
+    before = np.asarray(ng.to_device(X + 1))  # what is taken next is nobody else's
+    assert before.tolist() == (X + 1).tolist() and np.asarray(arrays[0]).tolist() == X.tolist()
+
+
+def test_an_array_does_not_go_to_other_processes() -> None:
+    with pytest.raises(ng.ArgumentError, match="cannot be pickled"):
+        pickle.dumps(ng.to_device(X))
 
 
 def test_a_host_has_no_device_for_results() -> None:

@@ -191,6 +191,15 @@ def test_no_more_memory_is_kept_than_is_said(fake: FakeDriver) -> None:
     assert len(fake.memory) == MOST
 
 
+def test_memory_is_given_back_once(fake: FakeDriver) -> None:
+    device = find_device()
+    address = device.allocate(1000, "a test")
+    device.free(address)
+    with pytest.raises(ng.DeviceError, match="twice"):
+        device.free(address)
+    assert device.allocate(1000, "a test") == address != device.allocate(1000, "a test")
+
+
 def test_what_is_kept_is_given_back_if_there_is_not_enough(fake: FakeDriver) -> None:
     device = find_device()
     device.free(device.allocate(LARGEST, "a test"))

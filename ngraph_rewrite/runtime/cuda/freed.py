@@ -6,6 +6,8 @@ All work runs in the order in which it was asked for: what still uses such memor
 
 from __future__ import annotations
 
+from ngraph_rewrite.errors import DeviceError
+
 # The largest that are kept, and how many of each size: at most 32 MB in all.
 LARGEST, MOST = 1 << 20, 16
 _ALIGNED = 256
@@ -45,8 +47,14 @@ class FreedMemory:
         return None
 
     def keep(self, address: int) -> bool:
-        """Whether memory that is given back is kept; if not, it is not known any longer."""
+        """Whether memory that is given back is kept; if not, it is not known any longer.
+
+        Raises:
+            DeviceError: if it is kept already, as it would have two owners next.
+        """
         home = self._homes.get(address)
+        if home is not None and address in home:
+            raise DeviceError(f"memory at {address:#x} of the GPU is given back twice", do="look for its second owner")
         if home is not None and len(home) < MOST:
             home.append(address)
             return True
