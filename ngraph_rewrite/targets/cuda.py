@@ -77,11 +77,11 @@ class CudaExecutable:
 
     def _update(self) -> None:
         """Work out arguments, and tell what is recorded which of them are others; what cannot be told is forgotten."""
+        recorded, self._recorded = self._recorded, None  # until it knows, whatever happens in between
         changed = self._rows.update()
-        if changed and self._recorded is not None:
-            recorded, self._recorded = self._recorded, None
+        if changed and recorded is not None:
             recorded.change(changed)
-            self._recorded = recorded
+        self._recorded = recorded
 
     def _record(self) -> Recorded:
         after = self._rows.after(self._after)

@@ -30,7 +30,7 @@ class UnrolledLaunches:
             first += len(one.arguments)
         self._moved = [0] * first
         self.arguments: list[list[int]] = []
-        self._addresses: list[int] = []  # for which they were worked out
+        self._addresses: list[int] | None = None  # for which they were worked out, if they were to the end
         self._order: list[tuple[int, list[int]]] = []  # which of the work, and by how much its arguments moved
         self._ends: list[int] = []
         number = 0
@@ -74,18 +74,23 @@ class UnrolledLaunches:
 
     def restart(self) -> None:
         """Forget the arguments, as memory has moved."""
-        self.arguments = []
+        self._addresses = None
 
     def update(self) -> list[Changed]:
-        """Work out the arguments of this call; those that are others than in the last one."""
+        """Work out the arguments of this call; those that are others than in the last one, if that came to its end."""
         addresses, before = self._memory.addresses, self._addresses
-        self._addresses = addresses
-        if not self.arguments:
-            found = [[self._memory.number(a) for a in one.arguments] for one in self._every]
-            self.arguments = [[a + by for a, by in zip(found[n], moved, strict=True)] for n, moved in self._order]
-            return []
         if addresses == before:
             return []
+        self._addresses = None  # until all are worked out, as an interrupt may come in between
+        changed = [] if before is None else self._change(addresses, before)
+        if before is None:
+            found = [[self._memory.number(a) for a in one.arguments] for one in self._every]
+            self.arguments = [[a + by for a, by in zip(found[n], moved, strict=True)] for n, moved in self._order]
+        self._addresses = addresses
+        return changed
+
+    def _change(self, addresses: Sequence[int], before: Sequence[int]) -> list[Changed]:
+        """Put addresses in the place of those before; the arguments that are others now."""
         changed: list[Changed] = []
         for now, was, readers in zip(addresses, before, self._readers, strict=True):
             if now != was:
@@ -97,7 +102,7 @@ class UnrolledLaunches:
     @cached_property
     def _readers(self) -> list[list[tuple[int, int, int]]]:
         """For each address of a call the arguments that it decides: of which launch, which one, how far from there."""
-        found: list[list[tuple[int, int, int]]] = [[] for _ in self._addresses]
+        found: list[list[tuple[int, int, int]]] = [[] for _ in self._memory.addresses]
         for launch, (number, moved) in enumerate(self._order):
             for place, argument in enumerate(self._every[number].arguments):
                 slot = self._memory.slot(argument)

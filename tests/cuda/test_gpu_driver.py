@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -80,6 +84,49 @@ def test_after_a_call_that_failed_kernels_are_given_the_arrays_of_the_next(fake:
         fake.failing = set()
         computation(a, c)
         assert c.address in fake.launched[-1]
+
+
+@contextmanager
+def interrupted(after: int) -> Iterator[list[int]]:
+    """An interrupt before so many lines of what makes launches have run; how many ran."""
+    before, ran = sys.gettrace(), [0]
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        if Path(frame.f_code.co_filename).name not in ("cuda.py", "device_launches.py", "recorded.py"):
+            return None
+        if event == "line":
+            ran[0] += 1
+            if ran[0] == after:
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield ran
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.parametrize("launches", [2, 6])
+def test_after_an_interrupt_kernels_are_given_the_arrays_of_the_next_call(fake: FakeDriver, launches: int) -> None:
+    """Wherever it comes: while arguments are worked out, while launches are told of them, while they are recorded."""
+    arrays = [ng.to_device(X) for _ in range(3)]
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation(several(x, launches), x, y)
+        kept, after, ran = [], 0, [0]
+        while ran[0] >= after:
+            after += 1
+            given_ = arrays[after % 2 :][:2]
+            with interrupted(after) as ran:
+                kept.append(computation.on_device(*given_))
+            for _ in range(2):
+                fake.launched.clear()
+                kept.append(computation.on_device(*given_))
+                assert given_[0].address in fake.launched[0]
+                assert {given_[1].address, kept[-1].address} <= {*fake.launched[-1]}
+    assert after > 30
 
 
 @pytest.fixture(scope="module", params=[1, 2, 6])
