@@ -69,11 +69,11 @@ class CudaExecutable:
 
     def _restart(self) -> None:
         """The arena has moved: another program of this computation needed more."""
-        self._arena = self._memory.arena.address
+        recorded, self._recorded = self._recorded, None
         self._rows.restart()
-        if self._recorded is not None:
-            self._recorded.close()
-            self._recorded = None
+        if recorded is not None:
+            recorded.close()
+        self._arena = self._memory.arena.address
 
     def _update(self) -> None:
         """Work out arguments, and tell what is recorded which of them are others; what cannot be told is forgotten."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -127,6 +127,28 @@ def test_after_an_interrupt_kernels_are_given_the_arrays_of_the_next_call(fake: 
                 assert given_[0].address in fake.launched[0]
                 assert {given_[1].address, kept[-1].address} <= {*fake.launched[-1]}
     assert after > 30
+
+
+@pytest.mark.parametrize("launches", [3, 5])
+def test_launches_follow_the_arena_also_after_an_interrupt_or_an_error(fake: FakeDriver, launches: int) -> None:
+    rows = term = ng.placeholder([ng.Axis("N"), ng.Axis("C", 3)])
+    for number in range(launches):
+        term = ng.softmax(ng.exp(term) + number, normalization_axes=[rows.axes[number % 2]])
+    short, long = np.ones((5, 3), np.float32), np.ones((99, 3), np.float32)
+    for after in range(20):  # an error, then interrupts
+        with ng.make_transformer("cuda") as transformer:
+            computation = transformer.computation(term, rows)
+            computation(short)
+            computation(long)
+            fake.failing = set() if after else {"cuGraphExecDestroy"}
+            with suppress(ng.DeviceError), interrupted(after):
+                computation(short)
+            fake.failing = set()
+            fake.launched.clear()
+            computation(short)
+            assert computation.stats()["launches"] == launches
+        arenas = {address for address, taken in fake.memory.items() if len(taken) == 4096}  # no array is so large
+        assert arenas & {address for given_ in fake.launched for address in given_}
 
 
 @pytest.fixture(scope="module", params=[1, 2, 6])
