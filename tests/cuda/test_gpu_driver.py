@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite.runtime.cuda import cublas
 from ngraph_rewrite.runtime.cuda.device import find_device
-from ngraph_rewrite.runtime.cuda.freed import LARGEST, MOST
+from ngraph_rewrite.runtime.cuda.freed import LARGEST, MOST, FreedMemory
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
 pytestmark = pytest.mark.cuda
@@ -278,6 +279,56 @@ def test_what_is_kept_is_given_back_if_there_is_not_enough(fake: FakeDriver) -> 
     with pytest.raises(ng.DeviceMemoryError, match="bytes for more"):
         device.allocate(ROOM, "more")
     device.free(rest)
+
+
+def test_an_error_of_the_driver_loses_nothing_else_that_is_kept(fake: FakeDriver) -> None:
+    device = find_device()
+    for address in [device.allocate(LARGEST, "a test") for _ in range(3)]:
+        device.free(address)
+    fake.failing = {"cuMemFreeAsync"}
+    with pytest.raises(ng.DeviceError, match="giving memory back"):
+        device.allocate(ROOM, "more")
+    fake.failing = set()
+    fake.counts()
+    for _ in range(2):
+        device.allocate(LARGEST, "a test")
+    assert not fake.counts()
+
+
+def emptied(ask: Callable[[], int | None]) -> Iterator[int]:
+    """All that is asked for, until there is no more."""
+    while (address := ask()) is not None:
+        yield address
+
+
+@pytest.mark.parametrize("how", ["take", "drop"])
+def test_what_is_kept_goes_to_one_thread_however_they_meet(how: str) -> None:
+    """While one takes or drops, before each of its instructions, another takes all."""
+    after, ran, kept = 0, 0, [LARGEST]
+    while ran >= after:
+        memory, after, ran, found = FreedMemory(), after + 1, 0, list[int]()
+        take = partial(memory.take, LARGEST)
+        for address in kept:
+            memory.add(address, LARGEST)
+            memory.keep(address)
+
+        def trace(frame: FrameType, event: str, argument: object) -> Any:
+            nonlocal ran
+            frame.f_trace_opcodes = Path(frame.f_code.co_filename).name == "freed.py"
+            if event == "opcode":
+                ran += 1
+                if ran == after:
+                    found.extend(emptied(take))
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            found.extend(emptied(take if how == "take" else memory.drop))
+        finally:
+            sys.settrace(before)
+        assert sorted(found) == kept
+    assert after > 10
 
 
 # -- events ------------------------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ class RealDevice:
         wanted = self._freed.rounded(size)
         error, address = cu.cuMemAllocAsync(wanted, STREAM)
         if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-            for kept in self._freed.drop():
+            while (kept := self._freed.drop()) is not None:
                 self._give_back(kept)
             error, address = cu.cuMemAllocAsync(wanted, STREAM)
         if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:

@@ -39,12 +39,7 @@ class FreedMemory:
 
     def take(self, size: int) -> int | None:
         """The address of at least so many bytes, if there are some."""
-        if size <= LARGEST and (kept := self._kept[_exponent(size)]):
-            try:
-                return kept.pop()
-            except IndexError:  # another thread was faster
-                return None
-        return None
+        return _taken(self._kept[_exponent(size)]) if size <= LARGEST else None
 
     def keep(self, address: int) -> bool:
         """Whether memory that is given back is kept; if not, it is not known any longer.
@@ -61,14 +56,22 @@ class FreedMemory:
         self._homes.pop(address, None)
         return False
 
-    def drop(self) -> list[int]:
-        """What is kept, and from now on is not."""
-        dropped: list[int] = []
-        for kept in self._kept:
-            while kept:
-                dropped.append(kept.pop())
-                del self._homes[dropped[-1]]
-        return dropped
+    def drop(self) -> int | None:
+        """The address of the largest that was kept, and from now on is not; None if nothing is."""
+        for kept in reversed(self._kept):
+            address = _taken(kept)
+            if address is not None:
+                del self._homes[address]
+                return address
+        return None
+
+
+def _taken(kept: list[int]) -> int | None:
+    """The last of some addresses, which is none of them any more."""
+    try:
+        return kept.pop() if kept else None
+    except IndexError:  # another thread was faster
+        return None
 
 
 def _exponent(size: int) -> int:
