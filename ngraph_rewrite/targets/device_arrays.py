@@ -204,6 +204,8 @@ def _dtype(text: str) -> np.dtype[Any]:
 
 
 def _is_row_major(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    if not all(shape):
+        return True  # there is nothing in another order
     wanted = itemsize
     for n, stride in zip(reversed(shape), reversed(strides), strict=True):
         if n > 1 and stride != wanted:

@@ -81,6 +81,12 @@ def test_an_array_of_another_library_is_read_where_it_is() -> None:
     assert ng.to_device(Foreign(shape=(2,), typestr="<V2", data=(own.address, False), version=3)).dtype == "bfloat16"
 
 
+@pytest.mark.parametrize("shape, strides", [((0, 3), (4, 8)), ((3, 0), (0, 4)), ((2, 0, 3), (1, 2, 3))])
+def test_an_array_without_elements_may_have_any_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    seen = ng.to_device(Foreign(shape=shape, strides=strides, typestr="<f4", data=(0, False), version=3))
+    assert np.asarray(seen).shape == seen.shape == shape
+
+
 def test_an_argument_of_another_dtype_is_refused() -> None:
     with ng.make_transformer("cuda") as transformer:
         double = transformer.computation(x + x, x)
