@@ -169,7 +169,6 @@ def handed_over(given: Handed, max_version: tuple[int, int] | None) -> Any:
     versioned = max_version is not None and max_version[0] >= _VERSION[0]
     if given.read_only and not versioned:
         raise BufferError("an array that may only be read is handed over by version 1 of DLPack, or later")
-    lent = _Lent(given, versioned)
-    capsule = _new(ctypes.addressof(lent.structure), _NEW if versioned else _OLD, _functions().destructor)
-    _keep(lent)
-    return capsule
+    lent, destructor = _Lent(given, versioned), _functions().destructor
+    _keep(lent)  # before there is a capsule, whose end gives it back
+    return _new(ctypes.addressof(lent.structure), _NEW if versioned else _OLD, destructor)
