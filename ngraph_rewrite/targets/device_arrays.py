@@ -25,9 +25,10 @@ class DeviceArray:
         owner: What keeps its memory; None if it is its own, which goes with it.
         dtype: As NumPy has it.
         read_only: Whether whoever it is from may not have it written.
+        elsewhere: Whether it was lent for use on another stream than the default one, which its end waits for.
     """
 
-    __slots__ = ("__weakref__", "address", "device", "dtype", "owner", "read_only", "shape")
+    __slots__ = ("__weakref__", "address", "device", "dtype", "elsewhere", "owner", "read_only", "shape")
 
     def __init__(
         self,
@@ -39,11 +40,11 @@ class DeviceArray:
         read_only: bool = False,
     ) -> None:
         self.device, self.shape, self.dtype, self.address = device, shape, dtype, address
-        self.owner, self.read_only = owner, read_only
+        self.owner, self.read_only, self.elsewhere = owner, read_only, False
 
     def __del__(self) -> None:
         if self.owner is None:
-            self.device.free(self.address)
+            self.device.free(self.address, self.elsewhere)
 
     @classmethod
     def empty(cls, device: Device, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
@@ -108,6 +109,7 @@ class DeviceArray:
         given = self.__copy__() if copy else self
         if stream not in (None, DEFAULT_STREAM, NO_STREAM):
             self.device.synchronize()
+        given.elsewhere |= stream not in (None, DEFAULT_STREAM)
         kind, read_only = self.__dlpack_device__()[0], given.read_only
         handed = Handed(given.address, given.shape, given.dtype, kind, given, read_only, bool(copy))
         return handed_over(handed, max_version)

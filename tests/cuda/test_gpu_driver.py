@@ -257,6 +257,16 @@ def test_memory_that_is_taken_again_is_large_enough_and_its_own(driver: FakeDriv
     assert len(driver.memory) == len(sizes) - large
 
 
+@pytest.mark.parametrize("stream, waits", [(None, 0), (1, 0), (2, 1), (12345, 1), (-1, 1)])
+def test_memory_that_was_lent_to_another_stream_is_waited_for(fake: FakeDriver, stream: int, waits: int) -> None:
+    array = ng.to_device(X)
+    capsule = array.__dlpack__(stream=stream)
+    del array
+    assert not fake.counts()["cuCtxSynchronize"]
+    del capsule
+    assert fake.counts()["cuCtxSynchronize"] == waits
+
+
 def test_no_more_memory_is_kept_than_is_said(fake: FakeDriver) -> None:
     device = find_device()
     for address in [device.allocate(1000, "a test") for _ in range(MOST + 3)]:

@@ -90,8 +90,8 @@ class Device(Protocol):
     def allocate(self, size: int, purpose: str) -> int:
         """The address of so many bytes, aligned to 256; `purpose` is told if there are none left."""
 
-    def free(self, address: int) -> None:
-        """Give memory back."""
+    def free(self, address: int, elsewhere: bool = False) -> None:
+        """Give memory back; if it was used on other streams `elsewhere`, when all that runs there is done."""
 
     def upload(self, address: int, array: Array) -> None:
         """Copy a row-major array to the device."""

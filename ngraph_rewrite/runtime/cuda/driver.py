@@ -79,8 +79,13 @@ class RealDevice:
         self._freed.add(found, wanted)
         return found
 
-    def free(self, address: int) -> None:
-        if self.origin.is_here() and not self._freed.keep(address):
+    def free(self, address: int, elsewhere: bool = False) -> None:
+        if not self.origin.is_here():
+            return
+        if elsewhere:
+            self._context.enter()
+            checked(cu.cuCtxSynchronize(), "running on the GPU")
+        if not self._freed.keep(address):
             self._context.enter()
             self._give_back(address)
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small stretches of memory that were given back, kept for whoever asks next: most calls take what the last one left.
 
-All work runs in the order in which it was asked for: what still uses such memory is done before its next owner begins.
+All work on the default stream runs in the order in which it was asked for, and streams that block wait for it: what
+still uses such memory there is done before its next owner begins. Work on streams that do not block has to be waited
+for before memory that it uses is given back.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class SimulatedDevice:
         self._memory[address] = array, size
         return address
 
-    def free(self, address: int) -> None:
+    def free(self, address: int, elsewhere: bool = False) -> None:
         if self.origin.is_here():
             forbid(address, self._memory.pop(address)[1])
 
