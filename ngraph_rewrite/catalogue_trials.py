@@ -20,7 +20,7 @@ from ngraph_rewrite.plan.cuda.renderer import CUDA
 from ngraph_rewrite.plan.launches import kernels
 from ngraph_rewrite.plan.plan import make_plan
 from ngraph_rewrite.returns import leaves, unboxed
-from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
+from ngraph_rewrite.rewriting.domain import KNOWN, Domain
 from ngraph_rewrite.rewriting.instances import TrialBank, matches
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule
@@ -29,13 +29,11 @@ from ngraph_rewrite.targets.cpu import CpuExecutable
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.catalogue import STANDARD, OpDef
 from ngraph_rewrite.terms.op import Op, topological
-from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tuples import tensors
 
 # Instances of each op, and how many terms may be tried to find each.
 INSTANCES, TRIES = 6, 400
-KNOWN = Domain((2, 3, 4), (Axis("H", 2), Axis("W", 3), Axis("N", 4), Axis("C", 2)), COMMON_FIRST)
 
 
 @dataclass(frozen=True)

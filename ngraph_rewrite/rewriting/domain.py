@@ -127,6 +127,8 @@ SYMBOLIC = Domain(
     (Axis("H", None), Axis("W", 3), Axis("N", None), Axis("C", 2)),
     COMMON_FIRST,
 )
+# All lengths known.
+KNOWN = Domain((2, 3, 4), (Axis("H", 2), Axis("W", 3), Axis("N", 4), Axis("C", 2)), COMMON_FIRST)
 
 
 def marks(domain: Domain) -> tuple[Axis, Axis]:

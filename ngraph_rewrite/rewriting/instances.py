@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
-from ngraph_rewrite.rewriting.domain import SYMBOLIC, Domain
+from ngraph_rewrite.rewriting.domain import KNOWN, SYMBOLIC, Domain
 from ngraph_rewrite.rewriting.domains import argument_types
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.rewriting.interpret import Application, value_of
@@ -138,14 +138,20 @@ def matches(
 
 
 def fitting_matches(rule: Rule, limit: int, bank: TrialBank, tries: int = TRIES) -> Iterator[Instance]:
-    """As `matches`, for which the guard happens to hold; if there are none, such as are made to fit it."""
-    found = matches(rule, limit, SYMBOLIC, bank, tries)
-    first = next(found, None)
-    if first is not None:
-        yield first
-        yield from found
-    elif rule.guard is not None:
-        yield from matches(rule, limit, SYMBOLIC, bank, tries, Solver(rule, bank.make))
+    """As `matches`, for which the guard happens to hold; if there are none, such as are made to fit it.
+
+    A guard may ask for known lengths: these are tried last.
+    """
+    ways: list[tuple[Domain, Solver | None]] = [(SYMBOLIC, None)]
+    if rule.guard is not None:
+        ways += [(SYMBOLIC, Solver(rule, bank.make)), (KNOWN, Solver(rule, bank.make))]
+    for domain, solver in ways:
+        found = matches(rule, limit, domain, bank, tries, solver)
+        first = next(found, None)
+        if first is not None:
+            yield first
+            yield from found
+            return
 
 
 def _turns(turn: int) -> Choices:
