@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import RewriteError
@@ -12,10 +12,13 @@ from ngraph_rewrite.lowering.table import BY_ARGUMENTS, COLLAPSED, ReplacementTa
 from ngraph_rewrite.rewriting.matcher import Make
 from ngraph_rewrite.terms.bank import Near, TermBank
 from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.info import NO_INFO
 from ngraph_rewrite.terms.op import Op
 
 # How many steps may stand inside each other while right sides are built; what goes deeper waits on a stack.
 NESTED = 24
+# Terms are most of what a pass makes: it writes their parts itself, which takes two thirds of the time.
+new = object.__new__
 
 
 class Left(NamedTuple):
@@ -50,12 +53,19 @@ class _Parts(dict[OpDef, tuple[Any, Any, dict[Any, Op], dict[Any, Near], Any]]):
         return found
 
 
-def _maker(reduction: Reduction) -> Make:
-    """What builds normal forms in a pass: it runs for every op of a right side, and has what it needs in its scope."""
+def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op]]:
+    """What builds normal forms and what records steps: they run for every op, with what they need in their scope."""
     parts, mark, put_off, target = reduction.parts, reduction.mark, reduction.put_off, reduction.target
     taken, collapsed, collapses = reduction.taken, reduction.collapsed, reduction.collapses
-    fires, add = reduction.fires, reduction.bank.add
+    table_of_pass, moved, add = reduction.table, reduction.moved, reduction.bank.add
     depth = 0
+
+    def met(term: Op) -> Op:
+        """The normal form of a term that was there; the term itself, put off, where one waits for that already."""
+        if term.mark is mark:
+            return term if term.form is None else term.form
+        put_off.add(term)
+        return term
 
     def make(definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op:
         """The normal form of the term with this structure, whose arguments are normal or put off."""
@@ -73,27 +83,33 @@ def _maker(reduction: Reduction) -> Make:
                         return to  # type: ignore[no-any-return]
             key: Any = (args, attrs) if attrs else args
             term = table.get(key)
-            if term is None:  # as the bank does it, where it knows the type
+            if term is not None:
+                if term.mark is mark or term in taken:
+                    return met(term)
+            else:  # as the bank does it, where it knows the type
                 if len(args) == 1:
                     typed = near.get((id(args[0].type), attrs))
                 else:
                     typed = near.get((id(args[0].type), id(args[1].type), attrs)) if len(args) == 2 else None
                 if typed is not None:
-                    term = table[key] = Op(definition, args, typed[0], typed[1])
+                    term = new(Op)
+                    term.definition, term.args, (term.attrs, term.type, _), term.info = definition, args, typed, NO_INFO
+                    term.mark = term.form = None
+                    table[key] = term
         except Exception:  # a list has no hash, but its stored form has; and the step itself says what is wrong with it
             term = None
         if term is None:
             term = add(definition, args, attrs)
+            if term.mark is mark or term in taken:
+                return met(term)
             step = parts[term.definition][0]
-        if term.mark is mark:
-            return term if term.form is None else term.form
         if put_off and not put_off.isdisjoint(term.args):
             put_off.add(term)
             return term
         if step is None:
             term.form, term.mark = None, mark
             return term
-        if depth >= NESTED or term in taken:
+        if depth >= NESTED:
             put_off.add(term)
             return term
         depth += 1
@@ -108,7 +124,25 @@ def _maker(reduction: Reduction) -> Make:
             return term
         return fires(term, made)
 
-    return make
+    def fires(term: Op, made: Taken) -> Op:
+        """Record a step; the normal form that it leads to, or the term itself if that is put off."""
+        new = made[1]
+        if new.type is not term.type and new.type != term.type:
+            raise ill_typed(term, new, reduction.matcher.reasons[made[0]])
+        taken[term] = made
+        if len(taken) + len(collapsed) // COLLAPSED > reduction.limit:
+            raise exhausted(reduction.budget + 1, reduction.stage)
+        if new.mark is not mark:
+            put_off.add(term)
+            return term
+        if new.form is not None:
+            new = new.form
+        term.form, term.mark = new, mark
+        if moved or term.info.metadata:
+            table_of_pass.carry(term, new)
+        return new
+
+    return make, fires
 
 
 class Reduction:
@@ -122,7 +156,7 @@ class Reduction:
     """
 
     __slots__ = (
-        "bank", "budget", "collapsed", "left", "limit", "make", "mark", "matcher", "moved",
+        "bank", "budget", "collapsed", "fires", "left", "limit", "make", "mark", "matcher", "moved",
         "parts", "put_off", "stage", "table", "taken", "target",
     )  # fmt: skip
 
@@ -141,7 +175,7 @@ class Reduction:
         self.table, self.moved, self.stage, self.bank = table, table.moved, stage, bank
         self.mark, self.taken, self.collapsed = object(), stage.taken, stage.collapsed
         self.put_off: set[Op] = set()
-        self.make = _maker(self)
+        self.make, self.fires = _closures(self)
 
     def sweep(self, roots: list[Op], known: list[Op] | None = None) -> list[Op]:
         """Bring every term to its normal form, arguments first: those that changed on the same op with new ones.
@@ -155,7 +189,8 @@ class Reduction:
         Returns:
             All terms under the roots that are new to the pass, arguments first.
         """
-        mark, parts, put_off, make, target = self.mark, self.parts, self.put_off, self.make, self.target
+        mark, parts, put_off, target = self.mark, self.parts, self.put_off, self.target
+        make, fires = self.make, self.fires
         moved, left, order, forms = self.moved, self.left, known or [], list[Op | None]()
         for term in known or self.arguments_first(roots, order):
             if term.mark is mark:
@@ -179,27 +214,30 @@ class Reduction:
                     attrs = term.attrs
                     key: Any = (args, attrs) if attrs else args
                     now = table.get(key)  # type: ignore[assignment]
-                    if now is None:
-                        now = table[key] = Op(term.definition, args, attrs, term.type, term.info)
                 else:
                     now = self.bank.renewed(term, args)
                     step = parts[now.definition][0]
+                if now is None:
+                    now = new(Op)
+                    now.definition, now.args, now.attrs = term.definition, args, attrs
+                    now.type, now.info = term.type, term.info
+                    now.mark = now.form = None
+                    table[key] = now
+                elif now.mark is mark:
+                    self.ends(term, now if now.form is None else now.form)
+                    forms.append(term.form)
+                    continue
             elif term.mark is left:
                 step = again
-            found = now
-            if now.mark is mark:
-                if now.form is not None:
-                    found = now.form
+            try:
+                made = None if step is None else step(now, make, target)
+            except Exception as error:
+                self.refuse(error, now)
+                raise
+            if made is None:
+                now.form, now.mark, found = None, mark, now
             else:
-                try:
-                    made = None if step is None else step(now, make, target)
-                except Exception as error:
-                    self.refuse(error, now)
-                    raise
-                if made is None:
-                    now.form, now.mark = None, mark
-                else:
-                    found = self.fires(now, made)
+                found = fires(now, made)
             if put_off:
                 self.settle(term)
                 forms.append(term.form)
@@ -224,9 +262,17 @@ class Reduction:
                 ready = stack.pop()
                 order.append(ready)  # type: ignore[arg-type]
                 yield ready  # type: ignore[misc]
-            elif term.mark is not mark:
+                continue
+            while term.mark is not mark:
+                args = term.args
+                if not args:
+                    order.append(term)
+                    yield term
+                    break
                 stack += (term, None)
-                stack += term.args[::-1]
+                if len(args) > 1:
+                    stack += args[:0:-1]
+                term = args[0]
 
     def collapses(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...], to: Op) -> bool:
         """Whether a rule may give an argument for a term that need not be built for it.
@@ -255,24 +301,6 @@ class Reduction:
         failed = step_error(error, term, self.matcher)
         if failed is not None:
             raise failed from error
-
-    def fires(self, term: Op, made: Taken) -> Op:
-        """Record a step; the normal form that it leads to, or the term itself if that is put off."""
-        new = made[1]
-        if new.type is not term.type and new.type != term.type:
-            raise ill_typed(term, new, self.matcher.reasons[made[0]])
-        self.taken[term] = made
-        if len(self.taken) + len(self.collapsed) // COLLAPSED > self.limit:
-            raise exhausted(self.budget + 1, self.stage)
-        if new.mark is not self.mark:
-            self.put_off.add(term)
-            return term
-        if new.form is not None:
-            new = new.form
-        term.form, term.mark = new, self.mark
-        if self.moved or term.info.metadata:
-            self.table.carry(term, new)
-        return new
 
     def ends(self, term: Op, found: Op) -> None:
         """The pass has the normal form of a term that it rewrote."""

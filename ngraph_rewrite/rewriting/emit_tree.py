@@ -14,7 +14,7 @@ from ngraph_rewrite.rewriting.pattern import (
     variables,
 )
 from ngraph_rewrite.rewriting.pieces import PAD, identifier, items_source, op_name
-from ngraph_rewrite.rewriting.slots import Place, slot_source, term_source
+from ngraph_rewrite.rewriting.slots import Place, slot_source, term_source, with_arguments
 from ngraph_rewrite.rewriting.tree import (
     HasArguments,
     HasAttribute,
@@ -38,7 +38,9 @@ def trying(definition: OpDef, what: str, parameters: str, pending: list[Row], le
     """The function that tries the rows at an op in their order: by a tree, or one by one as a crowd is searched."""
     name, tree = f"{what}_{identifier(definition)}", grow(pending)
     if tree is not None or not pending:
-        yield from _function(f"{name}({parameters})", tree, leaf, last)
+        yield f"def {name}({parameters}):"
+        lines = [*_tree(tree, frozenset(), leaf), last, ""]
+        yield from (PAD + line if line else "" for line in with_arguments(definition.arity, lines))
         return
     before, seek = _search(f"{name}_seek", crowd([replace(row, bit=i) for i, row in enumerate(pending)]))
     yield from before
@@ -86,13 +88,6 @@ def _seeking(name: str, found: Crowd) -> list[str]:
 
 def _bit_leaf(row: Row) -> Iterator[str]:
     yield from _leaf(row, [f"m |= {1 << row.bit}"])
-
-
-def _function(signature: str, tree: Tree | None, leaf: object, last: str) -> Iterator[str]:
-    yield f"def {signature}:"
-    yield from (PAD + line for line in _tree(tree, frozenset(), leaf))
-    yield f"{PAD}{last}"
-    yield ""
 
 
 def _tree(tree: Tree | None, known: frozenset[str], leaf: object) -> Iterator[str]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 Place = tuple[int, ...]
 # What ends a line of generated code that asks a part of a rule's guard, and may fail: the number of the rule.
 ASKER = re.compile(r"  # rule (\d+)$")
+# An argument of the root in generated code, outside its strings.
+_ARGUMENT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\bself\.args\[(\d+)\]""")
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,15 @@ def slot_source(slot: Slot) -> str:
         start, after = slot.sequence
         return f"{term}.args[{start}:len({term}.args) - {after}]" if after else f"{term}.args[{start}:]"
     return term
+
+
+def with_arguments(arity: int | None, lines: list[str]) -> list[str]:
+    """The lines of a function of a term, its arguments taken out once if the lines ask for any more often.
+
+    >>> with_arguments(2, ["if self.args[0] is self.args[1].args[0]:", "    return self.args[1], 'self.args[0]'"])
+    ['arg_0, arg_1 = self.args', 'if arg_0 is arg_1.args[0]:', "    return arg_1, 'self.args[0]'"]
+    """
+    if not arity or sum(any(m[1] for m in _ARGUMENT.finditer(line)) for line in lines) < 2:
+        return lines
+    taken = f"{', '.join(f'arg_{i}' for i in range(arity))}{',' * (arity == 1)} = self.args"
+    return [taken, *(_ARGUMENT.sub(lambda m: f"arg_{m[1]}" if m[1] else m[0], line) for line in lines)]
