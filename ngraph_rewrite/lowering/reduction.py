@@ -247,7 +247,8 @@ class Reduction:
                 if moved or term.info.metadata:
                     self.table.carry(term, found)
             forms.append(found)
-        self.stage.ended(order + roots, forms + [root.form for root in roots])
+        self.stage.ended(order, forms)
+        self.stage.ended(roots, [root.form for root in roots])
         return order
 
     def arguments_first(self, roots: list[Op], order: list[Op]) -> Iterator[Op]:
