@@ -70,7 +70,7 @@ def normalise(
     stage = table.stage(name, matcher.reasons, bank)
     most = LEAST_STEPS + STEPS_PER_TERM * len(bank) if budget is None else budget
     order = Reduction(matcher, table, stage, bank, target, most, left).sweep(roots, known)
-    if not stage.taken:
+    if not stage.fired:
         stage.left = roots, order
     return [root if root.form is None else root.form for root in roots]
 

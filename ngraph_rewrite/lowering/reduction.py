@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import RewriteError
 from ngraph_rewrite.lowering.steps import Steps, cycle_error, exhausted, ill_typed, step_error
-from ngraph_rewrite.lowering.table import BY_ARGUMENTS, COLLAPSED, ReplacementTable, Stage, Taken
+from ngraph_rewrite.lowering.table import BY_ARGUMENTS, COLLAPSED, FIRED, ReplacementTable, Stage, Taken
 from ngraph_rewrite.rewriting.matcher import Make
 from ngraph_rewrite.terms.bank import Near, TermBank
 from ngraph_rewrite.terms.catalogue import OpDef
@@ -56,7 +56,7 @@ class _Parts(dict[OpDef, tuple[Any, Any, dict[Any, Op], dict[Any, Near], Any]]):
 def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op]]:
     """What builds normal forms and what records steps: they run for every op, with what they need in their scope."""
     parts, mark, put_off, target = reduction.parts, reduction.mark, reduction.put_off, reduction.target
-    taken, collapsed, collapses = reduction.taken, reduction.collapsed, reduction.collapses
+    fired, pending, collapsed, collapses = reduction.fired, reduction.pending, reduction.collapsed, reduction.collapses
     table_of_pass, moved, add = reduction.table, reduction.moved, reduction.bank.add
     depth = 0
 
@@ -79,12 +79,12 @@ def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op]]:
                     number, to = made
                     typed = near.get((id(args[0].type), attrs))  # an op of one argument, as most are
                     if to.type is typed[1] if typed is not None else collapses(definition, args, attrs, to):
-                        collapsed.extend((len(taken), definition, args, attrs, number, to))
+                        collapsed.extend((len(fired), definition, args, attrs, number, to))
                         return to  # type: ignore[no-any-return]
             key: Any = (args, attrs) if attrs else args
             term = table.get(key)
             if term is not None:
-                if term.mark is mark or term in taken:
+                if term.mark is mark or term in pending:
                     return met(term)
             else:  # as the bank does it, where it knows the type
                 if len(args) == 1:
@@ -100,7 +100,7 @@ def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op]]:
             term = None
         if term is None:
             term = add(definition, args, attrs)
-            if term.mark is mark or term in taken:
+            if term.mark is mark or term in pending:
                 return met(term)
             step = parts[term.definition][0]
         if put_off and not put_off.isdisjoint(term.args):
@@ -126,13 +126,14 @@ def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op]]:
 
     def fires(term: Op, made: Taken) -> Op:
         """Record a step; the normal form that it leads to, or the term itself if that is put off."""
-        new = made[1]
+        number, new = made
         if new.type is not term.type and new.type != term.type:
-            raise ill_typed(term, new, reduction.matcher.reasons[made[0]])
-        taken[term] = made
-        if len(taken) + len(collapsed) // COLLAPSED > reduction.limit:
+            raise ill_typed(term, new, reduction.matcher.reasons[number])
+        fired.extend((term, number, new))
+        if len(fired) // FIRED + len(collapsed) // COLLAPSED > reduction.limit:
             raise exhausted(reduction.budget + 1, reduction.stage)
         if new.mark is not mark:
+            pending[term] = made
             put_off.add(term)
             return term
         if new.form is not None:
@@ -152,12 +153,12 @@ class Reduction:
     built by `make` from normal terms, and each op that is put on top is rewritten at once: nothing is built of what
     goes away. These are steps inside steps; where they are nested too deep, or a term is needed for its own normal
     form, `make` gives a term as it is, which is then *put off*, as are the terms built on it. What was put off is
-    settled on a stack.
+    settled on a stack: such steps are *pending*.
     """
 
     __slots__ = (
-        "bank", "budget", "collapsed", "fires", "left", "limit", "make", "mark", "matcher", "moved",
-        "parts", "put_off", "stage", "table", "taken", "target",
+        "bank", "budget", "collapsed", "fired", "fires", "left", "limit", "make", "mark", "matcher", "moved",
+        "parts", "pending", "put_off", "stage", "table", "target",
     )  # fmt: skip
 
     def __init__(
@@ -173,7 +174,8 @@ class Reduction:
         self.matcher, self.target, self.budget, self.limit = matcher, target, budget, budget
         self.left, self.parts = left.mark, _Parts(matcher.steps, bank, left.lacked)
         self.table, self.moved, self.stage, self.bank = table, table.moved, stage, bank
-        self.mark, self.taken, self.collapsed = object(), stage.taken, stage.collapsed
+        self.mark, self.fired, self.collapsed = object(), stage.fired, stage.collapsed
+        self.pending = dict(stage.taken)
         self.put_off: set[Op] = set()
         self.make, self.fires = _closures(self)
 
@@ -311,10 +313,10 @@ class Reduction:
 
     def settle(self, term: Op) -> None:
         """Bring any term to its normal form: on a stack, it waits for its arguments and for what it went to."""
-        mark, taken, stack, waiting = self.mark, self.taken, [term], set[Op]()
+        mark, pending, stack, waiting = self.mark, self.pending, [term], set[Op]()
         while stack:
             term = stack[-1]
-            step = taken.get(term)
+            step = pending.get(term)
             if term.mark is mark:
                 stack.pop()
             elif step is not None:
@@ -331,7 +333,8 @@ class Reduction:
             else:
                 args = tuple([a if a.form is None else a.form for a in term.args])
                 if args != term.args:
-                    taken[term] = BY_ARGUMENTS, self.bank.renewed(term, args)
+                    pending[term] = BY_ARGUMENTS, self.bank.renewed(term, args)
+                    self.fired.extend((term, *pending[term]))
                     self.limit += 1  # no rule fired
                 else:
                     self.put_off.clear()

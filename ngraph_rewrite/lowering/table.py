@@ -64,8 +64,8 @@ Taken = tuple[int, Op]
 # The reasons that are words, numbered from the end: those of a rule set are numbered from 0.
 WORDS: Mapping[int, str] = MappingProxyType({-1: ARGUMENTS, -2: SHARED})
 BY_ARGUMENTS, BY_SHARING = -1, -2
-# So many items of a list tell of a step from a term that was not built.
-COLLAPSED = 6
+# So many items of a list tell of a step, and of one from a term that was not built.
+FIRED, COLLAPSED = 3, 6
 
 
 class Stage:
@@ -74,26 +74,41 @@ class Stage:
     A driver notes steps by numbers, as they are many; they become forward pointers when somebody asks.
 
     Attributes:
-        taken: The steps of a driver; of what changed with its arguments only, those that `ended` cannot find again.
-        collapsed: Its steps from terms that were not built, one after the other: how many others were taken before, op,
-            arguments and attributes of the term, the number of the reason, and the term it led to. They are most of
-            all steps, and tuples for each would be most of the memory that a pass takes.
+        fired: The steps of a driver, one after the other: the term, the number of the reason, and the term it led to; of
+            what changed with its arguments only, those that `ended` cannot find again. A dictionary of tuples would be
+            much of the memory that a pass takes: there is one when somebody asks.
+        collapsed: Its steps from terms that were not built, in the same way: how many items `fired` had before, op,
+            arguments and attributes of the term, the number of the reason, and the term it led to.
         reasons: The rules, or passes, that its numbers mean.
         left: The roots that it left, and all terms under them, arguments first; until somebody asks.
     """
 
-    __slots__ = ("_bank", "_ends", "_forward", "_normal", "_shown", "collapsed", "left", "name", "reasons", "taken")
+    __slots__ = (
+        "_bank", "_ends", "_forward", "_normal", "_shown", "_taken", "_told", "collapsed", "fired", "left", "name",
+        "reasons",
+    )  # fmt: skip
 
     def __init__(self, name: str, reasons: Sequence[Why] = (), bank: TermBank | None = None) -> None:
         self.name, self.reasons = name, reasons
         self._bank = bank
         self._normal: dict[Op, Op] = {}
         self._ends: list[tuple[list[Op], list[Op | None]]] = []
-        self.taken: dict[Op, Taken] = {}
+        self.fired: list[Any] = []
         self.collapsed: list[Any] = []
+        self._taken: dict[Op, Taken] = {}
+        self._told = 0
         self._forward: dict[Op, Forward] = {}
         self._shown = 0, 0
         self.left: tuple[list[Op], list[Op]] | None = None
+
+    @property
+    def taken(self) -> dict[Op, Taken]:
+        """The steps by their terms, in the order in which they were taken; drivers that take few write into it."""
+        if self._told < len(self.fired):
+            each = [iter(self.fired[self._told :])] * FIRED
+            self._taken.update((term, (number, to)) for term, number, to in zip(*each, strict=True))
+            self._told = len(self.fired)
+        return self._taken
 
     def ended(self, order: list[Op], forms: list[Op | None]) -> None:
         """Note where a driver left terms, arguments first: their normal forms, None if they are their own.
@@ -113,14 +128,14 @@ class Stage:
         if not self._ends:
             return
         ends, self._ends = self._ends, []
-        normal, changed = self._normal, list[Op]()
+        normal, changed, taken = self._normal, list[Op](), self.taken
         for terms, forms in ends:
             for term, form in zip(terms, forms, strict=True):
                 normal[term] = term if form is None else form
-                if form is not None and form is not term and term not in self.taken:
+                if form is not None and form is not term and term not in taken:
                     changed.append(term)
         self._follow()
-        for terms in (*(terms for terms, _ in ends), list(self.taken)):
+        for terms in (*(terms for terms, _ in ends), list(taken)):
             self._hold([normal[term] for term in terms])
             self._hold([arg for term in terms for arg in term.args])  # what a rule had built before it was met
         for term in changed:
@@ -130,12 +145,12 @@ class Stage:
 
     def _follow(self) -> None:
         """What a rule rewrote has the normal form of what it went to."""
-        normal = self._normal
-        for term in self.taken:
+        normal, taken = self._normal, self.taken
+        for term in taken:
             path: list[Op] = []
-            while term not in normal and term in self.taken:
+            while term not in normal and term in taken:
                 path.append(term)
-                _, term = self.taken[term]
+                _, term = taken[term]
             normal.update(dict.fromkeys(path, normal.get(term, term)))
 
     def _hold(self, stack: list[Op]) -> None:
@@ -164,7 +179,7 @@ class Stage:
         collapses = zip(*each, strict=True)
         following = next(collapses, None)
         for count, step in enumerate(islice(self.taken.items(), done, None), done):
-            while following is not None and following[0] <= count:
+            while following is not None and following[0] <= count * FIRED:
                 yield self._built(following)
                 following = next(collapses, None)
             yield step
