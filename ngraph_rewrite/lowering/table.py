@@ -74,9 +74,9 @@ class Stage:
     A driver notes steps by numbers, as they are many; they become forward pointers when somebody asks.
 
     Attributes:
-        fired: The steps of a driver, one after the other: the term, the number of the reason, and the term it led to; of
-            what changed with its arguments only, those that `ended` cannot find again. A dictionary of tuples would be
-            much of the memory that a pass takes: there is one when somebody asks.
+        fired: The steps of a driver, one after the other: the term, the number of the reason, and the term it led to;
+            of what changed with its arguments only, those that `ended` cannot find again. A dictionary of tuples would
+            be much of the memory that a pass takes: there is one when somebody asks.
         collapsed: Its steps from terms that were not built, in the same way: how many items `fired` had before, op,
             arguments and attributes of the term, the number of the reason, and the term it led to.
         reasons: The rules, or passes, that its numbers mean.
