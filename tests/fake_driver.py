@@ -116,9 +116,17 @@ class FakeDriver:
         self.launched.append(self._read(function, given[-2]))
         return ()
 
+    def _cuGraphCreate(self, flags: int) -> int:
+        graph = next(self._handles)
+        self._graphs[graph] = {}
+        return graph
+
+    def _cuStreamEndCapture(self, stream: int) -> int:
+        return self._cuGraphCreate(0)
+
     def _cuGraphAddKernelNode(self, graph: int, before: Any, number: int, given: Any) -> int:
         node = next(self._handles)
-        self._graphs.setdefault(graph, {})[node] = self._read(given.func, given.kernelParams)
+        self._graphs[graph][node] = self._read(given.func, given.kernelParams)
         return node
 
     def _cuGraphInstantiate(self, graph: int, flags: int) -> int:

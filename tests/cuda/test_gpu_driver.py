@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.runtime.cuda.device import find_device
+from ngraph_rewrite.runtime.cuda.device import Launched, find_device
 from ngraph_rewrite.runtime.cuda.freed import LARGEST, MOST, FreedMemory
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
@@ -26,6 +26,8 @@ pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `tes
 from fake_driver import ROOM, FakeDevice, FakeDriver, fake_driver  # noqa: E402
 
 from ngraph_rewrite.runtime.cuda import cublas  # noqa: E402
+from ngraph_rewrite.runtime.cuda.context import Context  # noqa: E402
+from ngraph_rewrite.runtime.cuda.recorded import RecordedGraph  # noqa: E402
 
 pytestmark = pytest.mark.cuda
 
@@ -364,3 +366,67 @@ def test_each_launch_that_is_waited_for_has_one_event_and_all_are_given_back(fak
     gc.collect()
     found = fake.counts()
     assert found["cuEventDestroy"] == 2 and found["cuStreamDestroy"] == found["cuGraphExecDestroy"] == 1
+
+
+# -- what failed half-way ----------------------------------------------------------------------------------------------
+
+
+def graph_of_library(function: Callable[..., None]) -> RecordedGraph:
+    """A graph of one launch, by a library."""
+    launches = [Launched(partial(function), 1, 1, False, [7])]
+    return RecordedGraph(Context(0), launches, [()], ())
+
+
+def nothing(*_: object) -> None:
+    """A library that launches nothing."""
+
+
+@pytest.mark.parametrize(
+    ("failing", "graphs", "streams"),
+    [
+        ("cuGraphInstantiate", 2, 1),
+        ("cuGraphAddChildGraphNode", 2, 1),
+        ("cuStreamBeginCapture", 1, 1),
+        ("cuStreamEndCapture", 1, 1),
+        ("cuStreamCreate", 1, 0),
+        ("cuGraphCreate", 0, 0),
+    ],
+)
+def test_what_a_graph_had_of_the_driver_is_given_back_if_it_cannot_be_made(
+    fake: FakeDriver, failing: str, graphs: int, streams: int
+) -> None:
+    fake.failing.add(failing)
+    fake.counts()
+    with pytest.raises(ng.DeviceError):
+        graph_of_library(nothing)
+    found = fake.counts()
+    assert (found["cuGraphDestroy"], found["cuStreamDestroy"]) == (graphs, streams)
+
+
+@pytest.mark.parametrize(("failing", "graphs"), [((), 2), (("cuStreamEndCapture",), 1)])
+def test_the_error_of_a_library_is_the_one_that_is_told(fake: FakeDriver, failing: Iterable[str], graphs: int) -> None:
+    def fails(*_: object) -> None:
+        raise ng.DeviceError("the library says no")
+
+    fake.failing.update(failing)
+    fake.counts()
+    with pytest.raises(ng.DeviceError, match="the library says no"):
+        graph_of_library(fails)
+    found = fake.counts()
+    assert (found["cuGraphDestroy"], found["cuStreamDestroy"]) == (graphs, 1)
+
+
+def test_a_graph_that_cannot_be_changed_still_runs_as_it_was(fake: FakeDriver) -> None:
+    graph = graph_of_library(nothing)
+    fake.failing.update(["cuGraphExecChildGraphNodeSetParams", "cuGraphInstantiate"])
+    fake.counts()
+    with pytest.raises(ng.DeviceError):
+        graph.change([(0, 0, 8)])
+    assert not fake.counts()["cuGraphExecDestroy"]
+    graph.run()
+    fake.failing.discard("cuGraphInstantiate")
+    graph.change([(0, 0, 9)])
+    assert fake.counts()["cuGraphExecDestroy"] == 1
+    graph.run()
+    graph.close()
+    assert fake.counts()["cuGraphExecDestroy"] == 1

@@ -112,34 +112,49 @@ class RecordedGraph:
         self._build()
 
     def _build(self) -> None:
-        self._graph = checked(cu.cuGraphCreate(0), "making a graph of launches")
-        self._nodes: list[Any] = []
-        self._given = [self._parameters(number) for number in range(len(self._launches))]
+        """Make the graph ready; if that fails all is as it was."""
+        graph = checked(cu.cuGraphCreate(0), "making a graph of launches")
+        try:
+            given, nodes = self._add_to(graph)
+            ready = checked(cu.cuGraphInstantiate(graph, 0), "making a graph of launches")
+        except BaseException:
+            cu.cuGraphDestroy(graph)
+            raise
+        self._given, self._nodes, self._ready = given, nodes, ready
+        self._end = weakref.finalize(self, _destroy, self._context, ready, graph)
+
+    def _add_to(self, graph: Any) -> tuple[list[Any], list[Any]]:
+        """Add all launches to a graph: their parameters, and the nodes that they are."""
+        given, nodes = [self._parameters(number) for number in range(len(self._launches))], list[Any]()
         for number, one in enumerate(self._launches):
-            before = [self._nodes[other] for other in self._after[number]]
+            before = [nodes[other] for other in self._after[number]]
             if _is_of_library(one):
                 inner = self._captured(number)
-                found = cu.cuGraphAddChildGraphNode(self._graph, before or None, len(before), inner)
+                found = cu.cuGraphAddChildGraphNode(graph, before or None, len(before), inner)
                 checked(cu.cuGraphDestroy(inner), "freeing a graph of launches")
             else:
-                found = cu.cuGraphAddKernelNode(self._graph, before or None, len(before), self._given[number])
-            self._nodes.append(checked(found, "adding a launch to a graph"))
+                found = cu.cuGraphAddKernelNode(graph, before or None, len(before), given[number])
+            nodes.append(checked(found, "adding a launch to a graph"))
         if self._downloads is not None:
-            self._downloads.add_to(self._graph, self._nodes)
-        self._ready = checked(cu.cuGraphInstantiate(self._graph, 0), "making a graph of launches")
-        self._end = weakref.finalize(self, _destroy, self._context, self._ready, self._graph)
+            self._downloads.add_to(graph, nodes)
+        return given, nodes
 
     def _captured(self, number: int) -> Any:
         """What a function of a library launches, as a graph."""
         stream = checked(cu.cuStreamCreate(int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING)), "making a stream")
-        mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-        checked(cu.cuStreamBeginCapture(stream, mode), "capturing launches")
         try:
-            self._launches[number].function(int(stream), self._arguments.numbers(number))
+            mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+            checked(cu.cuStreamBeginCapture(stream, mode), "capturing launches")
+            try:
+                self._launches[number].function(int(stream), self._arguments.numbers(number))
+            except BaseException:
+                error, *graphs = cu.cuStreamEndCapture(stream)  # which may fail for the same reason
+                if error == cu.CUresult.CUDA_SUCCESS:
+                    cu.cuGraphDestroy(*graphs)
+                raise
+            return checked(cu.cuStreamEndCapture(stream), "capturing launches")
         finally:
-            graph = checked(cu.cuStreamEndCapture(stream), "capturing launches")
-            checked(cu.cuStreamDestroy(stream), "freeing a stream")
-        return graph
+            cu.cuStreamDestroy(stream)
 
     def _parameters(self, number: int) -> Any:
         one, found = self._launches[number], cu.CUDA_KERNEL_NODE_PARAMS()
@@ -160,8 +175,9 @@ class RecordedGraph:
         self._arguments.change(changed)
         same = [self._changed(number) for number in dict.fromkeys(launch for launch, _, _ in changed)]
         if not all(same):
-            self.close()  # a library may launch other kernels for other addresses
+            before = self._end  # a library may launch other kernels for other addresses
             self._build()
+            before()
 
     def _changed(self, number: int) -> bool:
         """Whether the graph as it is ready can have other arguments of a launch; then it has them."""
