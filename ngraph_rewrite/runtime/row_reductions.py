@@ -141,6 +141,16 @@ def _sum(builder: Any, row: _Row) -> Any:
         return builder.call(reduce, [builder.load(single), builder.load(total)], fastmath=("reassoc",))
 
 
+def _halved(builder: Any, vector: Any, combine: Callable[[Any, Any], Any]) -> Any:
+    """The lanes of a vector combined, one half with the other: short rows would wait for one lane after the other."""
+    lanes: int = vector.type.count
+    while lanes > 1:
+        lanes //= 2
+        low, high = (ir.Constant(ir.VectorType(I32, lanes), [*range(k, k + lanes)]) for k in (0, lanes))
+        vector = combine(*(builder.shuffle_vector(vector, vector, half) for half in (low, high)))
+    return builder.extract_element(vector, I32(0))
+
+
 def _extremum(builder: Any, row: _Row, sign: str) -> Any:
     """The largest or the smallest number, as a sign says; NaN if there is one."""
     lowest = float("-inf") if sign == ">" else float("inf")
@@ -179,8 +189,8 @@ def _extremum(builder: Any, row: _Row, sign: str) -> Any:
         row.rest(lowest, vector, number)
         for best in bests[1:]:
             _changed(builder, bests[0], better(builder.load(best)))
-        for lane in range(row.lanes):
-            _changed(builder, single, better(builder.extract_element(builder.load(bests[0]), I32(lane))))
+        best = _halved(builder, builder.load(bests[0]), lambda x, y: better(x)(y))
+        _changed(builder, single, better(best))
         any_nan = _function(builder, f"llvm.vector.reduce.or.v{row.lanes}i1", [flags], _BIT)
         found = builder.or_(builder.load(nan), builder.call(any_nan, [builder.load(nans)]))
         return builder.select(found, ir.Constant(_FLOAT, float("nan")), builder.load(single))
