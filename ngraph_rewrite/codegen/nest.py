@@ -203,6 +203,12 @@ def place(name: str, operand: Operand) -> str:
     return " + ".join(terms) or "0"
 
 
+def distance(name: str, operand: Operand, dim: int) -> str:
+    """How many elements there are from one index of a loop to the next."""
+    stride = operand.strides[dim]
+    return f"{name}_s{dim}" if stride == "s" else stride
+
+
 def value_line(nest: _Nest, number: int) -> str:
     """The assignment of one load or step."""
     if number < len(nest.loads):

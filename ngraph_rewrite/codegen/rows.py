@@ -5,9 +5,11 @@ Each pass is a loop nest over the row, which stays in cache from one pass to the
 first, then its place: both loops vectorise, which one would not.
 """
 
+from collections.abc import Iterator, Sequence
+
 from ngraph_rewrite.codegen.accumulate import NOWHERE, Accumulator, beginning, combined, ending, located
 from ngraph_rewrite.codegen.form import Form
-from ngraph_rewrite.codegen.nest import Operand, place
+from ngraph_rewrite.codegen.nest import Operand, distance, place
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.codegen.streaming import Streams
 
@@ -83,22 +85,28 @@ def _reads_alone(form: Form, number: int) -> bool:
 
 
 def _stretches(form: Form, number: int, level: int) -> list[str]:
-    """The loops from ``level`` inward; the innermost one is a function that takes in a stretch of memory."""
-    dim = form.order[level]
-    if level < form.nest.rank - 1:
-        return form.loop(dim, _stretches(form, number, level + 1))
+    """The loops from ``level`` inward; the innermost two are a function that takes in stretches of memory."""
+    dims = form.order[level:]
+    if len(dims) > 2:
+        return form.loop(dims[0], _stretches(form, number, level + 1))
     lines = []
     for r in form.stages.reductions(number):
         load, item = form.stages.operands(r)[0], form.accumulators[r]
         operand = form.nest.loads[load]
-        begin = place(f"x{load}", Operand(operand.dtype, (*operand.strides[:dim], "0", *operand.strides[dim + 1 :])))
-        lines.append(f"v{load} = row_{_STRETCHES[item.kind]}_float32(x{load}, {begin}, n{dim})")
+        begin = place(f"x{load}", Operand(operand.dtype, tuple(_outside(operand.strides, dims))))
+        rows = f"n{dims[0]}, {distance(f'x{load}', operand, dims[0])}" if len(dims) == 2 else "1, 0"
+        lines.append(f"v{load} = row_{_STRETCHES[item.kind]}_float32(x{load}, {begin}, n{dims[-1]}, {rows})")
         if item.kind == "sum":
             name = item.variables[0][0]
             lines.append(f"{name} = add_reassociated({name}, v{load})")
         else:
             lines += combined(item, f"v{load}", free_order=True)
     return lines
+
+
+def _outside(strides: Sequence[str], dims: Sequence[int]) -> Iterator[str]:
+    """The strides, none along these loops."""
+    return ("0" if dim in dims else stride for dim, stride in enumerate(strides))
 
 
 def _loops(
