@@ -7,7 +7,8 @@ import gc
 import inspect
 import sys
 import textwrap
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -19,12 +20,13 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection, normalise
 from ngraph_rewrite.lowering.passes import library, lower, matchers_of
 from ngraph_rewrite.lowering.reduction import NESTED
-from ngraph_rewrite.lowering.table import ARGUMENTS, ReplacementTable, Step
-from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.lowering.table import ARGUMENTS, Replaced, ReplacementTable, Step, Taken
+from ngraph_rewrite.rewriting.matcher import Make, Matcher
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.targets.cpu import CPU
 from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.op import Op, topological
 
 H = ng.Axis("H", 3)
@@ -238,6 +240,44 @@ def test_what_is_put_off_comes_to_the_same(depth: int, build: Any) -> None:
     assert normalise(root, matcher, table, bank, CPU, "simplify") == [plainly(root[0], matcher, bank)]
     stage = table.stages[-1]
     assert all(stage.normal[before] is stage.end(forward.to) for before, forward in stage.forward.items())
+
+
+class _Stepping(NamedTuple):
+    """Steps written in Python, in the place of a matcher."""
+
+    steps: Mapping[OpDef, Any]
+    reasons: Sequence[Replaced] = ()
+
+
+def test_a_term_that_its_own_right_side_built_is_rewritten_once() -> None:
+    """Here it was built and dropped: so it was met inside its own step, over and over."""
+    tanh, exp, negative, absolute = (lookup(f"semi.{name}") for name in ("tanh", "exp", "negative", "absolute"))
+
+    def of_tanh(term: Op, make: Make, _: Any) -> Taken:
+        make(tanh, term.args, ())
+        return 0, make(exp, term.args, ())
+
+    def of_negative(term: Op, make: Make, _: Any) -> Taken:
+        return 2, make(exp, (make(absolute, term.args, ()),), ())
+
+    def nothing(*_: Any) -> None:
+        """No rule fires on a term that is there."""
+
+    def argument(args: tuple[Op, ...], _: Any) -> Taken | None:
+        return (1, args[0]) if args[0].definition is exp else None
+
+    nothing.collapse = argument  # type: ignore[attr-defined]
+    reasons = [Replaced(name, "here") for name in ("tanh", "absolute", "negative")]
+    stepping = _Stepping({tanh: of_tanh, negative: of_negative, absolute: nothing}, reasons)
+    table, bank = ReplacementTable(), TermBank()
+    x = ng.placeholder(ng.anonymous((3,)))
+    terms = [bank.make(x.definition, (), x.attrs)]
+    for definition in (tanh, negative, negative):
+        terms.append(bank.make(definition, (terms[-1],), ()))
+    (found,) = normalise(terms[-1:], stepping, table, bank, CPU, "here", 5)
+    assert [term.definition.short for term in topological([found])] == ["placeholder", "exp", "exp", "exp"]
+    fired = [step.why.name for step in table.stages[-1].forward.values() if isinstance(step.why, Replaced)]
+    assert fired == ["tanh", "absolute", "negative", "absolute", "negative"]
 
 
 # -- nothing runs away -------------------------------------------------------------------------------

@@ -126,6 +126,8 @@ def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op]]:
 
     def fires(term: Op, made: Taken) -> Op:
         """Record a step; the normal form that it leads to, or the term itself if that is put off."""
+        if term.mark is mark or (pending and term in pending):  # its own right side had built it, and rewritten it
+            return met(term)
         number, new = made
         if new.type is not term.type and new.type != term.type:
             raise ill_typed(term, new, reduction.matcher.reasons[number])

@@ -416,7 +416,7 @@ def test_the_error_of_a_library_is_the_one_that_is_told(fake: FakeDriver, failin
     assert (found["cuGraphDestroy"], found["cuStreamDestroy"]) == (graphs, 1)
 
 
-def test_a_graph_that_cannot_be_changed_still_runs_as_it_was(fake: FakeDriver) -> None:
+def test_a_graph_that_cannot_be_changed_is_still_there(fake: FakeDriver) -> None:
     graph = graph_of_library(nothing)
     fake.failing.update(["cuGraphExecChildGraphNodeSetParams", "cuGraphInstantiate"])
     fake.counts()
