@@ -159,8 +159,7 @@ class ArraysOfGpu:
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
         """An array for a result."""
-        device = find_device()
-        return DeviceArray(device, shape, dtype, device.allocate(prod(shape) * dtype.itemsize, "a result"))
+        return DeviceArray.empty(find_device(), shape, dtype)
 
 
 def to_device(value: Any) -> DeviceArray:

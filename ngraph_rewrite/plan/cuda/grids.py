@@ -45,6 +45,18 @@ def grid_for(count: int) -> Grid:
     return Grid(blocks_for(count), THREADS)
 
 
+def shared_grid(blocks: int, elements: int, each: int) -> Grid:
+    """A grid of blocks that have so many elements each: a warp or more, whose threads have some of them.
+
+    >>> shared_grid(3, 1024, 8).threads, shared_grid(3, 10, 8).threads
+    (128, 32)
+    """
+    threads = WARP
+    while threads < THREADS and threads * each < elements:
+        threads *= 2
+    return Grid(min(max(blocks, 1), MOST_BLOCKS), threads)
+
+
 def row_form(nest: RowNest, sizes: Sequence[int]) -> RowForm:
     """What has a row: a warp, a block, or a block with columns."""
     kept = [n for n, reduced in zip(sizes, nest.reduced, strict=True) if not reduced]

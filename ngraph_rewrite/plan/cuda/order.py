@@ -16,16 +16,14 @@ from ngraph_rewrite.codegen.library_indexed import (
     render_segments,
 )
 from ngraph_rewrite.codegen.library_order import Stored, render_merge, render_tiles
-from ngraph_rewrite.plan.cuda.grids import MOST_BLOCKS, grid_for
+from ngraph_rewrite.plan.cuda.grids import grid_for, shared_grid
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_plain, known, plain
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
-from ngraph_rewrite.plan.shares import Grid
-from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.terms.op import Op
 
 TILE = 1024  # elements that a block sorts: keys and positions, twice each, fit into 48 KiB
-_THREADS = 256
+_EACH = 2  # elements of a thread, which compares them
 # Columns that fill a GPU, and indices that a thread goes through sooner than they are sorted.
 _COLUMNS = 1 << 16
 FEW = 64
@@ -77,22 +75,15 @@ def sorting(
     every = (rows, n, inner, lines, apart if not passes else 1, x, *targets[0])
     tiles = -(-rows // lines) * -(-n // TILE)
     source = render_tiles(dtype, descending, stages[0], TILE)
-    calls = [*first, Call(source, every, _grid(tiles, lines * n), scratch)]
+    calls = [*first, Call(source, every, shared_grid(tiles, lines * n, _EACH), scratch)]
     for k in range(1, passes + 1):
         arguments = (rows, n, TILE << (k - 1), apart if k == passes else 1, *targets[k - 1], *targets[k])
-        calls.append(Call(render_merge(dtype, descending, stages[k], TILE), arguments, _grid(tiles, TILE)))
+        calls.append(Call(render_merge(dtype, descending, stages[k], TILE), arguments, shared_grid(tiles, TILE, _EACH)))
     return calls
 
 
 def _workspaces(count: int, stored: Stored) -> tuple[Scratch, ...]:
     return tuple([Scratch(count * DTYPE_SIZES[dtype]) for dtype in stored if dtype])
-
-
-def _grid(tiles: int, elements: int) -> Grid:
-    threads = WARP
-    while threads < min(_THREADS, elements // 2):
-        threads *= 2
-    return Grid(min(max(tiles, 1), MOST_BLOCKS), threads)
 
 
 # -- additions at indices ----------------------------------------------------------------------------------------------

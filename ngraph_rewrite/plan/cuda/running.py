@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-from ngraph_rewrite.codegen.cuda.scans import EACH, THREADS, Running, render_lines, render_scan
-from ngraph_rewrite.plan.cuda.grids import MOST_BLOCKS, grid_for
+from ngraph_rewrite.codegen.cuda.scans import EACH, Running, render_lines, render_scan
+from ngraph_rewrite.plan.cuda.grids import grid_for, shared_grid
 from ngraph_rewrite.plan.cuda.order import split
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, known, plain
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
-from ngraph_rewrite.plan.shares import Grid
-from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.terms.op import Op
 
 SHORT = 32  # elements of a line that a thread goes through sooner than a block scans them
@@ -28,7 +26,7 @@ def running_calls(term: Op, groups: Groups) -> Call | list[Call]:
         source = render_lines(kind, dtype, reverse)
         return Call(source, (outer, n, inner, x, OUTPUT), grid_for(outer * inner))
     parts = max(1, min(2 * _FILLED // max(outer * inner, 1), n // STRETCH))
-    sizes, grid = (outer, n, inner, parts, x), _grid(outer * inner * parts, n // parts)
+    sizes, grid = (outer, n, inner, parts, x), shared_grid(outer * inner * parts, n // parts, EACH)
     if parts == 1:
         return Call(render_scan(kind, dtype, reverse, "whole"), (*sizes, OUTPUT), grid)
     running = Running(kind, dtype)
@@ -36,10 +34,3 @@ def running_calls(term: Op, groups: Groups) -> Call | list[Call]:
     sums = tuple([Scratch(size) for _ in running.names("")])
     totals = Call(render_scan(kind, dtype, reverse, "totals"), (*sizes, *sums), grid, sums)
     return [totals, Call(render_scan(kind, dtype, reverse, "parts"), (*sizes, *sums, OUTPUT), grid)]
-
-
-def _grid(blocks: int, elements: int) -> Grid:
-    threads = WARP
-    while threads < THREADS and threads * EACH < elements:
-        threads *= 2
-    return Grid(max(1, min(blocks, MOST_BLOCKS)), threads)
