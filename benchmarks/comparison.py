@@ -23,7 +23,7 @@ Arrays = Sequence[Array]
 HEADER = "workload, engine, median_s, spread, ratio, least_s, of_limit, cold_s, warm_s, peak_mb, note"
 Clock = Callable[[], float]
 SLOW = 1.0  # seconds: what takes longer for a single call is called once
-SETTLED = 0.02  # seconds after which threads that wait have gone to sleep
+SETTLED = 0.05  # seconds after which threads that wait have gone to sleep: those of OpenBLAS look for work for 27 ms
 
 
 def as_arrays(result: Any) -> Arrays:
