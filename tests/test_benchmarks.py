@@ -218,24 +218,24 @@ def test_the_command_prints_rows_and_writes_them(tmp_path: Path) -> None:
     assert (written["workload"], written["engine"], written["ratio"]) == ("dag_300", harness.OURS, 1.0)
 
 
-def test_a_wrong_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def compared(size: int, monkeypatch: pytest.MonkeyPatch) -> list[harness.Row]:
+    """The rows of two engines whose answers are different, of a graph of a size."""
     answers = {"ngraph_rewrite": 7, "tinygrad": 8}
     monkeypatch.setattr(rewriting, "installed", lambda: list(ENGINES))
     monkeypatch.setattr(rewriting, "_asked", lambda task, name, timeout: _answer(answers[name]))
     chosen = harness.options("").parse_args(["--peers", "tinygrad"])
     chosen.timeout = 1
+    return list(rewriting.rows_of(rewriting.Task(f"dag_{size}", "dag", size), chosen, set()))
+
+
+def test_a_wrong_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit, match="tinygrad has a normal form of 5 terms"):
-        list(rewriting.rows_of(rewriting.Task("dag_10", "dag", 10), chosen, set()))
+        compared(10, monkeypatch)
 
 
 def test_of_a_million_nodes_a_few_terms_may_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     """Terms of a peer that have no shapes are equal a little more often."""
-    answers = {"ngraph_rewrite": 7, "tinygrad": 8}
-    monkeypatch.setattr(rewriting, "installed", lambda: list(ENGINES))
-    monkeypatch.setattr(rewriting, "_asked", lambda task, name, timeout: _answer(answers[name]))
-    chosen = harness.options("").parse_args(["--peers", "tinygrad"])
-    chosen.timeout = 1
-    rows = list(rewriting.rows_of(rewriting.Task("dag_1000000", "dag", 1_000_000), chosen, set()))
+    rows = compared(1_000_000, monkeypatch)
     assert [row.note for row in rows if row.note] == ["set-up 0.10 s", "set-up 0.10 s; 5 terms, ours 5"]
 
 
