@@ -123,6 +123,20 @@ def test_special_numbers_stay_in_their_rows(run: Runner, axis: int) -> None:
     np.testing.assert_array_equal(top, x.max(axis))
 
 
+@pytest.mark.parametrize("kind", ["sum", "max", "min"])
+@pytest.mark.parametrize("shape", [(3, 2, 1), (5, 3, 33), (2, 4, 64), (3, 3, 700), (1, 2, 40)], ids=str)
+def test_rows_of_any_length_that_are_taken_in_together(run: Runner, kind: str, shape: tuple[int, int, int]) -> None:
+    """Those of one result lie apart, and between them are those of others; one result is not a number."""
+    apart, once = Operand(F32, ("s", "s", "1")), Operand(F32, ("0", "1", "0"))
+    nest = RowNest(3, (apart,), (Step(kind, F32, (0,)),), ((1, once),), (0, 1), (True, False, True))
+    assert f"row_{kind}_float32(x0, i1 * x0_s1, n2, n0, x0_s0)" in render_rows(nest).text
+    x = np.random.default_rng(3).normal(size=shape).astype(F32)
+    x[-1, 1, -1] = np.nan
+    y = np.empty(shape[1], F32)
+    run_rows(run, Case(nest, shape, [x], [np.broadcast_to(y[None, :, None], shape)], 2))
+    np.testing.assert_allclose(y, getattr(x.astype(np.float64), kind)((0, 2)), rtol=1e-6)
+
+
 @pytest.mark.parametrize("chunks", [1, 3])
 def test_each_chunk_sums_over_its_rows(run: Runner, chunks: int) -> None:
     """Of what is loaded, and of what the last pass gives."""
