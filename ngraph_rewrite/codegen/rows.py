@@ -2,7 +2,8 @@
 """The loops of a row kernel whose rows lie along memory: kept loops outside, accumulators in variables, rows inside.
 
 Each pass is a loop nest over the row, which stays in cache from one pass to the next. An argmax finds the extremum
-first, then its place: both loops vectorise, which one would not.
+first, then its place: both loops vectorise, which one would not. Where a pass reads float32 and nothing else, functions
+in explicit vectors take its two innermost loops; for a place, if there are no others.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from ngraph_rewrite.codegen.streaming import Streams
 
 # What is done in explicit vectors where a pass reads memory and nothing else.
 _STRETCHES = {"sum": "sum", "max": "max", "min": "min", "argmax": "max", "argmin": "min"}
+_PLACES = ("argmax", "argmin")
 _BLOCK = 512  # elements of a float64 sum between two compensated additions
 
 
@@ -47,11 +49,10 @@ def _streams(form: Form, number: int) -> Streams:
 def _pass(form: Form, number: int) -> list[str]:
     """One pass over a row."""
     reductions = form.stages.reductions(number)
+    if _reads_alone(form, number):
+        return _taken_in(form, number)
     items = [form.accumulators[r] for r in reductions]
     lines = [line for item in items for line in beginning(item)]
-    if _reads_alone(form, number):
-        lines += _stretches(form, number, len(form.kept))
-        return lines + [line for item in items for line in ending(item)] + _places(form, number)
     body = [
         line
         for r, item in zip(reductions, items, strict=True)
@@ -66,7 +67,7 @@ def _pass(form: Form, number: int) -> list[str]:
     values = form.stages.needs(number)
     lines += _loops(form, number, len(form.kept), values, body, [item for item in items if item.in_blocks], streams)
     lines += [line for item in items for line in ending(item)]
-    return lines + _places(form, number)
+    return lines + _places(form, number, reductions)
 
 
 def _reads_alone(form: Form, number: int) -> bool:
@@ -84,18 +85,40 @@ def _reads_alone(form: Form, number: int) -> bool:
     )
 
 
-def _stretches(form: Form, number: int, level: int) -> list[str]:
+def _taken_in(form: Form, number: int) -> list[str]:
+    """A pass that reads alone."""
+    dims = form.order[len(form.kept) :]
+    counted = len(dims) <= 2 and list(dims) == sorted(dims)  # positions count through the loops in their order
+    found = [r for r in form.stages.reductions(number) if counted and form.accumulators[r].kind in _PLACES]
+    others = [r for r in form.stages.reductions(number) if r not in found]
+    items = [form.accumulators[r] for r in others]
+    lines = [line for item in items for line in beginning(item)]
+    lines += _stretches(form, others, len(form.kept)) if others else []
+    lines += [line for item in items for line in ending(item)] + _places(form, number, others)
+    for r in found:
+        item = form.accumulators[r]
+        lines.append(f"{item.variables[1][0]} = {_stretch(form, r, item.kind, dims)}")
+    return lines
+
+
+def _stretch(form: Form, reduction: int, function: str, dims: Sequence[int]) -> str:
+    """The call of a function that takes in stretches of memory, along one loop or two."""
+    load = form.stages.operands(reduction)[0]
+    operand = form.nest.loads[load]
+    begin = place(f"x{load}", Operand(operand.dtype, tuple(_outside(operand.strides, dims))))
+    rows = f"n{dims[0]}, {distance(f'x{load}', operand, dims[0])}" if len(dims) == 2 else "1, 0"
+    return f"row_{function}_float32(x{load}, {begin}, n{dims[-1]}, {rows})"
+
+
+def _stretches(form: Form, reductions: Sequence[int], level: int) -> list[str]:
     """The loops from ``level`` inward; the innermost two are a function that takes in stretches of memory."""
     dims = form.order[level:]
     if len(dims) > 2:
-        return form.loop(dims[0], _stretches(form, number, level + 1))
+        return form.loop(dims[0], _stretches(form, reductions, level + 1))
     lines = []
-    for r in form.stages.reductions(number):
+    for r in reductions:
         load, item = form.stages.operands(r)[0], form.accumulators[r]
-        operand = form.nest.loads[load]
-        begin = place(f"x{load}", Operand(operand.dtype, tuple(_outside(operand.strides, dims))))
-        rows = f"n{dims[0]}, {distance(f'x{load}', operand, dims[0])}" if len(dims) == 2 else "1, 0"
-        lines.append(f"v{load} = row_{_STRETCHES[item.kind]}_float32(x{load}, {begin}, n{dims[-1]}, {rows})")
+        lines.append(f"v{load} = {_stretch(form, r, _STRETCHES[item.kind], dims)}")
         if item.kind == "sum":
             name = item.variables[0][0]
             lines.append(f"{name} = add_reassociated({name}, v{load})")
@@ -129,9 +152,9 @@ def _loops(
     return _blocks(form.order[level], inner, sums) if sums and innermost else form.loop(form.order[level], inner)
 
 
-def _places(form: Form, number: int) -> list[str]:
+def _places(form: Form, number: int, reductions: Sequence[int]) -> list[str]:
     """Where the extrema are, for argmax and argmin."""
-    found = [r for r in form.stages.reductions(number) if len(form.accumulators[r].variables) == 2]
+    found = [r for r in reductions if form.accumulators[r].kind in _PLACES]
     if not found:
         return []
     places = [form.accumulators[r].variables[1][0] for r in found]

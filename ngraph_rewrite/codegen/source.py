@@ -12,6 +12,7 @@ _WORDS = {
     "scalar_functions": "fmod sqrt fabs floor ceil rint select maximum minimum accumulate_max "
     "accumulate_min number_max number_min above below same add_reassociated multiply_reassociated rounding_error "
     "compensated",
+    "row_places": "row_argmax_float32 row_argmin_float32",
     "row_reductions": "row_max_float32 row_min_float32 row_sum_float32",
     "streams": "stream_block stream_end stream_float32 stream_float64",
     "arithmetic": "floor_divide modulo sign integer_power",

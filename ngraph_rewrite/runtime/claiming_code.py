@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How chunks are claimed in machine code: one by one, by whoever comes, from one 64-bit ticket.
+"""How chunks are claimed in machine code: one by one, by whoever comes, from the ends of what one 64-bit ticket tells.
 
-The *ticket* holds the number of the launch (48 bits) and how many of its chunks nobody has claimed (16 bits), so that
-one compare-exchange claims a chunk of the launch it was read from, and of no other. What the launch runs is written
-before the ticket and stays until every chunk is done: a claim that succeeds has read what belongs to it, and one of
-an earlier launch cannot succeed.
+The *ticket* holds the number of the launch (40 bits), and of its chunks that nobody has claimed how many there are and
+the first (12 bits each), so that one compare-exchange claims a chunk of the launch it was read from, and of no other.
+What the launch runs is written before the ticket and stays until every chunk is done: a claim that succeeds has read
+what belongs to it, and one of an earlier launch cannot succeed.
+
+The caller and every second worker claim the first chunk, the others the last. So a thread finds in its caches what it
+left there: launches that follow one another, and calls, mostly split the same arrays in the same order.
 """
 
 # Where things lie in a pool's memory and in a worker's slot, in words of 8 bytes; what is written often lies apart.
@@ -12,14 +15,16 @@ SHARE, OWNER, CALLER, CALLER_LOCK, STOP, WORKERS, SPINS, SLOTS, GONE = range(9)
 TICKET, KERNEL, ARGUMENTS, CHUNKS, ALLOWED, FINISHED = 16, 17, 18, 19, 20, 32
 POOL_WORDS = 48
 ASLEEP, LOCK, DONE, THREAD, AWAY, SLOT_WORDS = 0, 1, 2, 3, 4, 16
-MOST_CHUNKS = 2**16 - 1  # of a launch that is shared out
+_BITS = 12  # of a number of chunks
+MOST_CHUNKS = 2**_BITS - 1  # of a launch that is shared out
 # A caller has nothing else to do, and a worker at its last chunk is soon done: it looks so many times as often.
 CALLER_PATIENCE = 16
 WORDS = {
     "OWNER": OWNER, "CALLER": CALLER, "STOP": STOP, "WORKERS": WORKERS, "SPINS": SPINS, "SLOTS": SLOTS,
     "TICKET": TICKET, "KERNEL": KERNEL, "ARGUMENTS": ARGUMENTS, "CHUNKS": CHUNKS, "ALLOWED": ALLOWED,
     "FINISHED": FINISHED, "SLOT_WORDS": SLOT_WORDS, "DONE": DONE, "THREAD": THREAD, "AWAY": AWAY,
-    "MOST_CHUNKS": MOST_CHUNKS, "CALLER_PATIENCE": CALLER_PATIENCE,
+    "MOST_CHUNKS": MOST_CHUNKS, "BITS": _BITS, "LAUNCH_BITS": 2 * _BITS, "CALLER_PATIENCE": CALLER_PATIENCE,
+    "ONE_LESS": 1 << _BITS, "ONE_LESS_AND_LATER": (1 << _BITS) - 1,
 }  # fmt: skip
 
 _CLAIMING = """
@@ -27,7 +32,8 @@ _CLAIMING = """
 define internal i1 @{name}_wanted(ptr %pool, i64 %index) {{
   %at = getelementptr i64, ptr %pool, i64 {TICKET}
   %ticket = load atomic i64, ptr %at seq_cst, align 8
-  %left = and i64 %ticket, 65535
+  %unclaimed = lshr i64 %ticket, {BITS}
+  %left = and i64 %unclaimed, {MOST_CHUNKS}
   %some = icmp ne i64 %left, 0
   %allowed_at = getelementptr i64, ptr %pool, i64 {ALLOWED}
   %allowed = load atomic i64, ptr %allowed_at acquire, align 8
@@ -87,24 +93,28 @@ entry:
   %args_at = getelementptr i64, ptr %pool, i64 {ARGUMENTS}
   %chunks_at = getelementptr i64, ptr %pool, i64 {CHUNKS}
   %allowed_at = getelementptr i64, ptr %pool, i64 {ALLOWED}
+  %odd = and i64 %index, 1
+  %last = icmp eq i64 %odd, 0
   br label %look
 look:
   %count = phi i64 [0, %entry], [%count, %read], [%more, %go]
   %of = phi i64 [0, %entry], [%of, %read], [%chunks, %go]
   %ticket = load atomic i64, ptr %ticket_at acquire, align 8
-  %left = and i64 %ticket, 65535
+  %unclaimed = lshr i64 %ticket, {BITS}
+  %left = and i64 %unclaimed, {MOST_CHUNKS}
   %none = icmp eq i64 %left, 0
-  br i1 %none, label %end, label %may
+  br i1 %none, label %over, label %may
 may:
   %allowed = load atomic i64, ptr %allowed_at acquire, align 8
   %ours = icmp slt i64 %index, %allowed
-  br i1 %ours, label %read, label %end
+  br i1 %ours, label %read, label %over
 read:
   %address = load atomic i64, ptr %kernel_at acquire, align 8
   %args = load atomic i64, ptr %args_at acquire, align 8
   %chunks = load atomic i64, ptr %chunks_at acquire, align 8
   {hesitation}
-  %fewer = sub i64 %ticket, 1
+  %change = select i1 %last, i64 {ONE_LESS}, i64 {ONE_LESS_AND_LATER}
+  %fewer = sub i64 %ticket, %change
   %pair = cmpxchg ptr %ticket_at, i64 %ticket, i64 %fewer acq_rel acquire
   %claimed = extractvalue {{ i64, i1 }} %pair, 1
   br i1 %claimed, label %run, label %look
@@ -117,14 +127,17 @@ call:
   call void @{name}_call_others(ptr %pool, i64 %index)
   br label %go
 go:
-  %chunk = sub i64 %chunks, %left
+  %first = and i64 %ticket, {MOST_CHUNKS}
+  %behind = add i64 %first, %left
+  %end = sub i64 %behind, 1
+  %chunk = select i1 %last, i64 %end, i64 %first
   %kernel = inttoptr i64 %address to ptr
   call void %kernel(i64 %args, i64 %chunk, i64 %chunks)
   %more = add i64 %count, 1
   br label %look
-end:
-  %first = insertvalue {{ i64, i64 }} undef, i64 %count, 0
-  %both = insertvalue {{ i64, i64 }} %first, i64 %of, 1
+over:
+  %ran = insertvalue {{ i64, i64 }} undef, i64 %count, 0
+  %both = insertvalue {{ i64, i64 }} %ran, i64 %of, 1
   ret {{ i64, i64 }} %both
 }}
 """

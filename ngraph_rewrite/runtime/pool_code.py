@@ -36,8 +36,11 @@ publish:
   store atomic i64 %chunks, ptr %chunks_at release, align 8
   store atomic i64 %allowed, ptr %allowed_at release, align 8
   %before = load atomic i64, ptr %ticket_at monotonic, align 8
-  %next = add i64 %before, 65536  ; no chunk of the last launch is left
-  %ticket = or i64 %next, %chunks
+  %number = lshr i64 %before, {LAUNCH_BITS}
+  %next = add i64 %number, 1
+  %launch = shl i64 %next, {LAUNCH_BITS}
+  %unclaimed = shl i64 %chunks, {BITS}
+  %ticket = or i64 %launch, %unclaimed
   store atomic i64 %ticket, ptr %ticket_at seq_cst, align 8
   %ran = call {{ i64, i64 }} @{name}_claim(ptr %pool, i64 -1)
   %count = extractvalue {{ i64, i64 }} %ran, 0

@@ -137,6 +137,38 @@ def test_rows_of_any_length_that_are_taken_in_together(run: Runner, kind: str, s
     np.testing.assert_allclose(y, getattr(x.astype(np.float64), kind)((0, 2)), rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["argmax", "argmin"])
+@pytest.mark.parametrize("n", [1, 3, 16, 65, 512, 700, 1500], ids=str)
+def test_the_first_place_of_an_extremum_in_rows_of_any_length(run: Runner, kind: str, n: int) -> None:
+    """Each place is that of the extremum in some row, alone, before an equal one, and as NaN before better numbers."""
+    lowest, best = (-np.inf, 5.0) if kind == "argmax" else (np.inf, -5.0)
+    x = np.random.default_rng(4).uniform(-1, 1, (6 * n, n)).astype(F32)
+    at = np.arange(n)
+    x[at, at] = x[n + at, at] = x[n + at, -1] = best
+    x[2 * n + at, at] = x[2 * n + at, -1] = np.nan
+    x[2 * n + at[1:], 0] = best
+    x[3 * n : 4 * n] = lowest
+    x[3 * n + at, at] = np.where(at % 2, lowest, np.nan)
+    x[4 * n : 5 * n] = np.where(at > at[:, None], 0.0, -0.0)
+    nest = RowNest(
+        2, (WIDE,), (Step(kind, "int64", (0,)),), ((1, Operand("int64", ("1", "0"))),), (0, 1), (False, True)
+    )
+    assert f"row_{kind}_float32(x0, i0 * x0_s0, n1, 1, 0)" in render_rows(nest).text
+    found = np.empty(6 * n, np.int64)
+    run_rows(run, Case(nest, x.shape, [x], [np.broadcast_to(found[:, None], x.shape)], 2))
+    assert np.array_equal(found, getattr(np, kind)(x, 1))
+
+
+def test_the_first_place_counts_through_rows_that_are_taken_in_together(run: Runner) -> None:
+    apart, once = Operand(F32, ("s", "s", "1")), Operand("int64", ("0", "1", "0"))
+    nest = RowNest(3, (apart,), (Step("argmax", "int64", (0,)),), ((1, once),), (0, 1), (True, False, True))
+    x = np.random.default_rng(5).integers(0, 40, (7, 50, 21)).astype(F32)
+    x[3, 4, 5] = x[2, 4, 20] = np.nan
+    found = np.empty(50, np.int64)
+    run_rows(run, Case(nest, x.shape, [x], [np.broadcast_to(found[None, :, None], x.shape)], 2))
+    assert np.array_equal(found, np.argmax(x.transpose(1, 0, 2).reshape(50, -1), 1))
+
+
 @pytest.mark.parametrize("chunks", [1, 3])
 def test_each_chunk_sums_over_its_rows(run: Runner, chunks: int) -> None:
     """Of what is loaded, and of what the last pass gives."""

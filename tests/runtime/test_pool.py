@@ -22,8 +22,9 @@ from ngraph_rewrite.runtime.engine import load_functions
 from ngraph_rewrite.runtime.pool import Pool, usable_threads
 from ngraph_rewrite.runtime.waiting_code import waits_by_futex
 
-# Kernels whose arguments are counters: one adds to that of its chunk, one first sleeps in every chunk but the first.
-# And what a worker does, and the caller does not, between reading a launch and claiming a chunk of it.
+# Kernels whose arguments are counters: one adds to that of its chunk, one first sleeps in every chunk but the first, and
+# one writes which thread runs it. And what a worker does, and the caller does not, between reading a launch and claiming
+# a chunk of it.
 _KERNELS = """
 declare i32 @usleep(i32)
 
@@ -47,6 +48,17 @@ visit:
   ret void
 }
 
+declare i64 @pthread_self()
+
+define void @test_pool_sign(i64 %args, i64 %chunk, i64 %nchunks) {
+  %signatures = inttoptr i64 %args to ptr
+  %signature = getelementptr i64, ptr %signatures, i64 %chunk
+  %thread = call i64 @pthread_self()
+  store i64 %thread, ptr %signature
+  %slept = call i32 @usleep(i32 2000)
+  ret void
+}
+
 define void @test_pool_hesitate(i64 %index) {
   %helps = icmp sge i64 %index, 0
   br i1 %helps, label %sleep, label %end
@@ -62,7 +74,7 @@ WAYS = [True, False] if waits_by_futex() else [False]  # by futex, by lock
 
 @cache
 def kernels() -> list[int]:
-    return load_functions(_KERNELS, ["test_pool_visit", "test_pool_nap", "test_pool_hesitate"])
+    return load_functions(_KERNELS, [f"test_pool_{name}" for name in ("visit", "nap", "hesitate", "sign")])
 
 
 @pytest.fixture(scope="module", params=WAYS)
@@ -110,6 +122,16 @@ def test_workers_help(pool: Pool) -> None:
     for _ in range(5):
         visits(pool, kernels()[1], 16, 3)  # in chunks that sleep, so that they come in time however busy the machine is
     assert sum(pool.done) > before
+
+
+def test_a_caller_and_a_worker_begin_at_different_ends(pool: Pool) -> None:
+    """So each finds in its caches what it left there, if arrays are split alike again."""
+    for _ in range(5):
+        signatures = visits(pool, kernels()[3], 16, 1).tolist()
+        caller = signatures.count(signatures[0])
+        assert signatures == [signatures[0]] * caller + [signatures[-1]] * (16 - caller)
+    assert signatures[0] == threading.get_ident()
+    assert signatures[-1] == pool.threads[0].ident
 
 
 def test_no_more_workers_help_than_are_allowed(pool: Pool) -> None:
