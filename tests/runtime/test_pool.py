@@ -22,9 +22,9 @@ from ngraph_rewrite.runtime.engine import load_functions
 from ngraph_rewrite.runtime.pool import Pool, usable_threads
 from ngraph_rewrite.runtime.waiting_code import waits_by_futex
 
-# Kernels whose arguments are counters: one adds to that of its chunk, one first sleeps in every chunk but the first, and
-# one writes which thread runs it. And what a worker does, and the caller does not, between reading a launch and claiming
-# a chunk of it.
+# Kernels whose arguments are counters: one adds to that of its chunk, one first sleeps in every chunk but the first,
+# and one writes which thread runs it. And what a worker does, and the caller does not, between reading a launch and
+# claiming a chunk of it.
 _KERNELS = """
 declare i32 @usleep(i32)
 
