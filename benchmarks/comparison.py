@@ -23,7 +23,9 @@ Arrays = Sequence[Array]
 HEADER = "workload, engine, median_s, spread, ratio, least_s, of_limit, cold_s, warm_s, peak_mb, note"
 Clock = Callable[[], float]
 SLOW = 1.0  # seconds: what takes longer for a single call is called once
-SETTLED = 0.05  # seconds after which threads that wait have gone to sleep: those of OpenBLAS look for work for 27 ms
+# Threads that wait have gone to sleep where a look of so many seconds finds them at work for less than a tenth of it;
+# those of OpenBLAS look for work for 27 ms, or 105, as the machine counts its cycles. No more looks than this are taken.
+LOOK, LOOKS = 0.02, 50
 
 
 def as_arrays(result: Any) -> Arrays:
@@ -212,7 +214,7 @@ def interleaved(
     left = {name: seconds for name in runs if repeats[name]}
     while left:
         for name in list(left):
-            time.sleep(SETTLED)
+            settle()
             runs[name]()
             start = clock()
             for _ in range(repeats[name]):
@@ -223,6 +225,15 @@ def interleaved(
             if left[name] < 0 and len(times[name]) >= least:
                 del left[name]
     return times
+
+
+def settle() -> None:
+    """Wait until no thread of this process computes."""
+    for _ in range(LOOKS):
+        before = time.process_time()
+        time.sleep(LOOK)
+        if time.process_time() - before < LOOK / 10:
+            return
 
 
 def _once(run: Run, clock: Clock) -> float:

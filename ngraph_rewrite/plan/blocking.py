@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ngraph_rewrite.plan.shares import SHARED_TIME
+
 # A group takes about so many nanoseconds or more, and there need not be more groups than so many.
 _GROUP_TIME, _GROUPS = 15_000, 64
 # What is packed of both operands for one group is packed again for others: there these are the numbers.
@@ -101,7 +103,8 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_s
     packs_b = (b_step * itemsize >= _FAR or meet) and m > _FEW
     low, narrow = _least(packs_a, packs_b, plain, k)
     each, most = (_PACKED_TIME, _PACKED_GROUPS) if packs_a and packs_b else (_GROUP_TIME, _GROUPS)
-    wanted = min(product_time(count, m, n, k, itemsize) // each, most) // max(count, 1)
+    time = product_time(count, m, n, k, itemsize)
+    wanted = max(min(time // each, most), 2 if time >= SHARED_TIME else 1) // max(count, 1)
     rows, columns = _group(m, n, wanted, low, narrow)
     if not plain and not packs_a and not packs_b:
         rows, _ = _group(m, columns, min(wanted, _CORES) // max(-(-n // columns), 1), 64, columns)
@@ -141,5 +144,11 @@ def _group(m: int, n: int, wanted: int, low: int, narrow: int) -> tuple[int, int
 
 
 def product_time(count: int, m: int, n: int, k: int, itemsize: int) -> int:
-    """About how many nanoseconds products take on one core: at 100 operations of float32 in a nanosecond."""
-    return 2 * count * m * n * k * itemsize // 400
+    """About how many nanoseconds products take on one core: at 100 operations of float32 in a nanosecond.
+
+    A row of C is whole cache lines.
+
+    >>> product_time(1, 128, 10, 512, 4) == product_time(1, 128, 16, 512, 4)
+    True
+    """
+    return 2 * count * m * _rounded(n * itemsize, 64) * k // 400
