@@ -24,7 +24,7 @@ HEADER = "workload, engine, median_s, spread, ratio, least_s, of_limit, cold_s, 
 Clock = Callable[[], float]
 SLOW = 1.0  # seconds: what takes longer for a single call is called once
 # Threads that wait have gone to sleep where a look of so many seconds finds them at work for less than a tenth of it;
-# those of OpenBLAS look for work for 27 ms, or 105, as the machine counts its cycles. No more looks than this are taken.
+# those of OpenBLAS look for work for 27 ms, or 105, as the machine counts its cycles. There are no more looks than this.
 LOOK, LOOKS = 0.02, 50
 
 

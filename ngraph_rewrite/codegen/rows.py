@@ -13,6 +13,7 @@ from ngraph_rewrite.codegen.form import Form
 from ngraph_rewrite.codegen.nest import Operand, distance, place
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.codegen.streaming import Streams
+from ngraph_rewrite.types.dtypes import as_dtype
 
 # What is done in explicit vectors where a pass reads memory and nothing else.
 _STRETCHES = {"sum": "sum", "max": "max", "min": "min", "argmax": "max", "argmin": "min"}
@@ -149,7 +150,24 @@ def _loops(
     innermost = level == form.nest.rank - 1
     if innermost and streams is not None and streams.positions:
         return streams.loop(("0", f"n{form.order[level]}"), inner)
-    return _blocks(form.order[level], inner, sums) if sums and innermost else form.loop(form.order[level], inner)
+    if not sums or not innermost:
+        return form.loop(form.order[level], inner)
+    return _blocks(form.order[level], inner, sums, _next_row(form, number, values) if level == len(form.kept) else [])
+
+
+def _next_row(form: Form, number: int, values: Sequence[int]) -> list[str]:
+    """While functions of a row are computed, which takes time and no memory, a block of the next one is asked for."""
+    if not number or not form.kept:
+        return []
+    outside, dim = form.order[len(form.kept) - 1], form.order[-1]
+    lines = []
+    for v in values:
+        load = form.nest.loads[v] if v < len(form.nest.loads) else None
+        if load is not None and load.strides[dim] == "1" and load.strides[outside] != "0":
+            at = place(f"x{v}", Operand(load.dtype, tuple(_outside(load.strides, [dim]))))
+            first = f"{at} + {distance(f'x{v}', load, outside)} + block"
+            lines.append(f"ask_ahead(x{v}, {first}, block_stop - block, {as_dtype(load.dtype).itemsize})")
+    return lines
 
 
 def _places(form: Form, number: int, reductions: Sequence[int]) -> list[str]:
@@ -164,11 +182,11 @@ def _places(form: Form, number: int, reductions: Sequence[int]) -> list[str]:
     return lines + [f"{at} = select({at} == {NOWHERE}, np.int64(0), {at})" for at in places]
 
 
-def _blocks(dim: int, inner: list[str], sums: list[Accumulator]) -> list[str]:
-    """A loop in blocks: in each, some sums are taken apart."""
+def _blocks(dim: int, inner: list[str], sums: list[Accumulator], first: list[str]) -> list[str]:
+    """A loop in blocks: in each, some sums are taken apart; some lines come first."""
     narrow = any(item.narrow for item in sums)
     length = "sums" if narrow else str(_BLOCK)
-    lines = [f"block_stop = min(block + {length}, n{dim})"]
+    lines = [f"block_stop = min(block + {length}, n{dim})", *first]
     lines += [line for item in sums for line in item.block_lines[0]]
     lines += [f"for i{dim} in range(block, block_stop):", indented("\n".join(inner), 4)]
     lines += [line for item in sums for line in item.block_lines[1]]

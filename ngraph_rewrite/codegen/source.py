@@ -14,7 +14,7 @@ _WORDS = {
     "compensated",
     "row_places": "row_argmax_float32 row_argmin_float32",
     "row_reductions": "row_max_float32 row_min_float32 row_sum_float32",
-    "streams": "stream_block stream_end stream_float32 stream_float64",
+    "streams": "ask_ahead stream_block stream_end stream_float32 stream_float64",
     "arithmetic": "floor_divide modulo sign integer_power",
     "elementary": "asin acos atan asinh acosh atanh atan2 hypot nextafter next_float16 next_bfloat16 trunc "
     "copysign signbit left_shift right_shift",

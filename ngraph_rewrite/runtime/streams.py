@@ -3,6 +3,8 @@
 
 An ordinary store reads the line it writes to first, so a result costs twice its size of what memory can move. Numbers
 are collected in a small array in the first cache, from which whole vectors are stored past the caches.
+
+The other way, a kernel that is busy with a row asks for the next one, which is there when its turn comes.
 """
 
 from __future__ import annotations
@@ -16,12 +18,31 @@ from numba.core.typing import signature
 from numba.extending import intrinsic
 
 from ngraph_rewrite.runtime.features import vectors
-from ngraph_rewrite.runtime.vector_code import I64, loop
+from ngraph_rewrite.runtime.row_vectors import declared
+from ngraph_rewrite.runtime.vector_code import I32, I64, loop
 
-__all__ = ["stream_block", "stream_end", "stream_float32", "stream_float64"]
+__all__ = ["ask_ahead", "stream_block", "stream_end", "stream_float32", "stream_float64"]
 
+_LINE = 64  # bytes that come together
 BLOCK = 4096  # bytes that are collected: what is written ends at multiples of so many
 _TYPES = {"float32": ir.FloatType(), "float64": ir.DoubleType()}
+
+
+@intrinsic
+def ask_ahead(context: Any, address: Any, first: Any, count: Any, size: Any) -> Any:
+    """Ask for elements of a size, from the first one on; they need not be there."""
+
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        address, first, count, size = arguments
+        begin = builder.add(address, builder.mul(first, size))
+        line = ir.IntType(8).as_pointer()
+        prefetch = declared(builder, "llvm.prefetch.p0", [line, I32, I32, I32], ir.VoidType())
+        with loop(builder, I64(0), builder.mul(count, size), _LINE) as offset:
+            at = builder.inttoptr(builder.add(begin, offset), line)
+            builder.call(prefetch, [at, I32(0), I32(3), I32(1)])  # to be read, again and again, as data
+        return context.get_dummy_value()
+
+    return signature(types.none, types.int64, types.int64, types.int64, types.int64), generate
 
 
 @intrinsic

@@ -214,6 +214,16 @@ def test_an_exponential_is_kept_where_the_quotient_will_stand() -> None:
     assert text.count("store_float32(y0") == 2
 
 
+def test_the_next_row_is_asked_for_while_exponentials_of_one_are_computed() -> None:
+    """Its first pass, which takes next to no time, would wait for memory."""
+    asked = "ask_ahead(x0, i0 * x0_s0 + x0_s0 + block, block_stop - block, 4)"
+    text = render_rows(ROWS).text
+    assert text.count(asked) == 1
+    assert text.index("row_max_float32") < text.index(asked) < text.index("exp(v")
+    once = RowNest(2, (WIDE,), (Step("exp", F32, (0,)), Step("sum", F32, (1,))), ((2, ONCE),), (0, 1), (False, True))
+    assert "ask_ahead" not in render_rows(once).text
+
+
 def test_an_exponential_has_a_workspace_where_nothing_is_stored() -> None:
     nest = RowNest(2, (WIDE,), (*SOFTMAX, Step("max", F32, (5,))), ((6, ONCE),), (0, 1), (False, True))
     assert Stages(nest).workspaces == [F32]
