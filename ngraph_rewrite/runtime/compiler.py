@@ -2,7 +2,7 @@
 """From the source of a kernel to its address, through a cache of object code.
 
 The source becomes a file, is imported, compiled by Numba once, and its object code is kept. Later processes load the
-object with llvmlite alone: Numba is imported only when a kernel has to be compiled.
+object: Numba and LLVM are imported only when a kernel has to be compiled.
 """
 
 import importlib.util

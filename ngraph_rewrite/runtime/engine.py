@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process's one home for machine code: object files and LLVM IR go in, addresses come out. Needs llvmlite only."""
+"""The process's one home for machine code: object files and LLVM IR go in, addresses come out.
+
+Needs llvmlite only, and that not where it knows how to put object files into memory by itself.
+"""
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +15,7 @@ from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.features import processor
 from ngraph_rewrite.runtime.forking import LOADING, fork_lock
 from ngraph_rewrite.runtime.half_code import CONVERSIONS, HALF
+from ngraph_rewrite.runtime.linking import Unlinkable, linked, links, outside
 
 if TYPE_CHECKING:
     from llvmlite import binding
@@ -62,9 +66,12 @@ def load_object(code: ObjectCode) -> int:
     return load_objects(code, [code.entry])[0]
 
 
-def load_objects(code: ObjectCode, symbols: Iterable[str]) -> list[int]:
+def load_objects(code: ObjectCode, symbols: Sequence[str]) -> list[int]:
     """The same, for some of the functions that an object file defines."""
     with _lock:
+        if links() and all(map(outside, code.outside)):
+            with contextlib.suppress(Unlinkable):
+                return linked(code.data, symbols)
         engine = _engine()
         if any(name.encode() in code.data for name in CONVERSIONS):  # code calls them where no instruction does it
             _define_conversions()

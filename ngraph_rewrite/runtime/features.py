@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ngraph_rewrite.lazy import lazy_module
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
     from llvmlite import binding
 else:
     binding = lazy_module("llvmlite.binding")
+
+
+_VARIABLES = {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"}
+_LASTING = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")  # in Linux's words for x86
 
 
 class Vectors(NamedTuple):
@@ -35,18 +41,34 @@ def processor() -> tuple[str, str]:
     """The name and the features for which kernels are compiled: those of this machine, or what Numba is told."""
     name = os.environ.get("NUMBA_CPU_NAME")
     found = os.environ.get("NUMBA_CPU_FEATURES", "" if name is not None and name.lower() == "generic" else None)
-    return name or _host()[0], _host()[1] if found is None else found
+    return name or host_processor()[0], host_processor()[1] if found is None else found
 
 
 @cache
-def _host() -> tuple[str, str]:
-    """The name and the features of this machine, as LLVM calls them: it is asked once."""
+def host_processor() -> tuple[str, str]:
+    """The name and the features of the processor here, as LLVM calls them: it is asked once."""
     return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
-def features() -> list[str]:
-    """The features for which kernels are compiled, each with a sign before it."""
-    return processor()[1].split(",")
+@cache
+def told_by_linux() -> Mapping[str, str]:
+    """What Linux tells of a processor of this machine, without what changes; nothing on another system.
+
+    It is read in no time, while LLVM would have to be loaded.
+    """
+    try:
+        first = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n", 1)[0]
+    except OSError:
+        return {}
+    pairs = (line.partition(":")[::2] for line in first.splitlines())
+    found = {name.strip(): value.strip() for name, value in pairs}
+    return {name: found[name] for name in _LASTING if name in found}
+
+
+def features() -> Sequence[str]:
+    """The features for which kernels are compiled, each with a sign before it; some, by other names, may be missing."""
+    flags = "" if _VARIABLES & os.environ.keys() else told_by_linux().get("flags", "")
+    return [f"+{flag}" for flag in flags.split()] or processor()[1].split(",")
 
 
 def vectors() -> Vectors:

@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.engine import ObjectCode
+from ngraph_rewrite.runtime.features import host_processor, told_by_linux
 
 if TYPE_CHECKING:
     from importlib import metadata
 
     import llvmlite
-    from llvmlite import binding
 else:
     metadata = lazy_module("importlib.metadata")
     llvmlite = lazy_module("llvmlite")
-    binding = lazy_module("llvmlite.binding")
 
 OBJECT = "o"
 
@@ -51,7 +50,8 @@ def write_object(cache: Cache, key: str, code: ObjectCode) -> None:
 def environment() -> bytes:
     """All that decides what object code a source becomes: versions, the processor, the library's own instructions."""
     facts = [_numba_version(), llvmlite.__version__, sys.version, sys.platform]
-    facts += [binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()]
+    told = told_by_linux()
+    facts += [*told.values()] if "flags" in told else [*host_processor()]
     facts += [f"{key}={value}" for key, value in sorted(os.environ.items()) if key.startswith("NUMBA_")]
     words = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256("\n".join(facts).encode() + b"".join(words)).digest()
