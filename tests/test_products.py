@@ -23,7 +23,7 @@ from ngraph_rewrite import semi
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan import plan, products
-from ngraph_rewrite.plan.blocking import Blocking, blocking
+from ngraph_rewrite.plan.blocking import Blocking, Lies, blocking
 from ngraph_rewrite.runtime import tiles
 from ngraph_rewrite.runtime.engine import host_machine
 from ngraph_rewrite.runtime.features import Tile, Vectors, processor, tile_shape, vectors
@@ -70,10 +70,10 @@ def cuts(draw: st.DrawFn) -> Cut:
     most, columns = draw(st.integers(1, 70)), 32 * draw(st.integers(1, 3))
     deep, block, packs = draw(st.integers(1, 40)), draw(st.integers(1, 40)), draw(st.integers(0, 3))
 
-    def cut(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_step: int, plain: bool) -> Blocking:
+    def cut(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
         rows = min(most, max(m, 1))
         down, across = -(-m // rows), -(-n // columns)
-        packed = packs if plain else packs | 2  # tiles read rows of B of unit stride only
+        packed = packs if lies.plain else packs | 2  # tiles read rows of B of unit stride only
         return Blocking(rows, columns, deep, min(block, rows), packed, down, across, count * down * across)
 
     return cut
@@ -156,17 +156,26 @@ def test_zeros_times_infinities_are_nan() -> None:
 
 @given(
     st.integers(0, 40), *[st.integers(0, 5000) for _ in range(3)], st.sampled_from([4, 8]),
-    *[st.integers(0, 9000) for _ in range(2)], st.booleans(),
+    *[st.integers(0, 9000) for _ in range(2)], st.booleans(), st.booleans(),
 )  # fmt: skip
 def test_groups_cover_a_product_and_are_whole_tiles(
-    count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_step: int, plain: bool
+    count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_step: int, plain: bool, across: bool
 ) -> None:
-    cut = blocking(count, m, n, k, itemsize, a_step, b_step, plain)
+    cut = blocking(count, m, n, k, itemsize, Lies(a_step, b_step, plain, across))
     assert cut.groups == count * cut.down * cut.across
     assert (cut.down - 1) * cut.rows < max(m, 1) <= max(cut.down, 1) * cut.rows
     assert (cut.across - 1) * cut.columns < max(n, 1) <= max(cut.across, 1) * cut.columns
     assert cut.columns % 32 == 0 and 1 <= cut.block <= cut.rows and cut.deep >= 1
     assert plain or cut.packs >= 2  # tiles read rows of B of unit stride only
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_long_product_whose_first_operand_lies_across_is_packed_in_stretches(dtype: str) -> None:
+    """As that for the gradient of weights is, where a batch is large."""
+    a, b = (whole(s, dtype, i) for i, s in enumerate([(2100, 300), (2100, 260)]))
+    x, y = placeholder(a), placeholder(b)
+    assert blocking(1, 300, 260, 2100, 4, Lies(300, 260, True, across=True))[:5] == (126, 288, 256, 70, 3)
+    assert np.array_equal(run(semi.dot(semi.transpose(x), y), {x: a, y: b}, 2), a.T @ b)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -26,6 +26,9 @@ _DEEPEST = 1024
 _FAR, _FEW = 8192, 84
 # Rows a multiple of so many bytes apart fall on the same places of the first cache.
 _SAME = 4096
+# Where A lies across and k is at least so long, of so many rows and columns or more, both are packed in stretches of k
+# that fit the second cache, for a quarter of the rows: else a line of A would come from memory for each tile.
+_LONG, _BROAD, _STRETCH_BYTES, _QUARTERS, _FEWEST = 2048, 256, 1024, 4, 126
 # Rows of a group, and of a block, are tiles of 14 without rest.
 _EVEN = 14
 
@@ -84,23 +87,39 @@ def _rounded(n: int, step: int) -> int:
     return -(-max(n, 1) // step) * step
 
 
-def blocking(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_step: int, plain: bool) -> Blocking:
+class Lies(NamedTuple):
+    """How operands lie in memory.
+
+    Attributes:
+        a, b: The larger strides of A and of B.
+        plain: Whether rows of B have unit stride, so that they need not be packed.
+        across: Whether columns of A have.
+    """
+
+    a: int
+    b: int
+    plain: bool
+    across: bool = False
+
+
+def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
     """How to cut up `count` products of m, n and k.
 
-    Args:
-        a_step, b_step: The larger strides of A and of B.
-        plain: Whether rows of B have unit stride, so that they need not be packed.
-
-    >>> blocking(1, 128, 512, 784, 4, 784, 512, True)[:3]
+    >>> blocking(1, 128, 512, 784, 4, Lies(784, 512, True))[:3]
     (70, 64, 784)
-    >>> blocking(1, 512, 1600, 64, 4, 64, 64, False)[:3]
+    >>> blocking(1, 512, 1600, 64, 4, Lies(64, 64, False))[:3]
     (512, 32, 64)
-    >>> blocking(1, 512, 128, 1000, 4, 1000, 1000, False)[:3]
+    >>> blocking(1, 512, 128, 1000, 4, Lies(1000, 1000, False))[:3]
     (266, 32, 1000)
+    >>> blocking(1, 784, 512, 8192, 4, Lies(784, 512, True, across=True))[:3]
+    (196, 512, 256)
     """
-    meet = a_step * itemsize % _SAME == 0 and b_step * itemsize % _SAME == 0 and a_step > 0 and b_step > 0
-    packs_a = (a_step * itemsize >= _FAR or meet) and n > _FEW
-    packs_b = (b_step * itemsize >= _FAR or meet) and m > _FEW
+    if lies.across and k >= _LONG and min(m, n) >= _BROAD:
+        rows = min(max(_rounded(-(-m // _QUARTERS), _EVEN), _FEWEST), _LARGEST)
+        return _cut_up(count, m, n, rows, min(_rounded(n, _COLUMNS), _LARGEST), _STRETCH_BYTES // itemsize, 3)
+    plain, far = lies.plain, [step * itemsize >= _FAR for step in lies[:2]]
+    meet = all(step > 0 and step * itemsize % _SAME == 0 for step in lies[:2])
+    packs_a, packs_b = (far[0] or meet) and n > _FEW, (far[1] or meet) and m > _FEW
     low, narrow = _least(packs_a, packs_b, plain, k)
     each, most = (_PACKED_TIME, _PACKED_GROUPS) if packs_a and packs_b else (_GROUP_TIME, _GROUPS)
     time = product_time(count, m, n, k, itemsize)
@@ -111,8 +130,11 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_s
     deep = _rounded(k, 1)
     if deep > _DEEPEST:
         deep = -(-k // -(-k // (_DEEPEST // 2)))
+    return _cut_up(count, m, n, rows, columns, deep, int(packs_a) + 2 * int(packs_b or not plain))
+
+
+def _cut_up(count: int, m: int, n: int, rows: int, columns: int, deep: int, packs: int) -> Blocking:
     down, across = -(-m // rows), -(-n // columns)
-    packs = int(packs_a) + 2 * int(packs_b or not plain)
     block = _rounded(-(-rows // -(-rows // _BLOCK)), _EVEN)  # all about as long
     return Blocking(rows, columns, deep, min(rows, block), packs, down, across, count * down * across)
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library_products import GEMM, render_gemm
-from ngraph_rewrite.plan.blocking import Room, blocking, product_time
+from ngraph_rewrite.plan.blocking import Lies, Room, blocking, product_time
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Ref, Scratch, all_in_memory
@@ -122,7 +122,8 @@ class _Cut(NamedTuple):
 @lru_cache(maxsize=1 << 12)
 def _cut(sizes: tuple[int, int, int, int], a: tuple[int, ...], b: tuple[int, ...], dtype: str, aside: bool) -> _Cut:
     size = 4 if dtype == "float32" else 8
-    found, time = blocking(*sizes, size, max(a), max(b), b[1] == 1), product_time(*sizes, size)
+    lies = Lies(max(a), max(b), b[1] == 1, a[0] == 1 < a[1])
+    found, time = blocking(*sizes, size, lies), product_time(*sizes, size)
     parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
     words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "tile", "pack")]
     room = found.room(sizes[2], sizes[3], size, aside)
