@@ -24,8 +24,9 @@ _COLUMNS, _BLOCK = 32, 84
 _DEEPEST = 1024
 # Rows so many bytes apart are each on another page: they are packed, for more than a few tiles of the other operand.
 _FAR, _FEW = 8192, 84
-# Rows a multiple of so many bytes apart fall on the same places of the first cache.
-_SAME = 4096
+# Rows a multiple of so many bytes apart fall on the same places of the first cache. Those of A are packed in shorter
+# stretches of k, for groups that take so many nanoseconds and have so many rows and columns at least.
+_SAME, _HALF, _APART_TIME, _APART = 4096, 512, 300_000, (126, 128)
 # Where A lies across and k is at least so long, of so many rows and columns or more, both are packed in stretches of k
 # that fit the second cache, for a quarter of the rows: else a line of A would come from memory for each tile.
 _LONG, _BROAD, _STRETCH_BYTES, _QUARTERS, _FEWEST = 2048, 256, 1024, 4, 126
@@ -118,19 +119,23 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
         rows = min(max(_rounded(-(-m // _QUARTERS), _EVEN), _FEWEST), _LARGEST)
         return _cut_up(count, m, n, rows, min(_rounded(n, _COLUMNS), _LARGEST), _STRETCH_BYTES // itemsize, 3)
     plain, far = lies.plain, [step * itemsize >= _FAR for step in lies[:2]]
-    meet = all(step > 0 and step * itemsize % _SAME == 0 for step in lies[:2])
-    packs_a, packs_b = (far[0] or meet) and n > _FEW, (far[1] or meet) and m > _FEW
+    same = [step > 0 and step * itemsize % _SAME == 0 for step in lies[:2]]
+    packs_a, packs_b = (far[0] or all(same)) and n > _FEW, (far[1] or all(same)) and m > _FEW
+    alone = same[0] and not (packs_a or packs_b or lies.across) and plain and n > _FEW
     low, narrow = _least(packs_a, packs_b, plain, k)
     each, most = (_PACKED_TIME, _PACKED_GROUPS) if packs_a and packs_b else (_GROUP_TIME, _GROUPS)
+    if alone:
+        (low, narrow), each, most = _APART, _APART_TIME, _PACKED_GROUPS
+        narrow = min(narrow, _rounded(n // 2, _COLUMNS))
     time = product_time(count, m, n, k, itemsize)
     wanted = max(min(time // each, most), 2 if time >= SHARED_TIME else 1) // max(count, 1)
     rows, columns = _group(m, n, wanted, low, narrow)
     if not plain and not packs_a and not packs_b:
         rows, _ = _group(m, columns, min(wanted, _CORES) // max(-(-n // columns), 1), 64, columns)
-    deep = _rounded(k, 1)
-    if deep > _DEEPEST:
-        deep = -(-k // -(-k // (_DEEPEST // 2)))
-    return _cut_up(count, m, n, rows, columns, deep, int(packs_a) + 2 * int(packs_b or not plain))
+    deep = max(k, 1)
+    if deep > (_HALF if alone else _DEEPEST):
+        deep = -(-k // -(-k // _HALF))
+    return _cut_up(count, m, n, rows, columns, deep, int(packs_a or alone) + 2 * int(packs_b or not plain))
 
 
 def _cut_up(count: int, m: int, n: int, rows: int, columns: int, deep: int, packs: int) -> Blocking:
