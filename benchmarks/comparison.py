@@ -23,8 +23,8 @@ Arrays = Sequence[Array]
 HEADER = "workload, engine, median_s, spread, ratio, least_s, of_limit, cold_s, warm_s, peak_mb, note"
 Clock = Callable[[], float]
 SLOW = 1.0  # seconds: what takes longer for a single call is called once
-# Threads that wait have gone to sleep where a look of so many seconds finds them at work for less than a tenth of it;
-# those of OpenBLAS look for work for 27 ms, or 105, as the machine counts its cycles. There are no more looks than this.
+# Threads that wait have gone to sleep where a look of so many seconds finds them at work for less than a tenth of it
+# (those of OpenBLAS look for work for 27 ms, or 105, as the machine counts its cycles); so many looks are enough.
 LOOK, LOOKS = 0.02, 50
 
 

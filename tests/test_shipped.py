@@ -109,3 +109,25 @@ def test_the_library_does_not_depend_on_who_read_it(alone: None, tmp_path: Path)
     assert found[0] == found[1] != ""
     kept = [next((tmp_path / str(count)).glob("library_*.rules")).read_bytes() for count in (0, 1)]
     assert kept[0] == kept[1] and len(list(data_folder("rules").glob("*.rules"))) > shipped.WORTH
+
+
+# -- the record of checked files ---------------------------------------------------------------------------------------
+
+
+def test_the_record_is_of_the_files_that_ship_and_all_of_them_pass() -> None:
+    """After a change of a rule file let `ngraph_rewrite.lowering.shipped.write_record` check them all."""
+    folder = data_folder("rules")
+    assert (folder / shipped.RECORD).read_text() == shipped.record(folder)
+
+
+def test_a_file_is_checked_unless_it_is_what_was_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "own.rules"
+    path.write_text("simplify semi\nrule twice: negative(negative(x)) => x == x\n")  # of another type
+    with pytest.raises(RuleFileError, match="type"):
+        shipped.shipped([path])
+    (tmp_path / shipped.RECORD).write_text(f"{shipped.line_of(path)}\n")
+    shipped._recorded.cache_clear()
+    assert len(shipped.shipped([path])) == 1
+    path.write_text(path.read_text().replace("twice", "again"))
+    with pytest.raises(RuleFileError, match="type"):
+        shipped.shipped([path])

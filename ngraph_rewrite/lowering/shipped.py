@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules that ship: every file is read and checked once, by this process and by others beside it, and kept.
 
-Files say nothing about each other, so each is work of its own.
+Files say nothing about each other, so each is work of its own. Beside them lies a record of those that were checked
+with the code they ship with: such a file is only read. The tests check all files, and that the record is up to date.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
 from collections import deque
 from collections.abc import Iterable
+from functools import cache as memoise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 else:  # for rules that are new
     checks = lazy_module("ngraph_rewrite.rewriting.checks")
 
+RECORD = "checked.txt"
 WORTH = 12  # so many files take longer than a helper needs to start
 
 
@@ -82,7 +86,41 @@ def _told(texts: dict[str, str], name: str) -> RuleSet:
 
 def _checked(name: str) -> RuleSet:
     path = Path(name)
-    return checks.checked_file(path, f"rules/{path.name}")
+    read = checks.read_file if line_of(path) in _recorded(path.with_name(RECORD)) else checks.checked_file
+    return read(path, f"rules/{path.name}")
+
+
+def line_of(path: Path) -> str:
+    """What a record says of a file that was checked as it is."""
+    text = path.read_text(encoding="utf-8")  # whatever ends its lines
+    return f"{hashlib.sha256(text.encode()).hexdigest()}  {path.name}"
+
+
+@memoise
+def _recorded(path: Path) -> frozenset[str]:
+    return frozenset(path.read_text(encoding="utf-8").splitlines()) if path.exists() else frozenset()
+
+
+def record(folder: Path) -> str:
+    """The record of all rule files of a folder, which are checked.
+
+    Raises:
+        RuleFileError: for a mistake in one of them.
+    """
+    files = sorted(folder.glob("*.rules"))
+    for path in files:
+        checks.checked_file(path, f"rules/{path.name}")
+    return "".join(f"{line_of(path)}\n" for path in files)
+
+
+def write_record() -> None:
+    """Check the rules that ship and record them: after a change of them they would be checked at each first use.
+
+    Raises:
+        RuleFileError: for a mistake in one of them.
+    """
+    folder = data_folder("rules")
+    (folder / RECORD).write_text(record(folder), encoding="utf-8")
 
 
 def serve(digest: str) -> None:

@@ -60,7 +60,16 @@ def checked_file(path: Path, shown: str) -> RuleSet:
     Raises:
         RuleFileError: for the first mistake.
     """
-    return _checked(parse_rules(rule_text(path, shown), shown, path.stem))
+    return _checked(read_file(path, shown))
+
+
+def read_file(path: Path, shown: str) -> RuleSet:
+    """The rules of a file that was checked before, as it is.
+
+    Raises:
+        RuleFileError: for the first mistake in how they are written.
+    """
+    return parse_rules(rule_text(path, shown), shown, path.stem)
 
 
 def _checked(rules: RuleSet) -> RuleSet:
