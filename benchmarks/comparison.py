@@ -228,7 +228,7 @@ def interleaved(
 
 
 def settle() -> None:
-    """Wait until no thread of this process computes."""
+    """Wait until hardly any thread of this process computes, for a second at most."""
     for _ in range(LOOKS):
         before = time.process_time()
         time.sleep(LOOK)

@@ -127,6 +127,7 @@ def test_shapes_and_the_number_of_results_are_compared() -> None:
 
 def test_a_slow_engine_is_called_once_and_the_others_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
+    monkeypatch.setattr(comparison, "settle", lambda: None)
     runs = {name: lambda name=name: calls.append(name) for name in ("a", "b")}
     times = interleaved(runs, seconds=0.0)
     assert [len(t) for t in times.values()] == [5, 5]
@@ -135,7 +136,19 @@ def test_a_slow_engine_is_called_once_and_the_others_in_turns(monkeypatch: pytes
     assert [len(t) for t in interleaved(runs, seconds=0.0).values()] == [1, 1] and len(calls) < 6
 
 
-def test_times_are_those_of_the_clock() -> None:
+@pytest.mark.parametrize("busy, looks", [([0.0], 1), ([0.02, 0.02, 0.001], 3), ([0.02] * 80, 50)], ids=str)
+def test_an_engine_begins_when_threads_sleep_or_after_so_many_looks(
+    monkeypatch: pytest.MonkeyPatch, busy: list[float], looks: int
+) -> None:
+    times, slept = iter([0.0, *(t for i in range(len(busy)) for t in (sum(busy[: i + 1]),) * 2)]), []
+    monkeypatch.setattr(comparison.time, "process_time", lambda: next(times))
+    monkeypatch.setattr(comparison.time, "sleep", slept.append)
+    comparison.settle()
+    assert slept == [comparison.LOOK] * looks
+
+
+def test_times_are_those_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "settle", lambda: None)
     ticks = count()
     times = interleaved({"a": lambda: None}, 0.7, lambda: next(ticks) / 8)
     assert times == {"a": [1 / 8] * 6}

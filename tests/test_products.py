@@ -172,10 +172,41 @@ def test_groups_cover_a_product_and_are_whole_tiles(
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_long_product_whose_first_operand_lies_across_is_packed_in_stretches(dtype: str) -> None:
     """As that for the gradient of weights is, where a batch is large."""
-    a, b = (whole(s, dtype, i) for i, s in enumerate([(2100, 300), (2100, 260)]))
+    a, b = (whole(s, dtype, i) for i, s in enumerate([(2100, 515), (2100, 520)]))
     x, y = placeholder(a), placeholder(b)
-    assert blocking(1, 300, 260, 2100, 4, Lies(300, 260, True, across=True))[:5] == (126, 288, 256, 70, 3)
-    assert np.array_equal(run(semi.dot(semi.transpose(x), y), {x: a, y: b}, 2), a.T @ b)
+    assert blocking(1, 515, 520, 2100, 4, Lies(515, 520, True, across=True))[:5] == (140, 512, 256, 70, 3)
+    product = semi.dot(semi.transpose(x), y)
+    assert np.array_equal(run(product, {x: a, y: b}, 2), a.T @ b)
+    assert np.array_equal(run(semi.maximum(product, 0), {x: a, y: b}, 3), np.maximum(a.T @ b, 0))
+
+
+@pytest.mark.parametrize("dtype, k", [("float32", 1024), ("float64", 512)])
+@pytest.mark.parametrize("m", [13, 14, 300])
+def test_rows_of_a_that_fall_on_the_same_places_of_the_cache_are_packed(dtype: str, k: int, m: int) -> None:
+    """If they are as many as a tile has."""
+    a, b = (whole(s, dtype, i) for i, s in enumerate([(m, k), (k, 100)]))
+    x, y = placeholder(a), placeholder(b)
+    cut = blocking(1, m, 100, k, a.itemsize, Lies(k, 100, True))
+    assert (cut.packs, cut.deep) == ((1, 512) if m >= 14 else (0, k))
+    assert np.array_equal(run(semi.dot(x, y), {x: a, y: b}, 2), a @ b)
+
+
+@given(
+    *[st.integers(0, 5000) for _ in range(3)], st.sampled_from([4, 8]), st.builds(
+        Lies, st.sampled_from([0, 512, 1024, 3000]), st.sampled_from([1, 512, 3000]), st.booleans(), st.booleans()
+    ), st.booleans(), st.sampled_from([(14, 64), (14, 16), (6, 32), (6, 16)]),
+)  # fmt: skip
+def test_what_is_packed_and_put_aside_has_room(
+    m: int, n: int, k: int, itemsize: int, lies: Lies, aside: bool, tile: tuple[int, int]
+) -> None:
+    """Whatever the tile of the processor is: its rows, and the bytes of a vector."""
+    cut, (high, vector) = blocking(1, m, n, k, itemsize, lies), tile
+    room, wide, stride = cut.room(n, k, itemsize, aside), 2 * vector // itemsize, -(-high * itemsize // vector) * vector
+    panels = -(-min(cut.columns, n) // wide) if cut.packs >= 2 else int(n % wide > 0)
+    assert panels * wide * cut.deep * itemsize <= room.a_at
+    assert cut.packs % 2 * -(-min(cut.block, m) // high) * stride * cut.deep <= room.c_at - room.a_at
+    kept = min(cut.rows, m) if k > cut.deep else min(cut.block, m)
+    assert aside * kept * cut.columns * itemsize <= room.bytes - room.c_at
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -89,8 +89,8 @@ def _reads_alone(form: Form, number: int) -> bool:
 def _taken_in(form: Form, number: int) -> list[str]:
     """A pass that reads alone."""
     dims = form.order[len(form.kept) :]
-    counted = len(dims) <= 2 and list(dims) == sorted(dims)  # positions count through the loops in their order
-    found = [r for r in form.stages.reductions(number) if counted and form.accumulators[r].kind in _PLACES]
+    few = len(dims) <= 2
+    found = [r for r in form.stages.reductions(number) if few and form.accumulators[r].kind in _PLACES]
     others = [r for r in form.stages.reductions(number) if r not in found]
     items = [form.accumulators[r] for r in others]
     lines = [line for item in items for line in beginning(item)]
@@ -152,7 +152,9 @@ def _loops(
         return streams.loop(("0", f"n{form.order[level]}"), inner)
     if not sums or not innermost:
         return form.loop(form.order[level], inner)
-    return _blocks(form.order[level], inner, sums, _next_row(form, number, values) if level == len(form.kept) else [])
+    functions = any(item.narrow for item in sums)
+    asked = _next_row(form, number, values) if functions and level == len(form.kept) else []
+    return _blocks(form.order[level], inner, sums, asked)
 
 
 def _next_row(form: Form, number: int, values: Sequence[int]) -> list[str]:

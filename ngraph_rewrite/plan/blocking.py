@@ -24,12 +24,16 @@ _COLUMNS, _BLOCK = 32, 84
 _DEEPEST = 1024
 # Rows so many bytes apart are each on another page: they are packed, for more than a few tiles of the other operand.
 _FAR, _FEW = 8192, 84
-# Rows a multiple of so many bytes apart fall on the same places of the first cache. Those of A are packed in shorter
-# stretches of k, for groups that take so many nanoseconds and have so many rows and columns at least.
-_SAME, _HALF, _APART_TIME, _APART = 4096, 512, 300_000, (126, 128)
+# A k that is too long is multiplied in stretches of about so many.
+_HALF = 512
+# Rows a multiple of so many bytes apart fall on the same places of the first cache.
+_SAME = 4096
+# Where rows of A alone do, they are packed in such stretches, for groups that take so many nanoseconds and have so many
+# rows and columns at least.
+_ALONE_TIME, _ALONE = 100_000, (126, 128)
 # Where A lies across and k is at least so long, of so many rows and columns or more, both are packed in stretches of k
 # that fit the second cache, for a quarter of the rows: else a line of A would come from memory for each tile.
-_LONG, _BROAD, _STRETCH_BYTES, _QUARTERS, _FEWEST = 2048, 256, 1024, 4, 126
+_LONG, _BROAD, _STRETCH_BYTES, _QUARTERS = 2048, 512, 1024, 4
 # Rows of a group, and of a block, are tiles of 14 without rest.
 _EVEN = 14
 
@@ -94,7 +98,7 @@ class Lies(NamedTuple):
     Attributes:
         a, b: The larger strides of A and of B.
         plain: Whether rows of B have unit stride, so that they need not be packed.
-        across: Whether columns of A have.
+        across: Whether columns of A have unit stride.
     """
 
     a: int
@@ -116,16 +120,16 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     (196, 512, 256)
     """
     if lies.across and k >= _LONG and min(m, n) >= _BROAD:
-        rows = min(max(_rounded(-(-m // _QUARTERS), _EVEN), _FEWEST), _LARGEST)
+        rows = min(_rounded(-(-m // _QUARTERS), _EVEN), _LARGEST)
         return _cut_up(count, m, n, rows, min(_rounded(n, _COLUMNS), _LARGEST), _STRETCH_BYTES // itemsize, 3)
     plain, far = lies.plain, [step * itemsize >= _FAR for step in lies[:2]]
     same = [step > 0 and step * itemsize % _SAME == 0 for step in lies[:2]]
     packs_a, packs_b = (far[0] or all(same)) and n > _FEW, (far[1] or all(same)) and m > _FEW
-    alone = same[0] and not (packs_a or packs_b or lies.across) and plain and n > _FEW
+    alone = same[0] and plain and not (packs_a or packs_b or lies.across) and n > _FEW and m >= _EVEN
     low, narrow = _least(packs_a, packs_b, plain, k)
     each, most = (_PACKED_TIME, _PACKED_GROUPS) if packs_a and packs_b else (_GROUP_TIME, _GROUPS)
     if alone:
-        (low, narrow), each, most = _APART, _APART_TIME, _PACKED_GROUPS
+        (low, narrow), each, most = _ALONE, _ALONE_TIME, _PACKED_GROUPS
         narrow = min(narrow, _rounded(n // 2, _COLUMNS))
     time = product_time(count, m, n, k, itemsize)
     wanted = max(min(time // each, most), 2 if time >= SHARED_TIME else 1) // max(count, 1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process's one home for machine code: object files and LLVM IR go in, addresses come out.
 
-Needs llvmlite only, and that not where it knows how to put object files into memory by itself.
+Object files are loaded without llvmlite on Linux and x86-64, if they need no more than `linking` knows.
 """
 
 import contextlib
@@ -69,11 +69,14 @@ def load_object(code: ObjectCode) -> int:
 def load_objects(code: ObjectCode, symbols: Sequence[str]) -> list[int]:
     """The same, for some of the functions that an object file defines."""
     with _lock:
-        if links() and all(map(outside, code.outside)):
+        converts = any(
+            name.encode() in code.data for name in CONVERSIONS
+        )  # code calls them where no instruction does it
+        if links() and not converts and all(map(outside, code.outside)):
             with contextlib.suppress(Unlinkable):
                 return linked(code.data, symbols)
         engine = _engine()
-        if any(name.encode() in code.data for name in CONVERSIONS):  # code calls them where no instruction does it
+        if converts:
             _define_conversions()
         missing = [name for name in code.outside if binding.address_of_symbol(name) is None]
         if missing:

@@ -54,7 +54,8 @@ def host_processor() -> tuple[str, str]:
 def told_by_linux() -> Mapping[str, str]:
     """What Linux tells of a processor of this machine, without what changes; nothing on another system.
 
-    It is read in no time, while LLVM would have to be loaded.
+    It is read in no time, while LLVM would have to be loaded. A tool that shows a process another processor than Linux
+    tells of (an emulator, some debuggers) needs a cache folder of its own.
     """
     try:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n", 1)[0]

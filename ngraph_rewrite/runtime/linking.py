@@ -2,19 +2,21 @@
 """Object files of Linux on x86-64 are put into memory without LLVM: a process that only loads kernels is soon there.
 
 What this package compiles needs little of a linker: sections that are read or run, and 64-bit addresses in them, of
-what is in the file or of functions that the process has. A file that needs more is left to LLVM. The format is that of
-the *System V Application Binary Interface*, chapters 4 and 5, with its supplement for AMD64.
+what is in the file or of functions that the process has. A file that needs more is left to LLVM. Tables by which a
+debugger or an exception would unwind the stack are left out: nothing that is compiled here raises. The format is that
+of the *System V Application Binary Interface*, chapters 4 and 5, with its supplement for AMD64.
 """
 
 from __future__ import annotations
 
 import ctypes
 import platform
+import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from struct import Struct, pack_into
+from struct import Struct
 from typing import NamedTuple
 
 _HEADER, _SECTION = Struct("<16sHHIQQQIHHHHHH"), Struct("<IIQQQQIIQQ")
@@ -62,8 +64,16 @@ def linked(data: bytes, symbols: Iterable[str]) -> list[int]:
     """Put an object file into memory, for ever, and return the addresses of some of the functions that it defines.
 
     Raises:
-        Unlinkable: if it needs more than addresses, or a function that the process does not have.
+        Unlinkable: if it needs more than addresses, or a function that the process does not have, is cut off, or does
+            not define one of these functions.
     """
+    try:
+        return _linked(data, symbols)
+    except (struct.error, IndexError, KeyError, ValueError) as error:
+        raise Unlinkable("a file that is not whole, or without a function") from error
+
+
+def _linked(data: bytes, symbols: Iterable[str]) -> list[int]:
     sections = [*_sections(data)]
     places, size = _places(sections)
     image = bytearray(size)
@@ -79,10 +89,11 @@ def linked(data: bytes, symbols: Iterable[str]) -> list[int]:
             if section.info in places and section.kind in (_ADDENDS, _RELATIVE):
                 _relocate(data, section, image, places[section.info], addresses)
         ctypes.memmove(base, bytes(image), size)
+        found = {symbol.name: begins[symbol.section] + symbol.value for symbol in table if symbol.section in begins}
+        wanted = [found[symbol] for symbol in symbols]
         if _libc().mprotect(base, size, _READ | _RUN):
             raise Unlinkable("memory may not be made to run")
-    found = {symbol.name: begins[symbol.section] + symbol.value for symbol in table if symbol.section in begins}
-    return [found[symbol] for symbol in symbols]
+    return wanted
 
 
 def _sections(data: bytes) -> Iterator[_Section]:
@@ -116,7 +127,10 @@ def _symbols(data: bytes, sections: Sequence[_Section]) -> list[_Symbol]:
 
 
 def _of(data: bytes, section: _Section) -> bytes:
-    return data[section.offset : section.offset + section.size]
+    found = data[section.offset : section.offset + section.size]
+    if len(found) != section.size:
+        raise Unlinkable("a file that is not whole")
+    return found
 
 
 def _address(symbol: _Symbol, begins: dict[int, int]) -> int | None:
@@ -134,7 +148,7 @@ def _relocate(data: bytes, section: _Section, image: bytearray, place: int, addr
         address = addresses[info >> 32]
         if info & 0xFFFFFFFF != _ADDRESS or address is None:
             raise Unlinkable("a relocation of another kind")
-        pack_into("<Q", image, place + offset, address + addend & 0xFFFFFFFFFFFFFFFF)
+        struct.pack_into("<Q", image, place + offset, address + addend & 0xFFFFFFFFFFFFFFFF)
 
 
 def outside(name: str) -> int | None:

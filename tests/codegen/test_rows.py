@@ -159,6 +159,19 @@ def test_the_first_place_of_an_extremum_in_rows_of_any_length(run: Runner, kind:
     assert np.array_equal(found, getattr(np, kind)(x, 1))
 
 
+def test_places_extrema_and_sums_of_one_pass(run: Runner) -> None:
+    kinds = {"argmax": "int64", "max": F32, "argmin": "int64", "sum": F32}
+    stores = tuple((i, Operand(dtype, ("1", "0"))) for i, dtype in enumerate(kinds.values(), 1))
+    steps = tuple(Step(kind, dtype, (0,)) for kind, dtype in kinds.items())
+    x = np.random.default_rng(6).integers(-50, 50, (40, 150)).astype(F32)
+    x[7, 100] = np.nan
+    found = [np.empty(40, dtype) for dtype in kinds.values()]
+    nest = RowNest(2, (WIDE,), steps, stores, (0, 1, 2, 3, 4), (False, True))
+    run_rows(run, Case(nest, x.shape, [x], [np.broadcast_to(one[:, None], x.shape) for one in found], 2))
+    for kind, one in zip(kinds, found, strict=True):
+        np.testing.assert_array_equal(one, getattr(np, kind)(x, 1))
+
+
 def test_the_first_place_counts_through_rows_that_are_taken_in_together(run: Runner) -> None:
     apart, once = Operand(F32, ("s", "s", "1")), Operand("int64", ("0", "1", "0"))
     nest = RowNest(3, (apart,), (Step("argmax", "int64", (0,)),), ((1, once),), (0, 1), (True, False, True))
@@ -220,8 +233,16 @@ def test_the_next_row_is_asked_for_while_exponentials_of_one_are_computed() -> N
     text = render_rows(ROWS).text
     assert text.count(asked) == 1
     assert text.index("row_max_float32") < text.index(asked) < text.index("exp(v")
+    half, apart = "bfloat16", Operand(F32, ("s", "s", "1"))
+    steps = (Step("max", half, (0,)), Step("subtract", F32, (0, 1)), Step("exp", F32, (2,)), Step("sum", F32, (3,)))
+    small = RowNest(2, (Operand(half, ("s", "1")),), steps, ((4, ONCE),), (0, 1), (False, True))
+    assert asked.replace(", 4)", ", 2)") in render_rows(small).text
+    rows = RowNest(3, (apart,), SOFTMAX, ((5, apart),), (0, 1), (False, False, True))
+    assert "ask_ahead(x0, i0 * x0_s0 + i1 * x0_s1 + x0_s1 + block, block" in render_rows(rows).text
     once = RowNest(2, (WIDE,), (Step("exp", F32, (0,)), Step("sum", F32, (1,))), ((2, ONCE),), (0, 1), (False, True))
-    assert "ask_ahead" not in render_rows(once).text
+    same = RowNest(3, (Operand(F32, ("s", "0", "1")),), SOFTMAX, ((5, apart),), (0, 1), (False, False, True))
+    both = RowNest(3, (apart,), SOFTMAX, ((5, apart),), (0, 1), (False, True, True))
+    assert not any("ask_ahead" in render_rows(nest).text for nest in (once, same, both))
 
 
 def test_an_exponential_has_a_workspace_where_nothing_is_stored() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from llvmlite import binding
 
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.runtime import features
+from ngraph_rewrite.runtime import engine, features
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine, load_objects
 from ngraph_rewrite.runtime.linking import Unlinkable, linked, links, outside
 
@@ -124,6 +124,38 @@ def test_near_addresses_are_left_to_llvm() -> None:
     data = bytes(near.emit_object(binding.parse_assembly(_MODULE)))
     with pytest.raises(Unlinkable, match="another kind"):
         linked(data, ["test_linking_jump"])
+
+
+def test_conversions_of_float16_are_those_of_this_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the process has by their names, which may take a float16 in another way."""
+    text = """
+declare float @__extendhfsf2(i16)
+define float @test_linking_half(i16 %x) {
+  %y = call float @__extendhfsf2(i16 %x)
+  ret float %y
+}
+"""
+    code = ObjectCode("test_linking_half", (), object_file(text))
+    monkeypatch.setattr(engine, "linked", lambda *_: pytest.fail("not by a name of the process"))
+    load_objects(code, [code.entry])
+
+
+@pytest.mark.parametrize("length", [0, 30, 400, 1000])
+def test_a_file_that_is_cut_off_is_refused(length: int) -> None:
+    with pytest.raises(Unlinkable):
+        linked(object_file(_MODULE)[:length], ["test_linking_jump"])
+
+
+def test_a_function_that_the_file_does_not_define_leaves_no_memory_behind() -> None:
+    before = mappings()
+    with pytest.raises(Unlinkable, match="without a function"):
+        linked(object_file(_MODULE), ["test_linking_other"])
+    assert mappings() == before
+
+
+def mappings() -> int:
+    """How many places of memory nobody's file lies at."""
+    return sum(line.endswith(" 0 \n") for line in Path("/proc/self/maps").read_text().splitlines(keepends=True))
 
 
 def test_a_function_that_is_nowhere_is_an_error() -> None:

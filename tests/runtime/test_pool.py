@@ -107,8 +107,9 @@ def test_each_chunk_runs_once(pool: Pool, launches: list[tuple[int, int]]) -> No
         assert np.array_equal(visits(pool, kernels()[0], chunks, workers), [chunks] * chunks)
 
 
-def test_more_chunks_than_a_ticket_holds_run_alone(pool: Pool) -> None:
-    assert np.all(visits(pool, kernels()[0], 70_000, 3) == 70_000)
+@pytest.mark.parametrize("chunks", [4094, 4095, 4096, 70_000])
+def test_as_many_chunks_as_a_ticket_holds_are_shared_and_more_run_alone(pool: Pool, chunks: int) -> None:
+    assert np.all(visits(pool, kernels()[0], chunks, 3) == chunks)
 
 
 def test_a_launch_waits_for_the_chunks_that_workers_have_begun(pool: Pool) -> None:
@@ -126,12 +127,13 @@ def test_workers_help(pool: Pool) -> None:
 
 def test_a_caller_and_a_worker_begin_at_different_ends(pool: Pool) -> None:
     """So each finds in its caches what it left there, if arrays are split alike again."""
+    ends = set()
     for _ in range(5):
         signatures = visits(pool, kernels()[3], 16, 1).tolist()
         caller = signatures.count(signatures[0])
         assert signatures == [signatures[0]] * caller + [signatures[-1]] * (16 - caller)
-    assert signatures[0] == threading.get_ident()
-    assert signatures[-1] == pool.threads[0].ident
+        ends.add((signatures[0], signatures[-1]))
+    assert (threading.get_ident(), pool.threads[0].ident) in ends  # the worker came in time at least once
 
 
 def test_no_more_workers_help_than_are_allowed(pool: Pool) -> None:
