@@ -87,7 +87,7 @@ def _reads_alone(form: Form, number: int) -> bool:
 
 
 def _taken_in(form: Form, number: int) -> list[str]:
-    """A pass that reads alone."""
+    """The lines of a pass that takes in numbers as they lie in memory, and does nothing else."""
     dims = form.order[len(form.kept) :]
     few = len(dims) <= 2
     found = [r for r in form.stages.reductions(number) if few and form.accumulators[r].kind in _PLACES]

@@ -28,8 +28,8 @@ _FAR, _FEW = 8192, 84
 _HALF = 512
 # Rows a multiple of so many bytes apart fall on the same places of the first cache.
 _SAME = 4096
-# Where rows of A alone do, they are packed in such stretches, for groups that take so many nanoseconds and have so many
-# rows and columns at least.
+# Where rows of A do and those of B do not, A is packed in stretches of so many of k as above, for groups that take so
+# many nanoseconds and have so many rows and columns at least.
 _ALONE_TIME, _ALONE = 100_000, (126, 128)
 # Where A lies across and k is at least so long, of so many rows and columns or more, both are packed in stretches of k
 # that fit the second cache, for a quarter of the rows: else a line of A would come from memory for each tile.
@@ -143,6 +143,7 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
 
 
 def _cut_up(count: int, m: int, n: int, rows: int, columns: int, deep: int, packs: int) -> Blocking:
+    """The parts of products whose groups have so many rows and columns."""
     down, across = -(-m // rows), -(-n // columns)
     block = _rounded(-(-rows // -(-rows // _BLOCK)), _EVEN)  # all about as long
     return Blocking(rows, columns, deep, min(rows, block), packs, down, across, count * down * across)

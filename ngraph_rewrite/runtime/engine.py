@@ -69,9 +69,8 @@ def load_object(code: ObjectCode) -> int:
 def load_objects(code: ObjectCode, symbols: Sequence[str]) -> list[int]:
     """The same, for some of the functions that an object file defines."""
     with _lock:
-        converts = any(
-            name.encode() in code.data for name in CONVERSIONS
-        )  # code calls them where no instruction does it
+        # code calls them where no instruction does it
+        converts = any(name.encode() in code.data for name in CONVERSIONS)
         if links() and not converts and all(map(outside, code.outside)):
             with contextlib.suppress(Unlinkable):
                 return linked(code.data, symbols)

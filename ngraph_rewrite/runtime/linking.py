@@ -16,11 +16,10 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from struct import Struct
 from typing import NamedTuple
 
-_HEADER, _SECTION = Struct("<16sHHIQQQIHHHHHH"), Struct("<IIQQQQIIQQ")
-_SYMBOL, _RELOCATION = Struct("<IBBHQQ"), Struct("<QQq")
+_HEADER, _SECTION = struct.Struct("<16sHHIQQQIHHHHHH"), struct.Struct("<IIQQQQIIQQ")
+_SYMBOL, _RELOCATION = struct.Struct("<IBBHQQ"), struct.Struct("<QQq")
 _MAGIC = b"\x7fELF\x02\x01\x01"  # of 64 bits, the lowest first
 _RELOCATABLE, _X86_64 = 1, 62
 _SYMBOLS, _ADDENDS, _NO_BITS, _RELATIVE, _UNWINDING = 2, 4, 8, 9, 0x70000001  # kinds of sections

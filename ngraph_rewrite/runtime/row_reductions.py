@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums and extrema of float32 that lie side by side, in explicit vectors: whole cache lines.
 
-LLVM would read half a line at a time for a sum in float64; where a row does not lie in the first cache, that is a tenth
-to a quarter of the time. Sums add at most 16 float32 in each lane, and these sums in float64, which is as accurate as
+LLVM would read half a line at a time for a sum in float64, which is slower where a row does not lie in the first cache.
+Sums add at most 16 float32 in each lane, and these sums in float64, which is as accurate as
 pairwise summation. Several rows, equally far from each other, are taken in together: their lanes are added up once.
 Asking for memory ahead of time (`prefetch`) makes all of them slower by a tenth to a quarter where two threads read.
 """
