@@ -73,6 +73,7 @@ PROGRAMS: Mapping[str, Callable[[], Program]] = MappingProxyType(
         "perceptron, tanh": lambda: perceptron(ng.tanh),
         "perceptron, sigmoid": lambda: perceptron(ng.sigmoid),
         "regression": regression,
+        "regression, many samples": lambda: regression(1 << 16),
         "rows": rows,
         "maps": maps,
     }

@@ -48,10 +48,13 @@ def drawn(batch: int) -> list[Array]:
 
 
 def test_two_activations_are_all_that_is_large() -> None:
-    """Of where the arguments of ramps were zero a byte is kept for each number; workspace is the rest, below 5 MB."""
+    """Of where the arguments of ramps were zero a byte is kept for each number; workspace is the rest.
+
+    That is the largest gradient of weights in two parts, and below 5 MB more.
+    """
     arrays = drawn(BATCH)
     _, stats = step("cpu", arrays)
-    assert stats["arena_bytes"] < LARGE * (2 + 2 / 4) + 5_000_000
+    assert stats["arena_bytes"] < LARGE * (2 + 2 / 4) + 2 * (512 * 512 * 4) + 5_000_000
 
 
 @pytest.mark.parametrize("batch", [BATCH, 16])

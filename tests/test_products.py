@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from ngraph_rewrite import semi
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan import plan, products
-from ngraph_rewrite.plan.blocking import Blocking, Lies, blocking
+from ngraph_rewrite.plan.blocking import Blocking, Lies, blocking, parts_of_sum, product_time
 from ngraph_rewrite.runtime import tiles
 from ngraph_rewrite.runtime.engine import host_machine
 from ngraph_rewrite.runtime.features import Tile, Vectors, processor, tile_shape, vectors
@@ -79,6 +80,20 @@ def cuts(draw: st.DrawFn) -> Cut:
     return cut
 
 
+@contextlib.contextmanager
+def cut_so(monkeypatch: pytest.MonkeyPatch, cut: Cut, parts: int) -> Iterator[pytest.MonkeyPatch]:
+    """Meanwhile products are cut up so, and summed apart in so many parts of k, if it is as long."""
+    forget = products._cut.cache_clear, products._parts.cache_clear
+    with monkeypatch.context() as patch:
+        patch.setattr(products, "blocking", cut)
+        patch.setattr(products, "parts_of_sum", lambda m, n, k, *_: max(1, min(parts, k)))
+        for clear in forget:
+            clear()
+        yield patch
+    for clear in forget:
+        clear()
+
+
 @st.composite
 def operands(draw: st.DrawFn, shape: tuple[int, ...], dtype: str, seed: int) -> tuple[Array, Any]:
     """An array whose part, seen through views, is a stack of matrices; and what takes that part of an array or a term.
@@ -111,10 +126,8 @@ def test_a_product_is_numpys_however_it_lies_and_is_cut(
     monkeypatch: pytest.MonkeyPatch, data: st.DataObject, dtype: str, count: int, m: int, n: int, k: int
 ) -> None:
     (a, left), (b, right) = (data.draw(operands(s, dtype, i)) for i, s in enumerate([(count, m, k), (count, k, n)]))
-    cut = data.draw(cuts())
     x, y = placeholder(a), placeholder(b)
-    with monkeypatch.context() as patch:
-        patch.setattr(products, "blocking", cut)
+    with cut_so(monkeypatch, data.draw(cuts()), data.draw(st.sampled_from([1, 1, 2, 3, 5]))) as patch:
         patch.setattr(products, "_LONG", data.draw(st.sampled_from([2, 1000])))
         found = run(semi.batch_dot(left(x), right(y)), {x: a, y: b}, data.draw(st.sampled_from([1, 3])))
     assert np.array_equal(found, left(a) @ right(b))
@@ -178,6 +191,44 @@ def test_a_long_product_whose_first_operand_lies_across_is_packed_in_stretches(d
     product = semi.dot(semi.transpose(x), y)
     assert np.array_equal(run(product, {x: a, y: b}, 2), a.T @ b)
     assert np.array_equal(run(semi.maximum(product, 0), {x: a, y: b}, 3), np.maximum(a.T @ b, 0))
+
+
+@given(*[st.integers(0, n) for n in (2000, 2000, 1 << 20)], st.sampled_from([4, 8]), st.booleans(), st.booleans())
+def test_parts_of_a_long_sum_are_worth_it(m: int, n: int, k: int, itemsize: int, plain: bool, across: bool) -> None:
+    """Each has enough to do, what they give takes little memory, and products with many groups have none."""
+    lies = Lies(k, n, plain, across)
+    parts = parts_of_sum(m, n, k, itemsize, lies)
+    assert 1 <= parts <= 8
+    if parts > 1:
+        assert k // parts >= 1024 and parts * m * n * itemsize <= 1 << 24
+        assert product_time(1, m, n, k, itemsize) // parts >= 20_000
+        assert blocking(1, m, n, k, itemsize, lies).groups <= 4
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True)])
+def test_a_long_sum_of_few_numbers_is_shared_out(dtype: str, turned: tuple[bool, bool]) -> None:
+    """Also where parts are not as long as each other; to any number of threads, with the same bits."""
+    shapes = [(9, 20_011), (20_011, 33)]
+    a, b = (whole(s[::-1] if turn else s, dtype, 1) for s, turn in zip(shapes, turned, strict=True))
+    x, y = placeholder(a), placeholder(b)
+    left, right = (semi.transpose(z) if turn else z for z, turn in zip((x, y), turned, strict=True))
+    expected = (a.T if turned[0] else a) @ (b.T if turned[1] else b)
+    for returns, wanted in [
+        (semi.dot(left, right), expected),
+        (semi.maximum(semi.dot(left, right), 0), np.maximum(expected, 0)),
+        (semi.negative(semi.transpose(semi.dot(left, right))), -expected.T),
+    ]:
+        with ng.make_transformer("cpu", threads=3) as transformer:
+            computation = transformer.computation(returns, x, y)
+            assert np.array_equal(computation(a, b), wanted)
+            assert [re.sub(r"_\w{16}$", "", name) for name in computation.stats()["kernels"]][:2] == [
+                "gemm",
+                "product_sums",
+            ]
+    rough = [np.random.default_rng(0).normal(size=z.shape).astype(dtype) for z in (a, b)]
+    one, *others = (run(semi.dot(left, right), dict(zip((x, y), rough, strict=True)), threads) for threads in (1, 2, 3))
+    assert all(same_bits(one, other) for other in others)
 
 
 @pytest.mark.parametrize("dtype, k", [("float32", 1024), ("float64", 512)])
@@ -263,8 +314,7 @@ def test_an_epilogue_changes_no_bit(
     if data.draw(st.booleans()):
         product = semi.transpose(semi.dot(semi.transpose(y), semi.transpose(x)))
     results = data.draw(epilogues(product, others))
-    with monkeypatch.context() as patch:
-        patch.setattr(products, "blocking", data.draw(cuts()))
+    with cut_so(monkeypatch, data.draw(cuts()), data.draw(st.sampled_from([1, 1, 2, 3, 5]))) as patch:
         together = run(results, inputs)
         patch.setattr(plan, "with_epilogues", lambda jobs, *_: list(jobs))
         apart = run(results, inputs)

@@ -6,9 +6,10 @@ from functools import cache
 from ngraph_rewrite.codegen.library import LANES, has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import DTYPES, expression, held, literal
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.types.dtypes import as_dtype
 
 GEMM = (
-    "count m n k size a a_sb a_sm a_sk b b_sb b_sk b_sn c c_sb ldc space room pitch a_at c_at "
+    "count m n k total size a a_sb a_sm a_sk b b_sb b_sk b_sn c c_sb ldc space room pitch a_at c_at "
     "groups down across rows columns deep block packs high wide apart tile pack epilogue"
 )
 
@@ -16,6 +17,8 @@ GEMM = (
 @cache
 def render_gemm() -> Source:
     """Return the kernel C[b] = A[b] B[b] of ``count`` products of m, n and k, of numbers of ``size`` bytes.
+
+    ``total`` is the sum of all k; if it is less than count times k, that of the last product is shorter.
 
     ``a_sb``, ``a_sm``, ``a_sk`` are the strides of A from matrix to matrix, of rows and of columns, in bytes; so on for
     B. C has unit stride in its rows. ``space`` is workspace, ``room`` the bytes of it for one chunk: packed B,
@@ -32,6 +35,21 @@ def render_gemm() -> Source:
     """
     names = tuple(GEMM.split())
     return rendered("gemm", names, length=str(8 * len(names)))
+
+
+@cache
+def render_sums(dtype: str) -> Source:
+    """Return the kernel that adds up ``parts`` matrices of m and n, which lie one after the other at ``sums``.
+
+    The result is at ``c``, or, for an ``epilogue``, as `render_gemm` calls it, ``block`` rows at a time, in workspace
+    there: each chunk has its own.
+
+    >>> render_sums("float32").signature
+    ('parts', 'm', 'n', 'block', 'sums', 'c', 'epilogue')
+    """
+    has_dtype(dtype, ("float32", "float64"), "product_sums")
+    names = ("parts", "m", "n", "block", "sums", "c", "epilogue")
+    return rendered("product_sums", names, dtype=dtype, size=str(as_dtype(dtype).itemsize), length=str(8 * len(names)))
 
 
 @cache

@@ -34,6 +34,9 @@ _ALONE_TIME, _ALONE = 100_000, (126, 128)
 # Where A lies across and k is at least so long, of so many rows and columns or more, both are packed in stretches of k
 # that fit the second cache, for a quarter of the rows: else a line of A would come from memory for each tile.
 _LONG, _BROAD, _STRETCH_BYTES, _QUARTERS = 2048, 512, 1024, 4
+# Parts of k that are summed apart have so much of it and take so many nanoseconds at least; together their sums have so
+# many bytes at most.
+_PART, _PART_TIME, _SUMS = 1024, 20_000, 16 << 20
 # Rows of a group, and of a block, are tiles of 14 without rest.
 _EVEN = 14
 
@@ -119,8 +122,9 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     >>> blocking(1, 784, 512, 8192, 4, Lies(784, 512, True, across=True))[:3]
     (196, 512, 256)
     """
-    if lies.across and k >= _LONG and min(m, n) >= _BROAD:
-        rows = min(_rounded(-(-m // _QUARTERS), _EVEN), _LARGEST)
+    if _is_long(m, n, count * k, lies):
+        pieces = max(-(-_QUARTERS // count), -(-m // _LARGEST))
+        rows = min(_rounded(-(-m // pieces), _EVEN), _LARGEST)
         return _cut_up(count, m, n, rows, min(_rounded(n, _COLUMNS), _LARGEST), _STRETCH_BYTES // itemsize, 3)
     plain, far = lies.plain, [step * itemsize >= _FAR for step in lies[:2]]
     same = [step > 0 and step * itemsize % _SAME == 0 for step in lies[:2]]
@@ -140,6 +144,31 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     if deep > (_HALF if alone else _DEEPEST):
         deep = -(-k // -(-k // _HALF))
     return _cut_up(count, m, n, rows, columns, deep, int(packs_a or alone) + 2 * int(packs_b or not plain))
+
+
+def _is_long(m: int, n: int, k: int, lies: Lies) -> bool:
+    """Whether both operands are packed in stretches of k."""
+    return lies.across and k >= _LONG and min(m, n) >= _BROAD
+
+
+def parts_of_sum(m: int, n: int, k: int, itemsize: int, lies: Lies) -> int:
+    """In how many parts of k a product is summed apart: several, where the whole makes few groups, or would have them
+    pack the same operand again.
+
+    >>> parts_of_sum(784, 512, 8192, 4, Lies(784, 512, True, across=True))
+    4
+    >>> parts_of_sum(64, 64, 1 << 16, 4, Lies(64, 64, True, across=True))
+    8
+    >>> parts_of_sum(1024, 1024, 1024, 4, Lies(1024, 1024, True))
+    1
+    """
+    most = min(k // _PART, _SUMS // max(m * n * itemsize, 1))
+    if most < 2:
+        return 1
+    if _is_long(m, n, k, lies):
+        return min(most, _QUARTERS)
+    wanted = min(product_time(1, m, n, k, itemsize) // _PART_TIME, _CORES)
+    return max(1, min(most, wanted // max(blocking(1, m, n, k, itemsize, lies).groups, 1)))
 
 
 def _cut_up(count: int, m: int, n: int, rows: int, columns: int, deep: int, packs: int) -> Blocking:

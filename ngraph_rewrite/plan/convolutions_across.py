@@ -24,6 +24,9 @@ from ngraph_rewrite.plan.shares import loop_share
 
 # Of large windows so many elements are multiplied at once: they stay in the first cache. Bytes of sums, at most.
 _FEW, _SUMS = 192, 16 << 20
+# So many parts need no reason. There are more only if adding them up, so many bytes in a nanosecond, takes no more than
+# one of so many nanoseconds of all.
+_PARTS, _ADDED, _ALL = 8, 10, 64
 
 
 def across_calls(given: Convolution) -> tuple[Call, Call]:
@@ -33,7 +36,8 @@ def across_calls(given: Convolution) -> tuple[Call, Call]:
     pitch = -(-filters // 16) * 16
     each = given.groups * places * images * pitch * size
     wanted = max(1, min(given.time // PIECE, PIECES) // given.groups)
-    parts = min(channels, wanted, max(1, _SUMS // max(each, 1)))  # none, if there is nothing to sum
+    added = max(_PARTS, given.time * _ADDED // (_ALL * max(each, 1)))
+    parts = min(channels, wanted, added, max(1, _SUMS // max(each, 1)))  # none, if there is nothing to sum
     blocks = max(1, min(-(-images // 14), -(-wanted // max(parts, 1))))
     rows = max(1, -(-images // blocks))
     walk = fitting(given.window, given.dilations, given.places, given.strides, size, rows, WIDE * size, 1)
@@ -55,5 +59,5 @@ def across_calls(given: Convolution) -> tuple[Call, Call]:
     halo = halo_arguments(given, layout.strides[0], walk.phases, walk.slots, walk.pitches)
     first = kernel_call(render_convolution_across(), named, halo, share, (space, sums))
     numbers = (sums, OUTPUT, parts, given.groups, places, images, pitch, filters)
-    added = loop_share(images, parts * given.groups * places * filters * 0.5)
-    return first, Call(render_convolution_sums(given.dtype), numbers, added)
+    adding = loop_share(images, parts * given.groups * places * filters * 0.5)
+    return first, Call(render_convolution_sums(given.dtype), numbers, adding)

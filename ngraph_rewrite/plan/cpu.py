@@ -17,7 +17,7 @@ from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups
 from ngraph_rewrite.plan.jobs import Job, job_of
 from ngraph_rewrite.plan.operands import Call
 from ngraph_rewrite.plan.pooling import pooling_call
-from ngraph_rewrite.plan.products import EPILOGUE, Product, is_product, product, product_call
+from ngraph_rewrite.plan.products import EPILOGUE, Product, is_product, product, product_calls
 from ngraph_rewrite.plan.renderer import Epilogues, Renderer
 from ngraph_rewrite.plan.rows import row_job, thin_job
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
@@ -42,7 +42,7 @@ def _job(term: Op, groups: Groups) -> Job:
         return row_job(term, groups) if pooled is None else Job(term, calls=(pooled,))
     if is_product(term):
         given = product(term, groups)
-        return thin_job(term, given, groups) if given.is_thin else Job(term, calls=(product_call(given),))
+        return thin_job(term, given, groups) if given.is_thin else Job(term, calls=product_calls(given))
     return job_of(term, groups)
 
 
@@ -108,7 +108,7 @@ def _parts(program: RowProgram, axis: int) -> tuple[int, int]:
 def _mapped(given: Product | Convolution, each: float) -> tuple[Call, ...]:
     """The calls of a product or convolution, the last one with an epilogue."""
     if isinstance(given, Product):
-        return (product_call(given, EPILOGUE, each),)
+        return product_calls(given, EPILOGUE, each)
     return calls_of(given, EPILOGUE, each)
 
 

@@ -14,6 +14,7 @@ from ngraph_rewrite.codegen.library import render_dot, render_gather
 from ngraph_rewrite.codegen.library_indexed import render_scatter_add
 from ngraph_rewrite.codegen.library_order import render_argsort, render_sort
 from ngraph_rewrite.codegen.library_pooling import render_pooling, render_unpooling
+from ngraph_rewrite.codegen.library_products import render_sums
 from ngraph_rewrite.codegen.library_spreading import render_spread
 from ngraph_rewrite.codegen.loops import (
     MapNest,
@@ -102,6 +103,7 @@ KERNELS = {
         {"max": 1, "(?:mul|fm|ml)": 1, "div": 1},
     ),
     "logsumexp-rows": (rows_of(SOFTMAX, 6, ROWS, once=True), {"max": 1, "(?:mul|fm|ml)": 1}),
+    "product-sums": (render_sums("float32"), {"add": 1}),
     "pooling": (render_pooling("max", "float32", *PLAIN), {"(?:cm|max)": 2}),
     "unpooling": (render_unpooling("max", "float32", *PLAIN, False), {"(?:cm|max)": 1, "div": 1, "mul": 1}),
     "unpooling-overlapping": (render_unpooling("max", "float32", *OVERLAPPING, True), {"div": 1, "mul": 1}),
