@@ -8,14 +8,17 @@ time, so that accumulators are read and written less often than memory; several 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ngraph_rewrite.codegen.accumulate import combined, followed, initial
+from ngraph_rewrite.codegen.accumulate import Accumulator, combined, ending, followed, initial
 from ngraph_rewrite.codegen.form import LANES, Form
+from ngraph_rewrite.codegen.scalar import is_real
 from ngraph_rewrite.codegen.source import indented
 
-_AT_A_TIME = 4  # indices of a row that one loop over lanes takes in, where a value takes few steps
+# Indices of a row that one loop over lanes takes in, where a value takes few steps. Memory is read in as many places; all
+# of them, and accumulators, may fall on one set of the first cache, which has 8 lines.
+_AT_A_TIME = 6
 _FEW = 6
 
 
@@ -96,8 +99,8 @@ class _Columns:
         read = self._read(form.stages.wants(number))
         values = [form.wide_line(v, number) for v in form.stages.needs(number) if form.depth[v] > level]
         taken = self._take_in(number, kept=True)
-        variables = [line for r in form.stages.reductions(number) for line in self._load_variables(r)]
-        ends = [line for r in form.stages.reductions(number) for line in self._store_variables(r)]
+        variables = [line for r in form.stages.reductions(number) for line in self._begun(r)]
+        ends = [line for r in form.stages.reductions(number) for line in self._ended(r)]
         steps = [[f"i{dim} = at + {k}", *values, *taken] for k in range(_AT_A_TIME)]
         many = self._lane_loop(read + variables + [line for step in steps for line in step] + ends)
         one = self._lane_loop(read + variables + [f"i{dim} = at", *values, *taken] + ends)
@@ -117,11 +120,26 @@ class _Columns:
         """
         form, lines = self.form, list[str]()
         for reduction in form.stages.reductions(number):
-            item, operand = form.accumulators[reduction], form.operand(reduction)
+            item, operand = self._item(reduction, kept), form.operand(reduction)
             two = len(item.variables) == 2
             taken = followed(item, operand, form.position()) if two else combined(item, operand, free_order=False)
             lines += taken if kept else [*self._load_variables(reduction), *taken, *self._store_variables(reduction)]
         return lines + form.keep(number) + [form.store(i) for i in form.stages.stores(number)]
+
+    def _item(self, reduction: int, kept: bool) -> Accumulator:
+        """An accumulator; for NaN one looks beside an extremum that takes in several values."""
+        item = self.form.accumulators[reduction]
+        return replace(item, guarded=True) if kept and item.kind in ("max", "min") and is_real(item.dtype) else item
+
+    def _begun(self, reduction: int) -> list[str]:
+        """Before several values are taken in."""
+        item = self._item(reduction, kept=True)
+        name = item.variables[0][0]
+        return self._load_variables(reduction) + [f"{name}_nan = {name} != {name}"] * item.guarded
+
+    def _ended(self, reduction: int) -> list[str]:
+        """After that."""
+        return ending(self._item(reduction, kept=True)) + self._store_variables(reduction)
 
     def between(self, number: int) -> list[str]:
         """Before a pass: what the passes so far say about each row, and accumulators as they begin."""

@@ -137,6 +137,26 @@ def test_rows_of_any_length_that_are_taken_in_together(run: Runner, kind: str, s
     np.testing.assert_allclose(y, getattr(x.astype(np.float64), kind)((0, 2)), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("kind", ["max", "min"])
+@pytest.mark.parametrize("n", [1, 5, 6, 13, 18], ids=str)
+def test_an_extremum_of_rows_side_by_side_is_no_number_if_one_of_them_is_not(
+    run: Runner, kind: str, dtype: str, n: int
+) -> None:
+    """At each place of a row, beside infinities and numbers that would be better."""
+    best = np.inf if kind == "max" else -np.inf
+    x = np.random.default_rng(4).uniform(-1, 1, (n, 3 * n + 35)).astype(dtype)
+    at = np.arange(n)
+    x[at, at] = x[at, n + at] = np.nan
+    x[:, n : 2 * n][x[:, n : 2 * n] == x[:, n : 2 * n]] = best
+    x[at, 2 * n + at] = best
+    wide, once = Operand(dtype, ("s", "1")), Operand(dtype, ("0", "1"))
+    nest = RowNest(2, (wide,), (Step(kind, dtype, (0,)),), ((1, once),), (0, 1), (True, False))
+    found = np.empty(x.shape[1], dtype)
+    run_rows(run, Case(nest, x.shape, [x], [np.broadcast_to(found, x.shape)], 2))
+    np.testing.assert_array_equal(found, getattr(x, kind)(0))
+
+
 @pytest.mark.parametrize("kind", ["argmax", "argmin"])
 @pytest.mark.parametrize("n", [1, 3, 16, 65, 512, 700, 1500], ids=str)
 def test_the_first_place_of_an_extremum_in_rows_of_any_length(run: Runner, kind: str, n: int) -> None:

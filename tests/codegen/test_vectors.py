@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels stay vectorised: innermost loops of the object code work on packed registers, in every pass."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -121,6 +122,15 @@ def test_the_loops_are_packed(run: Runner, name: str) -> None:
     text = assembly(source.text, source.name, run.cache)
     for operation, count in operations.items():
         assert len(packed_loops(text, operation)) >= count, (operation, text)
+
+
+def test_the_loop_of_maxima_side_by_side_looks_for_nan_in_two_at_a_time(run: Runner) -> None:
+    """Of six numbers and what was found before."""
+    source, _ = KERNELS["max-columns"]
+    text = assembly(source.text, source.name, run.cache)
+    several = max(packed_loops(text, "max"), key=lambda loop: loop.count("max"))
+    looks = len(re.findall(r"cmp\w*p[sd]\s", several))
+    assert several.count("max") % 6 == 0 and 6 * looks <= 4 * several.count("max"), several
 
 
 def test_the_loop_of_a_maximum_has_one_instruction_for_it(run: Runner) -> None:
