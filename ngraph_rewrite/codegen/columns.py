@@ -16,8 +16,8 @@ from ngraph_rewrite.codegen.form import LANES, Form
 from ngraph_rewrite.codegen.scalar import is_real
 from ngraph_rewrite.codegen.source import indented
 
-# Indices of a row that one loop over lanes takes in, where a value takes few steps. Memory is read in as many places. All
-# of them, and accumulators, may fall on one set of the first cache, which has 8 lines.
+# Indices of a row that one loop over lanes takes in, where a value takes few steps. Memory is read in as many places;
+# all of them, and accumulators, may fall on one set of the first cache, which has 8 lines.
 _AT_A_TIME = 6
 _FEW = 6
 
