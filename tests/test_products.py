@@ -195,14 +195,15 @@ def test_a_long_product_whose_first_operand_lies_across_is_packed_in_stretches(d
 
 @given(*[st.integers(0, n) for n in (2000, 2000, 1 << 20)], st.sampled_from([4, 8]), st.booleans(), st.booleans())
 def test_parts_of_a_long_sum_are_worth_it(m: int, n: int, k: int, itemsize: int, plain: bool, across: bool) -> None:
-    """Each has enough to do, what they give takes little memory, and products with many groups have none."""
+    """Each has enough to do, and what they give takes little memory; others than long ones have few groups."""
     lies = Lies(k, n, plain, across)
     parts = parts_of_sum(m, n, k, itemsize, lies)
     assert 1 <= parts <= 8
     if parts > 1:
         assert k // parts >= 1024 and parts * m * n * itemsize <= 1 << 24
         assert product_time(1, m, n, k, itemsize) // parts >= 20_000
-        assert blocking(1, m, n, k, itemsize, lies).groups <= 4
+        cut = blocking(1, m, n, k, itemsize, lies)
+        assert cut.packs == 3 and parts <= 4 or parts * cut.groups <= 8
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -229,6 +230,12 @@ def test_a_long_sum_of_few_numbers_is_shared_out(dtype: str, turned: tuple[bool,
     rough = [np.random.default_rng(0).normal(size=z.shape).astype(dtype) for z in (a, b)]
     one, *others = (run(semi.dot(left, right), dict(zip((x, y), rough, strict=True)), threads) for threads in (1, 2, 3))
     assert all(same_bits(one, other) for other in others)
+
+
+@pytest.mark.parametrize("count, k, packs", [(1, 2048, 3), (2, 1024, 3), (1, 1024, 0), (16, 256, 0)])
+def test_many_short_products_are_no_long_one(count: int, k: int, packs: int) -> None:
+    """Parts of a long product are packed as it would be, a batch of others is not."""
+    assert blocking(count, 512, 512, k, 4, Lies(512, 512, True, across=True)).packs == packs
 
 
 @pytest.mark.parametrize("dtype, k", [("float32", 1024), ("float64", 512)])

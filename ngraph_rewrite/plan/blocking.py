@@ -31,8 +31,9 @@ _SAME = 4096
 # Where rows of A do and those of B do not, A is packed in stretches of so many of k as above, for groups that take so
 # many nanoseconds and have so many rows and columns at least.
 _ALONE_TIME, _ALONE = 100_000, (126, 128)
-# Where A lies across and k is at least so long, of so many rows and columns or more, both are packed in stretches of k
-# that fit the second cache, for a quarter of the rows: else a line of A would come from memory for each tile.
+# Where A lies across and k, of all parts, is at least so long, of so many rows and columns or more, both are packed in
+# stretches of k that fit the second cache, for a quarter of the rows, or parts: else a line of A would come from memory
+# for each tile.
 _LONG, _BROAD, _STRETCH_BYTES, _QUARTERS = 2048, 512, 1024, 4
 # Parts of k that are summed apart have so much of it and take so many nanoseconds at least; together their sums have so
 # many bytes at most.
@@ -122,7 +123,7 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     >>> blocking(1, 784, 512, 8192, 4, Lies(784, 512, True, across=True))[:3]
     (196, 512, 256)
     """
-    if _is_long(m, n, count * k, lies):
+    if _is_long(count, m, n, k, lies):
         pieces = max(-(-_QUARTERS // count), -(-m // _LARGEST))
         rows = min(_rounded(-(-m // pieces), _EVEN), _LARGEST)
         return _cut_up(count, m, n, rows, min(_rounded(n, _COLUMNS), _LARGEST), _STRETCH_BYTES // itemsize, 3)
@@ -146,9 +147,9 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     return _cut_up(count, m, n, rows, columns, deep, int(packs_a or alone) + 2 * int(packs_b or not plain))
 
 
-def _is_long(m: int, n: int, k: int, lies: Lies) -> bool:
-    """Whether both operands are packed in stretches of k."""
-    return lies.across and k >= _LONG and min(m, n) >= _BROAD
+def _is_long(count: int, m: int, n: int, k: int, lies: Lies) -> bool:
+    """Whether both operands are packed in stretches of k, which may be that of a part."""
+    return lies.across and k >= _PART and count * k >= _LONG and min(m, n) >= _BROAD
 
 
 def parts_of_sum(m: int, n: int, k: int, itemsize: int, lies: Lies) -> int:
@@ -165,7 +166,7 @@ def parts_of_sum(m: int, n: int, k: int, itemsize: int, lies: Lies) -> int:
     most = min(k // _PART, _SUMS // max(m * n * itemsize, 1))
     if most < 2:
         return 1
-    if _is_long(m, n, k, lies):
+    if _is_long(1, m, n, k, lies):
         return min(most, _QUARTERS)
     wanted = min(product_time(1, m, n, k, itemsize) // _PART_TIME, _CORES)
     return max(1, min(most, wanted // max(blocking(1, m, n, k, itemsize, lies).groups, 1)))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products in plain loops, gather, random draws and copies against NumPy."""
 
+import ctypes
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,6 +12,7 @@ from running import DTYPES, FLOATS, INTEGERS, Runner, address, nest_arguments, o
 
 from ngraph_rewrite.codegen.copy import render_copy
 from ngraph_rewrite.codegen.library import render_dot, render_gather, render_random
+from ngraph_rewrite.codegen.library_products import render_sums
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.philox import normal, uniform
 
@@ -30,6 +33,27 @@ def test_dot_in_plain_loops(run: Runner, dtype: str, size: tuple[int, int, int])
     steps = {"a_sm": 1, "a_sk": m, "b_sk": n, "b_sn": 1, "ldc": n}
     run(render_dot(dtype), {"m": m, "n": n, "k": k, "a": address(a), "b": address(b), "c": address(c), **steps}, 2)
     assert same_bits(c, (a @ b).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_parts_are_handed_over_some_rows_at_a_time_from_workspace_of_each_chunk(
+    run: Runner, dtype: str
+) -> None:
+    parts, space = small((3, 23, 7), dtype), np.zeros((3, 4, 7), dtype)
+    found: dict[int, tuple[int, np.ndarray]] = {}
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+    def epilogue(_arguments: int, told: int, _last: int) -> None:
+        batch, begin, height, left, width, place, step = (ctypes.c_int64 * 7).from_address(told)
+        assert (batch, left, width, step) == (0, 0, 7, 7)
+        chunk, rest = divmod(place - address(space), space[0].nbytes)
+        assert rest == 0
+        found[begin] = chunk, space[chunk, :height].copy()
+
+    sizes = {"parts": 3, "m": 23, "n": 7, "block": 4, "sums": address(parts), "c": address(space)}
+    run(render_sums(dtype), {**sizes, "epilogue": ctypes.cast(epilogue, ctypes.c_void_p).value or 0}, 3)
+    assert {begin: chunk for begin, (chunk, _) in found.items()} == {0: 0, 4: 0, 7: 1, 11: 1, 15: 2, 19: 2}
+    assert np.array_equal(np.concatenate([rows for _, (_, rows) in sorted(found.items())]), parts.sum(0))
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
