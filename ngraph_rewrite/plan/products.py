@@ -11,7 +11,7 @@ from ngraph_rewrite.plan.blocking import Lies, Room, blocking, parts_of_sum, pro
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Ref, Scratch, all_in_memory
-from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
+from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
 from ngraph_rewrite.plan.shares import Share, loop_share
 from ngraph_rewrite.terms.op import Op
 
@@ -104,7 +104,7 @@ def product_calls(given: Product, epilogue: object = 0, each: float = 0) -> tupl
         each: The nanoseconds it takes for a number of C.
     """
     (count, m, n, k), a, b, dtype = given
-    parts, size = _parts(given.sizes, a.strides[1:], b.strides[1:], dtype), _size(dtype)
+    parts, size = _parts(given.sizes, a.strides[1:], b.strides[1:], dtype), DTYPE_SIZES[dtype]
     if parts == 1:
         c = (OUTPUT, m * n * size, n * size) if epilogue == 0 else (0, 0, 0)
         return (_product_call(given, count * k, c, epilogue, int(each * count * m * n)),)
@@ -153,7 +153,7 @@ class _Cut(NamedTuple):
 
 @lru_cache(maxsize=1 << 12)
 def _cut(sizes: tuple[int, int, int, int], a: tuple[int, ...], b: tuple[int, ...], dtype: str, aside: bool) -> _Cut:
-    size, lies = _size(dtype), _lies(a, b)
+    size, lies = DTYPE_SIZES[dtype], _lies(a, b)
     found, time = blocking(*sizes, size, lies), product_time(*sizes, size)
     parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
     words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "tile", "pack")]
@@ -165,12 +165,8 @@ def _cut(sizes: tuple[int, int, int, int], a: tuple[int, ...], b: tuple[int, ...
 @lru_cache(maxsize=1 << 12)
 def _parts(sizes: tuple[int, int, int, int], a: tuple[int, ...], b: tuple[int, ...], dtype: str) -> int:
     """In how many parts k is summed apart."""
-    return parts_of_sum(*sizes[1:], _size(dtype), _lies(a, b)) if sizes[0] == 1 else 1
+    return parts_of_sum(*sizes[1:], DTYPE_SIZES[dtype], _lies(a, b)) if sizes[0] == 1 else 1
 
 
 def _lies(a: tuple[int, ...], b: tuple[int, ...]) -> Lies:
     return Lies(max(a), max(b), b[1] == 1, a[0] == 1 < a[1])
-
-
-def _size(dtype: str) -> int:
-    return 4 if dtype == "float32" else 8
