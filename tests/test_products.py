@@ -3,19 +3,31 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from cut_products import (
+    DTYPES,
+    EXAMPLES,
+    Array,
+    cut_so,
+    cuts,
+    drawn,
+    kernels_of,
+    lengths,
+    placeholder,
+    run,
+    same_bits,
+    whole,
+)
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
 
@@ -24,74 +36,13 @@ from ngraph_rewrite import semi
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan import plan, products
-from ngraph_rewrite.plan.blocking import Blocking, Lies, blocking, parts_of_sum, product_time
+from ngraph_rewrite.plan.blocking import Lies, Mapped, Maps, ahead, blocking, parts_of_sum, product_time
 from ngraph_rewrite.runtime import tiles
 from ngraph_rewrite.runtime.engine import host_machine
 from ngraph_rewrite.runtime.features import Tile, Vectors, processor, tile_shape, vectors
 from ngraph_rewrite.runtime.products import product_number
 
-Array = np.ndarray[Any, Any]
-EXAMPLES = 6 if "NUMBA_CPU_FEATURES" in os.environ else 24
-drawn = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-DTYPES = ["float32", "float64"]
-
-
-def placeholder(array: Array) -> ng.Op:
-    return ng.placeholder(ng.anonymous(array.shape), str(array.dtype))
-
-
-def run(returns: Any, inputs: dict[ng.Op, Array], threads: int = 1) -> Any:
-    with ng.make_transformer("cpu", threads=threads) as transformer:
-        return transformer.computation(returns, *inputs)(*inputs.values())
-
-
-def whole(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
-    """Small whole numbers, whose products and sums are exact in every order."""
-    return np.random.default_rng(seed).integers(-3, 4, shape).astype(dtype)
-
-
-def same_bits(x: Array, y: Array) -> bool:
-    """Equal bit for bit, any NaN being one NaN."""
-    kind = f"u{x.itemsize}"
-    return x.dtype == y.dtype and bool(np.all((x.view(kind) == y.view(kind)) | (np.isnan(x) & np.isnan(y))))
-
-
 # -- cutting up ----------------------------------------------------------------------------------------
-
-# around the sizes of tiles: 6 and 14 rows, 4 to 32 columns
-lengths = st.sampled_from([0, 1, 2, 3, 4, 5, 6, 7, 8, 13, 14, 15, 16, 17, 28, 31, 32, 33, 40, 65])
-
-
-Cut = Callable[..., Blocking]
-
-
-@st.composite
-def cuts(draw: st.DrawFn) -> Cut:
-    """Any way to cut up products that the kernel has to take."""
-    most, columns = draw(st.integers(1, 70)), 32 * draw(st.integers(1, 3))
-    deep, block, packs = draw(st.integers(1, 40)), draw(st.integers(1, 40)), draw(st.integers(0, 3))
-
-    def cut(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
-        rows = min(most, max(m, 1))
-        down, across = -(-m // rows), -(-n // columns)
-        packed = packs if lies.plain else packs | 2  # tiles read rows of B of unit stride only
-        return Blocking(rows, columns, deep, min(block, rows), packed, down, across, count * down * across)
-
-    return cut
-
-
-@contextlib.contextmanager
-def cut_so(monkeypatch: pytest.MonkeyPatch, cut: Cut, parts: int) -> Iterator[pytest.MonkeyPatch]:
-    """Meanwhile products are cut up so, and summed apart in so many parts of k, if it is as long."""
-    forget = products._cut.cache_clear, products._parts.cache_clear
-    with monkeypatch.context() as patch:
-        patch.setattr(products, "blocking", cut)
-        patch.setattr(products, "parts_of_sum", lambda m, n, k, *_: max(1, min(parts, k)))
-        for clear in forget:
-            clear()
-        yield patch
-    for clear in forget:
-        clear()
 
 
 @st.composite
@@ -127,7 +78,8 @@ def test_a_product_is_numpys_however_it_lies_and_is_cut(
 ) -> None:
     (a, left), (b, right) = (data.draw(operands(s, dtype, i)) for i, s in enumerate([(count, m, k), (count, k, n)]))
     x, y = placeholder(a), placeholder(b)
-    with cut_so(monkeypatch, data.draw(cuts()), data.draw(st.sampled_from([1, 1, 2, 3, 5]))) as patch:
+    parts, ahead = data.draw(st.sampled_from([1, 1, 2, 3, 5])), data.draw(st.sampled_from([None, 3, 16, 40]))
+    with cut_so(monkeypatch, data.draw(cuts()), parts, ahead) as patch:
         patch.setattr(products, "_LONG", data.draw(st.sampled_from([2, 1000])))
         found = run(semi.batch_dot(left(x), right(y)), {x: a, y: b}, data.draw(st.sampled_from([1, 3])))
     assert np.array_equal(found, left(a) @ right(b))
@@ -170,16 +122,27 @@ def test_zeros_times_infinities_are_nan() -> None:
 @given(
     st.integers(0, 40), *[st.integers(0, 5000) for _ in range(3)], st.sampled_from([4, 8]),
     *[st.integers(0, 9000) for _ in range(2)], st.booleans(), st.booleans(),
+    st.builds(Maps, *[st.builds(Mapped, st.booleans(), st.booleans())] * 2), st.booleans(),
 )  # fmt: skip
 def test_groups_cover_a_product_and_are_whole_tiles(
-    count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_step: int, plain: bool, across: bool
-) -> None:
-    cut = blocking(count, m, n, k, itemsize, Lies(a_step, b_step, plain, across))
+    count: int, m: int, n: int, k: int, itemsize: int, a_step: int, b_step: int, plain: bool, across: bool, maps: Maps,
+    aside: bool,
+) -> None:  # fmt: skip
+    cut = blocking(count, m, n, k, itemsize, Lies(a_step, b_step, plain, across, maps))
     assert cut.groups == count * cut.down * cut.across
     assert (cut.down - 1) * cut.rows < max(m, 1) <= max(cut.down, 1) * cut.rows
     assert (cut.across - 1) * cut.columns < max(n, 1) <= max(cut.across, 1) * cut.columns
     assert cut.columns % 32 == 0 and 1 <= cut.block <= cut.rows and cut.deep >= 1
-    assert plain or cut.packs >= 2  # tiles read rows of B of unit stride only
+    assert (plain and not maps.b.there) or cut.packs >= 2  # tiles read rows of B of unit stride only
+    assert not (maps.a.there and cut.packs % 2)  # A that is computed is there as if it were packed
+    room = cut.room(n, k, itemsize, aside, maps)
+    assert room.a_at <= room.b_at <= room.c_at <= room.bytes
+    if maps.a.there:
+        held = cut.deep if maps.a.turned else cut.block
+        assert cut.pitch(maps.a) >= (cut.block if maps.a.turned else cut.deep)
+        assert room.b_at - room.a_at >= held * cut.pitch(maps.a) * itemsize
+    if maps.b.there:
+        assert room.c_at - room.b_at >= ahead(maps.b, plain) * cut.columns * itemsize
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -328,13 +291,6 @@ def test_an_epilogue_changes_no_bit(
     assert all(same_bits(x, y) for x, y in zip(together, apart, strict=True))
 
 
-def kernels_of(returns: Any, inputs: dict[ng.Op, Array]) -> list[str]:
-    with ng.make_transformer("cpu") as transformer:
-        computation = transformer.computation(returns, *inputs)
-        computation(*inputs.values())
-        return [name.partition("_")[0] for name in computation.stats()["kernels"]]
-
-
 A, B, BIAS = (whole(s, "float32", 1) for s in ((40, 50), (50, 60), (60,)))
 
 
@@ -350,7 +306,7 @@ def test_a_layer_is_one_kernel_also_if_the_sum_before_its_activation_is_kept() -
 def test_of_two_products_that_are_added_one_is_stored() -> None:
     x, w = placeholder(A), placeholder(B)
     total = semi.add(semi.dot(x, w), semi.dot(semi.tanh(x), w))
-    assert sorted(kernels_of(total, {x: A, w: B})) == ["gemm", "gemm", "map"]
+    assert sorted(kernels_of(total, {x: A, w: B})) == ["gemm", "gemm"]
 
 
 def test_what_depends_on_the_group_is_not_drawn_into_it() -> None:

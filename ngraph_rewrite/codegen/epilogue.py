@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the epilogue of a product of matrices: a map over a block of it, called by the kernel of the product."""
+"""Renders maps over blocks of matrices, which kernels of products call: over a product, or one that an operand is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-
-import numpy as np
 
 from ngraph_rewrite.codegen.nest import (
     MapNest,
@@ -19,9 +18,10 @@ from ngraph_rewrite.codegen.nest import (
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
 from ngraph_rewrite.codegen.template import kernel_template
 from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.types.dtypes import as_dtype
 
-# What the kernel of the product tells of a block; ``x0`` is the product, the first load.
-_BLOCK = ("batch", "first", "n0", "left", "n1", "x0", "x0_s0")
+# What the kernel of the product tells of a block: where it is, its rows and columns, and where it lies.
+_BLOCK = ("batch", "first", "n0", "left", "n1", "{0}", "{0}_s0")
 
 
 @lru_cache(maxsize=1 << 10)
@@ -39,11 +39,39 @@ def render_epilogue(nest: MapNest, literals: tuple[object, ...] = ()) -> Source:
     """
     if nest.rank != 2 or nest.loads[0].strides != ("s", "1"):
         raise KernelError("an epilogue is a nest of rows and columns, and the product is its first load")
-    names = _signature(nest)
-    body, places = _loops(nest), _places(nest)
-    block = "\n".join(f"{name} = argument(block, {i})" for i, name in enumerate(_BLOCK))
+    return _rendered("epilogue", nest, "x0")
+
+
+@lru_cache(maxsize=1 << 10)
+def render_prologue(nest: MapNest, literals: tuple[object, ...] = (), follows: bool = False) -> Source:
+    """Return the map that an operand of a product is, a nest of rows and columns with one store; as `render_epilogue`.
+
+    Args:
+        follows: Whether the next block has the rows that follow: what they are made of is asked for meanwhile.
+
+    Raises:
+        KernelError: if the nest has another rank, or other stores.
+    """
+    if nest.rank != 2 or [store.strides for _, store in nest.stores] != [("s", "1")]:
+        raise KernelError("a prologue is a nest of rows and columns with one store, row by row")
+    asked = [(i, load) for i, load in enumerate(nest.loads) if follows and load.strides == ("s", "1")]
+    lines = (f"ask_ahead(x{i}, (i0 + n0) * x{i}_s0, n1, {as_dtype(load.dtype).itemsize})" for i, load in asked)
+    return _rendered("prologue", nest, "y0", list(lines))
+
+
+def _rendered(kind: str, nest: MapNest, inside: str, each: Sequence[str] = ()) -> Source:
+    """Fill the kernel file.
+
+    Args:
+        inside: The operand that is the block.
+        each: What is done for each row besides.
+    """
+    others = [(name, x) for name, x in zip(operand_names(nest), nest.operands, strict=True) if name != inside]
+    names = _signature(others)
+    body, places = _loops(nest, each), _places(others)
+    block = "\n".join(f"{name.format(inside)} = argument(block, {i})" for i, name in enumerate(_BLOCK))
     arguments = argument_lines(names, nest.steps)
-    template = kernel_template("epilogue")
+    template = kernel_template(kind)
     text = template.fill(
         "cpu",
         name="$name",
@@ -55,24 +83,20 @@ def render_epilogue(nest: MapNest, literals: tuple[object, ...] = ()) -> Source:
         imports=imports(f"wide_vectors() {block} {arguments} {body}"),
         nest=body,
     )
-    return named("epilogue", text, names)
+    return named(kind, text, names)
 
 
-def _signature(nest: MapNest) -> tuple[str, ...]:
+def _signature(others: Sequence[tuple[str, Operand]]) -> tuple[str, ...]:
     names: list[str] = []
-    for name, operand in _others(nest):
+    for name, operand in others:
         names += [name, f"{name}_batch"] + [f"{name}_s{dim}" for dim, s in enumerate(operand.strides) if s == "s"]
     return tuple(names)
 
 
-def _others(nest: MapNest) -> list[tuple[str, Operand]]:
-    return list(zip(operand_names(nest), nest.operands, strict=True))[1:]
-
-
-def _places(nest: MapNest) -> str:
+def _places(others: Sequence[tuple[str, Operand]]) -> str:
     """Move each operand to the first row and column of the block."""
     lines = []
-    for name, operand in _others(nest):
+    for name, operand in others:
         steps = {"1": "{at}", "s": "{at} * {name}_s{dim}"}
         moves = [
             steps[stride].format(at=at, name=name, dim=dim)
@@ -80,14 +104,14 @@ def _places(nest: MapNest) -> str:
             if stride != "0"
         ]
         moved = " + ".join([f"batch * {name}_batch", *moves])
-        lines.append(f"{name} += ({moved}) * {np.dtype(operand.dtype).itemsize}")
+        lines.append(f"{name} += ({moved}) * {as_dtype(operand.dtype).itemsize}")
     return "\n".join(lines)
 
 
-def _loops(nest: MapNest) -> str:
+def _loops(nest: MapNest, each: Sequence[str]) -> str:
     """The loops over rows and columns; what a row determines is computed once for it."""
     values = needed(nest, (value for value, _ in nest.stores))
     at = [[value_line(nest, v) for v in values if max(nest.dims[v], default=-1) + 1 == level] for level in range(3)]
     stores = [store_line(nest, position, nest.dtypes) for position in range(len(nest.stores))]
     inner = ["for i1 in range(n1):", indented("\n".join([*at[2], *stores]), 4)]
-    return "\n".join([*at[0], "for i0 in range(n0):", indented("\n".join([*at[1], *inner]), 4)])
+    return "\n".join([*at[0], "for i0 in range(n0):", indented("\n".join([*each, *at[1], *inner]), 4)])

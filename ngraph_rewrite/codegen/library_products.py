@@ -9,8 +9,9 @@ from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.types.dtypes import as_dtype
 
 GEMM = (
-    "count m n k total size a a_sb a_sm a_sk b b_sb b_sk b_sn c c_sb ldc space room pitch a_at c_at "
-    "groups down across rows columns deep block packs high wide apart tile pack epilogue"
+    "count m n k total size a a_sb a_sm a_sk b b_sb b_sk b_sn c c_sb ldc space room pitch a_at b_at c_at "
+    "groups down across rows columns deep block packs ahead high wide apart tile pack epilogue "
+    "a_map a_told a_turned a_pitch b_map b_told b_turned"
 )
 
 
@@ -29,6 +30,10 @@ def render_gemm() -> Source:
     C is stored if ``epilogue`` is 0. Else that is called for each block with the address of what follows these
     arguments, and that of seven int64: the number of the matrix, the first row, the number of rows, the first column,
     the number of columns, the address of that part of C, the stride of its rows in elements.
+
+    ``a_map`` is 0, or A is computed by the map there, which is called in the same way and stores a block of A. Its own
+    arguments are ``a_told`` bytes after the first of these; its rows are columns of A if ``a_turned``, and ``a_pitch``
+    is their stride in elements. So on for B, of which ``ahead`` rows are packed at a time.
 
     >>> render_gemm().signature[:4]
     ('count', 'm', 'n', 'k')

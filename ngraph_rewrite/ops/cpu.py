@@ -11,6 +11,7 @@ from ngraph_rewrite.errors import AxesError, DTypeError
 from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.ops.semi_convolution import convolution as semi_convolution
 from ngraph_rewrite.ops.semi_convolution import convolution_attributes, convolution_of_values
+from ngraph_rewrite.ops.semi_products import batch_dot
 from ngraph_rewrite.ops.sliding import slides
 from ngraph_rewrite.ops.unpooling import unpooled, unpooling_attributes, unpooling_of_values
 from ngraph_rewrite.terms.catalogue import Attributes, op
@@ -40,6 +41,14 @@ def gemm(x: TensorType, y: TensorType, *, ta: bool, tb: bool) -> TensorType:
     if inner != other:
         raise AxesError(f"gemm cannot contract {x!r} with {y!r}, ta={ta}, tb={tb}")
     return TensorType(x.dtype, anonymous((rows, columns)))
+
+
+@op("cpu.batch_gemm", meaning=lambda term, x, y: np.matmul(x, y), below="semi.dot")
+def batch_gemm(x: TensorType, y: TensorType) -> TensorType:
+    """The products of as many matrices of `x` and `y`; float32 or float64."""
+    if x.dtype != y.dtype or x.dtype.name not in ("float32", "float64"):
+        raise DTypeError(f"batch_gemm takes float32 or float64 matrices, not {x!r} and {y!r}")
+    return batch_dot(x, y)
 
 
 @op("cpu.convolution", meaning=convolution_of_values, normalise=convolution_attributes)

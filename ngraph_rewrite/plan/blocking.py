@@ -24,6 +24,12 @@ _COLUMNS, _BLOCK = 32, 84
 _DEEPEST = 1024
 # Rows so many bytes apart are each on another page: they are packed, for more than a few tiles of the other operand.
 _FAR, _FEW = 8192, 84
+# So many rows of B are packed at a time, of all columns; if columns lie along memory, whole cache lines of them, many
+# of which follow each other; fewer, if they are computed.
+_AHEAD, _AHEAD_ACROSS, _AHEAD_TURNED = 8, 256, 64
+# Where A has few rows, each number of B is used so seldom that reading it is what takes time, from so many bytes on: it
+# is read in long rows, and packed in stretches of so many bytes of a column.
+_STREAMED, _WIDE, _SHALLOW_BYTES = 1 << 22, 1024, 512
 # A k that is too long is multiplied in stretches of about so many.
 _HALF = 512
 # Rows a multiple of so many bytes apart fall on the same places of the first cache.
@@ -43,12 +49,30 @@ _EVEN = 14
 
 
 class Room(NamedTuple):
-    """Workspace: its bytes, those that a column of packed B takes, where packed A and a part of C begin."""
+    """Workspace: its bytes, those that a column of packed B takes, where packed A, rows of B and a part of C begin."""
 
     bytes: int
     pitch: int
     a_at: int
+    b_at: int
     c_at: int
+
+
+class Mapped(NamedTuple):
+    """Whether an operand is computed where it would be packed, and whether that is done in columns, not in rows."""
+
+    there: bool = False
+    turned: bool = False
+
+
+class Maps(NamedTuple):
+    """Which operands of a product are computed by its kernel."""
+
+    a: Mapped = Mapped()
+    b: Mapped = Mapped()
+
+
+_NO_MAPS = Maps()
 
 
 class Blocking(NamedTuple):
@@ -72,7 +96,7 @@ class Blocking(NamedTuple):
     across: int
     groups: int
 
-    def room(self, n: int, k: int, itemsize: int, aside: bool) -> Room:
+    def room(self, n: int, k: int, itemsize: int, aside: bool, maps: Maps = _NO_MAPS) -> Room:
         """The workspace of a chunk.
 
         Args:
@@ -82,10 +106,25 @@ class Blocking(NamedTuple):
         panels = self.columns if self.packs >= 2 else _COLUMNS if n % _COLUMNS else 0
         a_at = _aligned(deep * panels * itemsize)
         # a tile has at least 6 rows, packed in steps of at most 8, or 14 in steps of 16
-        c_at = _aligned(a_at + (self.block * 4 // 3 + 32) * deep * itemsize * (self.packs % 2))
+        held = (self.block * 4 // 3 + 32) * deep * (self.packs % 2)
+        if maps.a.there:
+            held = self.pitch(maps.a) * (deep if maps.a.turned else self.block)
+        b_at = _aligned(a_at + held * itemsize)
+        c_at = _aligned(b_at + (ahead(maps.b, plain=False) * self.columns * itemsize if maps.b.there else 0))
         kept = self.rows if k > self.deep else self.block
         pitch = deep * itemsize if self.packs >= 2 else 0
-        return Room(_aligned(c_at + kept * self.columns * itemsize * aside), pitch, a_at, c_at)
+        return Room(_aligned(c_at + kept * self.columns * itemsize * aside), pitch, a_at, b_at, c_at)
+
+    def pitch(self, a: Mapped) -> int:
+        """The stride of rows of A that are computed, or of its columns: they do not fall on the same places."""
+        return _rounded(self.block if a.turned else self.deep, 16) + 16
+
+
+def ahead(b: Mapped, plain: bool) -> int:
+    """How many rows of B are packed at a time."""
+    if b.there:
+        return _AHEAD_TURNED if b.turned else _AHEAD
+    return _AHEAD if plain else _AHEAD_ACROSS
 
 
 def _aligned(size: int) -> int:
@@ -103,12 +142,14 @@ class Lies(NamedTuple):
         a, b: The larger strides of A and of B.
         plain: Whether rows of B have unit stride, so that they need not be packed.
         across: Whether columns of A have unit stride.
+        maps: Which operands do not lie in memory at all.
     """
 
     a: int
     b: int
     plain: bool
     across: bool = False
+    maps: Maps = Maps()
 
 
 def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
@@ -122,14 +163,21 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     (266, 32, 1000)
     >>> blocking(1, 784, 512, 8192, 4, Lies(784, 512, True, across=True))[:3]
     (196, 512, 256)
+    >>> blocking(1, 16, 3000, 3000, 4, Lies(3000, 3000, True))[:3]
+    (16, 768, 128)
     """
     if _is_long(count, m, n, k, lies):
         pieces = max(-(-_QUARTERS // count), -(-m // _LARGEST))
         rows = min(_rounded(-(-m // pieces), _EVEN), _LARGEST)
         return _cut_up(count, m, n, rows, min(_rounded(n, _COLUMNS), _LARGEST), _STRETCH_BYTES // itemsize, 3)
+    if _is_streamed(m, n, k, itemsize, lies):
+        columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
+        return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), 2)
     plain, far = lies.plain, [step * itemsize >= _FAR for step in lies[:2]]
     same = [step > 0 and step * itemsize % _SAME == 0 for step in lies[:2]]
-    packs_a, packs_b = (far[0] or all(same)) and n > _FEW, (far[1] or all(same)) and m > _FEW
+    maps = lies.maps
+    packs_a = maps.a.there or ((far[0] or all(same)) and n > _FEW)
+    packs_b = maps.b.there or ((far[1] or all(same)) and m > _FEW)
     alone = same[0] and plain and not (packs_a or packs_b or lies.across) and n > _FEW and m >= _EVEN
     low, narrow = _least(packs_a, packs_b, plain, k)
     each, most = (_PACKED_TIME, _PACKED_GROUPS) if packs_a and packs_b else (_GROUP_TIME, _GROUPS)
@@ -144,12 +192,18 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     deep = max(k, 1)
     if deep > (_HALF if alone else _DEEPEST):
         deep = -(-k // -(-k // _HALF))
-    return _cut_up(count, m, n, rows, columns, deep, int(packs_a or alone) + 2 * int(packs_b or not plain))
+    packs = int((packs_a or alone) and not maps.a.there) + 2 * int(packs_b or not plain)
+    return _cut_up(count, m, n, rows, columns, deep, packs)
 
 
 def _is_long(count: int, m: int, n: int, k: int, lies: Lies) -> bool:
     """Whether both operands are packed in stretches of k, which may be that of a part."""
     return lies.across and k >= _PART and count * k >= _LONG and min(m, n) >= _BROAD
+
+
+def _is_streamed(m: int, n: int, k: int, itemsize: int, lies: Lies) -> bool:
+    """Whether B is read once, in long rows, for few rows of A."""
+    return lies.plain and 0 < m <= _FEW and n >= _WIDE and k * n * itemsize >= _STREAMED
 
 
 def parts_of_sum(m: int, n: int, k: int, itemsize: int, lies: Lies) -> int:

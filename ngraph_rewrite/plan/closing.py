@@ -254,7 +254,7 @@ def _readable(term: Op) -> Callable[[Layout], bool]:
     definition = term.definition
     if definition.traits & {"elementwise", "reduction", "view"} or definition.name in _STRIDED:
         return _anyhow
-    return _matrix if definition.name in ("cpu.gemm", "semi.dot") else _contiguous
+    return _matrix if definition.name in ("cpu.gemm", "cpu.batch_gemm", "semi.dot") else _contiguous
 
 
 def _anyhow(layout: Layout) -> bool:

@@ -7,7 +7,7 @@ one map that reads a product, if there is but one; then maps over what the group
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -29,7 +29,7 @@ _AT_ONCE = ("core.placeholder", "core.constant", "core.variable")
 
 
 @dataclass(eq=False)
-class _Graph:
+class Graph:
     """What grouping has to know of all jobs: who reads a term, what has to be in memory anyhow."""
 
     jobs: Sequence[Job]
@@ -68,7 +68,7 @@ def with_epilogues(jobs: Sequence[Job], kept: set[Op], groups: Groups) -> list[J
     epilogues = groups.renderer.epilogues
     if not products or epilogues is None:
         return list(jobs)
-    graph, made = _Graph(jobs, kept, groups), dict[Job, Job]()
+    graph, made = Graph(jobs, kept, groups), dict[Job, Job]()
     for job in sorted(products, key=lambda job: -graph.number[job.term]):
         readers = graph.readers.get(job.term, ())
         size = prod(known(job.term))
@@ -82,7 +82,7 @@ def with_epilogues(jobs: Sequence[Job], kept: set[Op], groups: Groups) -> list[J
 class _Group:
     """A product and the maps that its kernel will do."""
 
-    def __init__(self, job: Job, graph: _Graph) -> None:
+    def __init__(self, job: Job, graph: Graph) -> None:
         self.graph, self.members = graph, [job]
         self.waits, self.ends = 0, 0
         self._joins(job)
@@ -148,14 +148,17 @@ class _Group:
         stored = {t: v for t, v in values.items() if self.graph.is_outside(t, self.members)}
         if not stored:
             stored = dict([list(values.items())[-1]])
-        count, m, n, _ = self.given.sizes
-        widths = [term.type.dtype.itemsize for term in (*(load.base for load in self.program.loads), *stored)]
-        each = nest_share(1, False, (1000,), widths, [step[0] for step in self.program.steps]).time / 1000
         return ProductJob(
             next(iter(stored)),
-            calls=epilogues.calls(self.given, each),
+            calls=epilogues.calls(self.given, epilogue_time(self.program, stored)),
             given=self.given,
             program=self.program,
             stored=stored,
             inlined=tuple([t for t in values if t not in stored]),
         )
+
+
+def epilogue_time(program: EpilogueProgram, stored: Iterable[Op]) -> float:
+    """About how many nanoseconds maps over a product take for each of its numbers."""
+    widths = [term.type.dtype.itemsize for term in (*(load.base for load in program.loads), *stored)]
+    return nest_share(1, False, (1000,), widths, [step[0] for step in program.steps]).time / 1000

@@ -18,7 +18,7 @@ from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 
 # What is worth keeping, if it sums so many products for a number.
-_PRODUCTS = ("cpu.gemm", "cuda.gemm", "semi.dot", "semi.batch_dot")
+_PRODUCTS = ("cpu.gemm", "cpu.batch_gemm", "cuda.gemm", "semi.dot", "semi.batch_dot")
 _LEAST = 32
 
 

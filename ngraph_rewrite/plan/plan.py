@@ -33,6 +33,7 @@ from ngraph_rewrite.plan.nesting import nested
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.operands import Ref, Scratch
 from ngraph_rewrite.plan.product_jobs import ProductJob, product_work
+from ngraph_rewrite.plan.prologues import with_prologues
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.reuse import stale_roots
 from ngraph_rewrite.plan.row_launches import row_work
@@ -190,7 +191,8 @@ class _Attempt:
         needs |= self._hazards() | self._unseen()
         if needs:
             raise _CopyAll(needs)
-        self.jobs = with_epilogues(self.jobs, self._kept(), self.groups)
+        kept = self._kept()
+        self.jobs = with_prologues(with_epilogues(self.jobs, kept, self.groups), kept, self.groups)
         self.job_of = {term: job for job in self.jobs for term in job.outputs}
         self.home: dict[Op | Scratch, Ref] = {}
         self.written: dict[Op, Job] = {}

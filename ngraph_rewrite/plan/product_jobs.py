@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A product of matrices with maps over it as a job: one launch, in which the maps are the epilogue of the product."""
+"""A product of matrices with maps as a job: one launch, in which they are the epilogue of the product, or operands."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from ngraph_rewrite.codegen.epilogue import render_prologue
+from ngraph_rewrite.codegen.library_products import render_gemm
 from ngraph_rewrite.codegen.loops import MapNest, Operand, Step
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.convolution_operands import Convolution
 from ngraph_rewrite.plan.jobs import Job
-from ngraph_rewrite.plan.launches import Work, address, call_work, called
+from ngraph_rewrite.plan.launches import Work, address, called
 from ngraph_rewrite.plan.nests import Load, ScalarStep, Value
+from ngraph_rewrite.plan.operand_maps import OperandMap
 from ngraph_rewrite.plan.operands import Ref, Scratch
-from ngraph_rewrite.plan.products import EPILOGUE, Product
+from ngraph_rewrite.plan.products import EPILOGUE, MAP_PLACES, Product
 from ngraph_rewrite.plan.renderer import Epilogues
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES
 from ngraph_rewrite.plan.views import Layout, reshaped, row_major
@@ -91,13 +94,13 @@ def is_same(one: Layout, other: Layout) -> bool:
 
 @dataclass(eq=False)
 class ProductJob(Job):
-    """A product and maps over it.
+    """A product, maps over it and operands that are maps.
 
     Attributes:
         given: The product, its rows those of the maps.
-        program: What is computed of it.
+        program: What is computed of it; None if it is the product alone that is stored.
         stored: The terms that are stored, and their values.
-        inlined: The product, if it is not stored.
+        inlined: The product, if it is not stored; the operands that are not.
     """
 
     given: Product | Convolution | None = None
@@ -113,27 +116,59 @@ class ProductJob(Job):
     @property
     def in_step(self) -> list[Load]:
         """What it reads only at the very element that it stores then."""
-        assert self.given is not None and self.program is not None
-        factors = [load.base for load in self.given.factors]
+        if self.program is None:
+            return []
+        assert self.given is not None
+        factors = [load.base for load in (*self.given.factors, *self._mapped)]
         return [load for load in self.program.loads if load.base not in factors]
 
     def operands(self) -> list[Load]:
         """What it reads, worked out."""
-        assert self.program is not None
-        return [*super().operands(), *self.program.loads]
+        own = [] if self.program is None else self.program.loads
+        return [*super().operands(), *self._mapped, *own]
+
+    @property
+    def _mapped(self) -> list[Load]:
+        """What operands are computed of."""
+        found = self.given.operand_maps if isinstance(self.given, Product) else ()
+        return [load for map_ in found if map_ is not None for load in map_.loads]
 
 
 # -- launches -------------------------------------------------------------------------------------------
 
 
 def product_work(job: ProductJob, home: Mapping[Op | Scratch, Ref], epilogues: Epilogues) -> list[Work]:
-    """The launch of a product with its epilogue, and what has to be launched before."""
-    program, (*before, call) = job.program, job.calls
+    """The launches of a product; the last one has the epilogue, that of the product itself the operands."""
+    targets, found = [home[term] for term in job.stored], list[Work]()
+    others = tuple(list(zip(job.stored, targets, strict=True))[1:])
+    for call in job.calls:
+        is_last = call is job.calls[-1]
+        given, refs = called(job, call, home, targets[0])
+        source, parts = call.source, call.parts
+        if is_last and job.program is not None:
+            epilogue = _with_epilogue(job, home, epilogues, given, refs)
+            if epilogues.is_called:
+                given[call.arguments.index(EPILOGUE)] = Ref("kernel", epilogue)
+                parts = (*parts, epilogue)
+            else:
+                source = epilogue
+        if isinstance(call.given, Product) and call.source is render_gemm():
+            for place, map_ in zip(MAP_PLACES, call.given.operand_maps, strict=True):
+                if map_ is not None:
+                    parts = (*parts, _with_operand(job, home, map_, place, given, refs))
+        shown = others if is_last else ()
+        found.append(Work(source, tuple(given), job.term, targets[0], call.share, tuple(refs), parts, shown))
+    return found
+
+
+def _with_epilogue(
+    job: ProductJob, home: Mapping[Op | Scratch, Ref], epilogues: Epilogues, given: list[Any], refs: list[int]
+) -> Source:
+    """The epilogue of a product, whose arguments are noted."""
+    program = job.program
     assert program is not None and job.given is not None
     targets = [home[term] for term in job.stored]
-    places = [address(job, load, home) for load in program.loads]
-    plain = row_major(program.shape)
-    given, refs = called(job, call, home, targets[0])
+    places, plain = [address(job, load, home) for load in program.loads], row_major(program.shape)
     count = len(places) + 1
     loads, stores, buffers = list[_Operand](), list[tuple[int, _Operand]](), [0]
     for number, ((base, _), layout, place) in enumerate(zip(program.loads, program.layouts, places, strict=True), 1):
@@ -144,15 +179,26 @@ def product_work(job: ProductJob, home: Mapping[Op | Scratch, Ref], epilogues: E
         stores.append((value, _operand(term, plain, target, given, refs)))
         buffers.append(number)
     how = (epilogues, epilogues.form(job.given), job.given.dtype)
-    source, parts = _epilogue(*how, tuple(loads), tuple(program.steps), tuple(stores), tuple(buffers)), call.parts
-    if epilogues.is_called:
-        given[call.arguments.index(EPILOGUE)] = Ref("kernel", source)
-        source, parts = call.source, (*parts, source)
-    others = tuple(list(zip(job.stored, targets, strict=True))[1:])
-    last = Work(source, tuple(given), job.term, targets[0], call.share, tuple(refs), parts, others)
-    return [*(call_work(job, one, home, targets[0]) for one in before), last]
+    return _epilogue(*how, tuple(loads), tuple(program.steps), tuple(stores), tuple(buffers))
 
 
+def _with_operand(
+    job: ProductJob, home: Mapping[Op | Scratch, Ref], map_: OperandMap, place: int, given: list[Any], refs: list[int]
+) -> Source:
+    """What computes an operand of a product; where it is, and its arguments, are noted."""
+    told = 8 * len(given)
+    operands = zip(map_.loads, map_.layouts, strict=True)
+    loads = tuple([_operand(load.base, at, address(job, load, home), given, refs) for load, at in operands])
+    assert job.given is not None
+    follows = place == MAP_PLACES[1] and not map_.turned
+    source = _prologue(job.given.dtype, loads, map_.steps, map_.value, follows)
+    given[place : place + 2] = Ref("kernel", source), told
+    refs.append(place)
+    return source
+
+
+# Strides of what lies row by row.
+_IN_ROWS = ("s", "1")
 # The dtype of an operand, and its strides as a nest has them.
 _Operand = tuple[str, tuple[str, ...]]
 
@@ -184,15 +230,36 @@ def _epilogue(
     buffers: tuple[int, ...],
 ) -> Source:
     """The epilogue with these operands: the product comes first, then the loads, then the steps."""
-    first, found = len(loads) + 1, list[Step]()
+    done, number = _numbered(steps, len(loads) + 1)
+    operands_of = (Operand(dtype, _IN_ROWS), *(Operand(*load) for load in loads))
+    stored = tuple((number(value), Operand(*store)) for value, store in stores)
+    nest = MapNest(2, operands_of, done, stored, buffers)
+    return epilogues.render(form, nest, _literals(steps))
+
+
+@lru_cache(maxsize=1 << 12)
+def _prologue(
+    dtype: str, loads: tuple[_Operand, ...], steps: tuple[ScalarStep, ...], value: Value, follows: bool
+) -> Source:
+    """What computes an operand of a dtype of these."""
+    done, number = _numbered(steps, len(loads))
+    stored = ((number(value), Operand(dtype, _IN_ROWS)),)
+    nest = MapNest(2, tuple(Operand(*load) for load in loads), done, stored, tuple(range(len(loads) + 1)))
+    return render_prologue(nest, _literals(steps), follows)
+
+
+def _numbered(steps: tuple[ScalarStep, ...], first: int) -> tuple[tuple[Step, ...], Callable[[Value], int]]:
+    """The steps of a nest, and the numbers that its values have if steps begin with `first`."""
 
     def number(value: Value) -> int:
         return value + first if value >= 0 else -value - 1
 
+    found = list[Step]()
     for op, kind, operands, attribute in steps:
         attributes = (("value", getattr(attribute, "scalar", attribute)),) if op == "constant" else ()
         found.append(Step(op, kind, tuple(map(number, operands)), attributes))
-    operands_of = (Operand(dtype, ("s", "1")), *(Operand(*load) for load in loads))
-    stored = tuple((number(value), Operand(*store)) for value, store in stores)
-    nest = MapNest(2, operands_of, tuple(found), stored, buffers)
-    return epilogues.render(form, nest, tuple([step[3] for step in steps if step[0] == "constant"]))
+    return tuple(found), number
+
+
+def _literals(steps: tuple[ScalarStep, ...]) -> tuple[object, ...]:
+    return tuple([step[3] for step in steps if step[0] == "constant"])

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ngraph_rewrite.codegen.library_products import GEMM, render_gemm, render_sums
-from ngraph_rewrite.plan.blocking import Lies, Room, blocking, parts_of_sum, product_time
+from ngraph_rewrite.plan.blocking import Lies, Mapped, Maps, Room, ahead, blocking, parts_of_sum, product_time
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Ref, Scratch, all_in_memory
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
 from ngraph_rewrite.plan.shares import Share, loop_share
 from ngraph_rewrite.terms.op import Op
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.plan.operand_maps import OperandMap
 
 # A sum of fewer numbers than this is not worth vectors of its own.
 _LONG = 32
@@ -22,12 +25,14 @@ _ROOM, _CHUNKS = 1 << 22, 16
 # Nanoseconds to add a number of a part; bytes of sums that are given to an epilogue at once.
 _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
 EPILOGUE = "epilogue"
-PRODUCTS = ("cpu.gemm", "semi.batch_dot")
+PRODUCTS = ("cpu.gemm", "cpu.batch_gemm", "semi.batch_dot")
 _TILED = ("float32", "float64")
 # Which arguments of the kernel stand for memory, for what the processor decides, and for the epilogue.
 _NAMES = GEMM.split()
-_PLACES = (*map(_NAMES.index, ("a", "b", "c", "space")), len(_NAMES) - 1)
-_DECIDED = tuple(range(len(_NAMES) - 6, len(_NAMES) - 1))
+_PLACES = tuple(map(_NAMES.index, ("a", "b", "c", "space", "epilogue")))
+# Where it is told of operands that are maps: their addresses, and then where their arguments are.
+MAP_PLACES = tuple(map(_NAMES.index, ("a_map", "b_map")))
+_DECIDED = tuple(map(_NAMES.index, ("high", "wide", "apart", "tile", "pack")))
 
 
 def is_product(term: Op) -> bool:
@@ -36,20 +41,31 @@ def is_product(term: Op) -> bool:
 
 
 class Matrix(NamedTuple):
-    """An operand of a product: where it lies, and its strides from matrix to matrix, of its rows, of its columns."""
+    """An operand of a product: where it lies, and its strides from matrix to matrix, of its rows, of its columns.
+
+    Attributes:
+        map: What computes it instead, block by block, in the kernel of the product.
+    """
 
     load: Load
     strides: tuple[int, int, int]
+    map: OperandMap | None = None
 
     @property
     def transposed(self) -> Matrix:
-        """Its columns as rows."""
+        """Its columns as rows, of one that lies in memory."""
         batch, down, along = self.strides
         return Matrix(self.load, (batch, along, down))
 
-    def by_parts(self, apart: int) -> Matrix:
-        """Several matrices, so many elements from each other, instead of one."""
-        return Matrix(self.load, (apart, *self.strides[1:]))
+    def by_parts(self, axis: int, length: int) -> Matrix:
+        """Several matrices instead of one: so many rows each (axis 0), or columns (axis 1)."""
+        by = None if self.map is None else self.map.by_parts(axis, length)
+        return Matrix(self.load, (length * self.strides[1 + axis], *self.strides[1:]), by)
+
+    @property
+    def mapped(self) -> Mapped:
+        """How it is computed."""
+        return Mapped() if self.map is None else Mapped(True, self.map.turned)
 
 
 class Product(NamedTuple):
@@ -70,6 +86,26 @@ class Product(NamedTuple):
     def factors(self) -> tuple[Load, Load]:
         """What is multiplied."""
         return self.a.load, self.b.load
+
+    @property
+    def operand_maps(self) -> tuple[OperandMap | None, OperandMap | None]:
+        """What computes them, if they are not in memory."""
+        return self.a.map, self.b.map
+
+    @property
+    def maps(self) -> Maps:
+        """How operands are computed."""
+        return Maps(self.a.mapped, self.b.mapped)
+
+    def computing(self, side: str, by: OperandMap) -> Product:
+        """The same with the operand "a" or "b" computed by its kernel."""
+        return self._replace(a=self.a._replace(map=by)) if side == "a" else self._replace(b=self.b._replace(map=by))
+
+    @property
+    def groups(self) -> tuple[int, int]:
+        """How many groups of rows and of columns one of the products makes, with an epilogue."""
+        cut = _cut(self.sizes, self.a.strides[1:], self.b.strides[1:], self.dtype, True, self.maps)
+        return cut.down, cut.across
 
     @property
     def transposed(self) -> Product:
@@ -104,14 +140,14 @@ def product_calls(given: Product, epilogue: object = 0, each: float = 0) -> tupl
         each: The nanoseconds it takes for a number of C.
     """
     (count, m, n, k), a, b, dtype = given
-    parts, size = _parts(given.sizes, a.strides[1:], b.strides[1:], dtype), DTYPE_SIZES[dtype]
+    parts, size = _parts(given.sizes, a.strides[1:], b.strides[1:], dtype, given.maps), DTYPE_SIZES[dtype]
     if parts == 1:
         c = (OUTPUT, m * n * size, n * size) if epilogue == 0 else (0, 0, 0)
         return (_product_call(given, count * k, c, epilogue, int(each * count * m * n)),)
     length = -(-k // parts)
     parts = -(-k // length)
     sums = Scratch(parts * m * n * size)
-    apart = Product((parts, m, n, length), a.by_parts(length * a.strides[2]), b.by_parts(length * b.strides[1]), dtype)
+    apart = Product((parts, m, n, length), a.by_parts(1, length), b.by_parts(0, length), dtype)
     first = _product_call(apart, k, (sums, m * n * size, n * size), 0, 0)
     share = loop_share(m, n * (parts * _ADDED + each))
     block = max(1, min(m, _ADDED_AT_ONCE // max(n * size, 1)))
@@ -131,12 +167,14 @@ def _product_call(given: Product, total: int, c: tuple[object, ...], epilogue: o
         time: The nanoseconds the epilogue takes.
     """
     (count, m, n, k), a, b, dtype = given
-    cut = _cut(given.sizes, a.strides[1:], b.strides[1:], dtype, epilogue != 0)
+    cut = _cut(given.sizes, a.strides[1:], b.strides[1:], dtype, epilogue != 0, given.maps)
     share = Share(cut.groups, cut.time + time, cut.least)
     spaces = (Scratch(cut.room.bytes * share.chunks),) if cut.room.bytes else ()
     (a1, a2, a3), (b1, b2, b3), size = a.strides, b.strides, cut.itemsize
-    matrices = (a.load, a1 * size, a2 * size, a3 * size, b.load, b1 * size, b2 * size, b3 * size)
-    arguments = (count, m, n, k, total, size, *matrices, *c, *(spaces or (0,)), *cut.room, *cut.parts, epilogue)
+    left, right = (0 if x.map is not None else x.load for x in (a, b))
+    matrices = (left, a1 * size, a2 * size, a3 * size, right, b1 * size, b2 * size, b3 * size)
+    maps = (0, 0, int(a.mapped.turned), cut.pitch, 0, 0, int(b.mapped.turned))
+    arguments = (count, m, n, k, total, size, *matrices, *c, *(spaces or (0,)), *cut.room, *cut.parts, epilogue, *maps)
     return Call(render_gemm(), arguments, share, spaces, _PLACES, _DECIDED, given)
 
 
@@ -146,27 +184,37 @@ class _Cut(NamedTuple):
     itemsize: int
     time: int
     groups: int
+    down: int
+    across: int
     least: int
     room: Room
+    pitch: int
     parts: tuple[object, ...]
 
 
+_Sizes = tuple[int, int, int, int]
+
+
 @lru_cache(maxsize=1 << 12)
-def _cut(sizes: tuple[int, int, int, int], a: tuple[int, ...], b: tuple[int, ...], dtype: str, aside: bool) -> _Cut:
-    size, lies = DTYPE_SIZES[dtype], _lies(a, b)
+def _cut(sizes: _Sizes, a: tuple[int, ...], b: tuple[int, ...], dtype: str, aside: bool, maps: Maps) -> _Cut:
+    size, lies = DTYPE_SIZES[dtype], _lies(a, b, maps)
     found, time = blocking(*sizes, size, lies), product_time(*sizes, size)
     parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
     words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "tile", "pack")]
-    room = found.room(sizes[2], sizes[3], size, aside)
+    room = found.room(sizes[2], sizes[3], size, aside, maps)
     least = -(-found.groups // max(_CHUNKS, _ROOM // max(room.bytes, 1)))
-    return _Cut(size, time, found.groups, least, room, (*parts, *words))
+    pitch, told = found.pitch(maps.a) * maps.a.there, (*parts, ahead(maps.b, lies.plain), *words)
+    return _Cut(size, time, found.groups, found.down, found.across, least, room, pitch, told)
 
 
 @lru_cache(maxsize=1 << 12)
-def _parts(sizes: tuple[int, int, int, int], a: tuple[int, ...], b: tuple[int, ...], dtype: str) -> int:
+def _parts(sizes: _Sizes, a: tuple[int, ...], b: tuple[int, ...], dtype: str, maps: Maps) -> int:
     """In how many parts k is summed apart."""
-    return parts_of_sum(*sizes[1:], DTYPE_SIZES[dtype], _lies(a, b)) if sizes[0] == 1 else 1
+    return parts_of_sum(*sizes[1:], DTYPE_SIZES[dtype], _lies(a, b, maps)) if sizes[0] == 1 else 1
 
 
-def _lies(a: tuple[int, ...], b: tuple[int, ...]) -> Lies:
-    return Lies(max(a), max(b), b[1] == 1, a[0] == 1 < a[1])
+def _lies(a: tuple[int, ...], b: tuple[int, ...], maps: Maps) -> Lies:
+    """How operands lie; one that is computed lies as it is packed."""
+    far_a, across = (0, False) if maps.a.there else (max(a), a[0] == 1 < a[1])
+    far_b, plain = (0, True) if maps.b.there else (max(b), b[1] == 1)
+    return Lies(far_a, far_b, plain, across, maps)

@@ -56,6 +56,7 @@ class Renderer:
         parts: In how many parts of an axis a reduction is done that leaves too little to share out, and how many
             neighbouring indices have lanes of their own; 1 part if it is as well done at once.
         epilogues: How maps over products are done by the kernels of these; None if they are not.
+        prologues: Whether kernels of products compute operands that are maps.
         totals: Whether sums over all rows are taken on the way, share by share.
         pooling: Whether reductions of windows have kernels of their own.
         echoes: Whether results that are views of arguments are left to whoever runs the plan.
@@ -71,6 +72,7 @@ class Renderer:
     workspaces: Callable[[RowNest, tuple[int, ...]], Sequence[int]]
     parts: Callable[[RowProgram, int], tuple[int, int]]
     epilogues: Epilogues | None
+    prologues: bool = False
     totals: bool = True
     pooling: bool = True
     echoes: bool = True

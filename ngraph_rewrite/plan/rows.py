@@ -182,9 +182,9 @@ def thin_job(term: Op, given: Product, groups: Groups) -> RowJob:
     (count, m, n, k), dtype = given.sizes, given.dtype
     rows = RowGroup((count, m, n, k), (3,), (term,))
     body = RowBody(rows, groups, term)
-    for (load, strides), places in ((given.a, (0, 1, None, 2)), (given.b, (0, None, 2, 1))):
-        seen = tuple([0 if p is None else strides[p] for p in places])
-        body.loads.append(Load(load.base, Layout(load.layout.offset, body.shape, seen)))
+    for matrix, places in ((given.a, (0, 1, None, 2)), (given.b, (0, None, 2, 1))):
+        seen = tuple([0 if p is None else matrix.strides[p] for p in places])
+        body.loads.append(Load(matrix.load.base, Layout(matrix.load.layout.offset, body.shape, seen)))
     total = body.step("sum", dtype, (body.step("multiply", dtype, (-1, -2), None),), None)
     loads = tuple([(dtype, layout) for _, layout in body.loads])
     store = (total, dtype, once_a_row(body.shape, rows.axes))

@@ -276,6 +276,7 @@ _PROPOSALS: dict[str, Proposal] = {
     "semi.select": _select,
     "semi.dot": _dot,
     "cpu.gemm": _gemm,
+    "cpu.batch_gemm": _of_many,
     "cuda.gemm": _products,
     "semi.gather": _gather,
     "semi.concat": _concat,

@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 from ngraph_rewrite.runtime.casts import bfloat16_bits
 from ngraph_rewrite.runtime.features import features
 
-__all__ = ["argument", "call_words", "chunk_start", "lesser", "stride", "sum_block", "wide_vectors"]
+__all__ = ["argument", "call_block", "call_words", "chunk_start", "lesser", "stride", "sum_block", "wide_vectors"]
 
 _HALF, _FLOAT, _DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 _I8, _I16, _I32, _I64 = (ir.IntType(width) for width in (8, 16, 32, 64))
@@ -208,3 +208,22 @@ def call_words(context: Any, function: Any, words: Any) -> Any:
     if not isinstance(words, types.UniTuple):
         return None
     return signature(types.none, types.int64, types.UniTuple(types.int64, words.count)), generate
+
+
+@intrinsic
+def call_block(context: Any, function: Any, arguments: Any, words: Any) -> Any:
+    """Call the map at an address with that of its arguments, and of some int64 that tell of a block of a matrix."""
+
+    def generate(context: Any, builder: Any, sig: Any, given: Any) -> Any:
+        address, first, group = given
+        told = cgutils.alloca_once(builder, ir.ArrayType(_I64, words.count))
+        for i in range(words.count):
+            builder.store(builder.extract_value(group, i), builder.gep(told, [_I32(0), _I32(i)]))
+        kind = ir.FunctionType(ir.VoidType(), [_I64] * 3)
+        call = [first, builder.ptrtoint(told, _I64), _I64(1)]
+        builder.call(builder.inttoptr(address, kind.as_pointer()), call)
+        return context.get_dummy_value()
+
+    if not isinstance(words, types.UniTuple):
+        return None
+    return signature(types.none, types.int64, types.int64, types.UniTuple(types.int64, words.count)), generate

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operands of products that are maps are computed by the kernel of the product, a block at a time, where it packs them.
+
+They are never in memory as a whole: numbers of 16 bits, or whole numbers with a scale, are read as they are kept. What
+is grouped is jobs, after maps over products have found theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ngraph_rewrite.plan.epilogues import Graph, epilogue_time
+from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.jobs import Job
+from ngraph_rewrite.plan.operand_maps import OperandMap, operand_map
+from ngraph_rewrite.plan.product_jobs import ProductJob
+from ngraph_rewrite.plan.products import EPILOGUE, Product, product_calls
+from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
+from ngraph_rewrite.plan.shares import op_time, rate
+from ngraph_rewrite.terms.op import Op
+
+# Nanoseconds to launch a map and to wait for it; to pack a number.
+_LAUNCHED, _PACKED = 2_000, 0.05
+
+
+def with_prologues(jobs: Sequence[Job], kept: set[Op], groups: Groups) -> list[Job]:
+    """The jobs, with maps that only one product reads drawn into it, if the target has kernels that do so.
+
+    Args:
+        kept: What has to be in memory although no job may read it.
+    """
+    if not groups.renderer.prologues:
+        return list(jobs)
+    graph = Graph(jobs, kept, groups)
+    makers = {job.term: job for job in jobs if job.is_one_map}
+    made: dict[Job, Job] = {}
+    for job in jobs:
+        given = job.calls[-1].given if job.calls else None
+        if isinstance(given, Product) and any(load.base in makers for load in given.factors):
+            found = _Merged(job, given, graph).with_operands(makers)
+            if found is not job:
+                made[job] = found
+    return [made.get(job, job) for job in jobs if job not in graph.taken]
+
+
+@dataclass
+class _Merged:
+    """A product that may compute its operands."""
+
+    job: Job
+    given: Product
+    graph: Graph
+
+    def with_operands(self, makers: dict[Op, Job]) -> Job:
+        """Its job with those operands that are better computed by it."""
+        count, m, n, k = self.given.sizes
+        taken: list[Job] = []
+        for side, matrix, shape in (("a", self.given.a, (count, m, k)), ("b", self.given.b, (count, k, n))):
+            maker = makers.get(matrix.load.base)
+            if maker is None or not self._is_only_here(maker):
+                continue
+            found = operand_map(maker, matrix, shape)
+            if found is not None and self._is_cheaper(found, side, shape):
+                self.given = self.given.computing(side, found)
+                taken.append(maker)
+        self.graph.taken.update(taken)
+        return self._job(tuple([maker.term for maker in taken])) if taken else self.job
+
+    def _is_only_here(self, maker: Job) -> bool:
+        """Whether only this product needs what a job computes, once, and may as well wait with it."""
+        job, graph, term = self.job, self.graph, maker.term
+        if not graph.is_map(maker, prod(known(term))) or graph.is_outside(term, [job]):
+            return False
+        if DTYPE_NAMES[term.type.dtype] != self.given.dtype or [x.base for x in job.loads].count(term) > 1:
+            return False
+        effects = graph.groups.effects
+        waits = 0
+        for computed in (job.term, *job.outputs):
+            waits |= effects.waits.get(computed, 0)
+        ends = [effects.ends.get(load.base) for load in maker.loads]
+        return not any(end is not None and waits >> end & 1 for end in ends)
+
+    def _is_cheaper(self, found: OperandMap, side: str, shape: tuple[int, int, int]) -> bool:
+        """Whether to compute it for each group that needs it takes less time than to write and to read it."""
+        count, rows, columns = shape
+        given = self.given.computing(side, found)
+        down, across = given.groups
+        times = (across if side == "a" else down) * count // max(found.distinct, 1)
+        size, elements = DTYPE_SIZES[given.dtype], found.distinct * rows * columns
+        each = sum(map(op_time, found.operations)) + sum(
+            DTYPE_SIZES[DTYPE_NAMES[load.base.type.dtype]] / rate(elements * size) for load in found.loads
+        )
+        kept = elements * (each + 2 * size / rate(elements * size)) + _LAUNCHED
+        return times * elements * (each + _PACKED) <= kept
+
+    def _job(self, inlined: tuple[Op, ...]) -> ProductJob:
+        job, given = self.job, self.given
+        if isinstance(job, ProductJob):
+            assert job.program is not None
+            calls = product_calls(given, EPILOGUE, epilogue_time(job.program, job.stored))
+            return ProductJob(
+                job.term, calls=calls, given=given, program=job.program, stored=job.stored,
+                inlined=(*job.inlined, *inlined),
+            )  # fmt: skip
+        return ProductJob(job.term, calls=product_calls(given), given=given, stored={job.term: -1}, inlined=inlined)
