@@ -187,8 +187,8 @@ def package_there(engine: str, there: set[str]) -> bool:
 
 
 def double(array: Array) -> Array:
-    """Numbers of float32 in float64; others as they are."""
-    return array.astype(np.float64) if array.dtype == np.float32 else array
+    """Numbers of float32 and float16 in float64; others as they are."""
+    return array.astype(np.float64) if array.dtype in (np.float32, np.float16) else array
 
 
 def both_torches(function: Callable[..., Any], arrays: Arrays, show: Show = as_arrays) -> dict[str, Make]:

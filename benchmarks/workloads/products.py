@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of matrices of the shapes that networks have, and of large squares."""
+"""Products of matrices of the shapes that networks have, of large squares, and of what is kept in fewer bits."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 import ngraph_rewrite as ng
-from benchmarks.comparison import Task, Tasks
-from benchmarks.engines import in_ours, in_torch, normal, task
+from benchmarks.comparison import Array, Task, Tasks
+from benchmarks.engines import Make, both_torches, in_ours, in_torch, normal, task
 from benchmarks.harness import OURS
 
 SHAPES = (
@@ -21,24 +24,63 @@ SHAPES = (
     (512, 512, 512),
     (1024, 768, 256),
     (1024, 1024, 1024),
+    (16, 4096, 4096),
 )
+LINEAR = ((128, 512, 784), (16, 4096, 4096))
+HALVES, SCALED = (512, 512, 512), (16, 4096, 4096)
 
 
 def tasks(size: int | None) -> Tasks:
-    """``gemm_MxNxK``: the product of MxK and KxN."""
-    shapes = [(size, size, size)] if size else SHAPES
-    return {"gemm_{}x{}x{}".format(*shape): partial(_gemm, *shape) for shape in shapes}
+    """``gemm_MxNxK``: the product of MxK and KxN; ``linear_``: of MxK and what lies as NxK.
 
-
-def _gemm(m: int, n: int, k: int) -> Task:
-    arrays = [normal(m, k), normal(k, n, seed=1)]
-    rows, columns, inner = ng.Axis("M", m), ng.Axis("C", n), ng.Axis("K", k)
-
-    def function(_: Any, x: Any, y: Any) -> Any:
-        return x @ y
-
-    engines = {
-        OURS: in_ours(ng.dot, [[rows, inner], [inner, columns]], arrays),
-        "torch": in_torch(lambda x, y: x @ y, arrays),
+    ``halves_``: of float16; ``scaled_``: the second factor is int8, with a factor for each column.
+    """
+    kinds = {"gemm": (_gemm, SHAPES), "linear": (_linear, LINEAR), "halves": (_halves, [HALVES])}
+    kinds["scaled"] = (_scaled, [SCALED])
+    return {
+        "{}_{}x{}x{}".format(kind, *shape): partial(make, "{}_{}x{}x{}".format(kind, *shape), *shape)
+        for kind, (make, shapes) in kinds.items()
+        for shape in ([(size, size, size)] if size else shapes)
     }
-    return task(f"gemm_{m}x{n}x{k}", function, arrays, engines, flops=2 * m * n * k)
+
+
+def _gemm(name: str, m: int, n: int, k: int) -> Task:
+    return _product(name, (m, n, k), [normal(m, k), normal(k, n, seed=1)], lambda _, x, y: x @ y)
+
+
+def _linear(name: str, m: int, n: int, k: int) -> Task:
+    return _product(name, (m, n, k), [normal(m, k), normal(n, k, seed=1)], lambda _, x, y: x @ y.T)
+
+
+def _halves(name: str, m: int, n: int, k: int) -> Task:
+    arrays = [x.astype(np.float16) for x in (normal(m, k), normal(k, n, seed=1))]
+    return _product(name, (m, n, k), arrays, lambda _, x, y: x @ y, tolerance=1e-3)
+
+
+def _scaled(name: str, m: int, n: int, k: int) -> Task:
+    weights = np.random.default_rng(1).integers(-127, 128, (k, n)).astype(np.int8)
+    arrays = [normal(m, k), weights, normal(n, seed=2)]
+
+    def function(np: Any, x: Any, w: Any, s: Any) -> Any:
+        return x @ (w.astype(x.dtype) * s)
+
+    def ours(x: ng.Op, w: ng.Op, s: ng.Op) -> ng.Op:
+        return x @ (ng.cast(w, dtype="float32") * s)
+
+    torchs = both_torches(lambda x, w, s: x @ (w.to(x.dtype) * s), arrays)
+    return task(name, function, arrays, {OURS: _ours(ours, arrays), **torchs}, flops=2 * m * n * k)
+
+
+def _product(
+    name: str, sizes: tuple[int, int, int], arrays: list[Array], function: Callable[..., Any], **rest: Any
+) -> Task:
+    m, n, k = sizes
+    engines = {
+        OURS: _ours(lambda *a: function(ng.numpy, *a), arrays),
+        "torch": in_torch(lambda *a: function(None, *a), arrays),
+    }
+    return task(name, function, arrays, engines, flops=2 * m * n * k, **rest)
+
+
+def _ours(build: Callable[..., Any], arrays: list[Array]) -> Make:
+    return in_ours(build, [ng.anonymous(a.shape) for a in arrays], arrays)

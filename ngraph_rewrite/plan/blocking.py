@@ -170,12 +170,11 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
         pieces = max(-(-_QUARTERS // count), -(-m // _LARGEST))
         rows = min(_rounded(-(-m // pieces), _EVEN), _LARGEST)
         return _cut_up(count, m, n, rows, min(_rounded(n, _COLUMNS), _LARGEST), _STRETCH_BYTES // itemsize, 3)
+    same = [step > 0 and step * itemsize % _SAME == 0 for step in lies[:2]]
     if _is_streamed(m, n, k, itemsize, lies):
         columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
-        return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), 2)
-    plain, far = lies.plain, [step * itemsize >= _FAR for step in lies[:2]]
-    same = [step > 0 and step * itemsize % _SAME == 0 for step in lies[:2]]
-    maps = lies.maps
+        return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), 2 + int(same[0]))
+    plain, maps, far = lies.plain, lies.maps, [step * itemsize >= _FAR for step in lies[:2]]
     packs_a = maps.a.there or ((far[0] or all(same)) and n > _FEW)
     packs_b = maps.b.there or ((far[1] or all(same)) and m > _FEW)
     alone = same[0] and plain and not (packs_a or packs_b or lies.across) and n > _FEW and m >= _EVEN
@@ -198,7 +197,7 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
 
 def _is_long(count: int, m: int, n: int, k: int, lies: Lies) -> bool:
     """Whether both operands are packed in stretches of k, which may be that of a part."""
-    return lies.across and k >= _PART and count * k >= _LONG and min(m, n) >= _BROAD
+    return lies.across and not lies.maps.a.there and k >= _PART and count * k >= _LONG and min(m, n) >= _BROAD
 
 
 def _is_streamed(m: int, n: int, k: int, itemsize: int, lies: Lies) -> bool:
