@@ -17,7 +17,7 @@ from ngraph_rewrite import semi
 from ngraph_rewrite.codegen.epilogue import render_prologue
 from ngraph_rewrite.codegen.loops import MapNest, Operand
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.plan import plan
+from ngraph_rewrite.plan import plan, products
 
 HALVES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 
@@ -62,6 +62,9 @@ def test_an_operand_that_is_a_map_is_as_if_it_were_in_memory(
     parts, ahead = data.draw(st.sampled_from([1, 1, 2, 5])), data.draw(st.sampled_from([None, 3, 16, 40]))
     threads = data.draw(st.sampled_from([1, 3]))
     with cut_so(monkeypatch, data.draw(cuts()), parts, ahead) as patch:
+        patch.setattr(
+            products, "_LONG", data.draw(st.sampled_from([2, 32]))
+        )  # else a product of one row is no sum of rows
         together = run(product, inputs, threads)
         patch.setattr(plan, "with_prologues", lambda jobs, *_: list(jobs))
         apart = run(product, inputs, threads)
@@ -115,6 +118,25 @@ def test_weights_of_whole_numbers_are_scaled_where_they_are_packed() -> None:
         computation = transformer.computation(term, *inputs)
         computation(*inputs.values())
         assert computation.stats()["arena_bytes"] < 1 << 17
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8"])
+def test_one_row_times_what_is_kept_in_fewer_bits_is_a_sum_of_rows(dtype: str) -> None:
+    """Columns of the second factor lie along memory, as PyTorch keeps weights: they are read once, as they are."""
+    kept = whole((300, 64), "int8", 3).astype(HALVES.get(dtype, np.int8))
+    row, scale = whole((1, 64), "float32", 4).astype(HALVES.get(dtype, np.float32)), whole((300,), "float32", 5)
+    x, w, s = placeholder(row), placeholder(kept), placeholder(scale)
+    inputs, terms = {x: row, w: kept, s: scale}, [semi.dot(x, semi.transpose(semi.cast(w, x.dtype)))]
+    terms.append(semi.maximum(semi.multiply(semi.cast(terms[0], "float32"), semi.broadcast(s, (1, 300), (1,))), 1.0))
+    exact = row.astype("float32") @ kept.astype("float32").T
+    for term, expected in zip(terms, [exact, np.maximum(exact * scale, 1)], strict=True):
+        given = {k: v for k, v in inputs.items() if k is not s or term is not terms[0]}
+        assert kernels_of(term, given) in (
+            ["reduce"],
+            ["map", "reduce"],
+            ["reduce", "map"],
+        )  # the row may be cast before
+        assert np.array_equal(run(term, given).astype("float32"), expected.astype(HALVES.get(dtype, np.float32)))
 
 
 def test_explain_tells_where_an_operand_is_computed() -> None:

@@ -209,7 +209,7 @@ class _Attempt:
             if concurrent:
                 accesses += [access(job, launched, self.home)] * len(launched)
         inlined = {t: g for t, g in self.groups.group_of.items() if t is not g and t not in self.job_of}
-        grouped = [job for job in ordered if isinstance(job, (JointJob, ProductJob))]
+        grouped = [job for job in ordered if isinstance(job, (JointJob, ProductJob, RowJob))]
         inlined.update((t, job.term) for job in grouped for t in job.inlined)
         copies = list(layout_copies(ordered, self.echoes))
         plan = Plan(work, found.arena, self.results, inlined, found.blocks, self.echoes, copies=copies)

@@ -79,8 +79,10 @@ class Product(NamedTuple):
     @property
     def is_thin(self) -> bool:
         """Whether it is of one row or one column, and both operands lie along what is summed."""
-        _, m, n, k = self.sizes
-        return (m == 1 or n == 1) and k >= _LONG and self.a.strides[2] == 1 and self.b.strides[1] == 1
+        (_, m, n, k), (a, b) = self.sizes, self.operand_maps
+        along_a = self.a.strides[2] == 1 if a is None else not a.turned
+        along_b = self.b.strides[1] == 1 if b is None else b.turned
+        return (m == 1 or n == 1) and k >= _LONG and along_a and along_b
 
     @property
     def factors(self) -> tuple[Load, Load]:

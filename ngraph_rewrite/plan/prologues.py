@@ -17,6 +17,7 @@ from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.operand_maps import OperandMap, operand_map
 from ngraph_rewrite.plan.product_jobs import ProductJob
 from ngraph_rewrite.plan.products import EPILOGUE, Product, product_calls
+from ngraph_rewrite.plan.rows import RowJob, thin_job
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
 from ngraph_rewrite.plan.shares import op_time, rate
 from ngraph_rewrite.terms.op import Op
@@ -37,7 +38,7 @@ def with_prologues(jobs: Sequence[Job], kept: set[Op], groups: Groups) -> list[J
     makers = {job.term: job for job in jobs if job.is_one_map}
     made: dict[Job, Job] = {}
     for job in jobs:
-        given = job.calls[-1].given if job.calls else None
+        given = job.given if isinstance(job, RowJob) else job.calls[-1].given if job.calls else None
         if isinstance(given, Product) and any(load.base in makers for load in given.factors):
             found = _Merged(job, given, graph).with_operands(makers)
             if found is not job:
@@ -86,7 +87,8 @@ class _Merged:
         """Whether to compute it for each group that needs it takes less time than to write and to read it."""
         count, rows, columns = shape
         given = self.given.computing(side, found)
-        down, across = given.groups
+        _, m, n, _ = given.sizes
+        down, across = (m, n) if given.is_thin else given.groups
         times = (across if side == "a" else down) * count // max(found.distinct, 1)
         size, elements = DTYPE_SIZES[given.dtype], found.distinct * rows * columns
         each = sum(map(op_time, found.operations)) + sum(
@@ -95,13 +97,18 @@ class _Merged:
         kept = elements * (each + 2 * size / rate(elements * size)) + _LAUNCHED
         return times * elements * (each + _PACKED) <= kept
 
-    def _job(self, inlined: tuple[Op, ...]) -> ProductJob:
-        job, given = self.job, self.given
-        if isinstance(job, ProductJob):
-            assert job.program is not None
-            calls = product_calls(given, EPILOGUE, epilogue_time(job.program, job.stored))
-            return ProductJob(
-                job.term, calls=calls, given=given, program=job.program, stored=job.stored,
-                inlined=(*job.inlined, *inlined),
-            )  # fmt: skip
-        return ProductJob(job.term, calls=product_calls(given), given=given, stored={job.term: -1}, inlined=inlined)
+    def _job(self, inlined: tuple[Op, ...]) -> Job:
+        job, given, groups = self.job, self.given, self.graph.groups
+        if isinstance(job, ProductJob) and job.program is not None:
+            program, stored, inlined = job.program, job.stored, (*job.inlined, *inlined)
+            if given.is_thin:
+                found: ProductJob | RowJob = thin_job(job.term, given, groups, program, stored)
+            else:
+                calls = product_calls(given, EPILOGUE, epilogue_time(program, stored))
+                found = ProductJob(job.term, calls=calls, given=given, program=program, stored=stored)
+        elif given.is_thin:
+            found = thin_job(job.term, given, groups)
+        else:
+            found = ProductJob(job.term, calls=product_calls(given), given=given, stored={job.term: -1})
+        found.inlined = inlined
+        return found

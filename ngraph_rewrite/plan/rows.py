@@ -7,22 +7,36 @@ seen in it as repeated along the row; in any other way no pass over the row coul
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
 from ngraph_rewrite.plan.collapsing import CollapsedRows, RowProgram, collapsed_rows
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, RowGroup
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.nests import Body, Load, ScalarStep, Value
 from ngraph_rewrite.plan.operands import Scratch
-from ngraph_rewrite.plan.products import Product
+from ngraph_rewrite.plan.products import Matrix, Product
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.splitting import Split, split
 from ngraph_rewrite.plan.views import Layout, row_major
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
+
+_NOTHING: Mapping[Op, Value] = MappingProxyType({})
+# For each loop the place of a stride, if it moves.
+_Places = tuple[int | None, ...]
+
+
+class ScalarSteps(Protocol):
+    """A scalar program with what it reads."""
+
+    loads: list[Load]
+    layouts: list[Layout]
+    steps: list[ScalarStep]
 
 
 class OutOfStep(Exception):
@@ -131,12 +145,16 @@ class RowJob(Job):
     Attributes:
         stored: The terms it stores.
         totals: Those that are sums over all rows.
+        given: The product that it is, if it is one of single rows with single columns.
+        inlined: What is computed by it and nowhere stored.
     """
 
     body: RowBody | None = None
     stored: tuple[Op, ...] = ()
     totals: tuple[Op, ...] = ()
     kernels: Kernels = Kernels((), ())
+    given: Product | None = None
+    inlined: tuple[Op, ...] = ()
 
     @property
     def is_one_map(self) -> bool:
@@ -177,19 +195,62 @@ def row_job(term: Op, groups: Groups) -> RowJob:
     )
 
 
-def thin_job(term: Op, given: Product, groups: Groups) -> RowJob:
-    """The work that computes products of single rows with single columns: sums over what both are."""
+def thin_job(
+    term: Op, given: Product, groups: Groups, program: ScalarSteps | None = None, stored: Mapping[Op, Value] = _NOTHING
+) -> RowJob:
+    """The work that computes products of single rows with single columns: sums over what both are.
+
+    Args:
+        program: What is computed of the products, which are its value -1; other loads follow them.
+        stored: The terms that are stored, and their values; the product itself, if there are none.
+    """
     (count, m, n, k), dtype = given.sizes, given.dtype
     rows = RowGroup((count, m, n, k), (3,), (term,))
     body = RowBody(rows, groups, term)
-    for matrix, places in ((given.a, (0, 1, None, 2)), (given.b, (0, None, 2, 1))):
-        seen = tuple([0 if p is None else matrix.strides[p] for p in places])
-        body.loads.append(Load(matrix.load.base, Layout(matrix.load.layout.offset, body.shape, seen)))
-    total = body.step("sum", dtype, (body.step("multiply", dtype, (-1, -2), None),), None)
-    loads = tuple([(dtype, layout) for _, layout in body.loads])
-    store = (total, dtype, once_a_row(body.shape, rows.axes))
-    program = RowProgram(body.shape, loads, tuple(body.steps), (store,), rows.axes)
-    return RowJob(term, body=body, stored=(term,), kernels=_kernels(rows, program, groups.renderer))
+    left, right = _factor(body, given.a, (0, 1, None, 2)), _factor(body, given.b, (0, None, 2, 1))
+    values = [body.step("sum", dtype, (body.step("multiply", dtype, (left, right), None),), None)]
+    stored, once = stored or {term: -1}, once_a_row(body.shape, rows.axes)
+    if program is not None:
+        values += [
+            _load(body, load, at, (0, 1, 2, None)) for load, at in zip(program.loads, program.layouts, strict=True)
+        ]
+    numbers = _steps(body, () if program is None else program.steps, values)
+    stores = tuple([(numbers(value), DTYPE_NAMES[one.type.dtype], once) for one, value in stored.items()])
+    loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in body.loads])
+    whole = RowProgram(body.shape, loads, tuple(body.steps), stores, rows.axes)
+    kernels, first = _kernels(rows, whole, groups.renderer), next(iter(stored))
+    return RowJob(first, body=body, stored=tuple(stored), kernels=kernels, given=given)
+
+
+def _factor(body: RowBody, matrix: Matrix, places: _Places) -> Value:
+    """An operand of a product, whose matrices, rows and columns are these loops: what is in memory, or is computed."""
+    found = matrix.map
+    if found is None:
+        (base, layout), strides = matrix.load, matrix.strides
+        return _load(body, Load(base, layout), Layout(layout.offset, (), strides), places)
+    if found.turned:
+        places = tuple([None if p is None else (0, 2, 1)[p] for p in places])
+    values = [_load(body, load, at, places) for load, at in zip(found.loads, found.layouts, strict=True)]
+    return _steps(body, found.steps, values)(found.value)
+
+
+def _load(body: RowBody, load: Load, layout: Layout, places: _Places) -> Value:
+    """A load whose strides are those of a layout at these places, for each loop."""
+    strides = tuple([0 if p is None else layout.strides[p] for p in places])
+    body.loads.append(Load(load.base, Layout(layout.offset, body.shape, strides)))
+    return -len(body.loads)
+
+
+def _steps(body: RowBody, steps: Iterable[ScalarStep], loads: Sequence[Value]) -> Callable[[Value], Value]:
+    """Add steps to those of a body; what their values, of which these are the loads, are in it."""
+    numbers: list[Value] = []
+
+    def number(value: Value) -> Value:
+        return numbers[value] if value >= 0 else loads[-value - 1]
+
+    for op, dtype, operands, attribute in steps:
+        numbers.append(body.step(op, dtype, tuple(map(number, operands)), attribute))
+    return number
 
 
 def _kernels(rows: RowGroup, program: RowProgram, renderer: Renderer) -> Kernels:
