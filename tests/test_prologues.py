@@ -16,7 +16,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.codegen.epilogue import render_prologue
 from ngraph_rewrite.codegen.loops import MapNest, Operand
-from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.errors import DTypeError, KernelError
 from ngraph_rewrite.plan import plan, products
 
 HALVES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
@@ -104,6 +104,22 @@ def test_a_product_of_halves_is_one_kernel(dtype: str) -> None:
     assert kernels_of(semi.dot(semi.transpose(x), x), {x: a}) == ["gemm"]
     stack = placeholder(a[None])
     assert kernels_of(semi.batch_dot(stack, semi.transpose(stack, (0, 2, 1))), {stack: a[None]}) == ["gemm"]
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_for_a_row_or_two_of_halves_nothing_is_packed(dtype: str) -> None:
+    a, b = A[:2].astype(HALVES[dtype]), B.astype(HALVES[dtype])
+    many, others = np.stack([a, a]), np.stack([b, b])
+    x, y, xs, ys = (placeholder(array) for array in (a, b, many, others))
+    assert kernels_of(semi.dot(x, y), {x: a, y: b}) == ["dot"]
+    assert kernels_of(semi.batch_dot(xs, ys), {xs: many, ys: others}) == ["batch"]
+
+
+def test_products_of_many_are_of_floats() -> None:
+    x, y = placeholder(A[None]), placeholder(B[None])
+    assert ng.make_op("cpu.batch_gemm", x, y).shape == (1, 40, 60)
+    with pytest.raises(DTypeError, match="batch_gemm takes float32 or float64 matrices, not"):
+        ng.make_op("cpu.batch_gemm", semi.cast(x, "float16"), semi.cast(y, "float16"))
 
 
 def test_weights_of_whole_numbers_are_scaled_where_they_are_packed() -> None:

@@ -151,6 +151,13 @@ class Lies(NamedTuple):
     across: bool = False
     maps: Maps = Maps()
 
+    @property
+    def packed(self) -> Lies:
+        """The same, but for operands that are computed: they are there as if they had been packed."""
+        a, b = self.maps
+        found = self._replace(a=0, across=False) if a.there else self
+        return found._replace(b=0, plain=True) if b.there else found
+
 
 def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
     """How to cut up `count` products of m, n and k.
@@ -166,6 +173,7 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     >>> blocking(1, 16, 3000, 3000, 4, Lies(3000, 3000, True))[:3]
     (16, 768, 128)
     """
+    lies = lies.packed
     if _is_long(count, m, n, k, lies):
         pieces = max(-(-_QUARTERS // count), -(-m // _LARGEST))
         rows = min(_rounded(-(-m // pieces), _EVEN), _LARGEST)
@@ -197,7 +205,7 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
 
 def _is_long(count: int, m: int, n: int, k: int, lies: Lies) -> bool:
     """Whether both operands are packed in stretches of k, which may be that of a part."""
-    return lies.across and not lies.maps.a.there and k >= _PART and count * k >= _LONG and min(m, n) >= _BROAD
+    return lies.across and k >= _PART and count * k >= _LONG and min(m, n) >= _BROAD
 
 
 def _is_streamed(m: int, n: int, k: int, itemsize: int, lies: Lies) -> bool:
@@ -219,7 +227,7 @@ def parts_of_sum(m: int, n: int, k: int, itemsize: int, lies: Lies) -> int:
     most = min(k // _PART, _SUMS // max(m * n * itemsize, 1))
     if most < 2:
         return 1
-    if _is_long(1, m, n, k, lies):
+    if _is_long(1, m, n, k, lies.packed):
         return min(most, _QUARTERS)
     wanted = min(product_time(1, m, n, k, itemsize) // _PART_TIME, _CORES)
     return max(1, min(most, wanted // max(blocking(1, m, n, k, itemsize, lies).groups, 1)))

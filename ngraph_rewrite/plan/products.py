@@ -54,6 +54,7 @@ class Matrix(NamedTuple):
     @property
     def transposed(self) -> Matrix:
         """Its columns as rows, of one that lies in memory."""
+        assert self.map is None
         batch, down, along = self.strides
         return Matrix(self.load, (batch, along, down))
 
@@ -216,7 +217,4 @@ def _parts(sizes: _Sizes, a: tuple[int, ...], b: tuple[int, ...], dtype: str, ma
 
 
 def _lies(a: tuple[int, ...], b: tuple[int, ...], maps: Maps) -> Lies:
-    """How operands lie; one that is computed lies as it is packed."""
-    far_a, across = (0, False) if maps.a.there else (max(a), a[0] == 1 < a[1])
-    far_b, plain = (0, True) if maps.b.there else (max(b), b[1] == 1)
-    return Lies(far_a, far_b, plain, across, maps)
+    return Lies(max(a), max(b), b[1] == 1, a[0] == 1 < a[1], maps)

@@ -76,8 +76,10 @@ class _Merged:
             return False
         if DTYPE_NAMES[term.type.dtype] != self.given.dtype or [x.base for x in job.loads].count(term) > 1:
             return False
-        effects = graph.groups.effects
-        waits = 0
+        effects, waits = (
+            graph.groups.effects,
+            0,
+        )  # bit sets of writes: the product must not wait for one that ends a read
         for computed in (job.term, *job.outputs):
             waits |= effects.waits.get(computed, 0)
         ends = [effects.ends.get(load.base) for load in maker.loads]
