@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any
 
 from ngraph_rewrite.errors import ComputationError
@@ -14,8 +15,14 @@ from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.tuples import TupleType
 
 
+# Which of its arguments has the value of a term.
+_VALUES: Mapping[str, int] = MappingProxyType({"core.sequential": -1, "core.after": 0})
+
+
 def has_value(handle: Op) -> bool:
-    """Whether a handle yields an array: all do but `doall`."""
+    """Whether a handle yields an array: all do but `doall`, and what has the value of one."""
+    while handle.definition.name in _VALUES:
+        handle = handle.args[_VALUES[handle.definition.name]]
     return handle.definition.name != "core.doall"
 
 

@@ -96,6 +96,13 @@ def test_doall_exchanges(value: Callable[..., Any]) -> None:
     assert value([exchange, x, y], calls=2) == [None, 1, 2]
 
 
+def test_what_ends_in_doall_has_no_value_either(value: Callable[..., Any]) -> None:
+    x, y = scalar(1.0, "x"), scalar(2.0, "y")
+    both = ng.doall([ng.assign(x, x + 10), ng.assign(y, y + 20)])
+    assert value([ng.sequential([ng.assign(x, 5), both]), x, y]) == [None, 15, 22]
+    assert value([ng.after(both, ng.assign(y, 7)), x]) == [None, 11]
+
+
 def test_effects_outside_a_sequence_exchange_too(value: Callable[..., Any]) -> None:
     x, y = scalar(1.0, "x"), scalar(2.0, "y")
     assert value([ng.assign(x, y + 10), ng.assign(y, x + 20), x, y]) == [12, 21, 12, 21]
