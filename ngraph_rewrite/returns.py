@@ -14,7 +14,6 @@ from ngraph_rewrite.terms.info import NO_INFO, user_line
 from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.tuples import TupleType
 
-
 # Which of its arguments has the value of a term.
 _VALUES: Mapping[str, int] = MappingProxyType({"core.sequential": -1, "core.after": 0})
 
