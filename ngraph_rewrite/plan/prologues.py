@@ -76,10 +76,8 @@ class _Merged:
             return False
         if DTYPE_NAMES[term.type.dtype] != self.given.dtype or [x.base for x in job.loads].count(term) > 1:
             return False
-        effects, waits = (
-            graph.groups.effects,
-            0,
-        )  # bit sets of writes: the product must not wait for one that ends a read
+        # the product must not wait for a write that ends what the map reads: sets of writes are bits of numbers
+        effects, waits = graph.groups.effects, 0
         for computed in (job.term, *job.outputs):
             waits |= effects.waits.get(computed, 0)
         ends = [effects.ends.get(load.base) for load in maker.loads]
@@ -100,6 +98,7 @@ class _Merged:
         return times * elements * (each + _PACKED) <= kept
 
     def _job(self, inlined: tuple[Op, ...]) -> Job:
+        """The work of the product, which may be a sum of rows now."""
         job, given, groups = self.job, self.given, self.graph.groups
         if isinstance(job, ProductJob) and job.program is not None:
             program, stored, inlined = job.program, job.stored, (*job.inlined, *inlined)
