@@ -43,7 +43,7 @@ def gemm(x: TensorType, y: TensorType, *, ta: bool, tb: bool) -> TensorType:
     return TensorType(x.dtype, anonymous((rows, columns)))
 
 
-@op("cpu.batch_gemm", meaning=lambda term, x, y: np.matmul(x, y), below="semi.dot")
+@op("cpu.batch_gemm", meaning=lambda term, x, y: np.matmul(x, y), below="semi.batch_dot")
 def batch_gemm(x: TensorType, y: TensorType) -> TensorType:
     """The products of as many matrices of `x` and `y`; float32 or float64."""
     if x.dtype != y.dtype or x.dtype.name not in ("float32", "float64"):
