@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library_products import GEMM, render_gemm, render_sums
 from ngraph_rewrite.plan.blocking import Lies, Mapped, Maps, Room, ahead, blocking, parts_of_sum, product_time
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.nests import Load
+from ngraph_rewrite.plan.operand_maps import OperandMap
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Ref, Scratch, all_in_memory
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
 from ngraph_rewrite.plan.shares import Share, loop_share
 from ngraph_rewrite.terms.op import Op
-
-if TYPE_CHECKING:
-    from ngraph_rewrite.plan.operand_maps import OperandMap
 
 # A sum of fewer numbers than this is not worth vectors of its own.
 _LONG = 32

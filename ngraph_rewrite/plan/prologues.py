@@ -14,12 +14,13 @@ from math import prod
 from ngraph_rewrite.plan.epilogues import Graph, epilogue_time
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job
-from ngraph_rewrite.plan.operand_maps import OperandMap, operand_map
+from ngraph_rewrite.plan.operand_maps import OperandMap
 from ngraph_rewrite.plan.product_jobs import ProductJob
-from ngraph_rewrite.plan.products import EPILOGUE, Product, product_calls
+from ngraph_rewrite.plan.products import EPILOGUE, Matrix, Product, product_calls
 from ngraph_rewrite.plan.rows import RowJob, thin_job
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
 from ngraph_rewrite.plan.shares import op_time, rate
+from ngraph_rewrite.plan.views import Layout, reshaped
 from ngraph_rewrite.terms.op import Op
 
 # Nanoseconds to launch a map and to wait for it; to pack a number.
@@ -62,7 +63,7 @@ class _Merged:
             maker = makers.get(matrix.load.base)
             if maker is None or not self._is_only_here(maker):
                 continue
-            found = operand_map(maker, matrix, shape)
+            found = _operand_map(maker, matrix, shape)
             if found is not None and self._is_cheaper(found, side, shape):
                 self.given = self.given.computing(side, found)
                 taken.append(maker)
@@ -113,3 +114,53 @@ class _Merged:
             found = ProductJob(job.term, calls=product_calls(given), given=given, stored={job.term: -1})
         found.inlined = inlined
         return found
+
+
+def _operand_map(job: Job, matrix: Matrix, shape: tuple[int, int, int]) -> OperandMap | None:
+    """The operand that a job computes, an elementwise nest; None if strides cannot say what the product sees of it.
+
+    The inner loop is the one along which most of what it reads lies.
+
+    Args:
+        shape: The number of matrices, their rows and columns.
+    """
+    found = _seen(job, matrix, shape)
+    if found is None:
+        return None
+    layouts, distinct = found
+    piece = job.pieces[0]
+    along, down = (sum(at.strides[axis] == 1 < at.shape[axis] for at in layouts) for axis in (2, 1))
+    if down > along:
+        layouts = [_turned(layout) for layout in layouts]
+    body = piece.body
+    return OperandMap(tuple(body.loads), tuple(layouts), tuple(body.steps), piece.value, down > along, distinct)
+
+
+def _seen(job: Job, matrix: Matrix, shape: tuple[int, int, int]) -> tuple[list[Layout], int] | None:
+    """The layouts of what a job reads for the matrices, rows and columns of a product, and how many matrices differ."""
+    count, rows, columns = shape
+    (apart, down, along), (_, seen) = matrix.strides, matrix.load
+    distinct = 1 if apart == 0 else count
+    if seen.offset or (distinct > 1 and apart != rows * columns):
+        return None
+    body = job.pieces[0].body
+    in_rows = (rows == 1 or down == columns) and (columns == 1 or along == 1)
+    in_columns = (rows == 1 or down == 1) and (columns == 1 or along == rows)
+    if not in_rows and not in_columns:
+        return None
+    lying = (distinct, rows, columns) if in_rows else (distinct, columns, rows)
+    layouts: list[Layout] = []
+    for load in body.loads:
+        found = reshaped(load.layout, lying)
+        if found is None:
+            return None
+        found = found if in_rows else _turned(found)
+        strides = found.strides if distinct == count else (0, *found.strides[1:])
+        layouts.append(Layout(found.offset, shape, strides))
+    return layouts, distinct
+
+
+def _turned(layout: Layout) -> Layout:
+    """The columns as rows."""
+    (count, rows, columns), (apart, down, along) = layout.shape, layout.strides
+    return Layout(layout.offset, (count, columns, rows), (apart, along, down))
