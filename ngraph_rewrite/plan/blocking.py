@@ -13,16 +13,19 @@ from ngraph_rewrite.plan.shares import SHARED_TIME
 
 # A group takes about so many nanoseconds or more, and there need not be more groups than so many.
 _GROUP_TIME, _GROUPS = 15_000, 64
-# What is packed of both operands for one group is packed again for others: there these are the numbers.
-_PACKED_TIME, _PACKED_GROUPS = 600_000, 8
-# So many cores should have a group, even if what is packed of B is packed again for it.
-_CORES = 8
+# Where B is packed for each group, or A, these are the numbers; and there are more groups where they take so long.
+_PACKED_TIME, _PACKED_GROUPS, _LARGE_TIME = 100_000, 8, 6_000_000
 # Groups have at most so many rows and columns: what is packed of B for one stays in the second cache with a block of A.
 _LARGEST = 512
+# With fewer rows and columns, groups would pack too much again: if B is packed, and A as well, only A, none.
+_PACKED_B, _PACKED_BOTH, _PACKED_A, _AS_THEY_LIE = (256, 64), (512, 64), (126, 128), (64, 64)
 # The columns of every tile divide this; blocks are at most so long.
 _COLUMNS, _BLOCK = 32, 84
-_DEEPEST = 1024
-# Rows so many bytes apart are each on another page: they are packed, for more than a few tiles of the other operand.
+# Of k about so much is multiplied at once, if B is packed: panels of it are in the first cache.
+_DEEP = 400
+# If B is not packed, so much; a longer k, or where rows of A fall on the same places, in stretches of about so many.
+_DEEPEST, _HALF = 1024, 512
+# Rows so many bytes apart are each on another page. B is packed for more rows of A than these few, as A is for columns.
 _FAR, _FEW = 8192, 84
 # So many rows of B are packed at a time, of all columns; if columns lie along memory, whole cache lines of them, many
 # of which follow each other; fewer, if they are computed.
@@ -30,20 +33,15 @@ _AHEAD, _AHEAD_ACROSS, _AHEAD_TURNED = 8, 256, 64
 # Where A has few rows, each number of B is used so seldom that reading it is what takes time, from so many bytes on: it
 # is read in long rows, and packed in stretches of so many bytes of a column.
 _STREAMED, _WIDE, _SHALLOW_BYTES = 1 << 22, 1024, 512
-# A k that is too long is multiplied in stretches of about so many.
-_HALF = 512
 # Rows a multiple of so many bytes apart fall on the same places of the first cache.
 _SAME = 4096
-# Where rows of A do and those of B do not, A is packed in stretches of so many of k as above, for groups that take so
-# many nanoseconds and have so many rows and columns at least.
-_ALONE_TIME, _ALONE = 100_000, (126, 128)
 # Where A lies across and k, of all parts, is at least so long, of so many rows and columns or more, both are packed in
 # stretches of k that fit the second cache, for a quarter of the rows, or parts: else a line of A would come from memory
 # for each tile.
 _LONG, _BROAD, _STRETCH_BYTES, _QUARTERS = 2048, 512, 1024, 4
-# Parts of k that are summed apart have so much of it and take so many nanoseconds at least; together their sums have so
-# many bytes at most.
-_PART, _PART_TIME, _SUMS = 1024, 20_000, 16 << 20
+# Parts of k that are summed apart have so much of it and take so many nanoseconds at least, so that this many cores have
+# some; together their sums have so many bytes at most.
+_PART, _PART_TIME, _CORES, _SUMS = 1024, 20_000, 8, 16 << 20
 # Rows of a group, and of a block, are tiles of 14 without rest.
 _EVEN = 14
 
@@ -177,30 +175,31 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     if _is_long(count, m, n, k, lies):
         pieces = max(-(-_QUARTERS // count), -(-m // _LARGEST))
         rows = min(_rounded(-(-m // pieces), _EVEN), _LARGEST)
-        return _cut_up(count, m, n, rows, min(_rounded(n, _COLUMNS), _LARGEST), _STRETCH_BYTES // itemsize, 3)
+        return _cut_up(count, m, n, rows, _equal(n, _COLUMNS), _STRETCH_BYTES // itemsize, 3)
     same = [step > 0 and step * itemsize % _SAME == 0 for step in lies[:2]]
     if _is_streamed(m, n, k, itemsize, lies):
         columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
         return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), 2 + int(same[0]))
-    plain, maps, far = lies.plain, lies.maps, [step * itemsize >= _FAR for step in lies[:2]]
-    packs_a = maps.a.there or ((far[0] or all(same)) and n > _FEW)
-    packs_b = maps.b.there or ((far[1] or all(same)) and m > _FEW)
-    alone = same[0] and plain and not (packs_a or packs_b or lies.across) and n > _FEW and m >= _EVEN
-    low, narrow = _least(packs_a, packs_b, plain, k)
-    each, most = (_PACKED_TIME, _PACKED_GROUPS) if packs_a and packs_b else (_GROUP_TIME, _GROUPS)
-    if alone:
-        (low, narrow), each, most = _ALONE, _ALONE_TIME, _PACKED_GROUPS
-        narrow = min(narrow, _rounded(n // 2, _COLUMNS))
+    same_a, far_a = same[0] and not lies.across and m >= _EVEN, lies.a * itemsize >= _FAR
+    packs_a = lies.maps.a.there or ((same_a or far_a or all(same)) and n > _FEW)
+    packs_b = lies.maps.b.there or not lies.plain or m > _FEW
+    rows, columns = _group(m, n, _wanted(count, m, n, k, itemsize, packs_a or packs_b), *_least(packs_a, packs_b))
+    packs = int(packs_a and not lies.maps.a.there) + 2 * int(packs_b)
+    return _cut_up(count, m, n, rows, columns, _depth(k, packs_b, same_a), packs)
+
+
+def _wanted(count: int, m: int, n: int, k: int, itemsize: int, packs: bool) -> int:
+    """How many groups a product should make: each has enough to do, two if threads share it at all."""
     time = product_time(count, m, n, k, itemsize)
-    wanted = max(min(time // each, most), 2 if time >= SHARED_TIME else 1) // max(count, 1)
-    rows, columns = _group(m, n, wanted, low, narrow)
-    if not plain and not packs_a and not packs_b:
-        rows, _ = _group(m, columns, min(wanted, _CORES) // max(-(-n // columns), 1), 64, columns)
-    deep = max(k, 1)
-    if deep > (_HALF if alone else _DEEPEST):
-        deep = -(-k // -(-k // _HALF))
-    packs = int((packs_a or alone) and not maps.a.there) + 2 * int(packs_b or not plain)
-    return _cut_up(count, m, n, rows, columns, deep, packs)
+    few, many = min(time // _PACKED_TIME, _PACKED_GROUPS), min(time // _LARGE_TIME, _GROUPS)
+    wanted = max(few, many) if packs else min(time // _GROUP_TIME, _GROUPS)
+    return int(max(wanted, 2 if time >= SHARED_TIME else 1) // max(count, 1))
+
+
+def _depth(k: int, packs_b: bool, same: bool) -> int:
+    """How much of k is multiplied at once."""
+    most, about = (_DEEP, _DEEP) if packs_b else (_HALF if same else _DEEPEST, _HALF)
+    return max(k, 1) if k <= most else -(-k // -(-k // about))
 
 
 def _is_long(count: int, m: int, n: int, k: int, lies: Lies) -> bool:
@@ -240,30 +239,34 @@ def _cut_up(count: int, m: int, n: int, rows: int, columns: int, deep: int, pack
     return Blocking(rows, columns, deep, min(rows, block), packs, down, across, count * down * across)
 
 
-def _least(packs_a: bool, packs_b: bool, plain: bool, k: int) -> tuple[int, int]:
-    """The fewest rows and columns that a group may have: what others read too is packed again, or out of the cache."""
-    if packs_a and packs_b:
-        return _LARGEST, 64
-    if packs_a or packs_b:
-        return 256, 256
-    if not plain:  # columns of B are packed one by one, for all rows at once
-        return _LARGEST, _COLUMNS
-    return (256, 128) if k > _DEEPEST else (64, 64)
+def _least(packs_a: bool, packs_b: bool) -> tuple[int, int]:
+    """The fewest rows and columns that a group may have."""
+    if packs_b:
+        return _PACKED_BOTH if packs_a else _PACKED_B
+    return _PACKED_A if packs_a else _AS_THEY_LIE
 
 
 def _group(m: int, n: int, wanted: int, low: int, narrow: int) -> tuple[int, int]:
-    """The rows and columns of a group: halved in turn until there are as many groups as wanted.
+    """The rows and columns of a group: halved in turn until there are as many groups as wanted, two in any case.
 
     Args:
         low, narrow: Fewer rows and columns are not worth a group of their own.
     """
-    rows, columns = min(max(m, 1), _LARGEST), min(_rounded(n, _COLUMNS), _LARGEST)
+    rows, columns = min(_equal(m, _EVEN), max(m, 1)), _equal(n, _COLUMNS)
     while -(-m // rows) * -(-n // columns) < wanted and (rows >= 2 * low or columns >= 2 * narrow):
         if columns >= 4 * narrow or rows < 2 * low:
             columns = _rounded(columns // 2, _COLUMNS)
         else:
             rows = _rounded(rows // 2, _EVEN)
+    if wanted > 1 and rows >= m and columns >= n:
+        few = m < 2 * _EVEN
+        return (rows, _rounded(columns // 2, _COLUMNS)) if few else (_rounded(rows // 2, _EVEN), columns)
     return rows, columns
+
+
+def _equal(length: int, step: int) -> int:
+    """The length of parts that are all about as long, and as few as can be."""
+    return min(_rounded(-(-length // max(-(-length // _LARGEST), 1)), step), _LARGEST)
 
 
 def product_time(count: int, m: int, n: int, k: int, itemsize: int) -> int:
