@@ -10,7 +10,7 @@ from ngraph_rewrite.types.dtypes import as_dtype
 
 GEMM = (
     "count m n k total size a a_sb a_sm a_sk b b_sb b_sk b_sn c c_sb ldc space room pitch a_at b_at c_at "
-    "groups down across rows columns deep block packs ahead high wide apart tile pack epilogue "
+    "groups down across rows columns deep block packs ahead high wide apart crowded tile pack epilogue "
     "a_map a_told a_turned a_pitch b_map b_told b_turned"
 )
 
@@ -25,7 +25,7 @@ def render_gemm() -> Source:
     B. C has unit stride in its rows. ``space`` is workspace, ``room`` the bytes of it for one chunk: packed B,
     ``pitch`` for a column, at ``a_at`` packed A, at ``c_at`` a part of C. What ``groups`` and the following say is in
     `ngraph_rewrite.plan.blocking`; ``high``, ``wide`` and ``apart`` are the rows, columns and stride of the tile of
-    `ngraph_rewrite.runtime.tiles` whose functions are at ``tile`` and ``pack``.
+    `ngraph_rewrite.runtime.tiles` whose functions are at ``tile`` and ``pack``; ``crowded`` is 1 or 0.
 
     C is stored if ``epilogue`` is 0. Else that is called for each block with the address of what follows these
     arguments, and that of seven int64: the number of the matrix, the first row, the number of rows, the first column,

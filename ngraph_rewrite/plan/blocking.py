@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from ngraph_rewrite.plan.shares import SHARED_TIME
 
+# What is packed: A, all of B, and A where the first cache is crowded.
+PACKS_A, PACKS_B, PACKS_CROWDED = 1, 2, 4
 # A group takes about so many nanoseconds or more, and there need not be more groups than so many.
 _GROUP_TIME, _GROUPS = 15_000, 64
 # Where B is packed for each group, or A, these are the numbers; and there are more groups where they take so long.
@@ -18,23 +20,24 @@ _PACKED_TIME, _PACKED_GROUPS, _LARGE_TIME = 100_000, 8, 6_000_000
 # Groups have at most so many rows and columns: what is packed of B for one stays in the second cache with a block of A.
 _LARGEST = 512
 # With fewer rows and columns, groups would pack too much again: if B is packed, and A as well, only A, none.
-_PACKED_B, _PACKED_BOTH, _PACKED_A, _AS_THEY_LIE = (256, 64), (512, 64), (126, 128), (64, 64)
+_PACKED_B, _PACKED_BOTH, _PACKED_A, _AS_THEY_LIE = (256, 64), (252, 256), (126, 128), (64, 64)
 # The columns of every tile divide this; blocks are at most so long.
 _COLUMNS, _BLOCK = 32, 84
 # Of k about so much is multiplied at once, if B is packed: panels of it are in the first cache.
 _DEEP = 400
 # If B is not packed, so much; a longer k, or where rows of A fall on the same places, in stretches of about so many.
 _DEEPEST, _HALF = 1024, 512
-# Rows so many bytes apart are each on another page. B is packed for more rows of A than these few, as A is for columns.
-_FAR, _FEW = 8192, 84
+# B is packed for more rows of A than so many, A for more columns of B.
+_FEW = 84
 # So many rows of B are packed at a time, of all columns; if columns lie along memory, whole cache lines of them, many
 # of which follow each other; fewer, if they are computed.
 _AHEAD, _AHEAD_ACROSS, _AHEAD_TURNED = 8, 256, 64
 # Where A has few rows, each number of B is used so seldom that reading it is what takes time, from so many bytes on: it
 # is read in long rows, and packed in stretches of so many bytes of a column.
 _STREAMED, _WIDE, _SHALLOW_BYTES = 1 << 22, 1024, 512
-# Rows a multiple of so many bytes apart fall on the same places of the first cache.
-_SAME = 4096
+# Rows a multiple of so many bytes apart fall on the same places of the first cache, rows so far apart are each on
+# another page: A is packed then where that cache is crowded.
+_SAME, _FAR = 4096, 8192
 # Where A lies across and k, of all parts, is at least so long, of so many rows and columns or more, both are packed in
 # stretches of k that fit the second cache, for a quarter of the rows, or parts: else a line of A would come from memory
 # for each tile.
@@ -80,7 +83,8 @@ class Blocking(NamedTuple):
         rows, columns: Of a group.
         deep: The length of k that is multiplied at once.
         block: The rows of A that are read with each panel of B.
-        packs: 1 if A is packed, plus 2 if all of B is, not only what is no whole tile.
+        packs: The sum of `PACKS_A` if A is packed, `PACKS_B` if all of B is, not only what is no whole tile, and
+            `PACKS_CROWDED` if A is packed where the first cache is crowded.
         down, across: How many groups the rows and the columns of a product make.
         groups: How many there are in all.
     """
@@ -101,16 +105,16 @@ class Blocking(NamedTuple):
             aside: Whether C is put there.
         """
         deep = self.deep
-        panels = self.columns if self.packs >= 2 else _COLUMNS if n % _COLUMNS else 0
+        panels = self.columns if self.packs & PACKS_B else _COLUMNS if n % _COLUMNS else 0
         a_at = _aligned(deep * panels * itemsize)
         # a tile has at least 6 rows, packed in steps of at most 8, or 14 in steps of 16
-        held = (self.block * 4 // 3 + 32) * deep * (self.packs % 2)
+        held = (self.block * 4 // 3 + 32) * deep * (self.packs & (PACKS_A | PACKS_CROWDED) > 0)
         if maps.a.there:
             held = self.pitch(maps.a) * (deep if maps.a.turned else self.block)
         b_at = _aligned(a_at + held * itemsize)
         c_at = _aligned(b_at + (ahead(maps.b, plain=False) * self.columns * itemsize if maps.b.there else 0))
         kept = self.rows if k > self.deep else self.block
-        pitch = deep * itemsize if self.packs >= 2 else 0
+        pitch = deep * itemsize if self.packs & PACKS_B else 0
         return Room(_aligned(c_at + kept * self.columns * itemsize * aside), pitch, a_at, b_at, c_at)
 
     def pitch(self, a: Mapped) -> int:
@@ -175,17 +179,23 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     if _is_long(count, m, n, k, lies):
         pieces = max(-(-_QUARTERS // count), -(-m // _LARGEST))
         rows = min(_rounded(-(-m // pieces), _EVEN), _LARGEST)
-        return _cut_up(count, m, n, rows, _equal(n, _COLUMNS), _STRETCH_BYTES // itemsize, 3)
-    same = [step > 0 and step * itemsize % _SAME == 0 for step in lies[:2]]
+        return _cut_up(count, m, n, rows, _equal(n, _COLUMNS), _STRETCH_BYTES // itemsize, PACKS_A + PACKS_B)
+    packs_a, packs_b = _packs_a(m, itemsize, lies), PACKS_B * int(lies.maps.b.there or not lies.plain or m > _FEW)
     if _is_streamed(m, n, k, itemsize, lies):
         columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
-        return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), 2 + int(same[0]))
-    same_a, far_a = same[0] and not lies.across and m >= _EVEN, lies.a * itemsize >= _FAR
-    packs_a = lies.maps.a.there or ((same_a or far_a or all(same)) and n > _FEW)
-    packs_b = lies.maps.b.there or not lies.plain or m > _FEW
-    rows, columns = _group(m, n, _wanted(count, m, n, k, itemsize, packs_a or packs_b), *_least(packs_a, packs_b))
-    packs = int(packs_a and not lies.maps.a.there) + 2 * int(packs_b)
-    return _cut_up(count, m, n, rows, columns, _depth(k, packs_b, same_a), packs)
+        return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), PACKS_B + packs_a)
+    packs_a *= int(n > _FEW)
+    least = _least(packs_a > 0 or lies.maps.a.there, packs_b > 0)
+    rows, columns = _group(m, n, _wanted(count, m, n, k, itemsize, least != _AS_THEY_LIE), *least)
+    return _cut_up(count, m, n, rows, columns, _depth(k, packs_a, packs_b), packs_a + packs_b)
+
+
+def _packs_a(m: int, itemsize: int, lies: Lies) -> int:
+    """Whether A is packed, for many columns of B."""
+    far, same = lies.a * itemsize >= _FAR, lies.a > 0 and lies.a * itemsize % _SAME == 0
+    if lies.across:
+        return PACKS_A if m > _FEW or far else 0
+    return PACKS_CROWDED if m >= _EVEN and (far or same) else 0
 
 
 def _wanted(count: int, m: int, n: int, k: int, itemsize: int, packs: bool) -> int:
@@ -196,9 +206,9 @@ def _wanted(count: int, m: int, n: int, k: int, itemsize: int, packs: bool) -> i
     return int(max(wanted, 2 if time >= SHARED_TIME else 1) // max(count, 1))
 
 
-def _depth(k: int, packs_b: bool, same: bool) -> int:
+def _depth(k: int, packs_a: int, packs_b: int) -> int:
     """How much of k is multiplied at once."""
-    most, about = (_DEEP, _DEEP) if packs_b else (_HALF if same else _DEEPEST, _HALF)
+    most, about = (_DEEP, _DEEP) if packs_b else (_HALF if packs_a else _DEEPEST, _HALF)
     return max(k, 1) if k <= most else -(-k // -(-k // about))
 
 

@@ -30,7 +30,7 @@ _NAMES = GEMM.split()
 _PLACES = tuple(map(_NAMES.index, ("a", "b", "c", "space", "epilogue")))
 # Where it is told of operands that are maps: their addresses, and then where their arguments are.
 MAP_PLACES = tuple(map(_NAMES.index, ("a_map", "b_map")))
-_DECIDED = tuple(map(_NAMES.index, ("high", "wide", "apart", "tile", "pack")))
+_DECIDED = tuple(map(_NAMES.index, ("high", "wide", "apart", "crowded", "tile", "pack")))
 
 
 def is_product(term: Op) -> bool:
@@ -201,7 +201,7 @@ def _cut(sizes: _Sizes, a: tuple[int, ...], b: tuple[int, ...], dtype: str, asid
     size, lies = DTYPE_SIZES[dtype], _lies(a, b, maps)
     found, time = blocking(*sizes, size, lies), product_time(*sizes, size)
     parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
-    words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "tile", "pack")]
+    words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "crowded", "tile", "pack")]
     room = found.room(sizes[2], sizes[3], size, aside, maps)
     least = -(-found.groups // max(_CHUNKS, _ROOM // max(room.bytes, 1)))
     pitch, told = found.pitch(maps.a) * maps.a.there, (*parts, ahead(maps.b, lies.plain), *words)

@@ -66,6 +66,15 @@ def told_by_linux() -> Mapping[str, str]:
     return {name: found[name] for name in _LASTING if name in found}
 
 
+@cache
+def first_cache_ways() -> int:
+    """How many lines of the first cache for data may fall on the same place; 8 if the system does not tell."""
+    try:
+        return int(Path("/sys/devices/system/cpu/cpu0/cache/index0/ways_of_associativity").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return 8
+
+
 def features() -> Sequence[str]:
     """The features for which kernels are compiled, each with a sign before it; some, by other names, may be missing."""
     flags = "" if _VARIABLES & os.environ.keys() else told_by_linux().get("flags", "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.runtime.features import tile_shape
+from ngraph_rewrite.runtime.features import first_cache_ways, tile_shape
 from ngraph_rewrite.runtime.native import written_function
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ else:
     tiles = lazy_module("ngraph_rewrite.runtime.tiles")
     window_rows = lazy_module("ngraph_rewrite.runtime.window_rows")
 
+# As many rows of a tile, about, can be in the first cache if they fall on the same places of it.
+_ENOUGH_WAYS = 12
 # What writes the text of functions.
 _FUNCTIONS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
@@ -46,6 +48,9 @@ _FUNCTIONS: Mapping[str, Callable[[str], str]] = MappingProxyType(
 def product_number(word: str, dtype: str, cache: Cache) -> int:
     """Return "rows", "columns", "stride" or "lanes" of the tile of a dtype, or the address of a function for it.
 
+    "crowded" is 1 if so many lines of the first cache fall on the same places that rows of a tile push each other out
+    of them, else 0.
+
     The functions are "tile", "walk" and "look" of `ngraph_rewrite.runtime.tiles`, "pack" of
     `ngraph_rewrite.runtime.packing`, "rows_of" and "lines" of `ngraph_rewrite.runtime.window_rows`, and those of
     `ngraph_rewrite.runtime.minimal_filtering`, such as "inward" and "outward_3".
@@ -57,5 +62,7 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
     write = _FUNCTIONS.get(word)
     if write is not None:
         return written_function(f"ngraph_rewrite_{word}_{dtype}", lambda: write(dtype), cache)
+    if word == "crowded":
+        return int(first_cache_ways() < _ENOUGH_WAYS)
     found: int = getattr(tile_shape(dtype), word)
     return found
