@@ -36,10 +36,22 @@ from ngraph_rewrite import semi
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan import plan, products
-from ngraph_rewrite.plan.blocking import Lies, Mapped, Maps, ahead, blocking, parts_of_sum, product_time
+from ngraph_rewrite.plan.blocking import (
+    PACKS_A,
+    PACKS_B,
+    PACKS_CROWDED,
+    Lies,
+    Mapped,
+    Maps,
+    ahead,
+    blocking,
+    parts_of_sum,
+    product_time,
+)
+from ngraph_rewrite.runtime import products as tile_products
 from ngraph_rewrite.runtime import tiles
 from ngraph_rewrite.runtime.engine import host_machine
-from ngraph_rewrite.runtime.features import Tile, Vectors, processor, tile_shape, vectors
+from ngraph_rewrite.runtime.features import Tile, Vectors, first_cache_ways, processor, tile_shape, vectors
 from ngraph_rewrite.runtime.products import product_number
 
 # -- cutting up ----------------------------------------------------------------------------------------
@@ -133,8 +145,10 @@ def test_groups_cover_a_product_and_are_whole_tiles(
     assert (cut.down - 1) * cut.rows < max(m, 1) <= max(cut.down, 1) * cut.rows
     assert (cut.across - 1) * cut.columns < max(n, 1) <= max(cut.across, 1) * cut.columns
     assert cut.columns % 32 == 0 and 1 <= cut.block <= cut.rows and cut.deep >= 1
-    assert (plain and not maps.b.there) or cut.packs >= 2  # tiles read rows of B of unit stride only
-    assert not (maps.a.there and cut.packs % 2)  # A that is computed is there as if it were packed
+    assert (plain and not maps.b.there) or cut.packs & PACKS_B  # tiles read rows of B of unit stride only
+    assert not (
+        maps.a.there and cut.packs & (PACKS_A | PACKS_CROWDED)
+    )  # A that is computed is there as if it were packed
     room = cut.room(n, k, itemsize, aside, maps)
     assert room.a_at <= room.b_at <= room.c_at <= room.bytes
     if maps.a.there:
@@ -150,7 +164,7 @@ def test_a_long_product_whose_first_operand_lies_across_is_packed_in_stretches(d
     """As that for the gradient of weights is, where a batch is large."""
     a, b = (whole(s, dtype, i) for i, s in enumerate([(2100, 515), (2100, 520)]))
     x, y = placeholder(a), placeholder(b)
-    assert blocking(1, 515, 520, 2100, 4, Lies(515, 520, True, across=True))[:5] == (140, 512, 256, 70, 3)
+    assert blocking(1, 515, 520, 2100, 4, Lies(515, 520, True, across=True))[:5] == (140, 288, 256, 70, 3)
     product = semi.dot(semi.transpose(x), y)
     assert np.array_equal(run(product, {x: a, y: b}, 2), a.T @ b)
     assert np.array_equal(run(semi.maximum(product, 0), {x: a, y: b}, 3), np.maximum(a.T @ b, 0))
@@ -166,7 +180,7 @@ def test_parts_of_a_long_sum_are_worth_it(m: int, n: int, k: int, itemsize: int,
         assert k // parts >= 1024 and parts * m * n * itemsize <= 1 << 24
         assert product_time(1, m, n, k, itemsize) // parts >= 20_000
         cut = blocking(1, m, n, k, itemsize, lies)
-        assert cut.packs == 3 and parts <= 4 or parts * cut.groups <= 8
+        assert cut.packs == PACKS_A + PACKS_B and parts <= 4 or parts * cut.groups <= 8
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -195,21 +209,33 @@ def test_a_long_sum_of_few_numbers_is_shared_out(dtype: str, turned: tuple[bool,
     assert all(same_bits(one, other) for other in others)
 
 
-@pytest.mark.parametrize("count, k, packs", [(1, 2048, 3), (2, 1024, 3), (1, 1024, 0), (16, 256, 0)])
-def test_many_short_products_are_no_long_one(count: int, k: int, packs: int) -> None:
-    """Parts of a long product are packed as it would be, a batch of others is not."""
-    assert blocking(count, 512, 512, k, 4, Lies(512, 512, True, across=True)).packs == packs
+@pytest.mark.parametrize(
+    "count, k, cut", [(1, 2048, (140, 512, 256)), (2, 1024, (266, 512, 256)), (1, 1024, (266, 256, 342)), (16, 256, (512, 512, 256))]
+)  # fmt: skip
+def test_many_short_products_are_no_long_one(count: int, k: int, cut: tuple[int, ...]) -> None:
+    """Parts of a long product are cut up as it would be, a batch of others is not."""
+    found = blocking(count, 512, 512, k, 4, Lies(512, 512, True, across=True))
+    assert (found[:3], found.packs) == (cut, PACKS_A + PACKS_B)
 
 
+@pytest.mark.parametrize("ways", [8, 12])
 @pytest.mark.parametrize("dtype, k", [("float32", 1024), ("float64", 512)])
 @pytest.mark.parametrize("m", [13, 14, 300])
-def test_rows_of_a_that_fall_on_the_same_places_of_the_cache_are_packed(dtype: str, k: int, m: int) -> None:
-    """If they are as many as a tile has."""
+def test_rows_of_a_that_fall_on_the_same_places_of_the_cache_are_packed(
+    dtype: str, k: int, m: int, ways: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If they are as many as a tile has, and more than the cache has place for."""
+    monkeypatch.setattr(tile_products, "first_cache_ways", lambda: ways)
     a, b = (whole(s, dtype, i) for i, s in enumerate([(m, k), (k, 100)]))
     x, y = placeholder(a), placeholder(b)
-    cut = blocking(1, m, 100, k, a.itemsize, Lies(k, 100, True))
-    assert (cut.packs, cut.deep) == ((1, 512) if m >= 14 else (0, k))
+    packs = blocking(1, m, 100, k, a.itemsize, Lies(k, 100, True)).packs
+    assert (packs & ~PACKS_B, packs & PACKS_B) == (PACKS_CROWDED if m >= 14 else 0, PACKS_B if m > 84 else 0)
+    assert product_number("crowded", dtype, Cache(None)) == (ways < 12)
     assert np.array_equal(run(semi.dot(x, y), {x: a, y: b}, 2), a @ b)
+
+
+def test_the_ways_of_the_first_cache_are_told_by_the_system_or_few() -> None:
+    assert first_cache_ways() in range(1, 65)
 
 
 @given(
@@ -223,9 +249,11 @@ def test_what_is_packed_and_put_aside_has_room(
     """Whatever the tile of the processor is: its rows, and the bytes of a vector."""
     cut, (high, vector) = blocking(1, m, n, k, itemsize, lies), tile
     room, wide, stride = cut.room(n, k, itemsize, aside), 2 * vector // itemsize, -(-high * itemsize // vector) * vector
-    panels = -(-min(cut.columns, n) // wide) if cut.packs >= 2 else int(n % wide > 0)
+    panels = -(-min(cut.columns, n) // wide) if cut.packs & PACKS_B else int(n % wide > 0)
     assert panels * wide * cut.deep * itemsize <= room.a_at
-    assert cut.packs % 2 * -(-min(cut.block, m) // high) * stride * cut.deep <= room.c_at - room.a_at
+    assert (cut.packs & (PACKS_A | PACKS_CROWDED) > 0) * -(
+        -min(cut.block, m) // high
+    ) * stride * cut.deep <= room.c_at - room.a_at
     kept = min(cut.rows, m) if k > cut.deep else min(cut.block, m)
     assert aside * kept * cut.columns * itemsize <= room.bytes - room.c_at
 

@@ -165,11 +165,11 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     """How to cut up `count` products of m, n and k.
 
     >>> blocking(1, 128, 512, 784, 4, Lies(784, 512, True))[:3]
-    (70, 64, 784)
+    (128, 64, 392)
     >>> blocking(1, 512, 1600, 64, 4, Lies(64, 64, False))[:3]
-    (512, 32, 64)
+    (512, 224, 64)
     >>> blocking(1, 512, 128, 1000, 4, Lies(1000, 1000, False))[:3]
-    (266, 32, 1000)
+    (266, 64, 334)
     >>> blocking(1, 784, 512, 8192, 4, Lies(784, 512, True, across=True))[:3]
     (196, 512, 256)
     >>> blocking(1, 16, 3000, 3000, 4, Lies(3000, 3000, True))[:3]
@@ -185,7 +185,7 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
         columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
         return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), PACKS_B + packs_a)
     packs_a *= int(n > _FEW)
-    least = _least(packs_a > 0 or lies.maps.a.there, packs_b > 0)
+    least = _least(packs_a > 0 or lies.maps.a.there, packs_b > 0, m, n)
     rows, columns = _group(m, n, _wanted(count, m, n, k, itemsize, least != _AS_THEY_LIE), *least)
     return _cut_up(count, m, n, rows, columns, _depth(k, packs_a, packs_b), packs_a + packs_b)
 
@@ -249,15 +249,16 @@ def _cut_up(count: int, m: int, n: int, rows: int, columns: int, deep: int, pack
     return Blocking(rows, columns, deep, min(rows, block), packs, down, across, count * down * across)
 
 
-def _least(packs_a: bool, packs_b: bool) -> tuple[int, int]:
-    """The fewest rows and columns that a group may have."""
-    if packs_b:
-        return _PACKED_BOTH if packs_a else _PACKED_B
-    return _PACKED_A if packs_a else _AS_THEY_LIE
+def _least(packs_a: bool, packs_b: bool, m: int, n: int) -> tuple[int, int]:
+    """The fewest rows and columns that a group may have: half of the rows, where there are few columns."""
+    if not packs_a and not packs_b:
+        return _AS_THEY_LIE
+    low, narrow = _PACKED_BOTH if packs_a and packs_b else _PACKED_A if packs_a else _PACKED_B
+    return low if n >= 2 * narrow else max(min(low, m // 2), _EVEN), narrow
 
 
 def _group(m: int, n: int, wanted: int, low: int, narrow: int) -> tuple[int, int]:
-    """The rows and columns of a group: halved in turn until there are as many groups as wanted, two in any case.
+    """The rows and columns of a group: halved in turn until there are as many groups as wanted.
 
     Args:
         low, narrow: Fewer rows and columns are not worth a group of their own.
@@ -268,9 +269,6 @@ def _group(m: int, n: int, wanted: int, low: int, narrow: int) -> tuple[int, int
             columns = _rounded(columns // 2, _COLUMNS)
         else:
             rows = _rounded(rows // 2, _EVEN)
-    if wanted > 1 and rows >= m and columns >= n:
-        few = m < 2 * _EVEN
-        return (rows, _rounded(columns // 2, _COLUMNS)) if few else (_rounded(rows // 2, _EVEN), columns)
     return rows, columns
 
 

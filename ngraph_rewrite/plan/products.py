@@ -203,7 +203,7 @@ def _cut(sizes: _Sizes, a: tuple[int, ...], b: tuple[int, ...], dtype: str, asid
     parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
     words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "crowded", "tile", "pack")]
     room = found.room(sizes[2], sizes[3], size, aside, maps)
-    least = -(-found.groups // max(_CHUNKS, _ROOM // max(room.bytes, 1)))
+    least = max(1, -(-found.groups // max(_CHUNKS, _ROOM // max(room.bytes, 1))))
     pitch, told = found.pitch(maps.a) * maps.a.there, (*parts, ahead(maps.b, lies.plain), *words)
     return _Cut(size, time, found.groups, found.down, found.across, least, room, pitch, told)
 
