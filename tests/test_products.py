@@ -210,7 +210,9 @@ def test_a_long_sum_of_few_numbers_is_shared_out(dtype: str, turned: tuple[bool,
 
 
 @pytest.mark.parametrize(
-    "count, k, cut", [(1, 2048, (140, 512, 256)), (2, 1024, (266, 512, 256)), (1, 1024, (266, 256, 342)), (16, 256, (512, 512, 256))]
+    "count, k, cut", [
+        (1, 2048, (140, 512, 256)), (2, 1024, (266, 512, 256)), (1, 1024, (266, 256, 342)), (16, 256, (512, 512, 256)),
+    ],
 )  # fmt: skip
 def test_many_short_products_are_no_long_one(count: int, k: int, cut: tuple[int, ...]) -> None:
     """Parts of a long product are cut up as it would be, a batch of others is not."""

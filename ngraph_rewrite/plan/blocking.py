@@ -19,7 +19,7 @@ _GROUP_TIME, _GROUPS = 15_000, 64
 _PACKED_TIME, _PACKED_GROUPS, _LARGE_TIME = 100_000, 8, 6_000_000
 # Groups have at most so many rows and columns: what is packed of B for one stays in the second cache with a block of A.
 _LARGEST = 512
-# With fewer rows and columns, groups would pack too much again: if B is packed, and A as well, only A, none.
+# With fewer rows and columns, groups would pack too much again: if B is packed, and A as well; of few rows, A, or none.
 _PACKED_B, _PACKED_BOTH, _PACKED_A, _AS_THEY_LIE = (256, 64), (252, 256), (126, 128), (64, 64)
 # The columns of every tile divide this; blocks are at most so long.
 _COLUMNS, _BLOCK = 32, 84
@@ -42,8 +42,8 @@ _SAME, _FAR = 4096, 8192
 # stretches of k that fit the second cache, for a quarter of the rows, or parts: else a line of A would come from memory
 # for each tile.
 _LONG, _BROAD, _STRETCH_BYTES, _QUARTERS = 2048, 512, 1024, 4
-# Parts of k that are summed apart have so much of it and take so many nanoseconds at least, so that this many cores have
-# some; together their sums have so many bytes at most.
+# Parts of k that are summed apart have so much of it and take so many nanoseconds at least, for so many cores; together
+# their sums have so many bytes at most.
 _PART, _PART_TIME, _CORES, _SUMS = 1024, 20_000, 8, 16 << 20
 # Rows of a group, and of a block, are tiles of 14 without rest.
 _EVEN = 14
@@ -185,8 +185,9 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
         columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
         return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), PACKS_B + packs_a)
     packs_a *= int(n > _FEW)
-    least = _least(packs_a > 0 or lies.maps.a.there, packs_b > 0, m, n)
-    rows, columns = _group(m, n, _wanted(count, m, n, k, itemsize, least != _AS_THEY_LIE), *least)
+    least = _least(packs_a > 0 or lies.maps.a.there, m, n)
+    few = m <= _FEW and not (least == _PACKED_A and lies.plain)
+    rows, columns = _group(m, n, _wanted(count, m, n, k, itemsize, few), *least)
     return _cut_up(count, m, n, rows, columns, _depth(k, packs_a, packs_b), packs_a + packs_b)
 
 
@@ -198,11 +199,15 @@ def _packs_a(m: int, itemsize: int, lies: Lies) -> int:
     return PACKS_CROWDED if m >= _EVEN and (far or same) else 0
 
 
-def _wanted(count: int, m: int, n: int, k: int, itemsize: int, packs: bool) -> int:
-    """How many groups a product should make: each has enough to do, two if threads share it at all."""
+def _wanted(count: int, m: int, n: int, k: int, itemsize: int, few: bool) -> int:
+    """How many groups a product should make: each has enough to do, two if threads share it at all.
+
+    Args:
+        few: Whether A has so few rows that nothing is packed again for more groups.
+    """
     time = product_time(count, m, n, k, itemsize)
-    few, many = min(time // _PACKED_TIME, _PACKED_GROUPS), min(time // _LARGE_TIME, _GROUPS)
-    wanted = max(few, many) if packs else min(time // _GROUP_TIME, _GROUPS)
+    packed = max(min(time // _PACKED_TIME, _PACKED_GROUPS), min(time // _LARGE_TIME, _GROUPS))
+    wanted = min(time // _GROUP_TIME, _GROUPS) if few else packed
     return int(max(wanted, 2 if time >= SHARED_TIME else 1) // max(count, 1))
 
 
@@ -249,12 +254,14 @@ def _cut_up(count: int, m: int, n: int, rows: int, columns: int, deep: int, pack
     return Blocking(rows, columns, deep, min(rows, block), packs, down, across, count * down * across)
 
 
-def _least(packs_a: bool, packs_b: bool, m: int, n: int) -> tuple[int, int]:
+def _least(packs_a: bool, m: int, n: int) -> tuple[int, int]:
     """The fewest rows and columns that a group may have: half of the rows, where there are few columns."""
-    if not packs_a and not packs_b:
-        return _AS_THEY_LIE
-    low, narrow = _PACKED_BOTH if packs_a and packs_b else _PACKED_A if packs_a else _PACKED_B
-    return low if n >= 2 * narrow else max(min(low, m // 2), _EVEN), narrow
+    if m <= _FEW:
+        low, narrow = _PACKED_A if packs_a else _AS_THEY_LIE
+    else:
+        low, narrow = _PACKED_BOTH if packs_a else _PACKED_B
+    halved = (m > _FEW or packs_a) and n < 2 * narrow
+    return max(min(low, m // 2), _EVEN) if halved else low, narrow
 
 
 def _group(m: int, n: int, wanted: int, low: int, narrow: int) -> tuple[int, int]:
