@@ -17,6 +17,7 @@ import numba
 import numpy as np
 
 from benchmarks.comparison import Limits
+from ngraph_rewrite.runtime.intrinsics import wide_vectors
 from ngraph_rewrite.runtime.pool import usable_threads
 
 FOOTPRINTS = [2**k for k in range(16, 29, 2)]  # bytes: 64 KiB to 256 MiB
@@ -78,6 +79,7 @@ def _together(work: Callable[[int, int], None], repeats: int) -> float:
 
 @numba.njit(nogil=True, fastmath={"contract"}, cache=False)
 def _triad(a: Array, b: Array, c: Array, repeats: int) -> None:  # pragma: no cover
+    wide_vectors()
     for repeat in range(repeats):
         s = np.float32(repeat)
         for i in range(a.size):
@@ -86,6 +88,7 @@ def _triad(a: Array, b: Array, c: Array, repeats: int) -> None:  # pragma: no co
 
 @numba.njit(nogil=True, fastmath={"contract"}, cache=False)
 def _chains(x: Array, s: np.float32, repeats: int) -> None:  # pragma: no cover
+    wide_vectors()
     for _ in range(repeats):
         for i in range(x.size):
             start = total = x[i]
