@@ -21,7 +21,7 @@ from ngraph_rewrite.runtime.intrinsics import wide_vectors
 from ngraph_rewrite.runtime.pool import usable_threads
 
 FOOTPRINTS = [2**k for k in range(16, 29, 2)]  # bytes: 64 KiB to 256 MiB
-DEPTH, SWEEPS = 16, 3
+DEPTH, CHAINS, SWEEPS = 16, 4, 3
 Array = np.ndarray[Any, Any]
 
 
@@ -52,7 +52,7 @@ def flop_rate() -> float:
     def work(thread: int, repeats: int) -> None:
         _chains(parts[thread], np.float32(0.5), repeats)
 
-    return 2 * DEPTH * length * usable_threads() / _seconds(work)
+    return 2 * DEPTH * CHAINS * length * usable_threads() / _seconds(work)
 
 
 def _seconds(work: Callable[[int, int], None], least: float = 0.02, rounds: int = 8) -> float:
@@ -91,7 +91,8 @@ def _chains(x: Array, s: np.float32, repeats: int) -> None:  # pragma: no cover
     wide_vectors()
     for _ in range(repeats):
         for i in range(x.size):
-            start = total = x[i]
+            start = x[i]
+            a, b, c, d = start, start + s, start - s, start * s
             for _ in range(DEPTH):
-                total = total * s + start
-            x[i] = total
+                a, b, c, d = a * s + start, b * s + start, c * s + start, d * s + start
+            x[i] = (a + b) + (c + d)
