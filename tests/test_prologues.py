@@ -198,7 +198,7 @@ def test_an_operand_that_others_need_is_in_memory(name: str) -> None:
 
 def test_a_map_that_takes_long_is_not_computed_for_each_group() -> None:
     """The second operand is needed by all rows, of which there are several groups."""
-    a, b = np.ones((512, 512), np.float32), np.ones((512, 512), np.int8)
+    a, b = np.ones((1024, 512), np.float32), np.ones((512, 512), np.int8)
     x, y = placeholder(a), placeholder(b)
     numbers = semi.cast(y, "float32")
     assert kernels_of(semi.dot(x, numbers), {x: a, y: b}) == ["gemm"]

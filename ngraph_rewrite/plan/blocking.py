@@ -265,14 +265,16 @@ def _least(packs_a: bool, m: int, n: int) -> tuple[int, int]:
 
 
 def _group(m: int, n: int, wanted: int, low: int, narrow: int) -> tuple[int, int]:
-    """The rows and columns of a group: halved in turn until there are as many groups as wanted.
+    """The rows and columns of a group: halved until there are as many groups as wanted.
+
+    Columns are halved first, for what is packed of B is not packed again then.
 
     Args:
         low, narrow: Fewer rows and columns are not worth a group of their own.
     """
     rows, columns = min(_equal(m, _EVEN), max(m, 1)), _equal(n, _COLUMNS)
     while -(-m // rows) * -(-n // columns) < wanted and (rows >= 2 * low or columns >= 2 * narrow):
-        if columns >= 4 * narrow or rows < 2 * low:
+        if columns >= 2 * narrow:
             columns = _rounded(columns // 2, _COLUMNS)
         else:
             rows = _rounded(rows // 2, _EVEN)
