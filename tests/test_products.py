@@ -236,8 +236,17 @@ def test_rows_of_a_that_fall_on_the_same_places_of_the_cache_are_packed(
     assert np.array_equal(run(semi.dot(x, y), {x: a, y: b}, 2), a @ b)
 
 
-def test_the_ways_of_the_first_cache_are_told_by_the_system_or_few() -> None:
-    assert first_cache_ways() in range(1, 65)
+@pytest.mark.parametrize("told, ways", [("12\n", 12), ("", 8), (None, 8)])
+def test_the_ways_of_the_first_cache_are_told_by_the_system_or_few(
+    told: str | None, ways: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: Any, **__: Any) -> str:
+        if told is None:
+            raise OSError
+        return told
+
+    monkeypatch.setattr(Path, "read_text", read)
+    assert first_cache_ways.__wrapped__() == ways
 
 
 @given(

@@ -25,7 +25,8 @@ def render_gemm() -> Source:
     B. C has unit stride in its rows. ``space`` is workspace, ``room`` the bytes of it for one chunk: packed B,
     ``pitch`` for a column, at ``a_at`` packed A, at ``c_at`` a part of C. What ``groups`` and the following say is in
     `ngraph_rewrite.plan.blocking`; ``high``, ``wide`` and ``apart`` are the rows, columns and stride of the tile of
-    `ngraph_rewrite.runtime.tiles` whose functions are at ``tile`` and ``pack``; ``crowded`` is 1 or 0.
+    `ngraph_rewrite.runtime.tiles` whose functions are at ``tile`` and ``pack``; ``crowded`` is 1 if A is
+    packed where the first cache is crowded, since it is, else 0.
 
     C is stored if ``epilogue`` is 0. Else that is called for each block with the address of what follows these
     arguments, and that of seven int64: the number of the matrix, the first row, the number of rows, the first column,
