@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.plan import blocking, products
-from ngraph_rewrite.plan.blocking import PACKS_B, Blocking, Lies
+from ngraph_rewrite.plan.blocking import FETCHES, PACKS_B, Blocking, Lies
 
 Array = np.ndarray[Any, Any]
 EXAMPLES = 6 if "NUMBA_CPU_FEATURES" in os.environ else 24
@@ -54,7 +54,7 @@ Cut = Callable[..., Blocking]
 def cuts(draw: st.DrawFn) -> Cut:
     """Any way to cut up products that the kernel has to take."""
     most, columns = draw(st.integers(1, 70)), 32 * draw(st.integers(1, 3))
-    deep, block, packs = draw(st.integers(1, 40)), draw(st.integers(1, 40)), draw(st.integers(0, 7))
+    deep, block, packs = draw(st.integers(1, 40)), draw(st.integers(1, 40)), draw(st.integers(0, 15))
 
     def cut(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
         rows = min(most, max(m, 1))
@@ -62,7 +62,7 @@ def cuts(draw: st.DrawFn) -> Cut:
         packed = (
             packs if lies.plain and not lies.maps.b.there else packs | PACKS_B
         )  # tiles read rows of B of unit stride only
-        packed &= PACKS_B if lies.maps.a.there else 7  # A that is computed is there as if it were packed
+        packed &= PACKS_B + FETCHES if lies.maps.a.there else 15  # A that is computed is there as if it were packed
         return Blocking(rows, columns, deep, min(block, rows), packed, down, across, count * down * across)
 
     return cut

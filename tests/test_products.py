@@ -37,9 +37,11 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan import plan, products
 from ngraph_rewrite.plan.blocking import (
+    FETCHES,
     PACKS_A,
     PACKS_B,
     PACKS_CROWDED,
+    Blocking,
     Lies,
     Mapped,
     Maps,
@@ -211,13 +213,40 @@ def test_a_long_sum_of_few_numbers_is_shared_out(dtype: str, turned: tuple[bool,
 
 @pytest.mark.parametrize(
     "count, k, cut", [
-        (1, 2048, (140, 512, 256)), (2, 1024, (266, 512, 256)), (1, 1024, (266, 256, 342)), (16, 256, (512, 512, 256)),
+        (1, 2048, (140, 512, 256)), (2, 1024, (266, 512, 256)), (1, 1024, (266, 256, 342)), (8, 256, (512, 512, 256)),
     ],
 )  # fmt: skip
 def test_many_short_products_are_no_long_one(count: int, k: int, cut: tuple[int, ...]) -> None:
     """Parts of a long product are cut up as it would be, a batch of others is not."""
     found = blocking(count, 512, 512, k, 4, Lies(512, 512, True, across=True))
     assert (found[:3], found.packs) == (cut, PACKS_A + PACKS_B)
+
+
+@pytest.mark.parametrize(
+    "count, m, n, k, across, cut", [
+        (1, 8192, 512, 783, False, (1024, 512, 196)), (1, 8192, 512, 784, False, (1024, 512, 196)),
+        (1, 8192, 10, 512, False, (1024, 32, 256)), (4, 784, 512, 2048, True, (784, 512, 256)),
+    ],
+)  # fmt: skip
+def test_matrices_that_lie_in_no_cache_are_asked_for_ahead(
+    count: int, m: int, n: int, k: int, across: bool, cut: tuple[int, ...]
+) -> None:
+    """And groups have more rows, for which B is packed once."""
+    found, half = (blocking(c, r, n, k, 4, Lies(k, n, True, across)) for c, r in ((count, m), (1, m // 8)))
+    assert found[:3] == cut and found.packs & FETCHES and not half.packs & FETCHES
+
+
+def test_what_is_asked_for_ahead_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an epilogue, in several stretches of k, and blocks, some of which end in few rows."""
+    a, b = (np.random.default_rng(i).normal(size=s).astype("float32") for i, s in enumerate([(190, 70), (70, 150)]))
+    x, y = placeholder(a), placeholder(b)
+    product = semi.maximum(semi.dot(x, y), 0)
+    found = []
+    for packs in (PACKS_B, PACKS_B + FETCHES, PACKS_A + PACKS_B, PACKS_A + PACKS_B + FETCHES):
+        with cut_so(monkeypatch, lambda *_, packs=packs: Blocking(100, 96, 30, 42, packs, 2, 2, 4)):
+            found.append(run(product, {x: a, y: b}, 2))
+    assert all(same_bits(found[0], other) for other in found[1:])
+    np.testing.assert_allclose(found[0], np.maximum(a.astype("float64") @ b, 0), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("ways", [8, 12])
@@ -464,7 +493,7 @@ def innermost(assembly: str) -> list[str]:
     return ["\n".join(lines[a : b + 1]) for a, b in inner]
 
 
-@pytest.mark.parametrize("kind", ["tile", "walk", "look"])
+@pytest.mark.parametrize("kind", ["tile", "fetch", "walk", "look"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_inner_loop_multiplies_and_adds_whole_vectors_in_registers(dtype: str, kind: str) -> None:
     """Of the largest tile: as many of these instructions as vectors in it, none of which is put aside."""

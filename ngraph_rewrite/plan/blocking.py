@@ -11,16 +11,19 @@ from typing import NamedTuple
 
 from ngraph_rewrite.plan.shares import SHARED_TIME
 
-# What is packed: A, all of B, and A where the first cache is crowded.
-PACKS_A, PACKS_B, PACKS_CROWDED = 1, 2, 4
+# What is packed: A, all of B, and A where the first cache is crowded; whether tiles ask memory for what follows.
+PACKS_A, PACKS_B, PACKS_CROWDED, FETCHES = 1, 2, 4, 8
 # A group takes about so many nanoseconds or more, and there need not be more groups than so many.
 _GROUP_TIME, _GROUPS = 15_000, 64
 # Where B is packed for each group, or A, these are the numbers; and there are more groups where they take so long.
-_PACKED_TIME, _PACKED_GROUPS, _LARGE_TIME = 100_000, 8, 6_000_000
+_PACKED_TIME, _PACKED_GROUPS, _LARGE_TIME = 100_000, 8, 8_000_000
 # Groups have at most so many rows and columns: what is packed of B for one stays in the second cache with a block of A.
 _LARGEST = 512
 # With fewer rows and columns, groups would pack too much again: if B is packed, and A as well; of few rows, A, or none.
 _PACKED_B, _PACKED_BOTH, _PACKED_A, _AS_THEY_LIE = (256, 64), (252, 256), (126, 128), (64, 64)
+# Of so many bytes A and C together lie in no cache: each is read from memory while what is before it is multiplied, B
+# is packed for so many rows, and groups have so many columns at least.
+_OUTSIDE, _MANY, _BROAD_OUTSIDE = 16 << 20, 1024, 256
 # The columns of every tile divide this; blocks are at most so long.
 _COLUMNS, _BLOCK = 32, 84
 # Of k about so much is multiplied at once, if B is packed: panels of it are in the first cache.
@@ -176,10 +179,13 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     (16, 768, 128)
     """
     lies = lies.packed
+    outside = m > _FEW and count * m * (n + k) * itemsize >= _OUTSIDE
+    fetches, most = (FETCHES, _MANY) if outside else (0, _LARGEST)
     if _is_long(count, m, n, k, lies):
-        pieces = max(-(-_QUARTERS // count), -(-m // _LARGEST))
-        rows = min(_rounded(-(-m // pieces), _EVEN), _LARGEST)
-        return _cut_up(count, m, n, rows, _equal(n, _COLUMNS), _STRETCH_BYTES // itemsize, PACKS_A + PACKS_B)
+        pieces = max(-(-_QUARTERS // count), -(-m // most))
+        rows = min(_rounded(-(-m // pieces), _EVEN), most)
+        packs = PACKS_A + PACKS_B + fetches
+        return _cut_up(count, m, n, rows, _equal(n, _COLUMNS), _STRETCH_BYTES // itemsize, packs)
     packs_a, packs_b = _packs_a(m, itemsize, lies), PACKS_B * int(lies.maps.b.there or not lies.plain or m > _FEW)
     if _is_streamed(m, n, k, itemsize, lies):
         columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
@@ -187,8 +193,10 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     packs_a *= int(n > _FEW)
     least = _least(packs_a > 0 or lies.maps.a.there, m, n)
     few = m <= _FEW and not (least == _PACKED_A and lies.plain)
-    rows, columns = _group(m, n, _wanted(count, m, n, k, itemsize, few), *least)
-    return _cut_up(count, m, n, rows, columns, _depth(k, packs_a, packs_b), packs_a + packs_b)
+    low, narrow = (least[0], max(least[1], _BROAD_OUTSIDE)) if outside else least
+    rows, columns = _group(m, n, _wanted(count, m, n, k, itemsize, few), low, narrow, most)
+    deep = _stretch(k, _STRETCH_BYTES // itemsize) if outside else _depth(k, packs_a, packs_b)
+    return _cut_up(count, m, n, rows, columns, deep, packs_a + packs_b + fetches)
 
 
 def _packs_a(m: int, itemsize: int, lies: Lies) -> int:
@@ -214,7 +222,12 @@ def _wanted(count: int, m: int, n: int, k: int, itemsize: int, few: bool) -> int
 def _depth(k: int, packs_a: int, packs_b: int) -> int:
     """How much of k is multiplied at once."""
     most, about = (_DEEP, _DEEP) if packs_b else (_HALF if packs_a else _DEEPEST, _HALF)
-    return max(k, 1) if k <= most else -(-k // -(-k // about))
+    return max(k, 1) if k <= most else _stretch(k, about)
+
+
+def _stretch(k: int, about: int) -> int:
+    """The length of equal parts of k, of so much at most."""
+    return max(-(-k // max(-(-k // about), 1)), 1)
 
 
 def _is_long(count: int, m: int, n: int, k: int, lies: Lies) -> bool:
@@ -264,15 +277,16 @@ def _least(packs_a: bool, m: int, n: int) -> tuple[int, int]:
     return max(min(low, m // 2), _EVEN) if halved else low, narrow
 
 
-def _group(m: int, n: int, wanted: int, low: int, narrow: int) -> tuple[int, int]:
+def _group(m: int, n: int, wanted: int, low: int, narrow: int, most: int) -> tuple[int, int]:
     """The rows and columns of a group: halved until there are as many groups as wanted.
 
     Columns are halved first, for what is packed of B is not packed again then.
 
     Args:
         low, narrow: Fewer rows and columns are not worth a group of their own.
+        most: The most rows of a group.
     """
-    rows, columns = min(_equal(m, _EVEN), max(m, 1)), _equal(n, _COLUMNS)
+    rows, columns = min(_equal(m, _EVEN, most), max(m, 1)), _equal(n, _COLUMNS)
     while -(-m // rows) * -(-n // columns) < wanted and (rows >= 2 * low or columns >= 2 * narrow):
         if columns >= 2 * narrow:
             columns = _rounded(columns // 2, _COLUMNS)
@@ -281,9 +295,9 @@ def _group(m: int, n: int, wanted: int, low: int, narrow: int) -> tuple[int, int
     return rows, columns
 
 
-def _equal(length: int, step: int) -> int:
+def _equal(length: int, step: int, most: int = _LARGEST) -> int:
     """The length of parts that are all about as long, and as few as can be."""
-    return min(_rounded(-(-length // max(-(-length // _LARGEST), 1)), step), _LARGEST)
+    return min(_rounded(-(-length // max(-(-length // most), 1)), step), most)
 
 
 def product_time(count: int, m: int, n: int, k: int, itemsize: int) -> int:

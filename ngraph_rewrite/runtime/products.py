@@ -28,6 +28,7 @@ _ENOUGH_WAYS = 12
 _FUNCTIONS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "tile": lambda dtype: tiles.tile_module(dtype),
+        "fetch": lambda dtype: tiles.tile_module(dtype, "fetch"),
         "walk": lambda dtype: tiles.tile_module(dtype, "walk"),
         "look": lambda dtype: tiles.tile_module(dtype, "look"),
         "pack": lambda dtype: packing.pack_module(dtype),
@@ -51,7 +52,7 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
     "crowded" is 1 if so many lines of the first cache fall on the same places that rows of a tile push each other out
     of them, else 0.
 
-    The functions are "tile", "walk" and "look" of `ngraph_rewrite.runtime.tiles`, "pack" of
+    The functions are "tile", "fetch", "walk" and "look" of `ngraph_rewrite.runtime.tiles`, "pack" of
     `ngraph_rewrite.runtime.packing`, "rows_of" and "lines" of `ngraph_rewrite.runtime.window_rows`, and those of
     `ngraph_rewrite.runtime.minimal_filtering`, such as "inward" and "outward_3".
 

@@ -17,6 +17,7 @@ from llvmlite import ir
 from ngraph_rewrite.runtime.vector_code import (
     I64,
     Words,
+    ask,
     everywhere,
     mask,
     masked_load,
@@ -26,6 +27,7 @@ from ngraph_rewrite.runtime.vector_code import (
     words,
 )
 
+_LINE = 64  # bytes that come together
 # Tiles of few rows have too few sums to keep the processor busy: they take so many k at once, if registers allow.
 _FEW, _AT_ONCE = 3, 4
 
@@ -41,11 +43,13 @@ def tile_module(dtype: str, kind: str = "tile") -> str:
     Args:
         kind: "walk", if k walks over whole lines: more arguments are the length of a line, and what is added to the
             addresses of A and of B at the end of one. "look" is the same, if a table says where rows of B are: B is the
-            address of int64, the distances from two arguments more, where the two vectors of a first row are. The
-            function is called so too, ``ngraph_rewrite_walk_DTYPE``.
+            address of int64, the distances from two arguments more, where the two vectors of a first row are. "fetch"
+            is a tile for matrices that lie in no cache: it asks memory for C before it computes what is added to it,
+            and meanwhile for what is read later. Of that two arguments more tell the address, which need not be there,
+            and the step for each k. The function is called so too, ``ngraph_rewrite_walk_DTYPE``.
     """
     module, own = ir.Module(f"{kind} {dtype}"), words(dtype)
-    count = {"tile": 11, "walk": 14, "look": 16}[kind]
+    count = {"tile": 11, "fetch": 13, "walk": 14, "look": 16}[kind]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * count), f"ngraph_rewrite_{kind}_{dtype}")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     rows, *matrices, c, c_step, columns, adds = function.args[:11]
@@ -137,6 +141,7 @@ class _Tile:
     def write(self) -> Any:
         """Emit it: the sums over k, and what becomes of them."""
         a, _, _, b, _, k, c, c_step, adds, *_ = self.function.args
+        self._prepare(c, c_step)
         zeros = [ir.Constant(self.own.vector, None)] * (self.rows * self.width)
         sums = self._whole(k, a, b, zeros)
         adding, setting = (self.function.append_basic_block(name) for name in ("add", "set"))
@@ -146,6 +151,13 @@ class _Tile:
             self._store(sums, c, c_step, block is adding)
             self.builder.ret_void()
         return self.function
+
+    def _prepare(self, c: Any, c_step: Any) -> None:
+        """What is done about C before there are sums."""
+
+    def _asked(self) -> list[tuple[Any, Any]]:
+        """What is asked for at each k: addresses and steps."""
+        return []
 
     def _whole(self, k: Any, a: Any, b: Any, start: list[Any]) -> list[Any]:
         """The sums over all k."""
@@ -176,6 +188,7 @@ class _Tile:
         builder.branch(head)
         builder.position_at_end(head)
         count, a_at, b_at = (builder.phi(I64) for _ in range(3))
+        asked = [(builder.phi(I64), *there) for there in self._asked()]
         sums = [builder.phi(self.own.vector) for _ in start]
         builder.cbranch(builder.icmp_signed("<", count, times), body, done)
         builder.position_at_end(body)
@@ -185,9 +198,11 @@ class _Tile:
             following += self._step(a_next, b_next, sums[group * each : (group + 1) * each])
             a_next = builder.add(a_next, self.function.args[2])
             b_next = builder.add(b_next, self.function.args[4])
-        after = builder.add(count, I64(1))
+        for place, *_ in asked:
+            ask(builder, place, 2)
+        pairs = [(count, I64(0), builder.add(count, I64(1))), (a_at, a, a_next), (b_at, b, b_next)]
+        pairs += [(place, first, builder.add(place, step)) for place, first, step in asked]
         builder.branch(head)
-        pairs = [(count, I64(0), after), (a_at, a, a_next), (b_at, b, b_next)]
         for phi, first, later in [*pairs, *zip(sums, start, following, strict=True)]:
             phi.add_incoming(first, before)
             phi.add_incoming(later, body)
@@ -224,6 +239,23 @@ class _Tile:
                 builder.store(value, place, align=own.size)
 
 
+class _Fetching(_Tile):
+    """A tile that asks for lines of memory ahead of time."""
+
+    def _prepare(self, c: Any, c_step: Any) -> None:
+        """Ask for the lines of C."""
+        size = self.width * self.own.tile.lanes * self.own.size
+        for i in range(self.rows):
+            row = self.builder.add(c, self.builder.mul(c_step, I64(i)))
+            for offset in (*range(0, size, _LINE), size - 1):
+                ask(self.builder, self.builder.add(row, I64(offset)), 2, writes=True)
+
+    def _asked(self) -> list[tuple[Any, Any]]:
+        """What it is told; few rows are busy with B."""
+        place, step = self.function.args[9:11]
+        return [(place, step)] if self.rows > _FEW else []
+
+
 class _Walking(_Tile):
     """A tile whose k walks over lines."""
 
@@ -256,4 +288,4 @@ class _Looking(_Walking):
         return a, [builder.add(first, distance) for first in self.function.args[12 : 12 + self.width]]
 
 
-_TILES = MappingProxyType({"tile": _Tile, "walk": _Walking, "look": _Looking})
+_TILES = MappingProxyType({"tile": _Tile, "fetch": _Fetching, "walk": _Walking, "look": _Looking})

@@ -93,3 +93,15 @@ def masked_store(builder: Any, own: Words, value: Any, place: Any, lanes: Any) -
     kinds = [own.vector, place.type, I32, lanes.type]
     store = _function(builder, f"llvm.masked.store.{own.kind}.p0", kinds, ir.VoidType())
     builder.call(store, [value, place, I32(own.size), lanes])
+
+
+def ask(builder: Any, address: Any, locality: int, writes: bool = False) -> None:
+    """Ask for the line at an address, which need not be there.
+
+    Args:
+        locality: 3 if it is to come to the first cache, 2 if to the second.
+        writes: Whether it is to be written.
+    """
+    line = ir.IntType(8).as_pointer()
+    prefetch = _function(builder, "llvm.prefetch.p0", [line, I32, I32, I32], ir.VoidType())
+    builder.call(prefetch, [builder.inttoptr(address, line), I32(int(writes)), I32(locality), I32(1)])  # as data
