@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders a map nest: each value is computed in the outermost loop that determines it, results innermost."""
+"""Renders a map nest: each value is computed in the outermost loop that determines it, results innermost.
+
+Chunks of a single loop begin where lines of memory do, seen from the first result; what comes before the first line is
+a loop of its own, the same one run twice: so no vector that is stored lies in two lines, wherever an array begins.
+"""
 
 from ngraph_rewrite.codegen.nest import (
     MapNest,
@@ -7,11 +11,13 @@ from ngraph_rewrite.codegen.nest import (
     needed,
     signature,
     store_line,
+    stored_name,
     value_line,
 )
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
 from ngraph_rewrite.codegen.streaming import Streams
 from ngraph_rewrite.codegen.template import kernel_template
+from ngraph_rewrite.types.dtypes import as_dtype
 
 
 def render_map(nest: MapNest) -> Source:
@@ -46,6 +52,11 @@ def _start(nest: MapNest) -> str:
     if nest.rank == 0:
         return "if chunk > 0:\n    return"
     lines = ["start = chunk_start(n0, chunk, nchunks)", "stop = chunk_start(n0, chunk + 1, nchunks)"]
+    if _is_lined(nest):
+        name, size = stored_name(nest, 0), as_dtype(nest.stores[0][1].dtype).itemsize
+        lines += ["if chunk > 0:", f"    start = line_start({name}, start, n0, {size})"]
+        lines += [f"stop = line_start({name}, stop, n0, {size})"]
+        lines += [f"begin, end = start, line_start({name}, start, stop, {size})"]
     empty = ["start >= stop"] + [f"n{dim} <= 0" for dim in range(1, nest.rank)]
     return "\n".join([*lines, f"if {' or '.join(empty)}:", "    return"])
 
@@ -64,5 +75,18 @@ def _level(nest: MapNest, level: int, streams: Streams) -> str:
     extent, inner = ("start", "stop") if level == 0 else ("0", f"n{level}"), _level(nest, level + 1, streams)
     if level == nest.rank - 1 and streams.positions:
         return "\n".join([*lines, *streams.loop(extent, inner.split("\n"))])
+    if _is_lined(nest):
+        loop = [
+            "for part in range(2):",
+            "    for i0 in range(begin, end):",
+            indented(inner, 8),
+            "    begin, end = end, stop",
+        ]
+        return "\n".join([*lines, *loop])
     limits = ", ".join(extent) if level == 0 else extent[1]
     return "\n".join([*lines, f"for i{level} in range({limits}):", indented(inner, 4)])
+
+
+def _is_lined(nest: MapNest) -> bool:
+    """Whether it is a single loop along which its first result lies in memory."""
+    return nest.rank == 1 and not nest.streamed and bool(nest.stores) and nest.stores[0][1].strides == ("1",)

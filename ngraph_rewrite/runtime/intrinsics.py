@@ -20,7 +20,17 @@ from numba.extending import intrinsic
 from ngraph_rewrite.runtime.casts import bfloat16_bits
 from ngraph_rewrite.runtime.features import features
 
-__all__ = ["argument", "call_block", "call_words", "chunk_start", "lesser", "stride", "sum_block", "wide_vectors"]
+__all__ = [
+    "argument",
+    "call_block",
+    "call_words",
+    "chunk_start",
+    "lesser",
+    "line_start",
+    "stride",
+    "sum_block",
+    "wide_vectors",
+]
 
 _HALF, _FLOAT, _DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 _I8, _I16, _I32, _I64 = (ir.IntType(width) for width in (8, 16, 32, 64))
@@ -31,6 +41,7 @@ VALUES |= {"bool": types.boolean, "float64": types.float64}
 MEMORY = {"bool": _I8, "float16": _HALF, "bfloat16": _I16, "float32": _FLOAT, "float64": _DOUBLE}
 MEMORY |= {name: ir.IntType(value.bitwidth) for name, value in VALUES.items() if "int" in name}
 
+_LINE = 64  # bytes that come together
 _SCOPES = 32  # buffers past this many share one scope: still correct, since they are not declared distinct
 
 
@@ -160,6 +171,20 @@ def chunk_start(context: Any, length: Any, chunk: Any, nchunks: Any) -> Any:
         return builder.sdiv(builder.mul(length, chunk), nchunks)
 
     return signature(types.int64, types.int64, types.int64, types.int64), generate
+
+
+@intrinsic
+def line_start(context: Any, address: Any, index: Any, stop: Any, size: Any) -> Any:
+    """The first element of a size, from an index on, that begins a line of memory; `stop` if that is not before it."""
+
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        address, index, stop, size = arguments
+        place = builder.add(address, builder.mul(index, size))
+        before = builder.and_(builder.neg(place), _I64(_LINE - 1))
+        first = builder.add(index, builder.udiv(before, size))
+        return builder.select(builder.icmp_signed("<", first, stop), first, stop)
+
+    return signature(types.int64, *[types.int64] * 4), generate
 
 
 @intrinsic

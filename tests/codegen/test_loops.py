@@ -34,6 +34,26 @@ def test_a_reduction_combines_its_expression(run: Runner, case: Case) -> None:
             assert same_bits(found[kept], np.ascontiguousarray(values[value])[kept])
 
 
+@settings(drawn, max_examples=100)
+@given(
+    dtype=st.sampled_from(["int8", "float32", "float64"]),
+    length=st.integers(0, 200),
+    before=st.integers(0, 70),
+    chunks=st.integers(1, 6),
+)
+def test_chunks_that_begin_with_lines_do_each_element_once(
+    run: Runner, dtype: str, length: int, before: int, chunks: int
+) -> None:
+    """In place, from anywhere in a line: what is next to the array stays as it is."""
+    memory = (np.arange(before + length + 70) % 60 + 1).astype(dtype)
+    x, expected = memory[before : before + length], memory.copy()
+    expected[before : before + length] += x
+    vector = Operand(dtype, ("1",))
+    double = MapNest(1, (vector,), (Step("add", dtype, (0, 0)),), ((1, vector),), (0, 0))
+    run(render_map(double), nest_arguments((length,), [x], [x]), chunks)
+    assert same_bits(memory, expected)
+
+
 # -- reductions of one array -------------------------------------------------------------------------------------------
 
 
