@@ -7,9 +7,11 @@ one map that reads a product, if there is but one; then maps over what the group
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
+from operator import mul
 
 from ngraph_rewrite.plan.convolution_operands import Convolution
 from ngraph_rewrite.plan.fusion import LARGEST_GROUP, Groups
@@ -23,6 +25,8 @@ from ngraph_rewrite.plan.shares import nest_share
 from ngraph_rewrite.plan.views import Layout, reshaped, row_major
 from ngraph_rewrite.terms.op import Op
 
+# A product of fewer columns is not worth being one of several.
+_NARROW = 32
 # Maps in a group; and terms whose value is there at once, whenever it is read.
 _MOST = 8
 _AT_ONCE = ("core.placeholder", "core.constant", "core.variable")
@@ -72,7 +76,9 @@ def with_epilogues(jobs: Sequence[Job], kept: set[Op], groups: Groups) -> list[J
     for job in sorted(products, key=lambda job: -graph.number[job.term]):
         readers = graph.readers.get(job.term, ())
         size = prod(known(job.term))
-        group = _Group(job, graph) if any(graph.is_map(reader, size) for reader in readers) else None
+        group = (
+            _Group(job, graph, epilogues.is_called) if any(graph.is_map(reader, size) for reader in readers) else None
+        )
         if group is not None and len(group.members) > 1:
             graph.taken.update(group.members)
             made[group.members[-1]] = group.job(epilogues)
@@ -80,10 +86,14 @@ def with_epilogues(jobs: Sequence[Job], kept: set[Op], groups: Groups) -> list[J
 
 
 class _Group:
-    """A product and the maps that its kernel will do."""
+    """A product and the maps that its kernel will do.
 
-    def __init__(self, job: Job, graph: Graph) -> None:
-        self.graph, self.members = graph, [job]
+    Args:
+        splits: Whether a product may be several of fewer columns.
+    """
+
+    def __init__(self, job: Job, graph: Graph, splits: bool) -> None:
+        self.graph, self.members, self._splits = graph, [job], splits and len(job.calls) == 1
         self.waits, self.ends = 0, 0
         self._joins(job)
         given = job.calls[-1].given
@@ -101,17 +111,16 @@ class _Group:
                     pending.append(reader.term)
 
     def _program(self, job: Job, reader: Job | None) -> EpilogueProgram:
-        """An empty program; of a product that its one reader sees by columns, over the transposed product."""
-        count, m, n, _ = self.given.sizes
+        """An empty program; of a product that its one reader sees otherwise, over a product whose rows are so."""
         given = self.given
-        if reader is not None and isinstance(given, Product) and self.graph.is_map(reader, count * m * n):
+        if reader is not None and isinstance(given, Product) and self.graph.is_map(reader, prod(given.sizes[:3])):
             seen = next(load.layout for load in reader.pieces[0].body.loads if load.base is job.term)
-            by_columns = Layout(0, (count, n, m), (m * n, 1, n))
-            found = reshaped(seen, by_columns.shape)
-            if found is not None and is_same(found, by_columns) and not seen.is_plain:
-                self.given = given.transposed
-                return EpilogueProgram(job.term, self.given, by_columns)
-        return EpilogueProgram(job.term, self.given, row_major((count, m, n)))
+            for other, layout in () if seen.is_plain else _other_ways(given, seen.shape, self._splits):
+                found = reshaped(seen, layout.shape)
+                if found is not None and is_same(found, layout):
+                    self.given = other
+                    return EpilogueProgram(job.term, other, layout)
+        return EpilogueProgram(job.term, given, row_major(given.sizes[:3]))
 
     def _is_before(self, reader: Job) -> bool:
         """Whether what a map reads besides is there before the group begins: else the group might wait for itself."""
@@ -156,6 +165,26 @@ class _Group:
             stored=stored,
             inlined=tuple([t for t in values if t not in stored]),
         )
+
+
+def _other_ways(given: Product, shape: tuple[int, ...], splits: bool) -> Iterator[tuple[Product, Layout]]:
+    """Products that give the same numbers in another order, and where these are in the memory of the product.
+
+    It may be transposed. One product is also several of fewer columns, if a map runs over these one after the other.
+
+    Args:
+        shape: Over what the map runs.
+        splits: Whether the product may be several.
+    """
+    count, m, n, _ = given.sizes
+    ways = (given, n, 1), (given.transposed, 1, n)
+    yield ways[1][0], Layout(0, (count, n, m), (m * n, 1, n))
+    for first in accumulate(shape, mul) if splits and count == 1 else ():
+        for way, row, column in ways:
+            _, rows, columns, _ = way.sizes
+            length = columns // max(first, 1)
+            if columns == first * length and _NARROW <= length < columns:
+                yield way.by_columns(length), Layout(0, (first, rows, length), (length * column, row, column))
 
 
 def epilogue_time(program: EpilogueProgram, stored: Iterable[Op]) -> float:

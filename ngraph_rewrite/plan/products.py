@@ -114,6 +114,11 @@ class Product(NamedTuple):
         count, m, n, k = self.sizes
         return Product((count, n, m, k), self.b.transposed, self.a.transposed, self.dtype)
 
+    def by_columns(self, length: int) -> Product:
+        """Several products instead of one: with so many columns of B each."""
+        _, m, n, k = self.sizes
+        return Product((n // length, m, length, k), self.a, self.b.by_parts(1, length), self.dtype)
+
 
 def product(term: Op, groups: Groups) -> Product:
     """The product that a term is.
