@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.plan import blocking, products
-from ngraph_rewrite.plan.blocking import FETCHES, PACKS_B, Blocking, Lies
+from ngraph_rewrite.plan.blocking import FETCHES, PACKS_A, PACKS_B, SWEEPS, Blocking, Lies
 
 Array = np.ndarray[Any, Any]
 EXAMPLES = 6 if "NUMBA_CPU_FEATURES" in os.environ else 24
@@ -54,15 +54,15 @@ Cut = Callable[..., Blocking]
 def cuts(draw: st.DrawFn) -> Cut:
     """Any way to cut up products that the kernel has to take."""
     most, columns = draw(st.integers(1, 70)), 32 * draw(st.integers(1, 3))
-    deep, block, packs = draw(st.integers(1, 40)), draw(st.integers(1, 40)), draw(st.integers(0, 15))
+    deep, block, packs = draw(st.integers(1, 40)), draw(st.integers(1, 40)), draw(st.integers(0, 31))
 
     def cut(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
         rows = min(most, max(m, 1))
         down, across = -(-m // rows), -(-n // columns)
-        packed = (
-            packs if lies.plain and not lies.maps.b.there else packs | PACKS_B
-        )  # tiles read rows of B of unit stride only
-        packed &= PACKS_B + FETCHES if lies.maps.a.there else 15  # A that is computed is there as if it were packed
+        plain = lies.plain and not lies.maps.b.there
+        packed = packs if plain else packs & ~SWEEPS | PACKS_B  # rows of B are read as they lie if of unit stride
+        packed |= PACKS_A if packed & SWEEPS else 0
+        packed &= PACKS_B + FETCHES + SWEEPS if lies.maps.a.there else 31  # A that is computed is there as if packed
         return Blocking(rows, columns, deep, min(block, rows), packed, down, across, count * down * across)
 
     return cut

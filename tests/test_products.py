@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import re
@@ -41,6 +42,7 @@ from ngraph_rewrite.plan.blocking import (
     PACKS_A,
     PACKS_B,
     PACKS_CROWDED,
+    SWEEPS,
     Blocking,
     Lies,
     Mapped,
@@ -51,7 +53,7 @@ from ngraph_rewrite.plan.blocking import (
     product_time,
 )
 from ngraph_rewrite.runtime import products as tile_products
-from ngraph_rewrite.runtime import tiles
+from ngraph_rewrite.runtime import sweeps, tiles
 from ngraph_rewrite.runtime.engine import host_machine
 from ngraph_rewrite.runtime.features import Tile, Vectors, first_cache_ways, processor, tile_shape, vectors
 from ngraph_rewrite.runtime.products import product_number
@@ -247,6 +249,47 @@ def test_what_is_asked_for_ahead_changes_no_bit(monkeypatch: pytest.MonkeyPatch)
             found.append(run(product, {x: a, y: b}, 2))
     assert all(same_bits(found[0], other) for other in found[1:])
     np.testing.assert_allclose(found[0], np.maximum(a.astype("float64") @ b, 0), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "m, k, cut", [(1, 1000, (1, 1056, 500)), (28, 1024, (28, 1056, 512)), (29, 1024, (29, 544, 128))]
+)
+def test_for_few_rows_a_large_matrix_is_read_once_as_it_lies(m: int, k: int, cut: tuple[int, ...]) -> None:
+    """Whatever k is, and however many numbers a row has besides whole vectors; a computed A is read as well."""
+    n = 2100
+    a, b = whole((m, k), "float32", 0), whole((k, n), "float32", 1)
+    found = blocking(1, m, n, k, 4, Lies(k, n, True))
+    assert found[:3] == cut and (found.packs & SWEEPS > 0) == (m < 29)
+    x, y, expected = placeholder(a), placeholder(b), a @ b
+    for threads in (1, 2):
+        assert np.array_equal(run(semi.dot(x, y), {x: a, y: b}, threads), expected)
+    assert np.array_equal(run(semi.maximum(semi.dot(semi.negative(x), y), 0), {x: a, y: b}), np.maximum(-expected, 0))
+    across = placeholder(a.T.copy())
+    assert np.array_equal(run(semi.dot(semi.transpose(across), y), {across: a.T.copy(), y: b}), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("m, n, k", [(1, 5, 1), (5, 33, 9), (20, 100, 17), (3, 31, 0), (2, 64, 8)])
+def test_what_rows_of_b_give_is_put_there_or_added_and_nothing_else_is_written(
+    dtype: str, m: int, n: int, k: int
+) -> None:
+    sweep = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 11)(product_number("sweep", dtype, Cache(None)))
+    a, b, c = (whole(s, dtype, i) for i, s in enumerate([(m, k + 3), (k, n + 5), (m, n + 7)]))
+    before, size = c.copy(), c.itemsize
+    for adds, expected in ((0, a[:, :k] @ b[:, :n]), (1, 2 * (a[:, :k] @ b[:, :n]))):
+        sweep(
+            m, a.ctypes.data, a.strides[0], size, b.ctypes.data, b.strides[0], k, c.ctypes.data, c.strides[0], n, adds
+        )
+        assert np.array_equal(c[:, :n], expected) and np.array_equal(c[:, n:], before[:, n:])
+
+
+def test_rows_of_b_are_multiplied_in_registers() -> None:
+    """Eight at a time, or four, two vectors of each."""
+    tile = tile_shape("float32")
+    text = str(host_machine().emit_assembly(binding.parse_assembly(sweeps.sweep_module("float32"))))
+    packed = {"x86_64": r"\b(?:vf\w*madd\w*|v?mul)ps\s.*%[xyz]mm", "aarch64": r"\bfml\w+\s+v\d+\.4s|\bfmul\s+v\d+\.4s"}
+    counts = [len(re.findall(packed[PROCESSOR], body)) for body in innermost(text)]
+    assert max(counts) >= 2 * (8 if tile.rows > 8 else 4)
 
 
 @pytest.mark.parametrize("ways", [8, 12])

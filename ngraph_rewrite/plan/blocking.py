@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from ngraph_rewrite.plan.shares import SHARED_TIME
 
-# What is packed: A, all of B, and A where the first cache is crowded; whether tiles ask memory for what follows.
-PACKS_A, PACKS_B, PACKS_CROWDED, FETCHES = 1, 2, 4, 8
+# What is packed: A, all of B, and A where the first cache is crowded. Whether tiles ask memory for what follows, and
+# whether there are no tiles, since rows of B are read once, along all columns of a group.
+PACKS_A, PACKS_B, PACKS_CROWDED, FETCHES, SWEEPS = 1, 2, 4, 8, 16
 # A group takes about so many nanoseconds or more, and there need not be more groups than so many.
 _GROUP_TIME, _GROUPS = 15_000, 64
 # Where B is packed for each group, or A, these are the numbers; and there are more groups where they take so long.
@@ -38,6 +39,9 @@ _AHEAD, _AHEAD_ACROSS, _AHEAD_TURNED = 8, 256, 64
 # Where A has few rows, each number of B is used so seldom that reading it is what takes time, from so many bytes on: it
 # is read in long rows, and packed in stretches of so many bytes of a column.
 _STREAMED, _WIDE, _SHALLOW_BYTES = 1 << 22, 1024, 512
+# For so many rows of A, or fewer, nothing of B is packed: its rows are multiplied as they are read, some at a time,
+# along so many columns, for which C has about so many numbers in the second cache.
+_SWEPT, _LONG_ROW, _ADDED_TO = 28, 2048, 1 << 16
 # Rows a multiple of so many bytes apart fall on the same places of the first cache, rows so far apart are each on
 # another page: A is packed then where that cache is crowded.
 _SAME, _FAR = 4096, 8192
@@ -176,7 +180,7 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     >>> blocking(1, 784, 512, 8192, 4, Lies(784, 512, True, across=True))[:3]
     (196, 512, 256)
     >>> blocking(1, 16, 3000, 3000, 4, Lies(3000, 3000, True))[:3]
-    (16, 768, 128)
+    (16, 1504, 500)
     """
     lies = lies.packed
     outside = m > _FEW and count * m * (n + k) * itemsize >= _OUTSIDE
@@ -188,6 +192,9 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
         return _cut_up(count, m, n, rows, _equal(n, _COLUMNS), _STRETCH_BYTES // itemsize, packs)
     packs_a, packs_b = _packs_a(m, itemsize, lies), PACKS_B * int(lies.maps.b.there or not lies.plain or m > _FEW)
     if _is_streamed(m, n, k, itemsize, lies):
+        if m <= _SWEPT and not lies.maps.b.there:
+            columns = _equal(n, _COLUMNS, min(_LONG_ROW, _ADDED_TO // m))
+            return _cut_up(count, m, n, m, columns, _stretch(k, _HALF), SWEEPS + PACKS_A * int(not lies.maps.a.there))
         columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
         return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), PACKS_B + packs_a)
     packs_a *= int(n > _FEW)

@@ -7,7 +7,18 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library_products import GEMM, render_gemm, render_sums
-from ngraph_rewrite.plan.blocking import FETCHES, Lies, Mapped, Maps, Room, ahead, blocking, parts_of_sum, product_time
+from ngraph_rewrite.plan.blocking import (
+    FETCHES,
+    SWEEPS,
+    Lies,
+    Mapped,
+    Maps,
+    Room,
+    ahead,
+    blocking,
+    parts_of_sum,
+    product_time,
+)
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operand_maps import OperandMap
@@ -206,7 +217,7 @@ def _cut(sizes: _Sizes, a: tuple[int, ...], b: tuple[int, ...], dtype: str, asid
     size, lies = DTYPE_SIZES[dtype], _lies(a, b, maps)
     found, time = blocking(*sizes, size, lies), product_time(*sizes, size)
     parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
-    tile = "fetch" if found.packs & FETCHES else "tile"
+    tile = "sweep" if found.packs & SWEEPS else "fetch" if found.packs & FETCHES else "tile"
     words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "crowded", tile, "pack")]
     room = found.room(sizes[2], sizes[3], size, aside, maps)
     least = max(1, -(-found.groups // max(_CHUNKS, _ROOM // max(room.bytes, 1))))

@@ -14,11 +14,12 @@ from ngraph_rewrite.runtime.features import first_cache_ways, tile_shape
 from ngraph_rewrite.runtime.native import written_function
 
 if TYPE_CHECKING:
-    from ngraph_rewrite.runtime import minimal_filtering, packing, tiles, window_rows
+    from ngraph_rewrite.runtime import minimal_filtering, packing, sweeps, tiles, window_rows
 else:
     # These are imported when they have to be compiled.
     minimal_filtering = lazy_module("ngraph_rewrite.runtime.minimal_filtering")
     packing = lazy_module("ngraph_rewrite.runtime.packing")
+    sweeps = lazy_module("ngraph_rewrite.runtime.sweeps")
     tiles = lazy_module("ngraph_rewrite.runtime.tiles")
     window_rows = lazy_module("ngraph_rewrite.runtime.window_rows")
 
@@ -31,6 +32,7 @@ _FUNCTIONS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "fetch": lambda dtype: tiles.tile_module(dtype, "fetch"),
         "walk": lambda dtype: tiles.tile_module(dtype, "walk"),
         "look": lambda dtype: tiles.tile_module(dtype, "look"),
+        "sweep": lambda dtype: sweeps.sweep_module(dtype),
         "pack": lambda dtype: packing.pack_module(dtype),
         "rows_of": lambda dtype: window_rows.rows_module(dtype),
         "lines": lambda dtype: window_rows.lines_module(dtype),
@@ -52,7 +54,8 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
     "crowded" is 1 if so many lines of the first cache fall on the same places that rows of a tile push each other out
     of them, else 0.
 
-    The functions are "tile", "fetch", "walk" and "look" of `ngraph_rewrite.runtime.tiles`, "pack" of
+    The functions are "tile", "fetch", "walk" and "look" of `ngraph_rewrite.runtime.tiles`, "sweep" of
+    `ngraph_rewrite.runtime.sweeps`, "pack" of
     `ngraph_rewrite.runtime.packing`, "rows_of" and "lines" of `ngraph_rewrite.runtime.window_rows`, and those of
     `ngraph_rewrite.runtime.minimal_filtering`, such as "inward" and "outward_3".
 
