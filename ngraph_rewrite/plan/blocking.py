@@ -40,8 +40,8 @@ _AHEAD, _AHEAD_ACROSS, _AHEAD_TURNED = 8, 256, 64
 # is read in long rows, and packed in stretches of so many bytes of a column.
 _STREAMED, _WIDE, _SHALLOW_BYTES = 1 << 22, 1024, 512
 # For so many rows of A, or fewer, nothing of B is packed: its rows are multiplied as they are read, some at a time,
-# along so many columns, for which C has about so many numbers in the second cache.
-_SWEPT, _LONG_ROW, _ADDED_TO = 28, 2048, 1 << 16
+# along so many columns. The second cache holds C of these.
+_SWEPT, _LONG_ROW = 28, 2048
 # Rows a multiple of so many bytes apart fall on the same places of the first cache, rows so far apart are each on
 # another page: A is packed then where that cache is crowded.
 _SAME, _FAR = 4096, 8192
@@ -193,8 +193,8 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     packs_a, packs_b = _packs_a(m, itemsize, lies), PACKS_B * int(lies.maps.b.there or not lies.plain or m > _FEW)
     if _is_streamed(m, n, k, itemsize, lies):
         if m <= _SWEPT and not lies.maps.b.there:
-            columns = _equal(n, _COLUMNS, min(_LONG_ROW, _ADDED_TO // m))
-            return _cut_up(count, m, n, m, columns, _stretch(k, _HALF), SWEEPS + PACKS_A * int(not lies.maps.a.there))
+            packs = SWEEPS + PACKS_A * int(not lies.maps.a.there)
+            return _cut_up(count, m, n, m, _equal(n, _COLUMNS, _LONG_ROW), _stretch(k, _HALF), packs)
         columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
         return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), PACKS_B + packs_a)
     packs_a *= int(n > _FEW)

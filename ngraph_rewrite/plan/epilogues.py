@@ -25,8 +25,8 @@ from ngraph_rewrite.plan.shares import nest_share
 from ngraph_rewrite.plan.views import Layout, reshaped, row_major
 from ngraph_rewrite.terms.op import Op
 
-# A product of fewer columns is not worth being one of several.
-_NARROW = 32
+# A product is one of several if it has so many rows, for which B is packed, and columns.
+_MANY_ROWS, _NARROW = 85, 32
 # Maps in a group; and terms whose value is there at once, whenever it is read.
 _MOST = 8
 _AT_ONCE = ("core.placeholder", "core.constant", "core.variable")
@@ -76,9 +76,8 @@ def with_epilogues(jobs: Sequence[Job], kept: set[Op], groups: Groups) -> list[J
     for job in sorted(products, key=lambda job: -graph.number[job.term]):
         readers = graph.readers.get(job.term, ())
         size = prod(known(job.term))
-        group = (
-            _Group(job, graph, epilogues.is_called) if any(graph.is_map(reader, size) for reader in readers) else None
-        )
+        is_read = any(graph.is_map(reader, size) for reader in readers)
+        group = _Group(job, graph, epilogues.is_called) if is_read else None
         if group is not None and len(group.members) > 1:
             graph.taken.update(group.members)
             made[group.members[-1]] = group.job(epilogues)
@@ -115,7 +114,8 @@ class _Group:
         given = self.given
         if reader is not None and isinstance(given, Product) and self.graph.is_map(reader, prod(given.sizes[:3])):
             seen = next(load.layout for load in reader.pieces[0].body.loads if load.base is job.term)
-            for other, layout in () if seen.is_plain else _other_ways(given, seen.shape, self._splits):
+            ways = () if seen.is_plain else _other_ways(given, seen.shape, self._splits)
+            for other, layout in ways:
                 found = reshaped(seen, layout.shape)
                 if found is not None and is_same(found, layout):
                     self.given = other
@@ -183,7 +183,7 @@ def _other_ways(given: Product, shape: tuple[int, ...], splits: bool) -> Iterato
         for way, row, column in ways:
             _, rows, columns, _ = way.sizes
             length = columns // max(first, 1)
-            if columns == first * length and _NARROW <= length < columns:
+            if columns == first * length and _NARROW <= length < columns and rows >= _MANY_ROWS:
                 yield way.by_columns(length), Layout(0, (first, rows, length), (length * column, row, column))
 
 
