@@ -23,6 +23,7 @@ Arrays = Sequence[Array]
 HEADER = "workload, engine, median_s, spread, ratio, least_s, of_limit, cold_s, warm_s, peak_mb, note"
 Clock = Callable[[], float]
 SLOW = 1.0  # seconds: what takes longer for a single call is called once
+TURN = 5e-3  # seconds that the calls of a turn take together
 # Threads that wait have gone to sleep where a look of so many seconds finds them at work for less than a tenth of it
 # (those of OpenBLAS look for work for 27 ms, or 105, as the machine counts its cycles); so many looks are enough.
 LOOK, LOOKS = 0.02, 50
@@ -204,23 +205,24 @@ def interleaved(
     """Times per call, engines in turns, so that a disturbance hits all alike; slow ones take fewer turns.
 
     Before each turn the threads of the engine before it are left to fall asleep (those of OpenMP look for work for some
-    milliseconds, on a core that the next engine is about to use), and one call is not counted.
+    milliseconds, on a core that the next engine is about to use), and one call is not counted. A turn has as many calls
+    as the fastest one so far would take `TURN` for: a call that was disturbed does not make all turns short.
     """
-    repeats, times = {}, {}
-    for name, run in runs.items():
-        once = _once(run, clock)
-        repeats[name] = max(1, int(5e-3 / max(_once(run, clock), 1e-9))) if once < SLOW else 0
-        times[name] = [] if repeats[name] else [once]
-    left = {name: seconds for name in runs if repeats[name]}
+    first = {name: _once(run, clock) for name, run in runs.items()}
+    times = {name: [once] if once >= SLOW else list[float]() for name, once in first.items()}
+    fastest = {name: min(first[name], _once(runs[name], clock)) for name in runs if not times[name]}
+    left = dict.fromkeys(fastest, seconds)
     while left:
         for name in list(left):
             settle()
             runs[name]()
+            repeats = max(1, int(TURN / max(fastest[name], 1e-9)))
             start = clock()
-            for _ in range(repeats[name]):
+            for _ in range(repeats):
                 runs[name]()
             taken = clock() - start
-            times[name].append(taken / repeats[name])
+            times[name].append(taken / repeats)
+            fastest[name] = min(fastest[name], times[name][-1])
             left[name] -= taken
             if left[name] < 0 and len(times[name]) >= least:
                 del left[name]

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import comparison, compiling, engines, execution, limits, starting
-from benchmarks.comparison import Limits, Made, Row, Task, chosen_engines, compare, interleaved, off
+from benchmarks.comparison import TURN, Limits, Made, Row, Task, chosen_engines, compare, interleaved, off
 from benchmarks.engines import PACKAGES, installed
 from benchmarks.figure import LEFT, WIDTH, figure
 from benchmarks.harness import OURS, options
@@ -152,6 +152,19 @@ def test_times_are_those_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
     times = interleaved({"a": lambda: None}, 0.7, lambda: next(ticks) / 8)
     assert times == {"a": [1 / 8] * 6}
+
+
+def test_one_disturbed_call_does_not_make_all_turns_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn of one call each took half an hour for a workload: before each, threads are waited for."""
+    now, calls = [0.0], [0]
+
+    def run() -> None:
+        calls[0] += 1
+        now[0] += TURN if calls[0] <= 2 else TURN / 100  # those that tell how many calls make a turn
+
+    monkeypatch.setattr(comparison, "settle", lambda: None)
+    times = interleaved({"a": run}, 20 * TURN, lambda: now[0])
+    assert len(times["a"]) < 30
 
 
 def test_variants_of_an_engine_come_with_it() -> None:
