@@ -24,6 +24,7 @@ from ngraph_rewrite.plan.convolution_forms import filled, form_of, forms
 from ngraph_rewrite.plan.convolution_operands import Convolution, convolved
 from ngraph_rewrite.plan.convolutions_across import across_calls
 from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.minimal_across import is_worth_it_across, minimal_across_calls
 from ngraph_rewrite.plan.minimal_filtering import is_worth_it, minimal_calls
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch
 from ngraph_rewrite.plan.views import Layout
@@ -60,7 +61,7 @@ def calls_of(given: Convolution, epilogue: object = 0, each: float = 0) -> tuple
 @lru_cache(maxsize=1 << 12)
 def _forms(given: Convolution, epilogue: object, each: float) -> tuple[Call, ...]:
     if given.is_across:
-        return forms(across_calls(given))
+        return forms(minimal_across_calls(given) if is_worth_it_across(given) else across_calls(given))
     return forms(minimal_calls(given, epilogue, each) if is_worth_it(given) else [_by_windows(given, epilogue, each)])
 
 

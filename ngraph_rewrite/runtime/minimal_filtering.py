@@ -9,25 +9,11 @@ the transforms are those of `ngraph_rewrite.runtime.point_values`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
-from typing import Any
-
 from llvmlite import ir
 
 from ngraph_rewrite.runtime.point_values import SPAN, filter_values, image_values, sums_of
-from ngraph_rewrite.runtime.vector_code import (
-    I32,
-    I64,
-    everywhere,
-    loop,
-    mask,
-    masked_load,
-    masked_store,
-    multiply_add,
-    pointer,
-    words,
-)
+from ngraph_rewrite.runtime.vector_code import I64, loop, mask, masked_load, masked_store, multiply_add, pointer
+from ngraph_rewrite.runtime.vector_function import VectorFunction
 
 
 def gather_module(dtype: str, window: int) -> str:
@@ -39,7 +25,7 @@ def gather_module(dtype: str, window: int) -> str:
     of one row, or, if a vector has all tiles of a row, of this one and the next. Some vectors, and lines of a row more
     than there are, are read behind the last element, and one vector written behind those of a place.
     """
-    code = _Code("tiles_of", dtype, 6, window)
+    code = VectorFunction("tiles_of", dtype, 6, window)
     builder, own = code.builder, code.own
     image, down, rows, across, target, apart = code.function.args
     step = SPAN + 1 - window
@@ -71,7 +57,7 @@ def inward_module(dtype: str) -> str:
     the values at each of the 36 points lie apart, and how far those of the next `Tile.columns` tiles; in bytes. Values
     at a point are side by side for as many tiles as a product has columns; whole vectors are written.
     """
-    code = _Code("inward", dtype, 6)
+    code = VectorFunction("inward", dtype, 6)
     builder, own = code.builder, code.own
     source, apart, count, target, pitch, panel = code.function.args
     with loop(builder, I64(0), count, own.tile.lanes) as first:
@@ -93,7 +79,7 @@ def spread_module(dtype: str, window: int) -> str:
     number of channels, one after the other; the target, where there are values in place of elements, and how far those
     at each of the 36 points lie apart in bytes.
     """
-    code = _Code("spread", dtype, 4, window)
+    code = VectorFunction("spread", dtype, 4, window)
     builder, own = code.builder, code.own
     source, count, target, pitch = code.function.args
     line = own.tile.stride * own.size
@@ -114,7 +100,7 @@ def outward_module(dtype: str, window: int) -> str:
     target, where the first lines of all tiles are side by side, and how far the next lines lie; the address of a
     vector to which zero times each number of the result is added, which tells whether all are finite.
     """
-    code = _Code("outward", dtype, 6, window)
+    code = VectorFunction("outward", dtype, 6, window)
     builder, own = code.builder, code.own
     source, pitch, count, target, down, told = code.function.args
     high = SPAN + 1 - window
@@ -142,7 +128,7 @@ def exact_module(dtype: str) -> str:
     Its arguments: the source and how far its lines lie apart, the same of the target, the number of lines and their
     length; how many times this is done, and how far sources and targets of the next time are; distances in bytes.
     """
-    code = _Code("exact", dtype, 9)
+    code = VectorFunction("exact", dtype, 9)
     builder, own = code.builder, code.own
     source, down, target, step, lines, length, times, source_step, target_step = code.function.args
     rest = builder.srem(length, I64(own.tile.lanes))
@@ -160,68 +146,3 @@ def exact_module(dtype: str) -> str:
             value = masked_load(builder, own, pointer(builder, builder.add(begin, end), own), some)
             masked_store(builder, own, value, pointer(builder, builder.add(to, end), own), some)
     return code.text()
-
-
-# -- code --------------------------------------------------------------------------------------------------------------
-
-
-class _Code:
-    """A function that is written: its arguments are so many int64."""
-
-    def __init__(self, word: str, dtype: str, count: int, window: int | None = None) -> None:
-        name = f"{word}_{dtype}" if window is None else f"{word}_{window}_{dtype}"
-        self.module, self.own = ir.Module(name), words(dtype)
-        kind = ir.FunctionType(ir.VoidType(), [I64] * count)
-        self.function = ir.Function(self.module, kind, f"ngraph_rewrite_{name}")
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-
-    def text(self) -> str:
-        """The module, with the function at its end."""
-        self.builder.ret_void()
-        return str(self.module)
-
-    def load(self, address: Any) -> Any:
-        """A vector."""
-        return self.builder.load(pointer(self.builder, address, self.own), align=self.own.size)
-
-    def store(self, value: Any, address: Any) -> None:
-        """Store a vector."""
-        self.builder.store(value, pointer(self.builder, address, self.own), align=self.own.size)
-
-    def times(self, factor: Fraction, value: Any) -> Any:
-        """A number times a vector."""
-        return value if factor == 1 else self.builder.fmul(self._constant(factor), value)
-
-    def plus(self, total: Any, factor: Fraction, value: Any) -> Any:
-        """A vector and a number times another one."""
-        return multiply_add(self.builder, self.own, self._constant(factor), value, total)
-
-    def sum_of(self, one: Any, other: Any) -> Any:
-        """Two vectors."""
-        return self.builder.fadd(one, other)
-
-    def difference(self, one: Any, other: Any) -> Any:
-        """A vector less another one."""
-        return self.builder.fsub(one, other)
-
-    def _constant(self, number: Fraction) -> Any:
-        return everywhere(self.builder, ir.Constant(self.own.element, float(number)), self.own.tile.lanes)
-
-    def both(self, tile: Sequence[Any], width: int, along: Callable[[_Code, Sequence[Any]], list[Any]]) -> list[Any]:
-        """A square, given row by row, transformed along both axes."""
-        rows = [along(self, tile[i : i + width]) for i in range(0, len(tile), width)]
-        columns = [along(self, column) for column in zip(*rows, strict=True)]
-        return [value for row in zip(*columns, strict=True) for value in row]
-
-    def shuffled(self, one: Any, other: Any, lanes: Sequence[int]) -> Any:
-        """These lanes of two vectors."""
-        return self.builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(I32, len(lanes)), list(lanes)))
-
-    def interleaved(self, vectors: Sequence[Any]) -> list[Any]:
-        """The first lanes of all vectors, then the second ones; of 2 or 4."""
-        if len(vectors) == 1:
-            return list(vectors)
-        n = self.own.tile.lanes
-        one, other = (self.interleaved(vectors[i::2]) for i in (0, 1))
-        halves = [[i // 2 + n * (i % 2) for i in range(begin, begin + n)] for begin in (0, n)]
-        return [self.shuffled(a, b, half) for a, b in zip(one, other, strict=True) for half in halves]

@@ -14,10 +14,11 @@ from ngraph_rewrite.runtime.features import first_cache_ways, tile_shape
 from ngraph_rewrite.runtime.native import written_function
 
 if TYPE_CHECKING:
-    from ngraph_rewrite.runtime import minimal_filtering, packing, sweeps, tiles, window_rows
+    from ngraph_rewrite.runtime import minimal_across, minimal_filtering, packing, sweeps, tiles, window_rows
 else:
     # These are imported when they have to be compiled.
     minimal_filtering = lazy_module("ngraph_rewrite.runtime.minimal_filtering")
+    minimal_across = lazy_module("ngraph_rewrite.runtime.minimal_across")
     packing = lazy_module("ngraph_rewrite.runtime.packing")
     sweeps = lazy_module("ngraph_rewrite.runtime.sweeps")
     tiles = lazy_module("ngraph_rewrite.runtime.tiles")
@@ -44,6 +45,11 @@ _FUNCTIONS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "spread_5": lambda dtype: minimal_filtering.spread_module(dtype, 5),
         "outward_3": lambda dtype: minimal_filtering.outward_module(dtype, 3),
         "outward_5": lambda dtype: minimal_filtering.outward_module(dtype, 5),
+        "inward_22": lambda dtype: minimal_across.images_module(dtype, 2, 2),
+        "inward_23": lambda dtype: minimal_across.images_module(dtype, 2, 3),
+        "inward_32": lambda dtype: minimal_across.images_module(dtype, 3, 2),
+        "inward_33": lambda dtype: minimal_across.images_module(dtype, 3, 3),
+        "window_tiles": lambda dtype: minimal_across.windows_module(dtype),
     }
 )
 
@@ -57,7 +63,8 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
     The functions are "tile", "fetch", "walk" and "look" of `ngraph_rewrite.runtime.tiles`, "sweep" of
     `ngraph_rewrite.runtime.sweeps`, "pack" of
     `ngraph_rewrite.runtime.packing`, "rows_of" and "lines" of `ngraph_rewrite.runtime.window_rows`, and those of
-    `ngraph_rewrite.runtime.minimal_filtering`, such as "inward" and "outward_3".
+    `ngraph_rewrite.runtime.minimal_filtering`, such as "inward" and "outward_3", and of
+    `ngraph_rewrite.runtime.minimal_across`, such as "inward_23".
 
     Raises `KernelError` for another dtype.
     """

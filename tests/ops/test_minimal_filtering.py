@@ -4,23 +4,19 @@
 from __future__ import annotations
 
 import os
-import platform
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from filtering_cases import OLDER, Chooser, Exact, computed, correlated, kernels, normal, passes_on, run
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from llvmlite import binding
 from sliding_oracle import images
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.lowering.deriv import deriv
-from ngraph_rewrite.plan import convolutions
 from ngraph_rewrite.plan.convolution_operands import Convolution
 from ngraph_rewrite.plan.minimal_filtering import is_possible, is_worth_it
 from ngraph_rewrite.plan.nests import Load
@@ -31,47 +27,13 @@ EXAMPLES = 2 if "NUMBA_CPU_FEATURES" in os.environ else 12
 DRAWN = settings(max_examples=EXAMPLES, deadline=None)
 # What errors are at most, over the largest sum of magnitudes: tiles share them.
 SMALL = 2e-6
-Chooser = Callable[[Convolution], bool]
 
 
 @pytest.fixture
-def choose() -> Iterator[Callable[[Chooser], None]]:
+def choose() -> Iterator[Chooser]:
     """Sets which convolutions are computed so, until the end of a test."""
     with pytest.MonkeyPatch.context() as patch:
-        yield lambda chooser: patch.setattr(convolutions, "is_worth_it", chooser)
-
-
-def correlated(x: Any, w: Any, before: tuple[int, int], after: tuple[int, int]) -> Any:
-    """The sums over windows of a padded (or cropped) image, in float64."""
-    pads = [(0, 0), (0, 0), *((max(b, 0), max(a, 0)) for b, a in zip(before, after, strict=True))]
-    cut = [slice(max(-b, 0), -max(-a, 0) or None) for b, a in zip(before, after, strict=True)]
-    x = np.pad(x.astype(np.float64), pads)[(..., *cut)]
-    seen = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(2, 3))
-    with np.errstate(invalid="ignore"):  # infinities may meet
-        return np.einsum("nchwrs,kcrs->nkhw", seen, w.astype(np.float64), optimize=True)
-
-
-def run(x: Any, w: Any, before: Any = 1, after: Any = 1, threads: int = 1, **how: Any) -> tuple[Any, dict[str, Any]]:
-    """A convolution of arrays on the cpu target, and what is said of the computation."""
-    a, b = (images(*v.shape, dtype="float32") for v in (x, w))
-    return computed(ng.semi.convolution(a, b, before=before, after=after, **how), {a: x, b: w}, threads)
-
-
-def computed(returns: Any, values: dict[ng.Op, Any], threads: int = 1) -> tuple[Any, dict[str, Any]]:
-    """Results, and what is said of the computation."""
-    with ng.make_transformer("cpu", threads=threads) as transformer:
-        computation = transformer.computation(returns, *values)
-        return computation(*values.values()), computation.stats()
-
-
-def normal(seed: int, *shape: int) -> Any:
-    """Normal numbers."""
-    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
-
-
-def kernels(stats: dict[str, Any]) -> list[str]:
-    """The kinds of kernels that run."""
-    return [name.rpartition("_")[0] for name in stats["kernels"]]
+        yield Chooser(patch, "is_worth_it")
 
 
 BOTH = ["minimal_filters", "minimal_filtering"]
@@ -94,7 +56,7 @@ def test_it_is_a_sum_over_windows(data: st.DataObject, window: int, seed: int) -
     filters = data.draw(st.sampled_from([1, 3, 14, 15, 31]))
     x, w = normal(seed, count, channels, *lengths), normal(seed + 1, filters, channels, window, window)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(convolutions, "is_worth_it", is_possible)
+        Chooser(patch, "is_worth_it")(is_possible)
         found, stats = run(x, w, before, after)
     assert [name for name in kernels(stats) if name in BOTH] == BOTH
     wanted, scale = correlated(x, w, before, after), correlated(abs(x), abs(w), before, after)
@@ -103,7 +65,9 @@ def test_it_is_a_sum_over_windows(data: st.DataObject, window: int, seed: int) -
 
 @pytest.mark.parametrize("window", [3, 5])
 @pytest.mark.parametrize("lengths", [(12, 16), (4, 13), (18, 8), (3, 4)])
-def test_rows_of_tiles_over_one_vector_are_taken_in_pairs(window: int, lengths: tuple[int, int], choose: Any) -> None:
+def test_rows_of_tiles_over_one_vector_are_taken_in_pairs(
+    window: int, lengths: tuple[int, int], choose: Chooser
+) -> None:
     """On whatever processor: lines of 16, 8 or 4 places, an odd number of rows of tiles, several images."""
     choose(is_possible)
     x, w = normal(1, 3, 5, *lengths), normal(2, 9, 5, window, window)
@@ -112,7 +76,7 @@ def test_rows_of_tiles_over_one_vector_are_taken_in_pairs(window: int, lengths: 
     np.testing.assert_allclose(found, wanted, atol=1e-4)
 
 
-def test_images_may_lie_in_any_way_and_have_zeros_between_places(choose: Any) -> None:
+def test_images_may_lie_in_any_way_and_have_zeros_between_places(choose: Chooser) -> None:
     """Channels last, and as the derivative of a convolution with strides has them."""
     choose(is_possible)
     x, w = normal(1, 2, 9, 11, 4), normal(2, 7, 4, 3, 3)
@@ -127,7 +91,7 @@ def test_images_may_lie_in_any_way_and_have_zeros_between_places(choose: Any) ->
         assert kernels(stats) == BOTH and stats["layout_copies"] == 0
 
 
-def test_what_follows_is_done_by_its_kernel(choose: Any) -> None:
+def test_what_follows_is_done_by_its_kernel(choose: Chooser) -> None:
     choose(is_possible)
     x, w, bias = normal(1, 3, 4, 20, 21), normal(2, 20, 4, 3, 3), normal(3, 20)
     a, b, c = (images(*v.shape, dtype="float32") for v in (x, w, bias))
@@ -140,7 +104,7 @@ def test_what_follows_is_done_by_its_kernel(choose: Any) -> None:
 
 
 @pytest.mark.parametrize("window", [3, 5])
-def test_the_derivative_by_images_is_one_too(window: int, choose: Any) -> None:
+def test_the_derivative_by_images_is_one_too(window: int, choose: Chooser) -> None:
     choose(is_possible)
     x, w = images(2, 6, 9, 14, dtype="float32"), images(10, 6, window, window, dtype="float32")
     term = ng.semi.convolution(x, w, before=1, after=1)
@@ -156,7 +120,7 @@ def test_the_derivative_by_images_is_one_too(window: int, choose: Any) -> None:
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38])
 @pytest.mark.parametrize("where", ["image", "filter"])
-def test_what_is_not_finite_stays_where_windows_see_it(value: float, where: str, choose: Any) -> None:
+def test_what_is_not_finite_stays_where_windows_see_it(value: float, where: str, choose: Chooser) -> None:
     """Transforms spread it over whole tiles, which are computed anew: with and without something that follows."""
     choose(is_possible)
     x, w = normal(1, 2, 3, 9, 20), normal(2, 20, 3, 3, 3)
@@ -174,7 +138,7 @@ def test_what_is_not_finite_stays_where_windows_see_it(value: float, where: str,
         np.testing.assert_array_equal(np.isinf(found), np.isinf(wanted))
 
 
-def test_any_number_of_threads_gives_the_same_bits(choose: Any) -> None:
+def test_any_number_of_threads_gives_the_same_bits(choose: Chooser) -> None:
     choose(is_possible)
     x, w = normal(1, 9, 20, 30, 17), normal(2, 33, 20, 3, 3)
     first, *others = [run(x, w, threads=threads)[0] for threads in (1, 2, 3)]
@@ -186,7 +150,7 @@ def test_any_number_of_threads_gives_the_same_bits(choose: Any) -> None:
 
 
 @pytest.mark.parametrize(("window", "channels"), [(3, 32), (3, 64), (3, 300), (5, 32), (5, 64), (5, 300)])
-def test_errors_are_at_most_four_times_those_of_windows(window: int, channels: int, choose: Any) -> None:
+def test_errors_are_at_most_four_times_those_of_windows(window: int, channels: int, choose: Chooser) -> None:
     """The largest one over the sum of magnitudes, on normal numbers: for every number of channels that is chosen."""
     x, w = normal(1, 2, channels, 40, 40), normal(2, 16, channels, window, window)
     wanted, scale = (correlated(p, q, (1, 1), (1, 1)) for p, q in ((x, w), (abs(x), abs(w))))
@@ -255,22 +219,6 @@ def test_what_is_worth_it_is_done() -> None:
 # -- transforms --------------------------------------------------------------------------------------
 
 
-class Exact:
-    """Arithmetic of fractions."""
-
-    def times(self, factor: Fraction, value: Fraction) -> Fraction:
-        return factor * value
-
-    def plus(self, total: Fraction, factor: Fraction, value: Fraction) -> Fraction:
-        return total + factor * value
-
-    def sum_of(self, one: Fraction, other: Fraction) -> Fraction:
-        return one + other
-
-    def difference(self, one: Fraction, other: Fraction) -> Fraction:
-        return one - other
-
-
 NUMBERS = st.fractions(max_denominator=10)
 
 
@@ -286,19 +234,8 @@ def test_values_at_points_decide_the_sums(window: int, image: list[Fraction], fi
 
 # -- other processors --------------------------------------------------------------------------------
 
-HOST = binding.get_host_cpu_features()
-PROCESSOR = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
-AVX2 = "+avx,+avx2,+fma,+f16c,+sse4.2,+sse3"
 
-
-@pytest.mark.parametrize("features", ["", AVX2] if PROCESSOR == "x86_64" else [""])
+@pytest.mark.parametrize("features", OLDER)
 def test_older_processors_compute_the_same(features: str) -> None:
     """Some of the tests above, compiled for a processor that has no more than these features."""
-    if not all(HOST.get(name[1:], False) for name in features.split(",") if name):
-        features = ""  # this one has less: what every one has is what it has
-    name = "x86-64" if PROCESSOR == "x86_64" else "generic"
-    told = os.environ | {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
-    chosen = "over_windows or in_pairs"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__]
-    done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    passes_on(features, __file__, "over_windows or in_pairs")
