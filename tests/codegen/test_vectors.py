@@ -12,7 +12,9 @@ from loops_in_code import OTHER_PROCESSORS, copying_loops, packed_loops, pretend
 from running import Runner, contiguous
 
 from ngraph_rewrite.codegen.library import render_dot, render_gather
+from ngraph_rewrite.codegen.library_convolutions import render_convolution_sums
 from ngraph_rewrite.codegen.library_indexed import render_scatter_add
+from ngraph_rewrite.codegen.library_minimal_filtering import render_minimal_across_sums
 from ngraph_rewrite.codegen.library_order import render_argsort, render_sort
 from ngraph_rewrite.codegen.library_pooling import render_pooling, render_unpooling
 from ngraph_rewrite.codegen.library_products import render_sums
@@ -105,6 +107,8 @@ KERNELS = {
     ),
     "logsumexp-rows": (rows_of(SOFTMAX, 6, ROWS, once=True), {"max": 1, "(?:mul|fm|ml)": 1}),
     "product-sums": (render_sums("float32"), {"add": 1}),
+    "convolution-sums": (render_convolution_sums("float32"), {"add": 1}),
+    "minimal-across-sums": (render_minimal_across_sums("float32"), {"add": 3, "sub": 1, "mul": 2}),
     "pooling": (render_pooling("max", "float32", *PLAIN), {"(?:cm|max)": 2}),
     "unpooling": (render_unpooling("max", "float32", *PLAIN, False), {"(?:cm|max)": 1, "div": 1, "mul": 1}),
     "unpooling-overlapping": (render_unpooling("max", "float32", *OVERLAPPING, True), {"div": 1, "mul": 1}),
