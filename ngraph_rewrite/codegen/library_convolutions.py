@@ -14,8 +14,8 @@ _SHARED = (
     "sz sy sx dz dy dx move_z move_y move_x long_z long_y long_x high wide halo "
 )
 _ALONG = (
-    "w_so w_sk dense every_w out lines_at a_at c_at every columns rows deep packs apart lanes tile look pack rows_of "
-    "epilogue "
+    "w_so w_sk dense every_w out sides lines_at a_at c_at every columns rows deep packs apart lanes tile look pack "
+    "rows_of epilogue "
 )
 _ACROSS = "seen_at sums w_so w_sc images parts blocks rows pitch abreast few walk pack "
 
@@ -39,7 +39,9 @@ def render_halo(dtype: str) -> Source:
 
 @cache
 def render_convolution() -> Source:
-    """Return the kernel of a convolution of ``pieces`` bands of images, whose result may go to an epilogue.
+    """Return the kernel of a convolution of bands of images, whose result may go to an epilogue.
+
+    Each of ``pieces`` is a band and one of ``sides`` of its filters.
 
     Lengths along the axes z, y and x are ``n`` of the image, ``w`` of the window, ``o`` of the result, ``long`` of a
     band, which is ``move`` after the one before; ``s``, ``d`` and ``b`` are strides, dilations and what pads before.

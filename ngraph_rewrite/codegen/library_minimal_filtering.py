@@ -14,7 +14,7 @@ from ngraph_rewrite.codegen.source import Source
 _FILTERS = "w w_so w_sk target space room pieces channels filters window pitch tall apart pack spread"
 _PRODUCTS = (
     "source x_sb w w_so w_sk w_at w_pitch out every space room gathered_at panels_at sums_at lines_at aside_at "
-    "pieces bands move images count channels filters window high down across oy ox columns deep g_pitch step "
+    "pieces bands sides move images count channels filters window high down across oy ox columns deep g_pitch step "
     "s_pitch l_pitch tall wide lanes apart tile tiles_of inward outward exact halo epilogue "
 )
 _ACROSS = (
@@ -47,9 +47,10 @@ def render_minimal_filtering(dtype: str) -> Source:
     """Return the kernel that convolves images with filters that the other kernel has transformed, at ``w_at``.
 
     The result has ``oy`` by ``ox`` places, in ``down`` rows of ``across`` tiles of ``high`` by ``high``; a piece is
-    ``move`` rows of an image, of which there are ``bands``, or some ``images``; ``deep`` channels are multiplied
-    at once. ``g_pitch``, ``s_pitch`` and ``l_pitch`` are how far places of tiles, products at a point and lines of the
-    result lie apart, ``step`` those of a filter. What follows the arguments is the epilogue's: see `render_gemm`.
+    ``move`` rows of an image, of which there are ``bands``, or some ``images``, and one of ``sides`` of the filters;
+    ``deep`` channels are multiplied at once. ``g_pitch``, ``s_pitch`` and ``l_pitch`` are how far places of tiles,
+    products at a point and lines of the result lie apart, ``step`` those of a filter. What follows the arguments is the
+    epilogue's: see `render_gemm`.
 
     >>> render_minimal_filtering("float32").signature[-1]
     'halo_lines'

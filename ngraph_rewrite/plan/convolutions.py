@@ -38,6 +38,8 @@ _WORTH = 256
 _COLUMNS = 128
 # So many filters are multiplied with a panel at once; so many elements of a window.
 _ROWS, _DEEPEST = 252, 1024
+# Filters are parted where there are few images, but not into fewer than so many: each part packs windows anew.
+_SIDE = 126
 # Rows so many bytes apart fall on the same places of the cache.
 _FAR = 4096
 _WORDS = ("lanes", "tile", "look", "pack", "rows_of")
@@ -71,15 +73,17 @@ def _by_windows(given: Convolution, epilogue: object, each: float) -> Call:
     channels, filters = layout.shape[1] // given.groups, m // given.groups
     time = given.time + int(each * count * m * n)
     wanted = -(-min(time // PIECE, PIECES) // max(count * given.groups, 1))
-    walk = fitting(given.places, given.strides, given.window, given.dilations, size, channels, 0, wanted)
-    pieces = count * given.groups * walk.bands
+    least = min(wanted, max(1, n // (2 * WIDE)))  # bands of fewer places would leave lanes of vectors idle
+    walk = fitting(given.places, given.strides, given.window, given.dilations, size, channels, 0, least)
+    sides = max(1, min(filters // _SIDE, wanted // walk.bands))
+    pieces = count * given.groups * walk.bands * sides
     share = chunks_of(pieces, time)
     taps = prod(given.window)
     deepest = _DEEPEST if walk.long[2] % _LANES else 2 * _DEEPEST  # nothing is packed
     deep = max(k, 1) if k <= deepest else -(-k // -(-k // deepest))  # of none, zeros are stored in one step
     if 0 < taps <= _DEEPEST:
         deep = -(-deep // taps) * taps  # whole channels
-    columns, rows = min(_COLUMNS, -(-n // WIDE) * WIDE), min(filters, _ROWS)
+    columns, rows = min(_COLUMNS, -(-n // WIDE) * WIDE), min(-(-filters // sides), _ROWS)
     steps = [s * size for s in given.w.layout.strides]
     packs = int(any(s != 0 and s % _FAR == 0 for s in steps))
     lines = prod(walk.long[:2])
@@ -92,8 +96,8 @@ def _by_windows(given: Convolution, epilogue: object, each: float) -> Call:
         "w_so": steps[0], "w_sk": steps[1],
         "dense": int(_leaves_out(given, walk, pieces // share.chunks)), "every_w": prod(given.w.layout.shape),
         "lines_at": places[0], "panel_at": places[1], "a_at": places[2], "c_at": places[3], "image_at": places[4],
-        "out": OUTPUT if epilogue == 0 else 0, "every": n, "columns": columns, "rows": rows, "deep": deep,
-        "packs": packs, "epilogue": epilogue,
+        "sides": sides, "out": OUTPUT if epilogue == 0 else 0, "every": n, "columns": columns, "rows": rows,
+        "deep": deep, "packs": packs, "epilogue": epilogue,
         **of_processor(given.dtype, _WORDS, high="rows", wide="columns", apart="stride"),
     }  # fmt: skip
     halo = halo_arguments(given, layout.strides[1], walk.phases, walk.slots, walk.pitches)

@@ -42,6 +42,8 @@ _APART = 64
 _SUMS = MappingProxyType({3: (2, 32), 5: (1, 64)})
 # Sums over fewer channels have so small errors that those of transforms would show more than is promised.
 _CHANNELS = 32
+# Pieces that threads share are so many, if filters can be parted: each part of at least so many transforms tiles anew.
+_PIECES, _SIDE = 8, 128
 # Channels whose filters are transformed at once.
 _SOME = 8
 
@@ -111,14 +113,16 @@ def minimal_calls(given: Convolution, epilogue: object = 0, each: float = 0) -> 
     pitch = (filters * 4 // 3 + _COLUMNS) * channels * size + _APART  # tiles are padded by a third or less
     transformed = Scratch(pitch * _POINTS)
     time = given.time * _POINTS // (window * tiles.high) ** 2 + int(each * count * filters * places)
-    share = chunks_of(-(-count // tiles.images) * tiles.bands, time)
+    turns = -(-count // tiles.images) * tiles.bands
+    sides = max(1, min(filters // _SIDE, -(-_PIECES // turns)))
+    share = chunks_of(turns * sides, time)
     own = _workspace(given, tiles, channels, epilogue != 0)
     space = Scratch(own["room"] * share.chunks)
     named = tiles._asdict() | own | {
         "source": given.x, "x_sb": x.strides[0] * size, "w": given.w, "w_at": transformed, "w_pitch": pitch,
         "w_so": given.w.layout.strides[0] * size, "w_sk": given.w.layout.strides[1] * size,
-        "out": OUTPUT if epilogue == 0 else 0, "every": places, "space": space, "pieces": share.length, "count": count,
-        "channels": channels, "deep": _deep(window, channels), "filters": filters,
+        "out": OUTPUT if epilogue == 0 else 0, "every": places, "space": space, "pieces": share.length, "sides": sides,
+        "count": count, "channels": channels, "deep": _deep(window, channels), "filters": filters,
         "window": window, "oy": given.places[1], "ox": given.places[2],
         "halo": render_halo(given.dtype), "epilogue": epilogue,
         **of_processor(

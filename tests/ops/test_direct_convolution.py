@@ -129,6 +129,20 @@ def test_so_it_is_by_windows_as_large_as_images(count: int, value: float) -> Non
         assert np.isfinite(found[:, 1]).all() == np.isfinite(value)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_filters_are_parted_where_there_are_few_images(threads: int) -> None:
+    """An image of few places is not cut into bands that leave vectors empty."""
+    term, _, values = example((1, 30, 7, 7), (300, 30, 3, 3))
+    (returns,), (wanted,) = [term], both([term], values)[0]
+    for one in (returns, ng.numpy.maximum(returns, 0)):
+        with ng.make_transformer("cpu", threads=threads) as transformer:
+            a, b, _ = values
+            computation = transformer.computation(one, a, b)
+            found = computation(values[a], values[b])
+            assert kernels(computation.stats()) == ["convolution"]
+        np.testing.assert_array_equal(found, wanted if one is returns else np.maximum(wanted, 0))
+
+
 # -- plans -------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from sliding_oracle import images
 import ngraph_rewrite as ng
 from ngraph_rewrite.lowering.deriv import deriv
 from ngraph_rewrite.plan.convolution_operands import Convolution
-from ngraph_rewrite.plan.minimal_filtering import is_possible, is_worth_it
+from ngraph_rewrite.plan.minimal_filtering import is_possible, is_worth_it, minimal_calls
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.views import row_major
 from ngraph_rewrite.runtime.point_values import SPAN, filter_values, image_values, sums_of
@@ -144,6 +144,23 @@ def test_any_number_of_threads_gives_the_same_bits(choose: Chooser) -> None:
     first, *others = [run(x, w, threads=threads)[0] for threads in (1, 2, 3)]
     for other in others:
         np.testing.assert_array_equal(first.view("uint32"), other.view("uint32"))
+
+
+def test_filters_are_parted_where_there_are_few_tiles(choose: Chooser) -> None:
+    """With something that follows too: each part is a piece, which transforms its tiles anew."""
+    choose(is_possible)
+    x, w = normal(1, 1, 5, 9, 11), normal(2, 300, 5, 3, 3)
+    a, b = (images(*v.shape, dtype="float32") for v in (x, w))
+    term = ng.semi.convolution(a, b, before=1, after=1)
+    wanted = correlated(x, w, (1, 1), (1, 1))
+    for returns, factor in ((term, 1), (ng.semi.negative(term), -1)):
+        for threads in (1, 3):
+            found, _ = computed(returns, {a: x, b: w}, threads)
+            np.testing.assert_allclose(found, factor * wanted, atol=1e-4)
+    for count, pieces in ((1, 4), (64, 8)):
+        one = convolution(count, 64, 512, 7, 3)
+        filters = Load(one.w.base, row_major((512, 64 * 9)))
+        assert minimal_calls(one._replace(w=filters))[1].share.length == pieces
 
 
 # -- what is chosen ----------------------------------------------------------------------------------
