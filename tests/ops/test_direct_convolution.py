@@ -160,6 +160,18 @@ def test_windows_are_not_copied(name: str) -> None:
         assert {"convolution", "convolution_across"} & set(kernels(stats))
 
 
+def test_zeros_between_points_are_not_multiplied() -> None:
+    """The derivative by images of windows of one element that are some places apart: a product, and zeros around it."""
+    x, w = images(2, 5, 15, 16, dtype="float32"), images(6, 5, 1, 1, dtype="float32")
+    term = ng.semi.convolution(x, w, strides=2, before=1, after=0)
+    error = images(*term.shape, dtype="float32")
+    (derivative,) = deriv(term, [x], error=error)
+    values = {w: whole_numbers(1, w.shape, "float32"), error: whole_numbers(2, error.shape, "float32")}
+    for wanted, found in zip(*both([derivative], values), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert "convolution" not in kernels(run(derivative, values)[1])
+
+
 def test_what_follows_a_convolution_is_done_by_its_kernel() -> None:
     term, _, values = example((2, 3, 20, 20), (8, 3, 3, 3))
     (a, b, _), bias = values, images(8, dtype="float32")
