@@ -19,11 +19,12 @@ _PRODUCTS = (
 )
 _ACROSS = (
     "source x_sb w w_so w_sc sums space room copies_at raw_at w_at x_at pieces parts blocks sides channels images "
-    "filters columns some band down across points pitch oy ox wy wx copy w_pitch w_apart x_down x_apart high wide tile "
-    "pack window_tiles inward_22 inward_23 inward_32 inward_33 halo "
+    "filters columns some band down across points pitch oy ox threes_y threes_x wy wx copy w_pitch w_apart x_down "
+    "x_apart high wide tile pack window_tiles inward_22 inward_23 inward_32 inward_33 halo "
 )
 _SUMS = (
-    "sums out parts points images filters pitch oy ox source x_sb x_sc x_sy x_sx w w_so w_sc channels wy wx ny nx by bx"
+    "sums out parts points images filters pitch oy ox threes_y threes_x source x_sb x_sc x_sy x_sx w w_so w_sc "
+    "channels wy wx ny nx by bx"
 )
 
 
@@ -67,9 +68,10 @@ def render_minimal_across(dtype: str) -> Source:
 
     A piece is one of ``parts`` of the ``channels``, of ``blocks`` of the images and of ``sides`` of the filters, of
     ``columns`` each; it does ``band`` rows of tiles, of which a window has ``down`` by ``across``, of ``some`` channels
-    at once. ``sums`` has those of each part, by points, images and filters, whose number is rounded up to ``pitch``.
-    Workspace is for copies of images, ``copy`` bytes for a channel, for windows as they are, and for values of windows
-    and of images, ``w_apart`` and ``x_apart`` bytes for a point.
+    at once. Places are taken in threes up to ``threes_y`` and ``threes_x``, then in twos. ``sums`` has those of each
+    part, by points, images and filters, whose number is rounded up to ``pitch``. Workspace is for copies of images,
+    ``copy`` bytes for a channel, for windows as they are, and for values of windows and of images, ``w_apart`` and
+    ``x_apart`` bytes for a point.
 
     >>> render_minimal_across("float32").signature[:3]
     ('source', 'x_sb', 'w')

@@ -33,6 +33,8 @@ _TILES, _ROWS, _COLUMNS, _KEPT = 64, 64, 64, 400 << 10
 # What transforms take, in multiplications: of a tile of an image for each point, and of a window; and by how much those
 # at points are slower. Vectors have so many lanes.
 _INWARD, _WINDOW, _SLOWER, _LANES = 10, 60, 1.15, 16
+# Lines of more tiles would need too much workspace.
+_WIDEST = 256
 # Sums of parts, of all points, have so many bytes at most; so many parts need no reason (see `convolutions_across`).
 _SUMS, _PARTS, _ADDED, _ALL = 16 << 20, 8, 10, 64
 _WORDS = ("tile", "pack", "window_tiles", "inward_22", "inward_23", "inward_32", "inward_33")
@@ -61,7 +63,7 @@ class _Cut(NamedTuple):
 
 
 def segments(places: int) -> list[int]:
-    """Places along an axis as threes, and at most two twos.
+    """Places along an axis as threes, and then at most two twos.
 
     >>> segments(5), segments(3), segments(4), segments(7)
     ([3, 2], [3], [2, 2], [3, 2, 2])
@@ -105,7 +107,7 @@ def is_worth_it_across(given: Convolution) -> bool:
     multiplied = _SLOWER * cut.points * images * filters
     transforms = _INWARD / used * cut.points * images * cut.sides + _WINDOW * filters * cut.blocks
     windows = _seen(given, 1) * _seen(given, 2) * images * filters
-    return cut.down * cut.across * (multiplied + transforms) < windows
+    return cut.across <= _WIDEST and cut.down * cut.across * (multiplied + transforms) < windows
 
 
 def _seen(given: Convolution, axis: int) -> int:
@@ -152,15 +154,17 @@ def _parts(channels: int, each: int, blocks: int, time: int) -> int:
 
 
 def _lengths(given: Convolution) -> dict[str, int]:
-    """The lengths of windows, places and images, and what pads before them."""
-    triples = {"w": given.window, "o": given.places, "n": given.lengths, "b": given.before}
+    """The lengths of windows, places and images, what pads before them, and how many places are taken in threes."""
+    threes = tuple([3 * segments(n).count(3) for n in given.places])
+    triples = {"w": given.window, "o": given.places, "n": given.lengths, "b": given.before, "threes_": threes}
     return {name + axis: triple[i] for name, triple in triples.items() for i, axis in ((1, "y"), (2, "x"))}
 
 
 def _workspace(given: Convolution, cut: _Cut) -> tuple[dict[str, int], int, int]:
     """Where parts of workspace begin, and how far apart lies what they hold; the bytes and number of lines of a copy.
 
-    Up to a line of tiles and some vectors are read behind a copy, and a line and an element behind windows.
+    Up to a line of tiles and some vectors are read behind a copy, and a line and an element behind windows. Values of
+    images are a vector more apart than they are long, so that they do not fall on the same places of the first cache.
     """
     size, (_, wx), (oy, ox) = given.itemsize, given.window[1:], given.places[1:]
     rows, tiles = -(-given.sizes[0] // cut.blocks), cut.some * cut.band * cut.across

@@ -88,7 +88,19 @@ def vectors() -> Vectors:
         return Vectors(64, 32)
     if "+avx" in there:
         return Vectors(32, 16)
-    return Vectors(16, 32 if platform.machine().lower() in ("aarch64", "arm64") else 16)
+    return Vectors(16, 32 if _is_arm() else 16)
+
+
+def extrema_know_nan() -> bool:
+    """Whether one instruction gives the larger of two numbers, and NaN if one of them is.
+
+    Those of Arm do; those of x86 give the second number then, so that NaN has to be looked for beside them.
+    """
+    return _is_arm()
+
+
+def _is_arm() -> bool:
+    return platform.machine().lower() in ("aarch64", "arm64")
 
 
 class Tile(NamedTuple):

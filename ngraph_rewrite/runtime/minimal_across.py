@@ -5,9 +5,9 @@ Of such a window two neighbours, w0 and w1, and four elements of an image, x0 to
 x0 w0 + x1 w1, x1 w0 + x2 w1 and x2 w0 + x3 w1: six multiplications, or four, of (x0 - x2), (x1 + x2), (x2 - x1) and
 (x3 - x1) by w0, (w0 + w1) / 2, (w0 - w1) / 2 and w1 (Winograd, *Arithmetic Complexity of Computations*, 1980). Two
 places take three instead of four: of (x0 - x1), 2 x1 and (x2 - x1) by w0, (w0 + w1) / 2 and w1, which are three of the
-same numbers. So a result is cut into segments of two and three places along each axis, windows into tiles of 2 by 2. No
-number is larger than four times what it is made of, and errors stay small; tiles of 4 by 4 would take a quarter less
-multiplications for 3 by 3 places, and have errors five to ten times as large.
+same numbers. So a result is cut into segments of two and three places along each axis, windows into tiles of 2 by 2.
+Numbers grow to four times what they were, and errors to three times those of windows, at most; tiles of 4 by 4 would
+take 36 multiplications instead of 144 for 3 by 3 places, and have five to ten times the errors of windows.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ from llvmlite import ir
 from ngraph_rewrite.runtime.vector_code import I64, loop
 from ngraph_rewrite.runtime.vector_function import VectorFunction
 
-_Ways = VectorFunction
 _HALF = Fraction(1, 2)
 
 
-def image_values_of_three(ways: _Ways, x: Sequence[Any]) -> list[Any]:
+def image_values_of_three(ways: VectorFunction, x: Sequence[Any]) -> list[Any]:
     """Of four elements what is multiplied for three places."""
     less = ways.difference
     return [less(x[0], x[2]), ways.sum_of(x[1], x[2]), less(x[2], x[1]), less(x[3], x[1])]
 
 
-def image_values_of_two(ways: _Ways, x: Sequence[Any]) -> list[Any]:
+def image_values_of_two(ways: VectorFunction, x: Sequence[Any]) -> list[Any]:
     """Of three elements what is multiplied for two places."""
     return [ways.difference(x[0], x[1]), ways.sum_of(x[1], x[1]), ways.difference(x[2], x[1])]
 
 
-def window_values(ways: _Ways, w: Sequence[Any]) -> list[Any]:
+def window_values(ways: VectorFunction, w: Sequence[Any]) -> list[Any]:
     """Of two elements what is multiplied with those of images; two places do without the third."""
     one, other = (ways.times(_HALF, x) for x in w)
     return [w[0], ways.sum_of(one, other), ways.difference(one, other), w[1]]

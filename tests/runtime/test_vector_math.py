@@ -307,7 +307,7 @@ FEATURES = os.environ.get("NUMBA_CPU_FEATURES", binding.get_host_cpu_features().
 WIDEST = "zmm" if "+avx512f" in FEATURES else "ymm" if "+avx" in FEATURES else "xmm"
 PACKED = {
     "x86_64": rf"\bv?(?:mul|fmadd\d+)p[sd]\s+.*%{WIDEST}",
-    "aarch64": r"\bf(?:mul|mla)\s+v\d+\.(?:4s|2d)",
+    "aarch64": r"\bf(?:mul|mla|mad)\s+(?:v\d+\.(?:4s|2d)|z\d+\.[sd])",
 }[PROCESSOR]
 CALL = {"x86_64": r"^\s+call", "aarch64": r"^\s+blr?\s"}[PROCESSOR]
 JUMP = {"x86_64": r"^\s+j\w+\s+(\.?L\w+)", "aarch64": r"^\s+(?:b[.\w]*|cbn?z|tbn?z)\s.*?(\.?L\w+)"}[PROCESSOR]
