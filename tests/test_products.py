@@ -226,7 +226,7 @@ def test_many_short_products_are_no_long_one(count: int, k: int, cut: tuple[int,
 
 @pytest.mark.parametrize(
     "count, m, n, k, across, cut", [
-        (1, 8192, 512, 783, False, (1024, 512, 196)), (1, 8192, 512, 784, False, (1024, 512, 196)),
+        (1, 8192, 512, 783, False, (1024, 256, 196)), (1, 8192, 512, 784, False, (1024, 256, 196)),
         (1, 8192, 10, 512, False, (1024, 32, 256)), (4, 784, 512, 2048, True, (784, 512, 256)),
     ],
 )  # fmt: skip
@@ -236,6 +236,16 @@ def test_matrices_that_lie_in_no_cache_are_asked_for_ahead(
     """And groups have more rows, for which B is packed once."""
     found, half = (blocking(c, r, n, k, 4, Lies(k, n, True, across)) for c, r in ((count, m), (1, m // 8)))
     assert found[:3] == cut and found.packs & FETCHES and not half.packs & FETCHES
+
+
+def test_an_epilogue_of_a_large_product_needs_no_second_result() -> None:
+    """Sums of groups are workspace until the epilogue has them; groups that follow each other in a chunk share it."""
+    arrays = [np.ones(shape, np.float32) for shape in ((8192, 784), (784, 512))]
+    x, y = map(placeholder, arrays)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(semi.maximum(semi.dot(x, y), 0), x, y)
+        assert (computation(*arrays) == 784).all()
+        assert computation.stats()["arena_bytes"] < 0.7 * 8192 * 512 * 4
 
 
 def test_what_is_asked_for_ahead_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,8 +29,9 @@ from ngraph_rewrite.terms.op import Op
 
 # A sum of fewer numbers than this is not worth vectors of its own.
 _LONG = 32
-# Chunks that would need more workspace together do several groups each, if so many chunks are left.
-_ROOM, _CHUNKS = 1 << 22, 16
+# Chunks that would need more workspace together do several groups each, if so many chunks are left; fewer, but some,
+# where so many would need too much.
+_ROOM, _CHUNKS, _LARGE_ROOM, _FEWEST = 1 << 22, 16, 1 << 24, 8
 # Nanoseconds to add a number of a part; bytes of sums that are given to an epilogue at once.
 _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
 EPILOGUE = "epilogue"
@@ -220,7 +221,9 @@ def _cut(sizes: _Sizes, a: tuple[int, ...], b: tuple[int, ...], dtype: str, asid
     tile = "sweep" if found.packs & SWEEPS else "fetch" if found.packs & FETCHES else "tile"
     words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "crowded", tile, "pack")]
     room = found.room(sizes[2], sizes[3], size, aside, maps)
-    least = max(1, -(-found.groups // max(_CHUNKS, _ROOM // max(room.bytes, 1))))
+    each = max(room.bytes, 1)
+    chunks = max(_FEWEST, min(_CHUNKS, _LARGE_ROOM // each), _ROOM // each)
+    least = max(1, -(-found.groups // chunks))
     pitch, told = found.pitch(maps.a) * maps.a.there, (*parts, ahead(maps.b, lies.plain), *words)
     return _Cut(size, time, found.groups, found.down, found.across, least, room, pitch, told)
 
