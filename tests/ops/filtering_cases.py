@@ -40,12 +40,8 @@ class Chooser:
         self._patch, self._name = patch, name
 
     def __call__(self, chooser: Callable[[Convolution], bool]) -> None:
-        """Set it."""
+        """Set it; calls of convolutions are worked out anew."""
         self._patch.setattr(convolutions, self._name, chooser)
-        self.forget()
-
-    def forget(self) -> None:
-        """Calls of convolutions are worked out anew."""
         self._patch.setattr(convolutions, "_forms", lru_cache(convolutions._forms.__wrapped__))
 
 
