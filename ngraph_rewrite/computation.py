@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import proxy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,7 @@ from ngraph_rewrite.lowering.disabling import Choice, only_off
 from ngraph_rewrite.lowering.passes import Lowering, Passes, lower
 from ngraph_rewrite.outputs import apart, outputs
 from ngraph_rewrite.preparation import Preparation
-from ngraph_rewrite.ready import Ready, Shapes, Signature, declined, machine_call, same_dtype
+from ngraph_rewrite.ready import Ready, Shapes, Signature, machine_call, same_dtype
 from ngraph_rewrite.returns import check_handles, has_value, leaves, packing, replaced, unboxed
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.state import State
@@ -42,8 +44,37 @@ else:  # for those who ask
 Array = NDArray[Any]
 
 
-class Computation:
-    """A function of arrays. Made by `Transformer.computation`; several share the transformer's state."""
+class _Called:
+    """What a slot of it calls: no frame of Python, which takes longer than a small call, comes before machine code."""
+
+    __slots__ = {"__call__": "The values of `returns` for arguments in order, or ``feed_dict=``; ``out=`` takes them."}
+    __call__: Callable[..., Any]
+
+
+class Computation(_Called):
+    """A function of arrays. Made by `Transformer.computation`; several share the transformer's state.
+
+    A call takes a value for each input, in order, and gives the values of `returns`, in its structure. Arrays of an
+    input's dtype are not copied; results are fresh arrays. Two names may be given:
+
+    * ``feed_dict``, instead of values in order: values by placeholder;
+    * ``out``: arrays to write the results into, in the structure of `returns` (None where there is none).
+
+    Raises:
+        ComputationError: by a call with a wrong number of arguments, or wrong shapes or dtypes.
+        ClosedError: by a call after the transformer was closed.
+        KeyboardInterrupt: between two kernels of a call. Variables and ``out`` keep what was written until then, and
+            the computation can be called again.
+
+    >>> import numpy as np
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder({"H": 3}, name="x")
+    >>> with ng.make_transformer("cpu") as transformer:
+    ...     twice, result = transformer.computation(x + x, x), np.empty(3, np.float32)
+    ...     same = twice(np.ones(3, np.float32), out=result) is result
+    ...     same, result, twice(feed_dict={x: [1, 2, 3]})
+    (True, array([2., 2., 2.], dtype=float32), array([2., 4., 6.], dtype=float32))
+    """
 
     def __init__(
         self,
@@ -75,10 +106,12 @@ class Computation:
             (t for t in order if "draw" in t.definition.traits),
         )
         self._dtypes = [same_dtype(p.dtype) for p in self.inputs]
-        self._quick: Any = declined  # what makes a call with the same shapes as the latest
+        itself: Any = proxy(self)  # what it calls does not keep it alive
+        # what makes a call: machine code for the shapes of the latest one, where there is any
+        self._by_python = self.__call__ = partial(Computation._call, itself)
         # the last call: what was ready, the number of the call, arguments and results
         self._kept: list[tuple[Any, ...] | None] = [None]
-        self._signature = Signature(self._dtypes, self.returns, self._kept, state, cache)
+        self._signature = Signature(self._dtypes, self.returns, self._kept, itself, state, cache)
         terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         roots = [terms[h] for h in self._valued]
         self._prepared = Preparation(target, self.lowering, roots, self.inputs, state, cache, threads, self._signature)
@@ -88,26 +121,6 @@ class Computation:
         return f"Computation({', '.join(describe(h, 1) for h in self._handles)}; {inside})"
 
     # -- calling ------------------------------------------------------------------------------------
-
-    def __call__(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None) -> Any:
-        """The values of `returns` for these arguments, in its structure: fresh arrays, or those in `out`.
-
-        Args:
-            args: A value for each input, in order; arrays of its dtype are not copied.
-            feed_dict: Instead of `args`: values by placeholder.
-            out: Arrays to write the results into, in the structure of `returns` (None where there is none).
-
-        Raises:
-            ComputationError: for a wrong number of arguments, or wrong shapes or dtypes.
-            ClosedError: if the transformer was closed.
-            KeyboardInterrupt: between two kernels. Variables and `out` keep what was written until then, and the
-                computation can be called again.
-        """
-        if feed_dict is None:
-            found = self._quick(*args) if out is None else self._quick(*args, out=out)
-            if found is not NotImplemented:
-                return found
-        return self._call(*args, feed_dict=feed_dict, out=out)
 
     def entry(self, *examples: Any) -> Callable[..., Any]:
         """A function that calls this computation, made ready for arguments of one set of shapes: what calls cost least.
@@ -195,13 +208,13 @@ class Computation:
         if latest is not None and latest.given == shapes:
             return latest
         ready = self._prepared.find(shapes)
-        self._quick = self._prepared.entry
+        self.__call__ = self._prepared.entry or self._by_python
         return ready
 
     def forget_executables(self) -> None:
         """Drop what was prepared for calls; the next call prepares it again."""
         self._prepared.forget()
-        self._quick, self._kept[0] = declined, None
+        self.__call__, self._kept[0] = self._by_python, None
 
     # -- asking -------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.driver import no_garbage_collection
 from ngraph_rewrite.lowering.passes import Lowering
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
-from ngraph_rewrite.ready import Ready, Shapes, Signature, declined, machine_call
+from ngraph_rewrite.ready import Ready, Shapes, Signature, machine_call
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.op import Op
@@ -27,7 +27,7 @@ class Preparation:
 
     Attributes:
         latest: What was asked for last.
-        entry: Machine code that makes a call with those shapes; `declined` where there is none.
+        entry: Machine code that makes a call with those shapes; None where there is none.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Preparation:
         self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
         self._shared: dict[str, Any] = {}  # by all that is ready
         self.latest: Ready | None = None
-        self.entry: Any = declined
+        self.entry: Any = None
 
     def __len__(self) -> int:
         return len(self._ready)
@@ -60,7 +60,7 @@ class Preparation:
             if len(self._ready) >= MOST_PLANS:
                 oldest = next(iter(self._ready))  # the one that was used longest ago
                 del self._ready[oldest], self._entries[oldest]
-            self._entries[shapes] = machine_call(ready, self._signature) or declined
+            self._entries[shapes] = machine_call(ready, self._signature)
         self._ready[shapes] = self.latest = ready
         self.entry = self._entries[shapes]
         return ready
@@ -97,4 +97,4 @@ class Preparation:
         self._ready.clear()
         self._entries.clear()
         self._shared.clear()
-        self.latest, self.entry = None, declined
+        self.latest = self.entry = None

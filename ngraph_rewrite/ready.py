@@ -47,11 +47,13 @@ class Signature(NamedTuple):
         dtypes: Of the arguments.
         returns: Terms in a structure.
         kept: A list whose first item is the last call: what was ready, the number of the call, arguments, results.
+        computation: What has them, known weakly: its method ``_call`` makes the calls that machine code does not.
     """
 
     dtypes: Sequence[np.dtype[Any]]
     returns: Any
     kept: list[Any]
+    computation: object
     state: State
     cache: Cache
 
@@ -62,17 +64,11 @@ def same_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(dtype.name)
 
 
-def declined(*args: Any, out: Any = None) -> Any:
-    """What stands for machine code where there is none."""
-    return NotImplemented
-
-
-def machine_call(ready: Ready, signature: Signature, slow: object = None) -> Any | None:
+def machine_call(ready: Ready, signature: Signature, computation: object = None) -> Any | None:
     """A function in machine code that makes a call; None if it is not short enough for that, or none can be made.
 
     Args:
-        slow: An object whose method ``_call`` makes the calls that machine code does not; without it the answer to
-            those is NotImplemented.
+        computation: The one of the signature, if the function shall keep it alive.
     """
     quick, returns = getattr(ready.executable, "quick", _never)(), signature.returns
     structure = None if isinstance(returns, Op) else type(returns)
@@ -95,7 +91,7 @@ def machine_call(ready: Ready, signature: Signature, slow: object = None) -> Any
         valued=[has_value(item) for item in items],
         owners=(quick, words, ready.dropped),
     )
-    return call_entry(call, signature.cache, slow, "_call")
+    return call_entry(call, computation or signature.computation, "_call", signature.cache)
 
 
 def _never() -> None:

@@ -82,14 +82,13 @@ class _Method(ctypes.Structure):
     )
 
 
-def call_entry(call: Call, cache: Cache | None = None, slow: object = None, method: str = "") -> Any | None:
+def call_entry(call: Call, slow: object, method: str, cache: Cache | None = None) -> Any | None:
     """A function that makes a call; None where machine code cannot.
 
     Args:
-        cache: Where machine code is kept.
         slow: An object whose `method` is called, with all arguments, for what is not usual: an array of another type,
-            dtype, shape or layout, another number of arguments, a gate that is not open. Without it the answer
-            is NotImplemented.
+            dtype, shape or layout, another number of arguments, a gate that is not open.
+        cache: Where machine code is kept.
     """
     api = array_api()
     if api is None:
@@ -112,7 +111,7 @@ def call_entry(call: Call, cache: Cache | None = None, slow: object = None, meth
         "structure": (None, tuple, list).index(call.structure),
         "items": len(call.valued),
         "valued": address_of(parts[3]),
-        "slow_object": 0 if slow is None else id(slow),
+        "slow_object": id(slow),
         "slow_name": id(method),
     }
     return _function(0, _words([header[name] for name in HEADER]), (api, call, parts, slow, method), cache)

@@ -2,7 +2,7 @@
 """The machine code of a call: it looks at the arrays it is given, runs the launch table, and returns arrays.
 
 It is a function of CPython's fast calling convention. It takes what is usual only, exact arrays that need no
-conversion; for all else it has done nothing yet, and calls the Python method it was given, or answers NotImplemented.
+conversion; for all else it has done nothing yet, and calls the Python method it was given.
 While arguments are patched and the table is walked nothing of Python runs: whoever holds the interpreter lock holds
 all, so no other lock is taken, but nobody else may have one: the gates, words that have to be 0, tell.
 
@@ -16,7 +16,7 @@ What it knows of a computation are the words of a header, at the addresses of wh
 * a list that keeps what the last call took and gave; an object that is kept with it;
 * what is returned: 0 for the first result, 1 for a tuple, 2 for a list; of how many items; where a word for each says
   whether it has a value; how many of them have;
-* an object and the name of its method to call with what is not usual, or 0.
+* an object and the name of its method to call with what is not usual.
 """
 
 API = (
@@ -464,20 +464,17 @@ end:
   ret void
 }}
 
-; call the method for what is not usual, or answer NotImplemented
+; call the method for what is not usual
 define internal ptr @slow(ptr %header, ptr %args, i64 %given, ptr %names) {{
 entry:
-{_header("api", "slow_object", "slow_name")}{_api("incref", "not_implemented", "call_method")}
+{_header("api", "slow_object", "slow_name")}{_api("call_method")}
   %has_names = icmp ne ptr %names, null
-  %nobody = icmp eq ptr %slow_object, null
-  br i1 %nobody, label %decline, label %count
-count:
   br i1 %has_names, label %names_are, label %copy
 names_are:
 {_field("name_count", "%names", OBJECT_SIZE, "i64")}
   br label %copy
 copy:
-  %more_values = phi i64 [0, %count], [%name_count, %names_are]
+  %more_values = phi i64 [0, %entry], [%name_count, %names_are]
   %values = add i64 %given, %more_values
   %all = add i64 %values, 1
   %with_self = alloca ptr, i64 %all
@@ -499,9 +496,6 @@ ask:
   %positional = add i64 %given, 1
   %answer = call ptr %call_method(ptr %slow_name, ptr %with_self, i64 %positional, ptr %names)
   ret ptr %answer
-decline:
-  call void %incref(ptr %not_implemented)
-  ret ptr %not_implemented
 }}
 """
 ENTRY = "\n".join([_FITS, _APART, _PATCH, _OPEN, _GIVEN, _MADE, _CALL])
