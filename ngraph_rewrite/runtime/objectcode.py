@@ -19,12 +19,13 @@ from numba.core.typed_passes import NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
 
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
+from ngraph_rewrite.runtime.lanes import expanded
 from ngraph_rewrite.runtime.resolved import Resolved
 
 _IDLE = (NopythonRewrites, InlineClosureLikes)
 _OPTIONS = {"nopython": True, "error_model": "numpy"}
 # what the linker could see: functions that are not internal yet, and variables that modules share
-_SHARED = re.compile(r"^(define (?!internal|private)(?:linkonce_odr )?|(@\S+ = )common )", re.MULTILINE)
+_SHARED = re.compile(r"^(define (?!internal|private)(?:(?:linkonce|weak)_odr )?|(@\S+ = )common )", re.MULTILINE)
 _ENTRY = """
 define void @{entry}(i64 %args, i64 %chunk, i64 %nchunks) {{
   %result = alloca ptr
@@ -99,9 +100,11 @@ class _Pipeline(compiler.CompilerBase):
 
 def _with_entry(text: str, entry: str, body: str) -> Any:
     """The module with an entry in place of Numba's callback, and nothing that the entry does not need."""
-    private = _SHARED.sub(_internal, text)
+    private, has_lanes = expanded(_SHARED.sub(_internal, text))
     module = binding.parse_assembly(private + _ENTRY.format(entry=entry, body=body))
     passes = binding.create_new_module_pass_manager()
+    if has_lanes:
+        passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(module, binding.create_pass_builder(host_machine(), binding.create_pipeline_tuning_options()))
     module.verify()

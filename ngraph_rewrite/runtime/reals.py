@@ -134,7 +134,10 @@ class Real:
 
     def _new(self, instruction: str, *others: Real | float) -> Real:
         function = getattr(self.builder, instruction)
-        return Real(self.builder, function(self.value, *(self._other(other) for other in others)))
+        return self._like(function(self.value, *(self._other(other) for other in others)))
+
+    def _like(self, value: Any) -> Real:
+        return type(self)(self.builder, value)
 
     def _llvm(self, name: str, *others: Real | float) -> Real:
         args = [self.value, *(self._other(other) for other in others)]
@@ -169,7 +172,7 @@ class Real:
     def __neg__(self) -> Real:
         if for_gpu(self.builder):  # whose compiler knows of no instruction for it
             return self.of(-0.0) - self
-        return Real(self.builder, self.builder.fneg(self.value))
+        return self._like(self.builder.fneg(self.value))
 
     def times_plus(self, factor: Real | float, term: Real | float) -> Real:
         """``self * factor + term``, rounded once if `fused`, else twice."""
@@ -206,7 +209,7 @@ class Real:
 
     def where(self, condition: Any, otherwise: Real | float) -> Real:
         """This where the condition holds, else the other."""
-        return Real(self.builder, self.builder.select(condition, self.value, self._other(otherwise)))
+        return self._like(self.builder.select(condition, self.value, self._other(otherwise)))
 
     def at_most(self, limit: float) -> Real:
         """The smaller of both; NaN stays NaN."""
@@ -232,12 +235,18 @@ class Real:
 # -- formulas as functions of kernels ----------------------------------------------------------------------------------
 
 
-def kernel_function(formula: Callable[..., Real]) -> Any:
-    """Return a formula as a function that kernels call with floats of one type, and that is expanded in place."""
+def kernel_function(formula: Callable[..., Real], instead: Callable[[Real], Real | None] | None = None) -> Any:
+    """Return a formula as a function that kernels call with floats of one type, and that is expanded in place.
+
+    Args:
+        instead: What gives it for one number where it can, and None where it cannot.
+    """
     arity = formula.__code__.co_argcount
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return formula(*(Real(builder, arg) for arg in args)).value
+        given = [Real(builder, arg) for arg in args]
+        found = None if instead is None else instead(*given)
+        return (formula(*given) if found is None else found).value
 
     def unary(context: Any, x: Any) -> Any:
         return (signature(x, x), generate) if isinstance(x, types.Float) else None
