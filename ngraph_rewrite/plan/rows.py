@@ -16,9 +16,10 @@ from typing import NamedTuple, Protocol
 from ngraph_rewrite.plan.collapsing import CollapsedRows, RowProgram, collapsed_rows
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, RowGroup
 from ngraph_rewrite.plan.jobs import Job
-from ngraph_rewrite.plan.nests import Body, Load, ScalarStep, Value
+from ngraph_rewrite.plan.nests import Body, Load, Position, ScalarStep, Value
 from ngraph_rewrite.plan.operands import Scratch
 from ngraph_rewrite.plan.products import Matrix, Product
+from ngraph_rewrite.plan.reciprocals import has_fair_reciprocal
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.splitting import Split, split
@@ -72,6 +73,23 @@ class RowBody(Body):
             return True
         pairs = zip(self.shape, seen.strides, self._spread.strides, strict=True)
         return seen.offset == 0 and all(n == 1 or s == t for n, s, t in pairs)
+
+    def step(self, op: str, dtype: str, operands: tuple[Value, ...], attribute: object) -> Value:
+        """A new step, or an equal earlier one; a row is multiplied by a reciprocal where that does for a quotient."""
+        if op == "divide" and has_fair_reciprocal(operands[1], self.steps) and self._varies(operands[0]):
+            if not self._varies(operands[1]):
+                operands = operands[0], super().step("reciprocal", dtype, operands[1:], None)
+                op = "multiply"
+        return super().step(op, dtype, operands, attribute)
+
+    def _varies(self, value: Value) -> bool:
+        """Whether a value is another one at each place of a row."""
+        if value < 0:
+            return any(self.loads[-value - 1].layout.strides[axis] for axis in self.axes)
+        op, _, operands, attribute = self.steps[value]
+        if isinstance(attribute, Position):
+            return any(attribute.layout.strides[axis] for axis in self.axes)
+        return f"semi.{op}" not in REDUCTIONS and any(map(self._varies, operands))
 
     def output(self, term: Op) -> tuple[Value, Layout]:
         """The value of a term of the group, and how it is stored."""

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows are multiplied by reciprocals instead of being divided: where that is right; special values are the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.types.dtypes import BFLOAT16
+from tests.programs import drawn
+
+N, C = ng.Axis("N", 3), ng.Axis("C", 5)
+Build = Callable[[ng.Op], ng.Op]
+
+
+def softmax(x: ng.Op) -> ng.Op:
+    return ng.softmax(x, normalization_axes=["C"])
+
+
+def plain_softmax(x: ng.Op) -> ng.Op:
+    """As it is written in a hurry: the greatest element is taken off, whatever it is."""
+    e = ng.exp(x - ng.max(x, ["C"]))
+    return e / ng.sum(e, ["C"])
+
+
+def of_unit_length(x: ng.Op) -> ng.Op:
+    return x / ng.sqrt(ng.sum(x * x, ["C"]))
+
+
+MULTIPLIED: dict[str, Build] = {"softmax": softmax, "plain softmax": plain_softmax, "of unit length": of_unit_length}
+DIVIDED: dict[str, Build] = {
+    "a sum": lambda x: x / ng.sum(x, ["C"]),
+    "the sum of other exponentials": lambda x: ng.exp(x) / ng.sum(ng.exp(x * 2), ["C"]),
+    "what is less than the greatest": lambda x: ng.exp(x) / ng.sum(ng.exp(x - (ng.max(x, ["C"]) + 1)), ["C"]),
+    "the greatest": lambda x: x / ng.max(x, ["C"]),
+    "another root at each place": lambda x: x / (ng.sqrt(x) + ng.sum(x, ["C"])),
+    "one root of one number": lambda x: ng.max(x, ["C"]) / ng.sqrt(ng.sum(x, ["C"])),
+}
+
+
+def computed(build: Build, x: np.ndarray) -> tuple[np.ndarray, str]:
+    """The value on the CPU, and the kernels."""
+    given_ = ng.placeholder([N, C], x.dtype)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(build(given_), given_)
+        return computation(x), computation.source()
+
+
+def divides_elements(source: str) -> bool:
+    """Whether a loop over a row divides: what is computed once for each row is not as deep."""
+    return re.search(r"^ {12,}v\d+ = v\d+ / v\d+$", source, re.MULTILINE) is not None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", MULTIPLIED)
+def test_rows_are_multiplied(name: str, dtype: str) -> None:
+    x = np.random.default_rng(0).normal(size=(3, 5)).astype(dtype)
+    found, source = computed(MULTIPLIED[name], x)
+    assert not divides_elements(source) and re.search(r"= \S*1\.0\)? / v", source), source
+    given_ = ng.placeholder([N, C], dtype)
+    with ng.make_transformer("reference") as transformer:
+        right = transformer.computation(MULTIPLIED[name](given_), given_)(x)
+    np.testing.assert_allclose(found, right, rtol=8 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["float16", BFLOAT16], ids=str)
+def test_numbers_of_16_bits_are_divided(dtype: Any) -> None:
+    """They are rounded at each step, and so would the reciprocal be."""
+    _, source = computed(softmax, np.ones((3, 5), dtype))
+    assert re.search(r"\(v\d+ / v\d+\)$", source, re.MULTILINE), source
+
+
+@pytest.mark.parametrize("name", DIVIDED)
+def test_a_divisor_that_may_be_anything_divides(name: str) -> None:
+    x = np.random.default_rng(0).uniform(1, 2, size=(3, 5)).astype(np.float32)
+    _, source = computed(DIVIDED[name], x)
+    assert re.search(r"v\d+ = v\d+ / v\d+$", source, re.MULTILINE), source
+
+
+INF, NAN = float("inf"), float("nan")
+SPECIAL = st.sampled_from([0.0, -0.0, 1.0, -3.0, 88.0, 1e-45, 1e-38, -1e-20, 1e19, 3e38, -3e38, INF, -INF, NAN])
+
+
+@pytest.mark.parametrize("name", MULTIPLIED)
+@drawn(300)
+@example([INF, 1.0, -INF, 0.0, 3e38])
+@example([-INF] * 5)
+@example([1e-45] * 5)
+@example([0.0] * 5)
+@given(st.lists(SPECIAL, min_size=5, max_size=5))
+def test_what_is_special_stays_so(name: str, row: list[float]) -> None:
+    """NaN, infinities, zeros and their signs are those of the quotient that NumPy computes, in float32."""
+    x = np.array([row] * 3, np.float32)
+    found, _ = computed(MULTIPLIED[name], x)
+    with np.errstate(all="ignore"):
+        top = np.max(x, axis=1, keepdims=True)
+        if name == "softmax":
+            top = np.where(np.isfinite(top), top, np.float32(0))
+        e = np.exp(x - top)
+        total = np.sum(e, axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
+        length = np.sqrt(np.sum((x * x).astype(np.float64), axis=1, keepdims=True).astype(np.float32))
+        right = x / length if name == "of unit length" else e / total
+    assert np.array_equal(np.isnan(found), np.isnan(right))
+    known = ~np.isnan(right)
+    np.testing.assert_allclose(found[known], right[known], rtol=1e-6, atol=3e-45)
+    assert np.array_equal(np.signbit(found[known]), np.signbit(right[known]))
