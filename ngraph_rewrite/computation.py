@@ -23,6 +23,7 @@ from ngraph_rewrite.preparation import Preparation
 from ngraph_rewrite.ready import Ready, Shapes, Signature, machine_call, same_dtype
 from ngraph_rewrite.returns import check_handles, has_value, leaves, packing, replaced, unboxed
 from ngraph_rewrite.rewriting.rule import RuleSet
+from ngraph_rewrite.runtime.aligned import result_array
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.target import Executable, Target
 from ngraph_rewrite.terms.info import user_line
@@ -178,7 +179,7 @@ class Computation(_Called):
 
     def _call(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None) -> Any:
         """A call, whatever the arguments are."""
-        return self._run(in_order(self.inputs, args, feed_dict), out, np.empty)
+        return self._run(in_order(self.inputs, args, feed_dict), out, result_array)
 
     def _run(self, values: Sequence[Any], out: Any, empty: Callable[[tuple[int, ...], Any], Any]) -> Any:
         """A call with a value for each input.

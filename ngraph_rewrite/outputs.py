@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.arguments import check_output, refuse_overlaps
 from ngraph_rewrite.returns import beside, has_value
+from ngraph_rewrite.runtime.aligned import result_array
 from ngraph_rewrite.terms.op import Op
 
 Array = NDArray[Any]
@@ -28,7 +29,7 @@ def outputs(shapes: Sequence[tuple[int, ...]], handles: Sequence[Op], returns: A
     given = [array for handle, array in beside(returns, out) if has_value(handle)]
     given += [None] * (len(handles) - len(given))
     results = [
-        np.empty(shape, handle.dtype) if array is None else check_output(array, handle, shape)
+        result_array(shape, handle.dtype) if array is None else check_output(array, handle, shape)
         for handle, shape, array in zip(handles, shapes, given, strict=True)
     ]
     if len(results) > 1:
