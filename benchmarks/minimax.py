@@ -4,6 +4,11 @@
 Each row says which function a polynomial stands for, on which interval, and by which weight its error counts in the
 function that is computed with it (Muller, *Elementary Functions*, section 3.5). ``python -m benchmarks.minimax`` prints
 the coefficients, lowest first, and the weighted error in bits.
+
+A function may also be cut into pieces, each a polynomial around a place of its own: one where the function is a
+float32 almost exactly (Gal, *Computing Elementary Functions: A New Approach for Achieving High Accuracy and Good
+Performance*, 1986), so that adding the polynomial to it rounds once. A row of such a table is for all pieces: the
+places, the values there, then the coefficients.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import mpmath as mp
+import numpy as np
 
 Function = Callable[[mp.mpf], mp.mpf]
 POINTS = 1500
@@ -60,6 +66,61 @@ def _extremes(errors: list[mp.mpf], count: int) -> list[int]:
     while len(groups) > count:
         groups.pop(0 if abs(errors[groups[0]]) < abs(errors[groups[-1]]) else -1)
     return groups
+
+
+class Pieces(NamedTuple):
+    """Approximate ``function`` between each two of some edges, the first of which is 0, as it is itself there.
+
+    In the first piece the polynomial is added to the number, of which it is a small part, instead of to a value.
+    """
+
+    function: Function
+    edges: list[float]
+    degree: int
+
+
+NEAR = 300  # values on each side of that in the middle of a piece, one of which is that at its place
+
+
+def table(pieces: Pieces) -> tuple[list[list[float]], mp.mpf]:
+    """Return a row for the places, one for the values, one for each coefficient, and the largest relative error."""
+    columns, worst = [], mp.mpf(0)
+    for low, high in zip(pieces.edges, pieces.edges[1:], strict=False):
+        place, more = _place(pieces.function, low, high), int(low == 0)
+        value, slope = pieces.function(place), mp.diff(pieces.function, place) - more
+
+        def quotient(
+            u: mp.mpf, place: mp.mpf = place, value: mp.mpf = value, slope: mp.mpf = slope, more: int = more
+        ) -> mp.mpf:
+            return (pieces.function(place + u) - value) / u - more if abs(u) > 1e-12 else slope
+
+        def weight(u: mp.mpf, place: mp.mpf = place) -> mp.mpf:
+            return u / pieces.function(place + u) if place + u else 1 / mp.diff(pieces.function, 0)
+
+        task = Task(quotient, weight, float(low - place), float(high - place), pieces.degree, "float32")
+        coefficients, error = remez(task)
+        columns.append([float(str(np.float32(float(x)))) for x in (place, value, *coefficients)])
+        worst = max(worst, error)
+    return [list(row) for row in zip(*columns, strict=True)], worst
+
+
+def _place(function: Function, low: float, high: float) -> mp.mpf:
+    """Next to the middle, a float32 at which the function is nearly one too."""
+    if low == 0:
+        return mp.mpf(0)
+    middle = (mp.mpf(low) + high) / 2
+    bits = int(np.float32(float(function(middle))).view(np.int32))
+    values = [mp.mpf(float(np.int32(bits + step).view(np.float32))) for step in range(-NEAR, NEAR + 1)]
+    ends = mp.mpf(low), mp.mpf(high)
+    inside = [v for v in values if function(ends[0]) < v < function(ends[1])]
+    roots = [mp.findroot(lambda x, v=v: function(x) - v, ends, solver="ridder") for v in inside]
+    places = [mp.mpf(float(np.float32(float(root)))) for root in roots]
+
+    def off(place: mp.mpf) -> mp.mpf:
+        value = function(place)
+        return abs(value - float(np.float32(float(value))))
+
+    return min(places, key=off)
 
 
 def _log_rest(f: mp.mpf) -> mp.mpf:
@@ -110,12 +171,22 @@ TASKS = {
 }
 
 
+TABLES = {
+    "erf_in_lanes": Pieces(mp.erf, [i / 4 for i in range(17)], 5),
+    "tanh_in_lanes": Pieces(mp.tanh, [0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 9.5], 5),
+}
+
+
 def main() -> None:
     """Print the coefficients that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(TASKS))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*TASKS, *TABLES]))
     mp.mp.dps = 50
-    for name in parser.parse_args().names or TASKS:
+    for name in parser.parse_args().names or [*TASKS, *TABLES]:
+        if name in TABLES:
+            rows, error = table(TABLES[name])
+            print(f"{name}: 2**{float(mp.log(error, 2)):.1f}", *(f"    {tuple(row)}," for row in rows), sep="\n")
+            continue
         coefficients, error = remez(TASKS[name])
         print(f"{name}: 2**{float(mp.log(error, 2)):.1f}")
         for coefficient in coefficients:

@@ -2,7 +2,8 @@
 """exp, exp2, expm1, tanh, sigmoid, erf: the argument less a multiple of log 2, a polynomial, a power of two.
 
 The reduction is that of Cody and Waite (*Software Manual for the Elementary Functions*, 1980), the polynomials are
-minimax (Remez, ``benchmarks/minimax.py``), and a result that is subnormal is rounded once. The docstrings say how many
+minimax (Remez, ``benchmarks/minimax.py``), and a result that is subnormal is rounded once. With AVX-512 some functions
+of float32 are others (`ngraph_rewrite.runtime.lane_functions`). The docstrings say how many
 units in the last place (ulp) a result may be off, with and without an instruction that rounds ``x * y + z`` once: no
 float32 is further off, and no float64 of large samples.
 """
@@ -10,7 +11,8 @@ float32 is further off, and no float64 of large samples.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.runtime.lanes import LaneFunction, looked_up, times_power
+from ngraph_rewrite.runtime.lane_functions import erf_in_lanes, exp_in_lanes, tanh_in_lanes
+from ngraph_rewrite.runtime.lanes import LaneFunction
 from ngraph_rewrite.runtime.reals import DOUBLE, SINGLE, Real, kernel_function
 
 LOG2_E, LN2 = 1.4426950408889634, 0.6931471805599453
@@ -124,27 +126,9 @@ def exp_of_pair(high: Real, low: Real) -> Real:
 
 
 def _exp(x: Real) -> Real:
-    """The exponential, to 1.02 ulp; of float32 to 1.06 where it is computed in lanes."""
+    """The exponential, to 1.02 ulp."""
     shifted, growth = reduced(x.at_least(_IN[x.format].low).at_most(_IN[x.format].high))
     return scaled(growth, shifted)
-
-
-# Powers of two between 1 and 2, one for each sixteenth; what remains is so small that a cubic gives the exponential.
-_SIXTEENTHS = [2.0 ** (i / 16) for i in range(16)]
-_CUBIC = (0.5, 1 / 6)
-_LN2_FLOAT32 = 0.693147182464599609375
-
-
-def _exp_in_lanes(x: Real) -> Real:
-    """The exponential of float32, to 1.06 ulp: ``2**k * 2**(j / 16) * exp(r)``, in twelve instructions."""
-    near = x.at_least(_IN[SINGLE].low).at_most(_IN[SINGLE].high)
-    sixteenth = SINGLE.whole / 16  # added to a number, this rounds it to a multiple of 1/16
-    shifted = near.times_plus(LOG2_E, sixteenth)
-    k = shifted - sixteenth
-    r = k.times_plus(_LN2_FLOAT32 - LN2, k.times_plus(-_LN2_FLOAT32, near))
-    growth = (r * r).times_plus(r.polynomial(_CUBIC), r)
-    power = looked_up(shifted, _SIXTEENTHS)
-    return times_power(power.times_plus(growth, power), k)
 
 
 def _exp2(x: Real) -> Real:
@@ -226,8 +210,12 @@ def _erf(x: Real) -> Real:
 
 
 exp, exp2, expm1 = (
-    kernel_function(_exp, LaneFunction("exp", _exp_in_lanes)),
+    kernel_function(_exp, LaneFunction("exp", exp_in_lanes)),
     kernel_function(_exp2),
     kernel_function(_expm1),
 )
-tanh, sigmoid, erf = kernel_function(_tanh), kernel_function(_sigmoid), kernel_function(_erf)
+tanh, erf = (
+    kernel_function(formula, LaneFunction(formula.__name__[1:], other))
+    for formula, other in ((_tanh, tanh_in_lanes), (_erf, erf_in_lanes))
+)
+sigmoid = kernel_function(_sigmoid)

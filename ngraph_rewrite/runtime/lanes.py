@@ -15,7 +15,7 @@ from typing import Any
 from llvmlite import ir
 
 from ngraph_rewrite.runtime.features import features
-from ngraph_rewrite.runtime.reals import SINGLE, Format, Real
+from ngraph_rewrite.runtime.reals import SINGLE, Bits, Format, Real
 from ngraph_rewrite.runtime.scalar_functions import for_gpu
 from ngraph_rewrite.runtime.vector_code import I32
 
@@ -47,15 +47,25 @@ class Lanes(Real):
         """A constant in all lanes."""
         return Lanes(self.builder, ir.Constant(_VECTOR, [value] * LANES))
 
+    def bits(self) -> Bits:
+        """The bits of each lane, as integers."""
+        return _LaneBits(self.builder, self.builder.bitcast(self.value, _NUMBERS))
+
     def _llvm(self, name: str, *others: Real | float) -> Real:
         operands = [self.value, *(self._other(other) for other in others)]
         return Lanes(self.builder, _called(self.builder, f"{name}.v{LANES}f32", operands))
 
 
-def looked_up(places: Real, table: Sequence[float]) -> Real:
+class _LaneBits(Bits):
+    """Sixteen integers of 32 bits."""
+
+    def _other(self, other: Bits | int) -> Any:
+        return other.value if isinstance(other, Bits) else ir.Constant(_NUMBERS, [other] * LANES)
+
+
+def looked_up(places: Bits, table: Sequence[float]) -> Real:
     """Of sixteen numbers, the one whose place the last four bits of a lane tell."""
-    numbers = places.builder.bitcast(places.value, _NUMBERS)
-    operands = [ir.Constant(_VECTOR, list(table)), numbers]
+    operands = [ir.Constant(_VECTOR, list(table)), places.value]
     return Lanes(places.builder, _called(places.builder, "llvm.x86.avx512.permvar.sf.512", operands))
 
 

@@ -69,7 +69,7 @@ class Bits:
         return other.value if isinstance(other, Bits) else ir.Constant(self.value.type, other)
 
     def _new(self, instruction: str, other: Bits | int) -> Bits:
-        return Bits(self.builder, getattr(self.builder, instruction)(self.value, self._other(other)))
+        return type(self)(self.builder, getattr(self.builder, instruction)(self.value, self._other(other)))
 
     def __add__(self, other: Bits | int) -> Bits:
         return self._new("add", other)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of float32 by what AVX-512 has: tables of sixteen numbers in a register, and scaling by powers of two.
+
+With a table an exponential needs a cubic only. Functions that are nearly flat far out are cut into sixteen pieces,
+polynomials around places of their own: no branch is computed in vain, and nothing is divided. The tables are worked out
+by ``benchmarks/minimax.py``, and the docstrings say how many units in the last place a result may be off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ngraph_rewrite.runtime.lanes import looked_up, times_power
+from ngraph_rewrite.runtime.reals import SINGLE, Bits, Real
+
+# Powers of two between 1 and 2, one for each sixteenth; what remains is so small that a cubic gives the exponential.
+_SIXTEENTHS = [2.0 ** (i / 16) for i in range(16)]
+_CUBIC = (0.5, 1 / 6)
+_LN2 = 0.693147182464599609375  # the nearest float32
+_LOW, _HIGH = -105.0, 89.0  # an exponential underflows below, and overflows above
+
+# For each piece: its place, the value there, and the coefficients of what is added for a distance from there.
+_ERF = (
+    (0.0, 0.37500358, 0.62500376, 0.8750189, 1.1250116, 1.375063, 1.6248713, 1.87466, 2.124837, 2.3762612,
+     2.6272793, 2.8855565, 3.1169581, 3.2846527, 3.6911774, 3.832507),
+    (0.0, 0.40412042, 0.62324375, 0.784085, 0.8883919, 0.9481808, 0.9784334, 0.99197865, 0.99734396, 0.9992221,
+     0.9997972, 0.9999551, 0.99998957, 0.9999966, 0.9999998, 0.99999994),
+    (0.12837917, 0.9803502, 0.763496, 0.5247277, 0.31826568, 0.17033029, 0.08050594, 0.033588618, 0.0123493755,
+     0.003982541, 0.0011342156, 0.00027310546, 6.80925e-05, 2.327484e-05, 1.3654535e-06, 4.714982e-07),
+    (-8.5183586e-07, -0.36763483, -0.47718784, -0.45914665, -0.35805258, -0.23421487, -0.13081178, -0.06296724,
+     -0.02624041, -0.009463558, -0.0029799005, -0.0007880602, -0.000212241, -7.645135e-05, -5.0402527e-06,
+     -1.8070428e-06),
+    (-0.37608638, -0.23487225, -0.055672325, 0.09292791, 0.16245143, 0.15793037, 0.114867546, 0.06749964,
+     0.033055022, 0.01366438, 0.004841127, 0.0014248017, 0.00041826055, 0.00015923512, 1.1959175e-05, 4.464991e-06),
+    (-0.0006881356, 0.166585, 0.1764565, 0.11238878, 0.027969893, -0.030509736, -0.04971737, -0.04227947,
+     -0.026371147, -0.013080656, -0.005366403, -0.0017932086, -0.0005812039, -0.00022908377, -2.0304573e-05,
+     -7.971226e-06),
+    (0.11820705, 0.045303516, -0.027024655, -0.06669585, -0.061051197, -0.030638343, -0.002314799, 0.011318762,
+     0.012444802, 0.008337438, 0.0042064213, 0.0016592948, 0.0006075106, 0.00021248889, 2.5337042e-05,
+     1.0396558e-05),
+    (-0.019444192, -0.04997415, -0.04107361, -0.010302411, 0.015443755, 0.02206718, 0.014404951, 0.004143568,
+     -0.0017918362, -0.0030998199, -0.0022352997, -0.001103125, -0.00046999185, -8.3950756e-05, -3.8285467e-05,
+     -7.5941043e-06),
+)  # fmt: skip
+_TANH = (
+    (0.0, 0.3750007, 0.6249861, 0.8750349, 1.2500209, 1.7500572, 2.250282, 2.749266, 3.5031993, 4.534812, 5.613054,
+     6.179431, 8.317766),
+    (0.0, 0.358358, 0.5545901, 0.7039232, 0.8482895, 0.94138205, 0.9780384, 0.9918478, 0.9981895, 0.9997698,
+     0.99997336, 0.9999914, 0.9999999),
+    (5.3298583e-09, 0.8715795, 0.69242984, 0.5044921, 0.2804048, 0.11379977, 0.04344094, 0.016237918, 0.0036177847,
+     0.00046035033, 5.32984e-05, 1.7165285e-05, 2.4110633e-07),
+    (-1.5569237e-06, -0.3123375, -0.3840147, -0.3551237, -0.2378646, -0.10712913, -0.04248691, -0.01610554,
+     -0.0036111567, -0.0004602278, -5.328186e-05, -1.7165221e-05, -2.3849964e-07),
+    (-0.33325955, -0.17860074, -0.017846175, 0.08181315, 0.10832534, 0.06292339, 0.027073948, 0.010561245,
+     0.0023962534, 0.00030621773, 3.5218887e-05, 1.1470931e-05, 1.47745e-07),
+    (-0.001282747, 0.16810827, 0.1378938, 0.06078248, -0.012585436, -0.023519306, -0.0123169115, -0.005106993,
+     -0.0011904311, -0.00015315712, -1.7939974e-05, -5.7926272e-06, -7.845143e-08),
+    (0.14348511, 0.019013673, -0.054291684, -0.058527928, -0.019693136, 0.0034747738, 0.0039746147, 0.0019172543,
+     0.00048812357, 6.4242406e-05, 8.662608e-06, 2.2524255e-06, 4.3233282e-08),
+    (-0.037564985, -0.06895655, -0.023708146, 0.013128817, 0.015071539, 0.0020416183, -0.0007243633, -0.0005458573,
+     -0.00015472305, -2.079012e-05, -9.90538e-07, -5.1434307e-07, -1.2411e-08),
+)  # fmt: skip
+_FIRST = 0.25  # where the first piece ends
+# In the order of the bits that tell a piece: octaves from 2, 4 and 8 on, of which the last has one piece; that from 1.
+_BY_OCTAVES = [(*row[4:], *row[-1:] * 3, *row[:4]) for row in _TANH]
+
+
+def exp_in_lanes(x: Real) -> Real:
+    """The exponential, to 1.07 ulp: ``2**k * 2**(j / 16) * exp(r)``."""
+    near = x.at_least(_LOW).at_most(_HIGH)
+    sixteenth = SINGLE.whole / 16  # added to a number, this rounds it to a multiple of 1/16
+    shifted = near.times_plus(1 / math.log(2), sixteenth)
+    k = shifted - sixteenth
+    r = k.times_plus(_LN2 - math.log(2), k.times_plus(-_LN2, near))
+    growth = (r * r).times_plus(r.polynomial(_CUBIC), r)
+    power = looked_up(shifted.bits(), _SIXTEENTHS)
+    return times_power(power.times_plus(growth, power), k)
+
+
+def erf_in_lanes(x: Real) -> Real:
+    """The error function, to 0.84 ulp: pieces of a quarter each, up to 4."""
+    a = x.size().at_most(3.99)
+    return _piecewise(a, (a + 4.0).bits().unsigned_shift(19), _ERF).signed_as(x)
+
+
+def tanh_in_lanes(x: Real) -> Real:
+    """The hyperbolic tangent, to 0.97 ulp: four pieces for each octave of ``|x| + 1``, up to 9.5."""
+    a = x.size().at_most(9.45)
+    return _piecewise(a, (a + 1.0).bits().unsigned_shift(21), _BY_OCTAVES).signed_as(x)
+
+
+def _piecewise(a: Real, piece: Bits, table: Sequence[Sequence[float]]) -> Real:
+    """The value at a number, by the piece whose place in a table the last four bits of a word tell.
+
+    In the first piece, around 0, the polynomial is added to the number; all other values are greater than its end.
+    """
+    place, value, *coefficients = (looked_up(piece, row) for row in table)
+    itself = a.at_most(_FIRST)
+    value = itself.where(itself.is_(">", value), value)
+    distance, total = a - place, coefficients.pop()
+    while coefficients:
+        total = total.times_plus(distance, coefficients.pop())
+    return distance.times_plus(total, value)
