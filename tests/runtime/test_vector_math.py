@@ -25,6 +25,7 @@ from ngraph_rewrite.codegen.loops import MapNest, Operand, Source, Step, render_
 from ngraph_rewrite.runtime import compiler, lanes, reals
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
 from ngraph_rewrite.types.dtypes import BFLOAT16, FLOAT16
+from tests.programs import drawn
 
 Array = np.ndarray[Any, Any]
 INF, NAN = float("inf"), float("nan")
@@ -230,6 +231,7 @@ def test_odd_and_even_functions_are_so_to_the_bit(machine: Machine, function: st
 
 
 @pytest.mark.parametrize("result", DTYPES)
+@drawn(60)
 @given(st.integers(0, 100), st.sampled_from(["exp", "tanh"]))
 def test_where_a_number_stands_does_not_matter(machine: Machine, result: str, count: int, function: str) -> None:
     """In a vector or in what is left of a loop; with wider results too, of which fewer are in a vector."""
@@ -237,6 +239,21 @@ def test_where_a_number_stands_does_not_matter(machine: Machine, result: str, co
     together = machine(function, x, result=result)
     apart = [machine(function, one, result=result) for one in x.reshape(-1, 1)]
     assert together.tobytes() == b"".join(one.tobytes() for one in apart)
+
+
+def test_functions_stand_side_by_side(machine: Machine) -> None:
+    """In one kernel, where each has its functions of vectors."""
+    vector, names = Operand("float32", ("1",)), ("exp", "tanh", "erf", "exp")
+    steps = [Step(name, "float32", (0 if i < 3 else 2,)) for i, name in enumerate(names)]  # the last one of tanh
+    steps += [Step("add", "float32", pair) for pair in ((1, 2), (5, 3), (6, 4))]
+    source = render_map(MapNest(1, (vector,), tuple(steps), ((7, vector),), (0, 1)))
+    kernel = compiler.compile_kernel(source.text, source.name, machine.cache)
+    x = np.random.default_rng(0).normal(size=1001).astype(np.float32)
+    found = np.empty_like(x)
+    arguments = {"n0": x.size, "x0": x.ctypes.data, "y0": found.ctypes.data}
+    LaunchTable([Launch(kernel, [arguments[name] for name in source.signature])]).run()
+    one, two, three = (machine(name, x) for name in names[:3])
+    assert np.array_equal(found, one + two + three + machine("exp", two))
 
 
 # -- special values ----------------------------------------------------------------------------------------------------
