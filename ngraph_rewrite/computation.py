@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import proxy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,27 +44,8 @@ else:  # for those who ask
 Array = NDArray[Any]
 
 
-class _Called:
-    """What a slot of it calls: no frame of Python, which takes longer than a small call, comes before machine code."""
-
-    __slots__ = {"__call__": "The values of `returns` for arguments in order, or ``feed_dict=``; ``out=`` takes them."}
-    __call__: Callable[..., Any]
-
-
-class Computation(_Called):
+class Computation:
     """A function of arrays. Made by `Transformer.computation`; several share the transformer's state.
-
-    A call takes a value for each input, in order, and gives the values of `returns`, in its structure. Arrays of an
-    input's dtype are not copied; results are fresh arrays. Two names may be given:
-
-    * ``feed_dict``, instead of values in order: values by placeholder;
-    * ``out``: arrays to write the results into, in the structure of `returns` (None where there is none).
-
-    Raises:
-        ComputationError: by a call with a wrong number of arguments, or wrong shapes or dtypes.
-        ClosedError: by a call after the transformer was closed.
-        KeyboardInterrupt: between two kernels of a call. Variables and ``out`` keep what was written until then, and
-            the computation can be called again.
 
     >>> import numpy as np
     >>> import ngraph_rewrite as ng
@@ -76,6 +56,9 @@ class Computation(_Called):
     ...     same, result, twice(feed_dict={x: [1, 2, 3]})
     (True, array([2., 2., 2.], dtype=float32), array([2., 4., 6.], dtype=float32))
     """
+
+    __slots__ = ("__dict__", "__weakref__", "_entry")
+    _entry: Callable[..., Any]
 
     def __init__(
         self,
@@ -107,12 +90,11 @@ class Computation(_Called):
             (t for t in order if "draw" in t.definition.traits),
         )
         self._dtypes = [same_dtype(p.dtype) for p in self.inputs]
-        itself: Any = proxy(self)  # what it calls does not keep it alive
         # what makes a call: machine code for the shapes of the latest one, where there is any
-        self._by_python = self.__call__ = partial(Computation._call, itself)
+        self._by_python = self._entry = self._call
         # the last call: what was ready, the number of the call, arguments and results
         self._kept: list[tuple[Any, ...] | None] = [None]
-        self._signature = Signature(self._dtypes, self.returns, self._kept, itself, state, cache)
+        self._signature = Signature(self._dtypes, self.returns, self._kept, self, state, cache)
         terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         roots = [terms[h] for h in self._valued]
         self._prepared = Preparation(target, self.lowering, roots, self.inputs, state, cache, threads, self._signature)
@@ -122,6 +104,22 @@ class Computation(_Called):
         return f"Computation({', '.join(describe(h, 1) for h in self._handles)}; {inside})"
 
     # -- calling ------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None) -> Any:
+        """The values of `returns` for these arguments, in its structure: fresh arrays, or those in `out`.
+
+        Args:
+            args: A value for each input, in order; arrays of its dtype are not copied.
+            feed_dict: Instead of `args`: values by placeholder.
+            out: Arrays to write the results into, in the structure of `returns` (None where there is none).
+
+        Raises:
+            ComputationError: for a wrong number of arguments, or wrong shapes or dtypes.
+            ClosedError: if the transformer was closed.
+            KeyboardInterrupt: between two kernels. Variables and `out` keep what was written until then, and the
+                computation can be called again.
+        """
+        return self._call(*args, feed_dict=feed_dict, out=out)
 
     def entry(self, *examples: Any) -> Callable[..., Any]:
         """A function that calls this computation, made ready for arguments of one set of shapes: what calls cost least.
@@ -148,7 +146,7 @@ class Computation(_Called):
         with self._state.lock:
             self._state.allocate()
             ready = self._executable(shapes)
-            return machine_call(ready, self._signature, self) or self._call
+            return machine_call(ready, self._signature) or self._call
 
     def on_device(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None) -> Any:
         """As a call, but the results stay where they were computed, on the device of the transformer's target.
@@ -209,13 +207,13 @@ class Computation(_Called):
         if latest is not None and latest.given == shapes:
             return latest
         ready = self._prepared.find(shapes)
-        self.__call__ = self._prepared.entry or self._by_python
+        self._entry = self._prepared.entry or self._by_python
         return ready
 
     def forget_executables(self) -> None:
         """Drop what was prepared for calls; the next call prepares it again."""
         self._prepared.forget()
-        self.__call__, self._kept[0] = self._by_python, None
+        self._entry, self._kept[0] = self._by_python, None
 
     # -- asking -------------------------------------------------------------------------------------
 
@@ -342,3 +340,16 @@ class Computation(_Called):
         if self._kept[0] is None:
             raise InvalidHandleError("nothing has run yet", where=user_line(), do="call the computation first")
         return self._kept[0]
+
+
+class QuickComputation(Computation):
+    """A computation whose calls begin in machine code: a frame of Python takes longer than a small call does."""
+
+    __slots__ = ()
+    if not TYPE_CHECKING:
+        __call__ = Computation._entry  # the slot, which gives what an instance keeps there
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """That of calls, which `inspect` does not find in a slot."""
+        return inspect.signature(self._call)

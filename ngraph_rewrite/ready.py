@@ -47,7 +47,7 @@ class Signature(NamedTuple):
         dtypes: Of the arguments.
         returns: Terms in a structure.
         kept: A list whose first item is the last call: what was ready, the number of the call, arguments, results.
-        computation: What has them, known weakly: its method ``_call`` makes the calls that machine code does not.
+        computation: What has them: its method ``_call`` makes the calls that machine code does not.
     """
 
     dtypes: Sequence[np.dtype[Any]]
@@ -64,12 +64,8 @@ def same_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(dtype.name)
 
 
-def machine_call(ready: Ready, signature: Signature, computation: object = None) -> Any | None:
-    """A function in machine code that makes a call; None if it is not short enough for that, or none can be made.
-
-    Args:
-        computation: The one of the signature, if the function shall keep it alive.
-    """
+def machine_call(ready: Ready, signature: Signature) -> Any | None:
+    """A function in machine code that makes a call; None if it is not short enough for that, or none can be made."""
     quick, returns = getattr(ready.executable, "quick", _never)(), signature.returns
     structure = None if isinstance(returns, Op) else type(returns)
     items = [returns] if structure is None else returns
@@ -91,7 +87,7 @@ def machine_call(ready: Ready, signature: Signature, computation: object = None)
         valued=[has_value(item) for item in items],
         owners=(quick, words, ready.dropped),
     )
-    return call_entry(call, computation or signature.computation, "_call", signature.cache)
+    return call_entry(call, signature.computation, "_call", signature.cache)
 
 
 def _never() -> None:

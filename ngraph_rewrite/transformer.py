@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.computation import Computation
+from ngraph_rewrite.computation import Computation, QuickComputation
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.initialization import run_initializers
 from ngraph_rewrite.lowering.counting import stats
@@ -190,7 +190,7 @@ class Transformer:
             choice = self.choice._replace(disabled=(*self.choice.disabled, *off))
             passes = self._passes(off)
             with switched_off(self.choice.disabled):  # for passes that have rules of their own
-                return Computation(
+                return QuickComputation(
                     self.target, passes, state, self.cache, returns, inputs, keep, choice, complete, self.threads
                 )
 

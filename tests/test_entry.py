@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import subprocess
 import sys
@@ -36,7 +37,7 @@ SHAPES: dict[tuple[int, ...], list[ng.Axis]] = {
 
 def is_quick(computation: ng.Computation) -> bool:
     """Whether machine code stands ready for calls as the latest one."""
-    return computation.__call__ is not computation._by_python
+    return computation._entry is not computation._by_python
 
 
 @cache
@@ -367,21 +368,28 @@ def test_an_entry_outlives_what_it_was_made_of() -> None:
     assert np.array_equal(entry(np.ones(3, np.float32)), [3, 3, 3])
 
 
-def test_what_a_computation_calls_does_not_keep_it() -> None:
-    """No cycle of references either: arenas, which can be large, go with the last one who has them."""
+def test_what_a_computation_calls_keeps_it() -> None:
+    """Whoever has only the function still calls it, in all ways, and is told once the transformer is closed."""
     x = ng.placeholder([H])
     transformer = ng.make_transformer("cpu")
     computation = transformer.computation(x * 3, x)
-    for arguments in ((np.ones(3, np.float32),), ([1, 2, 3],)):
-        computation(*arguments)
-    gone = weakref.ref(computation)
-    gc.disable()
-    try:
-        transformer.close()
-        del computation
-        assert gone() is None
-    finally:
-        gc.enable()
+    computation(np.ones(3, np.float32))
+    call = computation.__call__
+    del computation
+    gc.collect()
+    assert np.array_equal(call(np.ones(3, np.float32)), [3, 3, 3]) and np.array_equal(call([1, 2, 3]), [3, 6, 9])
+    transformer.close()
+    with pytest.raises(ClosedError):
+        call([1, 2, 3])
+
+
+def test_a_computation_is_a_function_like_others() -> None:
+    x = ng.placeholder([H])
+    computation, ones = ng.make_transformer("cpu").computation(x * 3, x), np.ones(3, np.float32)
+    assert list(inspect.signature(computation).parameters) == ["args", "feed_dict", "out"]
+    assert isinstance(computation, ng.Computation)
+    for call in (lambda *a: ng.Computation.__call__(computation, *a), computation):
+        assert np.array_equal(call(ones), [3, 3, 3])
 
 
 def test_a_computation_is_freed_with_its_machine_code() -> None:
@@ -453,7 +461,7 @@ def test_a_forked_process_shares_out_what_it_calls() -> None:
         right = all(np.array_equal(computation(values), values + 1) for _ in range(3))
         again = transformer.computation(x + 2, x)
         right = right and all(np.array_equal(again(values), values + 2) for _ in range(3))
-        with mock.patch.object(ng.Computation, "_call", lambda *_: "Python code"):
+        with mock.patch.object(ng.Computation, "_run", lambda *_: "Python code"):
             left = computation(values) == "Python code"
         shared = process_pool().workers == 1
         os._exit(0 if right and left and shared and is_quick(again) == (array_api() is not None) else 1)

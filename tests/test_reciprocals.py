@@ -35,13 +35,33 @@ def of_unit_length(x: ng.Op) -> ng.Op:
 
 
 MULTIPLIED: dict[str, Build] = {"softmax": softmax, "plain softmax": plain_softmax, "of unit length": of_unit_length}
+
+
+def by_exponentials_less(top: Build) -> Build:
+    """Divided by the sum of ``exp(x - top)``."""
+    return lambda x: x / ng.sum(ng.exp(x - top(x)), ["C"])
+
+
+def greatest(x: ng.Op) -> ng.Op:
+    return ng.max(x, ["C"])
+
+
 DIVIDED: dict[str, Build] = {
     "a sum": lambda x: x / ng.sum(x, ["C"]),
     "the sum of other exponentials": lambda x: ng.exp(x) / ng.sum(ng.exp(x * 2), ["C"]),
-    "what is less than the greatest": lambda x: ng.exp(x) / ng.sum(ng.exp(x - (ng.max(x, ["C"]) + 1)), ["C"]),
-    "the greatest": lambda x: x / ng.max(x, ["C"]),
-    "another root at each place": lambda x: x / (ng.sqrt(x) + ng.sum(x, ["C"])),
-    "one root of one number": lambda x: ng.max(x, ["C"]) / ng.sqrt(ng.sum(x, ["C"])),
+    "less more than the greatest": by_exponentials_less(lambda x: greatest(x) + 1),
+    "less the greatest of another": by_exponentials_less(lambda x: greatest(x * x)),
+    "less the least": by_exponentials_less(lambda x: ng.min(x, ["C"])),
+    "less the greatest where it is infinite": by_exponentials_less(
+        lambda x: ng.select(ng.isfinite(greatest(x)), 0, greatest(x))
+    ),
+    "less another number than 0": by_exponentials_less(lambda x: ng.select(ng.isfinite(greatest(x)), greatest(x), 100)),
+    "less the greatest where another is finite": by_exponentials_less(
+        lambda x: ng.select(ng.isfinite(greatest(x * x)), greatest(x), 0)
+    ),
+    "the greatest": lambda x: x / greatest(x),
+    "another root at each place": lambda x: x / ng.sqrt(x + ng.sum(x, ["C"])),
+    "one root of one number": lambda x: greatest(x) / ng.sqrt(ng.sum(x, ["C"])),
 }
 
 
@@ -81,7 +101,19 @@ def test_numbers_of_16_bits_are_divided(dtype: Any) -> None:
 def test_a_divisor_that_may_be_anything_divides(name: str) -> None:
     x = np.random.default_rng(0).uniform(1, 2, size=(3, 5)).astype(np.float32)
     _, source = computed(DIVIDED[name], x)
-    assert re.search(r"v\d+ = v\d+ / v\d+$", source, re.MULTILINE), source
+    assert re.search(r"v\d+ = v\d+ / v\d+$", source, re.MULTILINE) and "1.0) / v" not in source, source
+
+
+def test_terms_that_many_share_are_asked_once() -> None:
+    """What a divisor is made of is a graph whose paths double at each level."""
+    x = ng.placeholder([N, C])
+    s = ng.sum(x * x, ["C"])
+    for depth in range(40):
+        s = ng.maximum(s * s, ng.absolute(s)) if depth % 2 else ng.minimum(s + s, -s)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation((x - ng.max(x, ["C"])) / ng.sqrt(s), x)
+        computation(np.zeros((3, 5), np.float32))
+        assert computation.stats()["launches"] < 40
 
 
 INF, NAN = float("inf"), float("nan")

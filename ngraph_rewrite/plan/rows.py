@@ -47,11 +47,12 @@ class OutOfStep(Exception):
 class RowBody(Body):
     """The scalar program of a group over rows; reductions are steps of it."""
 
-    __slots__ = ("_once", "_spread", "axes")
+    __slots__ = ("_once", "_spread", "_varying", "axes")
 
     def __init__(self, rows: RowGroup, groups: Groups, group: Op) -> None:
         super().__init__(rows.shape, groups, group)
         self.axes = rows.axes
+        self._varying: list[bool] = []  # for each step that was asked about
         self._spread = once_a_row(rows.shape, rows.axes)
         self._once = tuple(k for k in range(len(rows.shape)) if k not in rows.axes)
 
@@ -76,20 +77,26 @@ class RowBody(Body):
 
     def step(self, op: str, dtype: str, operands: tuple[Value, ...], attribute: object) -> Value:
         """A new step, or an equal earlier one; a row is multiplied by a reciprocal where that does for a quotient."""
-        if op == "divide" and has_fair_reciprocal(operands[1], self.steps) and self._varies(operands[0]):
-            if not self._varies(operands[1]):
+        if op == "divide" and has_fair_reciprocal(operands[1], self.steps):
+            if self._varies(operands[0]) and not self._varies(operands[1]):
                 operands = operands[0], super().step("reciprocal", dtype, operands[1:], None)
                 op = "multiply"
         return super().step(op, dtype, operands, attribute)
 
     def _varies(self, value: Value) -> bool:
-        """Whether a value is another one at each place of a row."""
+        """Whether a value is another one at each place of a row; found out for each step once, operands first."""
         if value < 0:
-            return any(self.loads[-value - 1].layout.strides[axis] for axis in self.axes)
-        op, _, operands, attribute = self.steps[value]
-        if isinstance(attribute, Position):
-            return any(attribute.layout.strides[axis] for axis in self.axes)
-        return f"semi.{op}" not in REDUCTIONS and any(map(self._varies, operands))
+            return self._moves(self.loads[-value - 1].layout)
+        for op, _, operands, attribute in self.steps[len(self._varying) : value + 1]:
+            if isinstance(attribute, Position):
+                self._varying.append(self._moves(attribute.layout))
+            else:
+                self._varying.append(f"semi.{op}" not in REDUCTIONS and any(map(self._varies, operands)))
+        return self._varying[value]
+
+    def _moves(self, layout: Layout) -> bool:
+        """Whether a layout has another element at each place of a row."""
+        return any(layout.strides[axis] for axis in self.axes)
 
     def output(self, term: Op) -> tuple[Value, Layout]:
         """The value of a term of the group, and how it is stored."""

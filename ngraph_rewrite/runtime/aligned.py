@@ -33,7 +33,7 @@ def aligned_array(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
 
 
 def result_array(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """An uninitialised array for a result, which begins at a cache line unless it is small.
+    """An uninitialised array for a result, which begins at a cache line, as part of a larger one, unless it is small.
 
     NumPy's arrays begin 16 bytes beyond one: a kernel over rows takes a tenth longer to write there and read again.
     """
