@@ -147,7 +147,7 @@ def test_what_needs_a_sum_over_all_rows_is_another_kernel() -> None:
     y = semi.divide(x, semi.broadcast(semi.sum(semi.exp(x), axes=(1,)), (400, 30), (0,)))
     total = semi.broadcast(semi.sum(y, axes=(0,)), (400, 30), (1,))
     assert launched(semi.divide(y, total), x) == ["rows", "rows"]
-    agree([semi.divide(y, total), y], [x])
+    agree([semi.divide(y, total), y], [x], low=0.5)  # numbers of both signs may leave next to nothing of a sum
 
 
 def test_a_row_does_not_wait_for_what_another_kernel_does_of_it() -> None:
