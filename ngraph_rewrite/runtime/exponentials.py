@@ -3,9 +3,9 @@
 
 The reduction is that of Cody and Waite (*Software Manual for the Elementary Functions*, 1980), the polynomials are
 minimax (Remez, ``benchmarks/minimax.py``), and a result that is subnormal is rounded once. With AVX-512 some functions
-of float32 are others (`ngraph_rewrite.runtime.lane_functions`). The docstrings say how many
-units in the last place (ulp) a result may be off, with and without an instruction that rounds ``x * y + z`` once: no
-float32 is further off, and no float64 of large samples.
+of float32 are others (`ngraph_rewrite.runtime.lane_functions`). The docstrings say how many units in the last place
+(ulp) a result may be off, with and without an instruction that rounds ``x * y + z`` once: no float32 is further off,
+and no float64 of large samples.
 """
 
 from collections.abc import Sequence
@@ -209,13 +209,7 @@ def _erf(x: Real) -> Real:
     return below.where(a.is_("<", 1.0), above).signed_as(x)
 
 
-exp, exp2, expm1 = (
-    kernel_function(_exp, LaneFunction("exp", exp_in_lanes)),
-    kernel_function(_exp2),
-    kernel_function(_expm1),
-)
-tanh, erf = (
-    kernel_function(formula, LaneFunction(formula.__name__[1:], other))
-    for formula, other in ((_tanh, tanh_in_lanes), (_erf, erf_in_lanes))
-)
-sigmoid = kernel_function(_sigmoid)
+exp2, expm1, sigmoid = kernel_function(_exp2), kernel_function(_expm1), kernel_function(_sigmoid)
+exp = kernel_function(_exp, LaneFunction("exp", exp_in_lanes))
+tanh = kernel_function(_tanh, LaneFunction("tanh", tanh_in_lanes))
+erf = kernel_function(_erf, LaneFunction("erf", erf_in_lanes))
