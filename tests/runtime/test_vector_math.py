@@ -15,7 +15,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
 from scipy import special
@@ -29,6 +29,7 @@ from tests.programs import drawn
 
 Array = np.ndarray[Any, Any]
 INF, NAN = float("inf"), float("nan")
+compiling = settings(deadline=None)  # the first example of a function compiles its kernel
 
 # The bounds that the functions' docstrings state, in units in the last place.
 BOUNDS = {
@@ -152,17 +153,20 @@ def test_powers_of_a_sample(machine: Machine, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("function", UNARY)
+@compiling
 @given(st.lists(st.floats(width=32), min_size=1, max_size=20))
 def test_any_float32(machine: Machine, function: str, numbers: list[float]) -> None:
     check(machine, function, np.array(numbers, "float32"))
 
 
+@compiling
 @given(st.lists(st.tuples(st.floats(), st.floats()), min_size=1, max_size=20))
 def test_any_power(machine: Machine, pairs: list[tuple[float, float]]) -> None:
     x, y = np.array(pairs).T
     check(machine, "power", x.copy(), y.copy())
 
 
+@compiling
 @given(st.integers(-(2**60), 2**60), st.integers(1, 2**30))
 @example(6381956970095103 * 2**797, 0)  # no float64 is nearer to a multiple of pi / 2
 @example(2**1023, 0)
