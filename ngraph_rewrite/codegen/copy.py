@@ -1,22 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders copies between strided layouts, in square tiles where reading and writing run along different loops."""
+"""Renders copies between strided layouts, in square tiles where reading and writing run along different loops.
+
+A few elements that lie side by side, such as the colours of a picture, fill no tile: they are moved together, in each
+step of the loop along which the other side runs, and LLVM shuffles vectors of them where nothing lies between.
+"""
+
+import re
+from collections.abc import Sequence
 
 from ngraph_rewrite.codegen.nest import MapNest, Operand, argument_lines, signature, store_line, value_line
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
 from ngraph_rewrite.codegen.template import kernel_template
 
 _TILE = 32  # elements: two tiles of float64 fill half of a 32 KiB first-level cache
+_FEW = 4  # elements side by side, at most, that LLVM has shuffles for
 
 
-def render_copy(source: Operand, target: Operand) -> Source:
+def few(source: Operand, target: Operand, sizes: Sequence[int]) -> int | None:
+    """The loop with unit stride on one side that is so short that its elements are moved together, if there is one.
+
+    >>> few(Operand("int8", ("s", "s", "1")), Operand("int8", ("s", "1", "s")), (8, 3, 99))
+    1
+    """
+    fast = [[dim for dim, stride in enumerate(x.strides) if stride == "1"] for x in (source, target)]
+    if [len(dims) for dims in fast] != [1, 1] or fast[0] == fast[1]:
+        return None
+    (a,), (b,) = fast
+    found = [(a, source.strides[b]), (b, target.strides[a])]
+    short = [dim for dim, across in found if dim > 0 and 1 < sizes[dim] <= _FEW and across == "s"]
+    return short[0] if len(short) == 1 else None
+
+
+def render_copy(source: Operand, target: Operand, together: tuple[int, int] | None = None) -> Source:
     """Return the kernel that copies an array of any rank, loops in the order given; chunks split loop 0.
+
+    Args:
+        together: A loop that is `few`, and its length.
 
     >>> render_copy(Operand("int8", ("1", "s")), Operand("int8", ("s", "1"))).signature
     ('n0', 'n1', 'x0', 'x0_s1', 'y0', 'y0_s0')
     """
     nest = MapNest(len(source.strides), (source,), (), ((0, target),), (0, 1))
     names = signature(nest)
-    body = "\n".join([*_start(nest), *_loops(nest)])
+    body = "\n".join([*_start(nest), *_loops(nest, together)])
     template = kernel_template("copy")
     text = template.fill(
         "cpu",
@@ -36,23 +62,38 @@ def _start(nest: MapNest) -> list[str]:
     return ["start = chunk_start(n0, chunk, nchunks)", "stop = chunk_start(n0, chunk + 1, nchunks)"]
 
 
-def _tiled(nest: MapNest) -> set[int]:
+def _fast(source: Operand, target: Operand) -> set[int]:
     """The loops with unit stride in the source and in the target, if they differ."""
-    fast = {dim for _, strides in (("x", nest.loads[0].strides), ("y", nest.stores[0][1].strides))
-            for dim, stride in enumerate(strides) if stride == "1"}  # fmt: skip
+    fast = {dim for operand in (source, target) for dim, stride in enumerate(operand.strides) if stride == "1"}
     return fast if len(fast) == 2 else set()
 
 
-def _loops(nest: MapNest) -> list[str]:
-    """Plain loops outside, then the loops over tiles, then the loops in a tile."""
-    tiled = _tiled(nest)
+def _loops(nest: MapNest, together: tuple[int, int] | None) -> list[str]:
+    """Plain loops outside, then the loops over tiles, then the loops in a tile; what is moved together is inside."""
+    fast = _fast(*nest.operands)
     lines = [value_line(nest, 0), store_line(nest, 0, nest.dtypes)]
-    for dim in sorted(tiled, reverse=True):
+    if together is not None:
+        return _plain(set(range(nest.rank)) - fast, _together(nest, lines, *together))
+    for dim in sorted(fast, reverse=True):
         last = "stop" if dim == 0 else f"n{dim}"
         lines = _loop(f"for i{dim} in range(t{dim}, min(t{dim} + {_TILE}, {last})):", lines)
-    for dim in sorted(tiled, reverse=True):
+    for dim in sorted(fast, reverse=True):
         lines = _loop(f"for t{dim} in range({_extent(dim)}, {_TILE}):", lines)
-    for dim in reversed([dim for dim in range(nest.rank) if dim not in tiled]):
+    return _plain(set(range(nest.rank)) - fast, lines)
+
+
+def _together(nest: MapNest, lines: list[str], dim: int, length: int) -> list[str]:
+    """The loops with unit stride where one is short; the length is a stride of the other one if all is dense."""
+    (other,) = _fast(*nest.operands) - {dim}
+    stride = f"{'x0' if nest.loads[0].strides[dim] == '1' else 'y0'}_s{other}"
+    loops = _plain({other}, _loop(f"for i{dim} in range({length}):", lines))
+    dense = [re.sub(rf"\b{stride}\b", str(length), line) for line in loops]
+    return [*_loop(f"if {stride} == {length}:", dense), *_loop("else:", loops)]
+
+
+def _plain(dims: set[int], lines: list[str]) -> list[str]:
+    """Loops over all of some axes."""
+    for dim in sorted(dims, reverse=True):
         lines = _loop(f"for i{dim} in range({_extent(dim)}):", lines)
     return lines
 

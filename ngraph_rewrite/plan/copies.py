@@ -13,6 +13,8 @@ from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.views import Layout, row_major
 from ngraph_rewrite.terms.op import Op
 
+_WORTH = 1 << 16  # bytes from which on a kernel copies faster than NumPy what it puts into another order
+
 
 class LayoutCopy(NamedTuple):
     """A copy in another order: of which term, and how many bytes are written."""
@@ -31,6 +33,13 @@ def layout_copies(jobs: Iterable[Job], echoes: Iterable[tuple[int, Load]]) -> It
     for _, load in echoes:
         if reorders(load.layout, row_major(load.layout.shape)):
             yield LayoutCopy(load.base, prod(load.layout.shape) * load.base.dtype.itemsize)
+
+
+def is_echo(load: Load) -> bool:
+    """Whether NumPy copies what is seen as well as a kernel would: an input in its own order, or little of one."""
+    few = prod(load.layout.shape) * load.base.dtype.itemsize < _WORTH
+    own = few or not reorders(load.layout, row_major(load.layout.shape))
+    return own and load.base.definition.name == "core.placeholder"
 
 
 @lru_cache(maxsize=1 << 12)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from math import prod
 
-from ngraph_rewrite.codegen.copy import render_copy
+from ngraph_rewrite.codegen.copy import few, render_copy
 from ngraph_rewrite.codegen.epilogue import render_epilogue
-from ngraph_rewrite.codegen.loops import MapNest, RowNest, render_map, render_rows, workspaces
+from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, render_map, render_rows, workspaces
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.collapsing import RowProgram, row_share
 from ngraph_rewrite.plan.convolution_operands import Convolution
@@ -46,21 +46,28 @@ def _job(term: Op, groups: Groups) -> Job:
     return job_of(term, groups)
 
 
-def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> str:
-    """There is one form."""
-    return ""
+def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> tuple[int, int] | None:
+    """A copy moves the elements of a short loop together: which one, and its length."""
+    moved = _moved(nest)
+    dim = None if moved is None else few(*moved, sizes)
+    return None if dim is None else (dim, sizes[dim])
 
 
-def _nest(nest: MapNest | RowNest, form: str) -> Source:
+def _nest(nest: MapNest | RowNest, form: tuple[int, int] | None) -> Source:
     """The kernel of a nest; a map that only moves elements goes by tiles where rows become columns."""
     if isinstance(nest, RowNest):
         return render_rows(nest)
-    moves = len(nest.loads) == len(nest.stores) == 1 and not nest.steps
-    if moves and nest.buffer_of[0] != nest.buffer_of[1]:
-        source, target = nest.operands
-        if source.dtype == target.dtype:
-            return render_copy(source, target)
-    return render_map(nest)
+    moved = _moved(nest)
+    return render_map(nest) if moved is None else render_copy(*moved, form)
+
+
+def _moved(nest: MapNest | RowNest) -> tuple[Operand, Operand] | None:
+    """From where to where a nest moves elements, if it does nothing else, from one buffer to another."""
+    if isinstance(nest, RowNest) or nest.steps or not len(nest.loads) == len(nest.stores) == 1:
+        return None
+    source, (_, target) = nest.loads[0], nest.stores[0]
+    apart = nest.buffer_of[0] != nest.buffer_of[1]
+    return (source, target) if apart and source.dtype == target.dtype else None
 
 
 def _share(sizes: Sequence[int], reduced: Sequence[bool], nest: MapNest | RowNest) -> Share:

@@ -15,7 +15,7 @@ from math import prod
 from ngraph_rewrite.plan.accesses import Access, access
 from ngraph_rewrite.plan.buffers import buffers
 from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
-from ngraph_rewrite.plan.copies import LayoutCopy, layout_copies
+from ngraph_rewrite.plan.copies import LayoutCopy, is_echo, layout_copies
 from ngraph_rewrite.plan.costs import Costs
 from ngraph_rewrite.plan.cpu import CPU
 from ngraph_rewrite.plan.epilogues import with_epilogues
@@ -355,7 +355,7 @@ class _Attempt:
         echoing = self.echoing and self.groups.renderer.echoes
         for i, result in enumerate(self.results):
             load = resolve(result, self.groups)
-            if echoing and load.base.definition.name == "core.placeholder" and load.base not in self.forced:
+            if echoing and load.base not in self.forced and is_echo(load):
                 self.echoes.append((i, load))
                 continue
             claimed = load.base in self.home or load.base not in self.job_of

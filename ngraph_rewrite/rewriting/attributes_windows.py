@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 from ngraph_rewrite.ops import axes_convolution, axes_lookup, sliding, window_functions
@@ -167,3 +168,39 @@ def places_by_name(names: Sequence[str], have: AxesLike) -> tuple[int, ...]:
     (1, 0)
     """
     return tuple(Axes(have).index(name) for name in names)
+
+
+@attribute_function
+def phases(
+    x: Sequence[Extent], w: Sequence[Extent], before: Sequence[Extent], places: Sequence[Extent]
+) -> tuple[Slides, ...]:
+    """How every second element of a window slides over images that have a zero between any two elements.
+
+    The places of the result fall into classes, odd and even along each axis, the last axis first to change. Those of
+    a class, rounded up to as many as any has, see the elements of an image alone, through a window that has every
+    second element of the whole one.
+
+    Args:
+        x: The lengths of images, without zeros.
+        w: The lengths of windows, 2 or more.
+        before: How many zeros there are before an image.
+        places: The lengths of the result; these and all others are numbers.
+
+    Returns:
+        For each class the first elements of its window, how many zeros there are before an image, and how many after.
+
+    >>> phases((4,), (3,), (1,), (8,))
+    (((1,), (0,), (0,)), ((0,), (0,), (1,)))
+    """
+    every = (
+        [_phase(*axis, odd) for axis, odd in zip(zip(x, w, before, places, strict=True), odds, strict=True)]
+        for odds in product((0, 1), repeat=len(x))
+    )
+    return tuple(tuple(zip(*axes, strict=True)) for axes in every)
+
+
+def _phase(x: Any, w: Any, before: Any, places: Any, odd: int) -> tuple[Any, Any, Any]:
+    """Along one axis: the first element of the window, the zeros before and after."""
+    first = (before - odd) % 2
+    padding = (before - odd - first) // 2
+    return first, padding, (places + 1) // 2 + (w - first + 1) // 2 - 1 - x - padding

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from nests import strided
 from running import DTYPES, FLOATS, INTEGERS, Runner, address, nest_arguments, operand_arguments, same_bits
 
-from ngraph_rewrite.codegen.copy import render_copy
+from ngraph_rewrite.codegen.copy import few, render_copy
 from ngraph_rewrite.codegen.library import render_dot, render_gather, render_random
 from ngraph_rewrite.codegen.library_products import render_sums
+from ngraph_rewrite.codegen.nest import Operand
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.philox import normal, uniform
 
@@ -110,8 +111,28 @@ def test_a_copy_changes_the_layout_only(run: Runner, data: st.DataObject, dtype:
     shape = tuple(data.draw(st.lists(st.sampled_from([0, 1, 3, 40]), max_size=3)))
     source, x = data.draw(strided(shape, dtype, (False,) * len(shape)))
     target, y = data.draw(strided(shape, dtype, (False,) * len(shape)))
-    run(render_copy(x, y), nest_arguments(shape, [source], [target]), data.draw(st.integers(1, 3)))
-    assert same_bits(target, source)
+    dim = few(x, y, shape)
+    for together in {None, None if dim is None else (dim, shape[dim])}:
+        target[...] = np.zeros((), dtype)
+        run(render_copy(x, y, together), nest_arguments(shape, [source], [target]), data.draw(st.integers(1, 3)))
+        assert same_bits(target, source)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "sizes", "dim"),
+    [
+        (("s", "1", "s"), ("s", "s", "1"), (9, 50, 3), 2),  # colours are put side by side,
+        (("s", "s", "1"), ("s", "1", "s"), (9, 3, 50), 1),  # and apart again
+        (("s", "1", "s"), ("s", "s", "1"), (9, 50, 40), None),  # as many as a tile holds
+        (("s", "1", "s"), ("s", "s", "1"), (9, 3, 4), None),  # few either way
+        (("1", "s"), ("s", "1"), (3, 50), None),  # chunks split the first loop
+        (("s", "1"), ("s", "1"), (50, 3), None),  # nothing is turned around
+    ],
+)
+def test_few_elements_side_by_side_are_moved_together(
+    source: tuple[str, ...], target: tuple[str, ...], sizes: tuple[int, ...], dim: int | None
+) -> None:
+    assert few(Operand("float32", source), Operand("float32", target), sizes) == dim
 
 
 def test_names_of_operands_are_those_of_the_signature() -> None:

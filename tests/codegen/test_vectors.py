@@ -11,6 +11,7 @@ import pytest
 from loops_in_code import OTHER_PROCESSORS, copying_loops, innermost_loops, packed_loops, pretending
 from running import Runner, contiguous
 
+from ngraph_rewrite.codegen.copy import render_copy
 from ngraph_rewrite.codegen.library import render_dot, render_gather
 from ngraph_rewrite.codegen.library_convolutions import render_convolution_sums, render_halo
 from ngraph_rewrite.codegen.library_indexed import render_scatter_add
@@ -185,6 +186,14 @@ def test_every_second_element_of_an_image_is_copied_in_packed_loops(run: Runner)
     loops = innermost_loops(assembly(source.text, source.name, run.cache))
     halves = r"\bv?(?:perm|shuf)\w*ps\s|\b(?:ld2|uzp1)"
     assert any(re.search(halves, loop) for loop in loops)
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["side by side", "apart"])
+def test_colours_of_a_picture_are_moved_in_packed_loops(run: Runner, turned: bool) -> None:
+    apart, together = Operand("float32", ("s", "1", "s")), Operand("float32", ("s", "s", "1"))
+    source = render_copy(*((together, apart) if turned else (apart, together)), (2, 3))
+    loops = copying_loops(assembly(source.text, source.name, run.cache))
+    assert any(re.search(r"\bv?(?:perm|shuf|blend|insert)\w*\s|\b(?:ld3|st3|tbl)", loop) for loop in loops)
 
 
 SORTS = {"sort": render_sort("float32", False), "argsort": render_argsort("float32", True)}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
 from sliding_oracle import both, correlate, images, pool, whole_numbers
@@ -170,6 +170,35 @@ def test_zeros_between_points_are_not_multiplied() -> None:
     for wanted, found in zip(*both([derivative], values), strict=True):
         np.testing.assert_array_equal(found, wanted)
     assert kernels(run(derivative, values)[1])[0] == "gemm"  # before there are zeros
+
+
+@settings(max_examples=4 * EXAMPLES, deadline=None)
+@given(data=st.data(), groups=st.sampled_from([1, 1, 2]), seed=st.integers(0, 99))
+def test_images_with_zeros_between_elements_are_seen_by_parts_of_windows(
+    data: st.DataObject, groups: int, seed: int
+) -> None:
+    """As the derivative by images of windows two places apart sees them; any padding, odd and even lengths."""
+    drawn = [[data.draw(st.integers(*ends)) for _ in range(2)] for ends in ((1, 9), (2, 7), (-2, 4), (-2, 4))]
+    lengths, window, before, after = drawn
+    x = whole_numbers(seed, [2, 2 * groups, *lengths], "float64")
+    w = whole_numbers(seed + 1, [3 * groups, 2, *window], "float64")
+    a, b = images(*x.shape), images(*w.shape)
+    how: dict[str, Any] = {"strides": (1, 1), "before": before, "after": after, "interior": (1, 1), "dilations": (1, 1)}
+    wanted = correlate(x, w, **how, groups=groups)
+    assume(wanted.shape[2] * wanted.shape[3] >= 8)
+    found, _ = run(ng.semi.convolution(a, b, groups=groups, **how), {a: x, b: w})
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_derivative_by_images_does_not_multiply_the_zeros_of_strides() -> None:
+    a, b = images(2, 5, 14, 15, dtype="float32"), images(6, 5, 3, 3, dtype="float32")
+    term = ng.semi.convolution(a, b, strides=2, before=1, after=1)
+    error = images(*term.shape, dtype="float32")
+    (derivative,) = deriv(term, [a], error=error)
+    values = {b: whole_numbers(1, b.shape, "float32"), error: whole_numbers(2, error.shape, "float32")}
+    for wanted, found in zip(*both([derivative], values), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert kernels(run(derivative, values)[1]).count("convolution") == 4  # one for each class of places
 
 
 def test_what_follows_a_convolution_is_done_by_its_kernel() -> None:

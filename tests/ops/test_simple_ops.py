@@ -22,6 +22,7 @@ from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.rewriting.domain import SYMBOLIC
 from ngraph_rewrite.rewriting.instances import Target
 from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.rewriting.rule import REFINES, Rule
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import definitions, lookup
 from ngraph_rewrite.terms.op import Op, topological
@@ -85,12 +86,16 @@ def test_lowering_keeps_the_value_wherever_the_target_wants_the_axes(
     name: str, matcher: Matcher, data: st.DataObject, seed: int, target: Target
 ) -> None:
     term = data.draw(applications(lookup(name)))
-    result = normalise([term], matcher, ReplacementTable(), TermBank(), target, "lower")[0]
+    table = ReplacementTable()
+    result = normalise([term], matcher, table, TermBank(), target, "lower")[0]
     assert {t.definition.family for t in topological([result])} <= {"core", "semi", "cpu", "cuda", "fused"}
     assert result.type == term.type
     values = arrays(term, seed)
     if not undefined(term, values):
-        close(value(term, values), value(result, values))
+        wanted, got = value(term, values), value(result, values)
+        if any(isinstance(step.why, Rule) and step.why.grade == REFINES for step in table.redexes()):
+            wanted = np.where(np.isnan(wanted), got, wanted)  # such a rule may give a number there
+        close(wanted, got)
 
 
 def close(wanted: Any, got: Any) -> None:
