@@ -27,12 +27,12 @@ def few(source: Operand, target: Operand, sizes: Sequence[int]) -> int | None:
         return None
     (a,), (b,) = fast
     found = [(a, source.strides[b]), (b, target.strides[a])]
-    short = [dim for dim, across in found if dim > 0 and 1 < sizes[dim] <= _FEW and across == "s"]
+    short = [dim for dim, across in found if 1 < sizes[dim] <= _FEW and across == "s"]
     return short[0] if len(short) == 1 else None
 
 
 def render_copy(source: Operand, target: Operand, together: tuple[int, int] | None = None) -> Source:
-    """Return the kernel that copies an array of any rank, loops in the order given; chunks split loop 0.
+    """Return the kernel that copies an array of any rank, loops in the order given; chunks split loop 0, or a long one.
 
     Args:
         together: A loop that is `few`, and its length.
@@ -42,7 +42,7 @@ def render_copy(source: Operand, target: Operand, together: tuple[int, int] | No
     """
     nest = MapNest(len(source.strides), (source,), (), ((0, target),), (0, 1))
     names = signature(nest)
-    body = "\n".join([*_start(nest), *_loops(nest, together)])
+    body = "\n".join(_body(nest, together))
     template = kernel_template("copy")
     text = template.fill(
         "cpu",
@@ -56,10 +56,18 @@ def render_copy(source: Operand, target: Operand, together: tuple[int, int] | No
     return named("copy", text, names)
 
 
-def _start(nest: MapNest) -> list[str]:
+def _body(nest: MapNest, together: tuple[int, int] | None) -> list[str]:
+    """A chunk has a part of a loop, and all of the others."""
     if nest.rank == 0:
-        return ["if chunk > 0:", "    return"]
-    return ["start = chunk_start(n0, chunk, nchunks)", "stop = chunk_start(n0, chunk + 1, nchunks)"]
+        return ["if chunk > 0:", "    return", *_loops(nest)]
+    if together is None:
+        return [*_part_of(0), *_loops(nest)]
+    split = 0 if together[0] > 0 else next(iter(_fast(*nest.operands) - {0}))
+    return [*_part_of(split), *_together(nest, split, *together)]
+
+
+def _part_of(dim: int) -> list[str]:
+    return [f"start = chunk_start(n{dim}, chunk, nchunks)", f"stop = chunk_start(n{dim}, chunk + 1, nchunks)"]
 
 
 def _fast(source: Operand, target: Operand) -> set[int]:
@@ -68,38 +76,42 @@ def _fast(source: Operand, target: Operand) -> set[int]:
     return fast if len(fast) == 2 else set()
 
 
-def _loops(nest: MapNest, together: tuple[int, int] | None) -> list[str]:
-    """Plain loops outside, then the loops over tiles, then the loops in a tile; what is moved together is inside."""
+def _loops(nest: MapNest) -> list[str]:
+    """Plain loops outside, then the loops over tiles, then the loops in a tile."""
     fast = _fast(*nest.operands)
-    lines = [value_line(nest, 0), store_line(nest, 0, nest.dtypes)]
-    if together is not None:
-        return _plain(set(range(nest.rank)) - fast, _together(nest, lines, *together))
+    lines = _move(nest)
     for dim in sorted(fast, reverse=True):
         last = "stop" if dim == 0 else f"n{dim}"
         lines = _loop(f"for i{dim} in range(t{dim}, min(t{dim} + {_TILE}, {last})):", lines)
     for dim in sorted(fast, reverse=True):
-        lines = _loop(f"for t{dim} in range({_extent(dim)}, {_TILE}):", lines)
-    return _plain(set(range(nest.rank)) - fast, lines)
+        lines = _loop(f"for t{dim} in range({_extent(dim, 0)}, {_TILE}):", lines)
+    return _plain(set(range(nest.rank)) - fast, 0, lines)
 
 
-def _together(nest: MapNest, lines: list[str], dim: int, length: int) -> list[str]:
-    """The loops with unit stride where one is short; the length is a stride of the other one if all is dense."""
-    (other,) = _fast(*nest.operands) - {dim}
+def _together(nest: MapNest, split: int, dim: int, length: int) -> list[str]:
+    """The loops where one with unit stride is short; its length is a stride of the other one if all is dense."""
+    fast = _fast(*nest.operands)
+    (other,) = fast - {dim}
     stride = f"{'x0' if nest.loads[0].strides[dim] == '1' else 'y0'}_s{other}"
-    loops = _plain({other}, _loop(f"for i{dim} in range({length}):", lines))
+    loops = _plain({other}, split, _loop(f"for i{dim} in range({length}):", _move(nest)))
     dense = [re.sub(rf"\b{stride}\b", str(length), line) for line in loops]
-    return [*_loop(f"if {stride} == {length}:", dense), *_loop("else:", loops)]
+    both = [*_loop(f"if {stride} == {length}:", dense), *_loop("else:", loops)]
+    return _plain(set(range(nest.rank)) - fast, split, both)
 
 
-def _plain(dims: set[int], lines: list[str]) -> list[str]:
-    """Loops over all of some axes."""
+def _move(nest: MapNest) -> list[str]:
+    return [value_line(nest, 0), store_line(nest, 0, nest.dtypes)]
+
+
+def _plain(dims: set[int], split: int, lines: list[str]) -> list[str]:
+    """Loops over all of some axes, but for the one of which a chunk has a part."""
     for dim in sorted(dims, reverse=True):
-        lines = _loop(f"for i{dim} in range({_extent(dim)}):", lines)
+        lines = _loop(f"for i{dim} in range({_extent(dim, split)}):", lines)
     return lines
 
 
-def _extent(dim: int) -> str:
-    return "start, stop" if dim == 0 else f"0, n{dim}"
+def _extent(dim: int, split: int) -> str:
+    return "start, stop" if dim == split else f"0, n{dim}"
 
 
 def _loop(head: str, body: list[str]) -> list[str]:

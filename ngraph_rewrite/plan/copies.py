@@ -36,10 +36,11 @@ def layout_copies(jobs: Iterable[Job], echoes: Iterable[tuple[int, Load]]) -> It
 
 
 def is_echo(load: Load) -> bool:
-    """Whether NumPy copies what is seen as well as a kernel would: an input in its own order, or little of one."""
-    few = prod(load.layout.shape) * load.base.dtype.itemsize < _WORTH
-    own = few or not reorders(load.layout, row_major(load.layout.shape))
-    return own and load.base.definition.name == "core.placeholder"
+    """Whether what is seen is an input that NumPy copies as well as a kernel would: in its order, or a small one."""
+    if load.base.definition.name != "core.placeholder":
+        return False
+    small = prod(load.layout.shape) * load.base.dtype.itemsize < _WORTH
+    return small or not reorders(load.layout, row_major(load.layout.shape))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -118,6 +118,31 @@ def test_a_copy_changes_the_layout_only(run: Runner, data: st.DataObject, dtype:
         assert same_bits(target, source)
 
 
+@pytest.mark.parametrize("chunks", [1, 2, 3])
+@pytest.mark.parametrize("gap", [0, 3])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("shape", [(2, 37, 3), (2, 37, 2), (37, 4)])
+def test_what_is_moved_together_may_be_dense_or_not(
+    run: Runner, shape: tuple[int, ...], turned: bool, gap: int, chunks: int
+) -> None:
+    """Colours that lie side by side, with something between pixels or not, from or to where they lie apart."""
+    *outside, pixels, colours = shape
+    values = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+    whole = np.full((*outside, pixels, colours + gap), -1, "float32")
+    together = whole[..., :colours]
+    apart = np.full((*outside, colours, pixels), -1, "float32").swapaxes(-1, -2)
+    source, target = (together, apart) if turned else (apart, together)
+    source[...] = values
+    order = (*range(len(outside)), len(outside) + 1, len(outside)) if turned else tuple(range(len(shape)))
+    arrays = [a.transpose(order) for a in (source, target)]  # loops in the order of the target
+    operands = [Operand("float32", tuple("1" if s == 4 else "s" for s in a.strides)) for a in arrays]
+    dim = few(*operands, arrays[0].shape)
+    assert dim is not None and arrays[0].shape[dim] == colours
+    run(render_copy(*operands, (dim, colours)), nest_arguments(arrays[0].shape, arrays[:1], arrays[1:]), chunks)
+    np.testing.assert_array_equal(target, values)
+    assert np.all(whole[..., colours:] == -1)
+
+
 @pytest.mark.parametrize(
     ("source", "target", "sizes", "dim"),
     [
@@ -125,7 +150,7 @@ def test_a_copy_changes_the_layout_only(run: Runner, data: st.DataObject, dtype:
         (("s", "s", "1"), ("s", "1", "s"), (9, 3, 50), 1),  # and apart again
         (("s", "1", "s"), ("s", "s", "1"), (9, 50, 40), None),  # as many as a tile holds
         (("s", "1", "s"), ("s", "s", "1"), (9, 3, 4), None),  # few either way
-        (("1", "s"), ("s", "1"), (3, 50), None),  # chunks split the first loop
+        (("1", "s"), ("s", "1"), (3, 50), 0),  # colours of one picture
         (("s", "1"), ("s", "1"), (50, 3), None),  # nothing is turned around
     ],
 )
