@@ -366,7 +366,7 @@ COPY = "def copied(n, first, x, y):\n    for i in range(n):\n        store_{0}(y
 @few
 @given(first=st.integers(-3, 3), n=st.integers(0, 6))
 def test_what_is_not_the_kernels_is_an_error(dtype: str, first: int, n: int) -> None:
-    x, y = np.ones(4, dtype), np.zeros(5, dtype)
+    x, y = np.ones(12, dtype)[4:8], np.zeros(5, dtype)  # what lies around x is no other argument
     if n and (first < 0 or first + n > 4):
         with pytest.raises(IndexError, match=f"1 {dtype} at index"):
             launch(COPY.format(dtype), n, first, x, y, lanes=1)
