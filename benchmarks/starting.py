@@ -104,20 +104,20 @@ def measured(engine: str, task: str, size: int | None = None) -> dict[str, Any]:
     imported = time.perf_counter() - start
     workloads = importlib.import_module("benchmarks.workloads")
     made = {**workloads.every_task(size), **workloads.depths.tasks(size)}[task]().engines
-    first: list[Any] = []
 
-    def work() -> Any:
+    def work() -> tuple[Any, Any, float]:
         begin = time.perf_counter()
         found = made[engine]()
         result = found.run()
-        first.extend([time.perf_counter() - begin, float(found.show(result)[0].flat[0])])
+        first = time.perf_counter() - begin
         for _ in range(CALLS - 1):
-            found.run()
-        return found
+            result = found.run()
+        return found, result, first
 
-    grown, _ = peak(work)
+    grown, (found, result, first) = peak(work)  # without what it takes to show a result
+    shown = float(found.show(result)[0].flat[0])
     names = [name for name in WATCHED if name in sys.modules]
-    return {"import": imported, "first": first[0], "bytes": grown, "result": first[1], "imported": names}
+    return {"import": imported, "first": first, "bytes": grown, "result": shown, "imported": names}
 
 
 if __name__ == "__main__":

@@ -86,20 +86,25 @@ class Form:
     # -- pieces of text ------------------------------------------------------------------------------------------------
 
     def start(self) -> list[str]:
-        """Find this chunk's part of the first kept loop, and its part of each workspace."""
+        """Find this chunk's part of the first kept loop, its sums over all rows, and the workspaces of its thread."""
         if not self.kept:
             return ["if chunk > 0:", "    return"]
         length = f"n{self.kept[0]}"
         lines = [f"start = chunk_start({length}, chunk, nchunks)", f"stop = chunk_start({length}, chunk + 1, nchunks)"]
         empty = ["start >= stop"] + [f"n{dim} <= 0" for dim in self.kept[1:]]
         lines += [f"if {' or '.join(empty)}:", "    return"]
-        return lines + [f"{name} += chunk * {name}_bytes" for name in self.spare]
+        moved = [f"{name} += {'chunk' if name in self.totals else 'thread'} * {name}_bytes" for name in self.spare]
+        return lines + moved
 
     @property
     def spare(self) -> list[str]:
         """The names of workspaces, and of the memory for sums over all rows."""
-        workspaces = [f"w{i}" for i in range(len(self.stages.workspaces))]
-        return workspaces + [f"t{i}" for i in range(len(self.nest.totals))]
+        return [f"w{i}" for i in range(len(self.stages.workspaces))] + self.totals
+
+    @property
+    def totals(self) -> list[str]:
+        """The names of the memory for sums over all rows."""
+        return [f"t{i}" for i in range(len(self.nest.totals))]
 
     def zeros(self) -> list[str]:
         """Begin the sums over all rows."""

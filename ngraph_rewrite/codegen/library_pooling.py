@@ -91,7 +91,7 @@ def render_unpooling(kind: str, dtype: str, sizes: Three, strides: Three, dilati
 _UNPOOLING = "x d out leads fills nz ny nx oz oy ox x_sl x_sz x_sy x_dz x_dy o_sl o_sz o_sy o_dz o_dy"
 _PADDED = " space room pz py px lz ly lx x_rz x_ry"
 _FRAMED = """\
-seen = space + chunk * room
+seen = space + thread * room
 begin = seen + nz * ny * nx * {size}
 for z in range(nz):
     for y in range(ny):

@@ -28,9 +28,10 @@ def render_gemm() -> Source:
     `ngraph_rewrite.runtime.tiles` whose functions are at ``tile`` and ``pack``; ``crowded`` is 1 if A is
     packed where the first cache is crowded, since it is, else 0.
 
-    C is stored if ``epilogue`` is 0. Else that is called for each block with the address of what follows these
-    arguments, and that of seven int64: the number of the matrix, the first row, the number of rows, the first column,
-    the number of columns, the address of that part of C, the stride of its rows in elements.
+    C is stored if ``epilogue`` is 0. Else it is workspace if ``ldc``, the stride of its rows in bytes, is 0, or where
+    the epilogue stores. That is called for each block of it with the address of what follows these arguments, and that
+    of seven int64: the number of the matrix, the first row, the number of rows, the first column, the number of
+    columns, the address of that part of C, the stride of its rows in elements.
 
     ``a_map`` is 0, or A is computed by the map there, which is called in the same way and stores a block of A. Its own
     arguments are ``a_told`` bytes after the first of these; its rows are columns of A if ``a_turned``, and ``a_pitch``

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 else:
     rulefile = lazy_module("ngraph_rewrite.rewriting.rulefile")
 
-_RESERVED = frozenset({"name", "idea", "arguments", "parameters", "signature", "imports", "args", "chunk", "nchunks"})
+_RESERVED = frozenset("name idea arguments parameters signature imports args chunk nchunks thread".split())
 _ADDED: dict[str, OpKernel] = {}
 
 

@@ -40,7 +40,7 @@ class Access(NamedTuple):
 def access(job: Job, work: Iterable[Work | Loop], home: Mapping[Op | Scratch, Ref]) -> Access:
     """What the launches of a job touch."""
     reads = {span(base_address(job, base, home), bytes_of(base)) for base, _ in job.loads}
-    writes = {span(home[scratch], scratch.bytes) for scratch in job.scratch}
+    writes = {span(home[scratch], scratch.size()) for scratch in job.scratch}
     if job.destination is None:
         writes |= {span(home[term], bytes_of(term)) for term in job.outputs}
     else:

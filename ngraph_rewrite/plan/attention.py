@@ -45,9 +45,9 @@ def attention_call(term: Op, groups: Groups) -> Call:
     share = Share(pieces, time)
     scores_at = _aligned(max(block, e, 1) * _WIDEST * size)
     state_at = scores_at + _aligned(rows * block * size)
-    space = Scratch((state_at + _aligned(rows * 16)) * share.chunks)
+    space = Scratch(state_at + _aligned(rows * 16), share.chunks)
     operands = [x for load in (q, k, v) for x in (load, *_steps(load))]
-    cut = (space, space.bytes // share.chunks, scores_at, state_at, pieces, down, rows, block, packs)
+    cut = (space, space.bytes, scores_at, state_at, pieces, down, rows, block, packs)
     inner = batch[-1] if len(batch) == 2 else 1
     numbers = (inner, m, n, e, d, bits(term, "scale"), bits(term, "fill"), kind)
     arguments = (*numbers, *operands, *mask, OUTPUT, *cut, *_words(dtype))

@@ -23,8 +23,9 @@ _LARGEST = 512
 # With fewer rows and columns, groups would pack too much again: if B is packed, and A as well; of few rows, A, or none.
 _PACKED_B, _PACKED_BOTH, _PACKED_A, _AS_THEY_LIE = (256, 64), (252, 256), (126, 128), (64, 64)
 # Of so many bytes A and C together lie in no cache: each is read from memory while what is before it is multiplied, B
-# is packed for so many rows, and groups have about so many columns: with an epilogue C of a group is workspace.
-_OUTSIDE, _MANY, _BROAD_OUTSIDE = 16 << 20, 1024, 256
+# is packed for so many rows, and groups have about so many columns, in stretches of k of so many bytes at most: each
+# more reads C and stores it once more, and an epilogue may have all C of a group in workspace then.
+_OUTSIDE, _MANY, _BROAD_OUTSIDE, _DEEP_BYTES = 16 << 20, 1024, 256, 2048
 # The columns of every tile divide this; blocks are at most so long.
 _COLUMNS, _BLOCK = 32, 84
 # Of k about so much is multiplied at once, if B is packed: panels of it are in the first cache.
@@ -203,7 +204,7 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     low, narrow = (least[0], max(least[1], _BROAD_OUTSIDE)) if outside else least
     rows, columns = _group(m, n, _wanted(count, m, n, k, itemsize, few), low, narrow, most)
     columns = min(columns, _equal(n, _COLUMNS, _BROAD_OUTSIDE)) if outside else columns
-    deep = _stretch(k, _STRETCH_BYTES // itemsize) if outside else _depth(k, packs_a, packs_b)
+    deep = _stretch(k, _DEEP_BYTES // itemsize) if outside else _depth(k, packs_a, packs_b)
     return _cut_up(count, m, n, rows, columns, deep, packs_a + packs_b + fetches)
 
 

@@ -22,15 +22,19 @@ class Buffers(NamedTuple):
     blocks: int
 
 
-def buffers(ordered: Sequence[Job], home: Container[Op | Scratch]) -> Buffers:
-    """Give every term that the jobs compute a place, unless it has a home already."""
+def buffers(ordered: Sequence[Job], home: Container[Op | Scratch], threads: int | None) -> Buffers:
+    """Give every term that the jobs compute a place, unless it has a home already.
+
+    Args:
+        threads: How many run chunks at once; None if each chunk has workspace of its own.
+    """
     last = _last_uses(ordered)
     block_of: dict[Op | Scratch, int] = {}
     blocks: list[Block] = []
     for i, job in enumerate(ordered):
         for scratch in job.scratch:
             block_of[scratch] = len(blocks)
-            blocks.append(Block(scratch.bytes, i, i))
+            blocks.append(Block(scratch.size(threads), i, i))
         for term in job.outputs if job.destination is None else ():
             if term in home:
                 continue

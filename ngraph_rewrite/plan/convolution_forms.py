@@ -34,7 +34,7 @@ def _places(call: Call) -> tuple[int, ...]:
 
 def filled(found: Sequence[Call], given: Convolution) -> tuple[Call, ...]:
     """The calls of a convolution, with operands and workspace of its own."""
-    spaces = {space: Scratch(space.bytes) for form in found for space in form.scratch}
+    spaces = {space: Scratch(space.bytes, space.chunks) for form in found for space in form.scratch}
     return tuple([_filled(form, given, spaces) for form in found])
 
 

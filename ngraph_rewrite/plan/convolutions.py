@@ -90,7 +90,7 @@ def _by_windows(given: Convolution, epilogue: object, each: float) -> Call:
     packed = (rows * 4 // 3 + 32) * deep * size * packs
     aside = rows * columns * size * (epilogue != 0)
     _, *places = laid_out(8 * k, 8 * lines, WIDE * deep * size, packed, aside, walk.pitches[2] * channels)
-    space = Scratch(places[-1] * share.chunks)
+    space = Scratch(places[-1], share.chunks)
     named = shared(given, walk, channels, filters, pieces) | {
         "x_sb": layout.strides[0] * size, "space": space, "room": places[-1],
         "w_so": steps[0], "w_sk": steps[1],

@@ -46,7 +46,7 @@ def across_calls(given: Convolution) -> tuple[Call, Call]:
     share = chunks_of(pieces, given.time)
     sums = Scratch(parts * each)
     _, *at = laid_out(8 * places, prod(walk.long) * WIDE * size, walk.pitches[2] * rows, 32 * places)
-    space = Scratch(at[-1] * share.chunks)
+    space = Scratch(at[-1], share.chunks)
     abreast = given.places[2] if walk.phases == 1 and rows < 4 and given.places[2] > rows else 1
     named = shared(given, walk, channels, filters, pieces) | {
         "x_sb": layout.strides[1] * size, "space": space, "room": at[-1],

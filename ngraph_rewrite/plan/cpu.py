@@ -112,10 +112,10 @@ def _parts(program: RowProgram, axis: int) -> tuple[int, int]:
     return min(wanted, program.shape[axis] // (_LONG * lanes)), lanes
 
 
-def _mapped(given: Product | Convolution, each: float) -> tuple[Call, ...]:
+def _mapped(given: Product | Convolution, each: float, there: bool) -> tuple[Call, ...]:
     """The calls of a product or convolution, the last one with an epilogue."""
     if isinstance(given, Product):
-        return product_calls(given, EPILOGUE, each)
+        return product_calls(given, EPILOGUE, each, there)
     return calls_of(given, EPILOGUE, each)
 
 

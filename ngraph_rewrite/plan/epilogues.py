@@ -17,7 +17,7 @@ from ngraph_rewrite.plan.convolution_operands import Convolution
 from ngraph_rewrite.plan.fusion import LARGEST_GROUP, Groups
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.nests import Position
-from ngraph_rewrite.plan.product_jobs import EpilogueProgram, ProductJob, is_same
+from ngraph_rewrite.plan.product_jobs import EpilogueProgram, ProductJob, is_same, lies_there
 from ngraph_rewrite.plan.products import Product
 from ngraph_rewrite.plan.renderer import Epilogues
 from ngraph_rewrite.plan.shapes import known
@@ -157,13 +157,15 @@ class _Group:
         stored = {t: v for t, v in values.items() if self.graph.is_outside(t, self.members)}
         if not stored:
             stored = dict([list(values.items())[-1]])
+        there = epilogues.is_called and lies_there(self.given, self.program, stored)
         return ProductJob(
             next(iter(stored)),
-            calls=epilogues.calls(self.given, epilogue_time(self.program, stored)),
+            calls=epilogues.calls(self.given, epilogue_time(self.program, stored), there),
             given=self.given,
             program=self.program,
             stored=stored,
             inlined=tuple([t for t in values if t not in stored]),
+            there=there,
         )
 
 

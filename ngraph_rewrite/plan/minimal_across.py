@@ -124,7 +124,7 @@ def minimal_across_calls(given: Convolution) -> tuple[Call, Call]:
     parts = _parts(x.shape[1], each, blocks, time)
     share, sums = chunks_of(parts * blocks, time), Scratch(parts * each)
     own, line, lines = _workspace(given, cut)
-    space = Scratch(own["room"] * share.chunks)
+    space = Scratch(own["room"], share.chunks)
     named: dict[str, Any] = {
         "source": given.x, "w": given.w, "sums": sums, "space": space, "pieces": parts * blocks, "parts": parts,
         "pitch": pitch, "images": images, "filters": filters, "channels": x.shape[1],

@@ -117,7 +117,7 @@ def minimal_calls(given: Convolution, epilogue: object = 0, each: float = 0) -> 
     sides = max(1, min(filters // _SIDE, -(-_PIECES // turns)))
     share = chunks_of(turns * sides, time)
     own = _workspace(given, tiles, channels, epilogue != 0)
-    space = Scratch(own["room"] * share.chunks)
+    space = Scratch(own["room"], share.chunks)
     named = tiles._asdict() | own | {
         "source": given.x, "x_sb": x.strides[0] * size, "w": given.w, "w_at": transformed, "w_pitch": pitch,
         "w_so": given.w.layout.strides[0] * size, "w_sk": given.w.layout.strides[1] * size,
@@ -167,7 +167,7 @@ def _filters_call(given: Convolution, channels: int, target: Scratch, pitch: int
     pieces = max(1, channels // _SOME)
     share = Share(pieces, channels * filters * _SPREAD // 50)
     room = aligned(-(-channels // pieces) * window**2 * _LANES * size + 128)
-    space = Scratch(room * share.chunks)
+    space = Scratch(room, share.chunks)
     down, along = (s * size for s in given.w.layout.strides)
     decided = of_processor(given.dtype, ("pack",), tall="rows", apart="stride", spread=f"spread_{window}")
     numbers = (given.w, down, along, target, space, room, pieces, channels, filters, window**2, pitch)

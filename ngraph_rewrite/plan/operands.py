@@ -20,9 +20,19 @@ OUTPUT = "output"
 
 @dataclass(frozen=True, eq=False)
 class Scratch:
-    """Memory a call uses while it runs."""
+    """Memory a call uses while it runs.
+
+    Attributes:
+        bytes: How much of it one chunk needs.
+        chunks: How many chunks there are that must not have the same if they run at once; 1 if all of them share it.
+    """
 
     bytes: int
+    chunks: int = 1
+
+    def size(self, threads: int | None = None) -> int:
+        """The bytes of all, if so many threads run chunks, or any number."""
+        return self.bytes * (self.chunks if threads is None else min(self.chunks, threads))
 
 
 class Ref(NamedTuple):

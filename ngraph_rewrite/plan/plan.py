@@ -96,16 +96,21 @@ class _Cycle(Exception):
 
 
 def make_plan(
-    results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op] | None = None, renderer: Renderer = CPU
+    results: Sequence[Op],
+    writes: Sequence[Op],
+    order: Sequence[Op] | None = None,
+    renderer: Renderer = CPU,
+    threads: int | None = None,
 ) -> Plan:
     """The plan that computes `results` and performs `writes`, in that order of effects.
 
     Args:
         order: All terms, in the order in which `topological` gives them, for those who have it.
         renderer: How the target writes kernels.
+        threads: How many run chunks at once, each in workspace of its own; by default each chunk has some.
     """
     closed = close(results, writes, order)
-    plan = _planned(closed.results, closed.writes, closed.order, renderer, echoes=True)
+    plan = _planned(closed.results, closed.writes, closed.order, renderer, threads, echoes=True)
     was = closed.origins
     if was:
         plan.inlined = {was.get(t, t): was.get(g, g) for t, g in plan.inlined.items()}
@@ -116,7 +121,12 @@ def make_plan(
 
 
 def _planned(
-    results: Sequence[Op], writes: Sequence[Op], order: Sequence[Op], renderer: Renderer, echoes: bool
+    results: Sequence[Op],
+    writes: Sequence[Op],
+    order: Sequence[Op],
+    renderer: Renderer,
+    threads: int | None,
+    echoes: bool,
 ) -> Plan:
     """The plan of a graph without scans, after those of the bodies of its loops.
 
@@ -130,7 +140,8 @@ def _planned(
         if term.definition.name == LOOP:
             body: LoopBody = term.attrs[0]
             inside = [r for _, r in body.read(_parts(term, order))]
-            bodies[term] = _planned(inside, body.writes, topological([*inside, *body.writes]), renderer, echoes=False)
+            within = topological([*inside, *body.writes])
+            bodies[term] = _planned(inside, body.writes, within, renderer, threads, echoes=False)
     order, stead = nested(order, kinds)
     forced, layouts = foreseen(order, renderer, kinds)
     forced |= narrowed(results, order, kinds)
@@ -140,7 +151,7 @@ def _planned(
         attempt.groups.layouts.update(layouts)
         layouts = {}  # from here on attempts hand on theirs
         try:
-            return attempt.plan()
+            return attempt.plan(threads)
         except _CopyAll as need:
             more = need.terms
             if more <= forced:
@@ -186,7 +197,7 @@ class _Attempt:
             stale = stale_roots(order, previous.groups, self.groups)
             self.made = {root: job for root, job in previous.made.items() if root not in stale}
 
-    def plan(self) -> Plan:
+    def plan(self, threads: int | None) -> Plan:
         self.jobs, needs = self._jobs()
         needs |= self._hazards() | self._unseen()
         if needs:
@@ -200,7 +211,7 @@ class _Attempt:
         if self.writes:
             self._write_all()
         ordered = self._ordered()
-        found = buffers(ordered, self.home)
+        found = buffers(ordered, self.home, threads)
         self.home |= {term: Ref("arena", 0, offset) for term, offset in found.offsets.items()}
         work, accesses, concurrent = list[Work | Loop](), list[Access](), self.groups.renderer.concurrent
         for job in ordered:

@@ -113,7 +113,7 @@ def unpooling_call(term: Op, groups: Groups) -> Call:
     if not padded:
         return Call(source, arguments, share)
     room = 2 * prod(lengths) * size + 128
-    space = Scratch(room * share.chunks)
+    space = Scratch(room, share.chunks)
     return Call(
         source, (*arguments, space, room, *three(before, 0), *three(inner), z * size, y * size), share, (space,)
     )

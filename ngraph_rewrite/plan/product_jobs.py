@@ -101,12 +101,14 @@ class ProductJob(Job):
         program: What is computed of it; None if it is the product alone that is stored.
         stored: The terms that are stored, and their values.
         inlined: The product, if it is not stored; the operands that are not.
+        there: Whether the product is put where the first term is stored, and becomes that there.
     """
 
     given: Product | Convolution | None = None
     program: EpilogueProgram | None = None
     stored: Mapping[Op, Value] = field(default_factory=dict)
     inlined: tuple[Op, ...] = ()
+    there: bool = False
 
     @property
     def outputs(self) -> tuple[Op, ...]:
@@ -116,7 +118,7 @@ class ProductJob(Job):
     @property
     def in_step(self) -> list[Load]:
         """What it reads only at the very element that it stores then."""
-        if self.program is None:
+        if self.program is None or self.there:
             return []
         assert self.given is not None
         factors = [load.base for load in (*self.given.factors, *self._mapped)]
@@ -132,6 +134,18 @@ class ProductJob(Job):
         """What operands are computed of."""
         found = self.given.operand_maps if isinstance(self.given, Product) else ()
         return [load for map_ in found if map_ is not None for load in map_.loads]
+
+
+def lies_there(given: Product | Convolution, program: EpilogueProgram, stored: Mapping[Op, Value]) -> bool:
+    """Whether a product is put where a program stores its first term, which is of the same dtype.
+
+    That saves workspace. But a term may take the place of what the program reads in step, which saves more.
+    """
+    plain = row_major(program.shape)
+    if not isinstance(given, Product) or not given.is_summed_at_once:
+        return False
+    fits = DTYPE_NAMES[next(iter(stored)).type.dtype] == given.dtype
+    return fits and not any(is_same(layout._replace(offset=0), plain) for layout in program.layouts)
 
 
 # -- launches -------------------------------------------------------------------------------------------
@@ -170,7 +184,7 @@ def _with_epilogue(
     targets = [home[term] for term in job.stored]
     places, plain = [address(job, load, home) for load in program.loads], row_major(program.shape)
     count = len(places) + 1
-    loads, stores, buffers = list[_Operand](), list[tuple[int, _Operand]](), [0]
+    loads, stores, buffers = list[_Operand](), list[tuple[int, _Operand]](), [count if job.there else 0]
     for number, ((base, _), layout, place) in enumerate(zip(program.loads, program.layouts, places, strict=True), 1):
         loads.append(_operand(base, layout, place, given, refs))
         in_place = place in targets and is_same(layout._replace(offset=0), plain)

@@ -96,6 +96,11 @@ class Product(NamedTuple):
         return (m == 1 or n == 1) and k >= _LONG and along_a and along_b
 
     @property
+    def is_summed_at_once(self) -> bool:
+        """Whether its kernel stores it, not parts of the sums over k that another one adds up."""
+        return _parts(self.sizes, self.a.strides[1:], self.b.strides[1:], self.dtype, self.maps) == 1
+
+    @property
     def factors(self) -> tuple[Load, Load]:
         """What is multiplied."""
         return self.a.load, self.b.load
@@ -150,17 +155,18 @@ def _matrix(load: Load, transposed: bool) -> Matrix:
     return found.transposed if transposed else found
 
 
-def product_calls(given: Product, epilogue: object = 0, each: float = 0) -> tuple[Call, ...]:
+def product_calls(given: Product, epilogue: object = 0, each: float = 0, there: bool = False) -> tuple[Call, ...]:
     """The calls that compute products; the last one stores C row by row, or hands it to an epilogue.
 
     Args:
         epilogue: What stands for its address; its arguments follow those of the call.
         each: The nanoseconds it takes for a number of C.
+        there: Whether C is put where the epilogue stores, which changes it there, if it is summed at once.
     """
     (count, m, n, k), a, b, dtype = given
     parts, size = _parts(given.sizes, a.strides[1:], b.strides[1:], dtype, given.maps), DTYPE_SIZES[dtype]
     if parts == 1:
-        c = (OUTPUT, m * n * size, n * size) if epilogue == 0 else (0, 0, 0)
+        c = (OUTPUT, m * n * size, n * size) if epilogue == 0 or there else (0, 0, 0)
         return (_product_call(given, count * k, c, epilogue, int(each * count * m * n)),)
     length = -(-k // parts)
     parts = -(-k // length)
@@ -169,7 +175,7 @@ def product_calls(given: Product, epilogue: object = 0, each: float = 0) -> tupl
     first = _product_call(apart, k, (sums, m * n * size, n * size), 0, 0)
     share = loop_share(m, n * (parts * _ADDED + each))
     block = max(1, min(m, _ADDED_AT_ONCE // max(n * size, 1)))
-    space = () if epilogue == 0 else (Scratch(block * n * size * share.chunks),)
+    space = () if epilogue == 0 else (Scratch(block * n * size, share.chunks),)
     arguments = (parts, m, n, block, sums, *(space or (OUTPUT,)), epilogue)
     return first._replace(scratch=(*first.scratch, sums)), Call(
         render_sums(dtype), arguments, share, space, given=given
@@ -181,13 +187,13 @@ def _product_call(given: Product, total: int, c: tuple[object, ...], epilogue: o
 
     Args:
         total: The length of k of all products together.
-        c: Where C is, its strides from matrix to matrix and of rows.
+        c: Where C is, its strides from matrix to matrix and of rows; zeros if it is workspace.
         time: The nanoseconds the epilogue takes.
     """
     (count, m, n, k), a, b, dtype = given
-    cut = _cut(given.sizes, a.strides[1:], b.strides[1:], dtype, epilogue != 0, given.maps)
+    cut = _cut(given.sizes, a.strides[1:], b.strides[1:], dtype, c[-1] == 0, given.maps)
     share = Share(cut.groups, cut.time + time, cut.least)
-    spaces = (Scratch(cut.room.bytes * share.chunks),) if cut.room.bytes else ()
+    spaces = (Scratch(cut.room.bytes, share.chunks),) if cut.room.bytes else ()
     (a1, a2, a3), (b1, b2, b3), size = a.strides, b.strides, cut.itemsize
     left, right = (0 if x.map is not None else x.load for x in (a, b))
     matrices = (left, a1 * size, a2 * size, a3 * size, right, b1 * size, b2 * size, b3 * size)

@@ -15,7 +15,7 @@ from ngraph_rewrite.plan.epilogues import Graph, epilogue_time
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.operand_maps import OperandMap
-from ngraph_rewrite.plan.product_jobs import ProductJob
+from ngraph_rewrite.plan.product_jobs import ProductJob, lies_there
 from ngraph_rewrite.plan.products import EPILOGUE, Matrix, Product, product_calls
 from ngraph_rewrite.plan.rows import RowJob, thin_job
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
@@ -106,8 +106,9 @@ class _Merged:
             if given.is_thin:
                 found: ProductJob | RowJob = thin_job(job.term, given, groups, program, stored)
             else:
-                calls = product_calls(given, EPILOGUE, epilogue_time(program, stored))
-                found = ProductJob(job.term, calls=calls, given=given, program=program, stored=stored)
+                there = lies_there(given, program, stored)
+                calls = product_calls(given, EPILOGUE, epilogue_time(program, stored), there)
+                found = ProductJob(job.term, calls=calls, given=given, program=program, stored=stored, there=there)
         elif given.is_thin:
             found = thin_job(job.term, given, groups)
         else:

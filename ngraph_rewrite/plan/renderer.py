@@ -28,13 +28,14 @@ class Epilogues(NamedTuple):
     """How kernels of products do maps over these. The arguments of a map follow those of the call.
 
     Attributes:
-        calls: What computes a product, the last of them with a map, which takes so many nanoseconds for each number.
+        calls: What computes a product, the last of them with a map, which takes so many nanoseconds for each number;
+            and whether the product may be put where the map stores its first value.
         form: What `render` has to know of a product.
         render: The kernel of a map, whose first load is the product, given its constants bit by bit.
         is_called: Whether that is called by the kernel of the product; else it takes its place.
     """
 
-    calls: Callable[[Product | Convolution, float], tuple[Call, ...]]
+    calls: Callable[[Product | Convolution, float, bool], tuple[Call, ...]]
     form: Callable[[Product | Convolution], Hashable]
     render: Callable[[Hashable, MapNest, tuple[object, ...]], Source]
     is_called: bool

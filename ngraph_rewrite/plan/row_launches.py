@@ -41,7 +41,7 @@ def row_work(job: RowJob, home: Mapping[Op | Scratch, Ref]) -> list[Work]:
 def _with_totals(job: RowJob, loads: Sequence[_Place], home: Mapping[Op | Scratch, Ref]) -> list[Work]:
     """The launches of a kernel whose chunks each sum over their rows, and of one that adds these sums."""
     first = tuple([term for term in job.stored if term not in job.totals])
-    sums = [home[scratch] for scratch, _ in job.kernels.spare[0][-len(job.totals) :]]
+    sums = [home[scratch] for scratch in job.kernels.spare[0][-len(job.totals) :]]
     made = _storing(job, first, home) if first else partial(Work, term=job.totals[-1], stored=sums[0])
     stores, totals = ([_place(home[term], term) for term in terms] for terms in (first, job.totals))
     return [
@@ -75,7 +75,7 @@ def _work(
     refs: list[int] = []
     for (place, size), layout in zip((*loads, *stores), (*kernel.loads, *kernel.stores), strict=True):
         strided(arguments, refs, place, layout, size)
-    for scratch, size in kernels.spare[number]:
+    for scratch, size in zip(kernels.spare[number], kernel.workspaces, strict=True):
         refs.append(len(arguments))
         arguments += [home[scratch], size]
     return made(source=kernel.source, arguments=tuple(arguments), share=kernel.share, refs=tuple(refs))

@@ -152,13 +152,13 @@ class Kernels(NamedTuple):
     """The kernels of a job over rows, of one step or two.
 
     Attributes:
-        spare: Their workspaces, with the bytes of each chunk: those of each kernel.
+        spare: Their workspaces, then the memory of sums over all rows: those of each kernel.
         split: What the steps are, if a reduction has two.
         partial: The memory of the results of parts, if so.
     """
 
     found: tuple[CollapsedRows, ...]
-    spare: tuple[tuple[tuple[Scratch, int], ...], ...]
+    spare: tuple[tuple[Scratch, ...], ...]
     split: Split | None = None
     partial: tuple[Scratch, ...] = ()
 
@@ -194,7 +194,7 @@ class RowJob(Job):
     @property
     def scratch(self) -> tuple[Scratch, ...]:
         """The memory it needs beside its operands."""
-        spare = [scratch for each in self.kernels.spare for scratch, _ in each]
+        spare = [scratch for each in self.kernels.spare for scratch in each]
         return (*spare, *self.kernels.partial)
 
     def operands(self) -> list[Load]:
@@ -282,7 +282,7 @@ def _kernels(rows: RowGroup, program: RowProgram, renderer: Renderer) -> Kernels
     if rows.totals:
         whole = collapsed_rows(program, renderer)
         ends = collapsed_rows(_totalling(rows, whole.share.chunks, whole.workspaces[-1] // 8), renderer)
-        return Kernels((whole, ends), (_spare(whole), _spare(ends)))
+        return Kernels((whole, ends), (_spare(whole, len(rows.totals)), _spare(ends)))
     steps = split(program, renderer)
     if steps is None:
         whole = collapsed_rows(program, renderer)
@@ -291,5 +291,8 @@ def _kernels(rows: RowGroup, program: RowProgram, renderer: Renderer) -> Kernels
     return Kernels(found, tuple(map(_spare, found)), steps, tuple(map(Scratch, steps.sizes)))
 
 
-def _spare(kernel: CollapsedRows) -> tuple[tuple[Scratch, int], ...]:
-    return tuple([(Scratch(size * kernel.share.chunks), size) for size in kernel.workspaces])
+def _spare(kernel: CollapsedRows, totals: int = 0) -> tuple[Scratch, ...]:
+    """Workspaces, and in the end so many that hold what each chunk has found when all of them are done."""
+    chunks, first = kernel.share.chunks, len(kernel.workspaces) - totals
+    own = [Scratch(size, chunks) for size in kernel.workspaces[:first]]
+    return (*own, *(Scratch(size * chunks) for size in kernel.workspaces[first:]))

@@ -4,7 +4,8 @@
 The *ticket* holds the number of the launch (40 bits), and of its chunks that nobody has claimed how many there are and
 the first (12 bits each), so that one compare-exchange claims a chunk of the launch it was read from, and of no other.
 What the launch runs is written before the ticket and stays until every chunk is done: a claim that succeeds has read
-what belongs to it, and one of an earlier launch cannot succeed.
+what belongs to it, and one of an earlier launch cannot succeed. A kernel is told who runs it: 0 is the caller, 1 the
+first worker.
 
 The caller and every second worker claim the first chunk, the others the last. So a thread finds in its caches what it
 left there: launches that follow one another, and calls, mostly split the same arrays in the same order.
@@ -93,6 +94,7 @@ entry:
   %args_at = getelementptr i64, ptr %pool, i64 {ARGUMENTS}
   %chunks_at = getelementptr i64, ptr %pool, i64 {CHUNKS}
   %allowed_at = getelementptr i64, ptr %pool, i64 {ALLOWED}
+  %thread = add i64 %index, 1
   %odd = and i64 %index, 1
   %last = icmp eq i64 %odd, 0
   br label %look
@@ -132,7 +134,7 @@ go:
   %end = sub i64 %behind, 1
   %chunk = select i1 %last, i64 %end, i64 %first
   %kernel = inttoptr i64 %address to ptr
-  call void %kernel(i64 %args, i64 %chunk, i64 %chunks)
+  call void %kernel(i64 %args, i64 %chunk, i64 %chunks, i64 %thread)
   %more = add i64 %count, 1
   br label %look
 over:

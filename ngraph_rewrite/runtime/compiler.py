@@ -29,7 +29,7 @@ else:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A compiled kernel: ``address`` is a ``void (int64 args, int64 chunk, int64 nchunks)``."""
+    """A compiled kernel: ``address`` is a ``void (int64 args, int64 chunk, int64 nchunks, int64 thread)``."""
 
     name: str
     address: int

@@ -244,8 +244,8 @@ def call_block(context: Any, function: Any, arguments: Any, words: Any) -> Any:
         told = cgutils.alloca_once(builder, ir.ArrayType(_I64, words.count))
         for i in range(words.count):
             builder.store(builder.extract_value(group, i), builder.gep(told, [_I32(0), _I32(i)]))
-        kind = ir.FunctionType(ir.VoidType(), [_I64] * 3)
-        call = [first, builder.ptrtoint(told, _I64), _I64(1)]
+        kind = ir.FunctionType(ir.VoidType(), [_I64] * 4)
+        call = [first, builder.ptrtoint(told, _I64), _I64(1), _I64(0)]
         builder.call(builder.inttoptr(address, kind.as_pointer()), call)
         return context.get_dummy_value()
 

@@ -27,17 +27,18 @@ _OPTIONS = {"nopython": True, "error_model": "numpy"}
 # what the linker could see: functions that are not internal yet, and variables that modules share
 _SHARED = re.compile(r"^(define (?!internal|private)(?:(?:linkonce|weak)_odr )?|(@\S+ = )common )", re.MULTILINE)
 _ENTRY = """
-define void @{entry}(i64 %args, i64 %chunk, i64 %nchunks) {{
+define void @{entry}(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {{
   %result = alloca ptr
   %exception = alloca ptr
-  %status = call i32 @{body}(ptr %result, ptr %exception, i64 %args, i64 %chunk, i64 %nchunks)
+  %status = call i32 @{body}(ptr %result, ptr %exception, {given})
   ret void
 }}
 """
+_ARGUMENTS = ("args", "chunk", "nchunks", "thread")  # a kernel takes three, or all
 
 
 def object_code(function: Callable[..., None]) -> ObjectCode:
-    """Compile a kernel: three int64 arguments, no result, IEEE arithmetic as written."""
+    """Compile a kernel: three int64 arguments or four, no result, IEEE arithmetic as written."""
     entry, module = _module(function)
     outside = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
     return ObjectCode(entry, tuple(outside), bytes(host_machine().emit_object(module)))
@@ -65,7 +66,13 @@ def ir_assembly(text: str) -> str:
 def _module(function: Callable[..., None]) -> tuple[str, Any]:
     entry = f"{function.__name__}_entry"
     text, body = _optimised(function)
-    return entry, _with_entry(text, entry, body)
+    given = ", ".join(f"i64 %{name}" for name in _ARGUMENTS[: _arity(function)])
+    return entry, _with_entry(text, _ENTRY.format(entry=entry, body=body, given=given))
+
+
+def _arity(function: Callable[..., None]) -> int:
+    """How many arguments a kernel is called with."""
+    return 4 if function.__code__.co_argcount == 4 else 3
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator]
@@ -74,7 +81,7 @@ def _optimised(function: Callable[..., None]) -> tuple[str, str]:
     flags: Any = compiler.Flags()
     cpu_target.options.parse_as_flags(flags, _OPTIONS)
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
-    arguments = (types.int64,) * 3
+    arguments = (types.int64,) * _arity(function)
     contexts = _typing(), cpu_target.target_context
     result = compiler.compile_extra(*contexts, function, arguments, types.void, flags, {}, pipeline_class=_Pipeline)
     library = result.library
@@ -98,10 +105,10 @@ class _Pipeline(compiler.CompilerBase):
         return [passes]
 
 
-def _with_entry(text: str, entry: str, body: str) -> Any:
+def _with_entry(text: str, entry: str) -> Any:
     """The module with an entry in place of Numba's callback, and nothing that the entry does not need."""
     private, has_lanes = expanded(_SHARED.sub(_internal, text))
-    module = binding.parse_assembly(private + _ENTRY.format(entry=entry, body=body))
+    module = binding.parse_assembly(private + entry)
     passes = binding.create_new_module_pass_manager()
     if has_lanes:
         passes.add_always_inliner_pass()

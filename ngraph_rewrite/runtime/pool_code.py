@@ -85,7 +85,7 @@ chunk:
   %rest_of = icmp slt i64 %c, %chunks
   br i1 %rest_of, label %one, label %end
 one:
-  call void %function(i64 %args, i64 %c, i64 %chunks)
+  call void %function(i64 %args, i64 %c, i64 %chunks, i64 0)
   %c1 = add i64 %c, 1
   br label %chunk
 end:

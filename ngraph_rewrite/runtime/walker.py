@@ -68,7 +68,7 @@ chunk:
   %some = icmp slt i64 %c, %chunks
   br i1 %some, label %call, label %done
 call:
-  call void %kernel(i64 %args, i64 %c, i64 %chunks)
+  call void %kernel(i64 %args, i64 %c, i64 %chunks, i64 0)
   %c1 = add i64 %c, 1
   br label %chunk
 loop:

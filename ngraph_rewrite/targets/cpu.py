@@ -47,7 +47,7 @@ class CpuExecutable:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.plan: Plan = make_plan(program.results, program.writes, program.order)
+        self.plan: Plan = make_plan(program.results, program.writes, program.order, threads=program.threads)
         self._work = list(kernels(self.plan.work))
         sources = {source.name: source.text for work in self._work for source in (work.source, *work.parts)}
         self.kernels: dict[str, Kernel] = compile_kernels(sources, program.cache, program.threads)

@@ -15,7 +15,10 @@ from ngraph_rewrite.codegen.library import render_dot, render_gather, render_ran
 from ngraph_rewrite.codegen.library_products import render_sums
 from ngraph_rewrite.codegen.nest import Operand
 from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.runtime.compiler import compile_kernel
 from ngraph_rewrite.runtime.philox import normal, uniform
+
+_KERNEL = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
 
 drawn = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -37,23 +40,27 @@ def test_dot_in_plain_loops(run: Runner, dtype: str, size: tuple[int, int, int])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_sums_of_parts_are_handed_over_some_rows_at_a_time_from_workspace_of_each_chunk(
+def test_sums_of_parts_are_handed_over_some_rows_at_a_time_from_workspace_of_each_thread(
     run: Runner, dtype: str
 ) -> None:
     parts, space = small((3, 23, 7), dtype), np.zeros((3, 4, 7), dtype)
     found: dict[int, tuple[int, np.ndarray]] = {}
 
-    @ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-    def epilogue(_arguments: int, told: int, _last: int) -> None:
+    @_KERNEL
+    def epilogue(_arguments: int, told: int, _last: int, _thread: int) -> None:
         batch, begin, height, left, width, place, step = (ctypes.c_int64 * 7).from_address(told)
         assert (batch, left, width, step) == (0, 0, 7, 7)
-        chunk, rest = divmod(place - address(space), space[0].nbytes)
+        thread, rest = divmod(place - address(space), space[0].nbytes)
         assert rest == 0
-        found[begin] = chunk, space[chunk, :height].copy()
+        found[begin] = thread, space[thread, :height].copy()
 
+    sums, callback = render_sums(dtype), ctypes.cast(epilogue, ctypes.c_void_p).value or 0
     sizes = {"parts": 3, "m": 23, "n": 7, "block": 4, "sums": address(parts), "c": address(space)}
-    run(render_sums(dtype), {**sizes, "epilogue": ctypes.cast(epilogue, ctypes.c_void_p).value or 0}, 3)
-    assert {begin: chunk for begin, (chunk, _) in found.items()} == {0: 0, 4: 0, 7: 1, 11: 1, 15: 2, 19: 2}
+    arguments = np.array([{**sizes, "epilogue": callback}[name] for name in sums.signature])
+    kernel = _KERNEL(compile_kernel(sums.text, sums.name, run.cache).address)
+    for chunk, thread in enumerate((2, 0, 2)):
+        kernel(address(arguments), chunk, 3, thread)
+    assert {begin: thread for begin, (thread, _) in found.items()} == {0: 2, 4: 2, 7: 0, 11: 0, 15: 2, 19: 2}
     assert np.array_equal(np.concatenate([rows for _, (_, rows) in sorted(found.items())]), parts.sum(0))
 
 

@@ -23,12 +23,12 @@ from ngraph_rewrite.runtime.pool import Pool, usable_threads
 from ngraph_rewrite.runtime.waiting_code import waits_by_futex
 
 # Kernels whose arguments are counters: one adds to that of its chunk, one first sleeps in every chunk but the first,
-# and one writes which thread runs it. And what a worker does, and the caller does not, between reading a launch and
-# claiming a chunk of it.
+# and one writes which thread runs it, and behind all that the number it was told. And what a worker does, and the
+# caller does not, between reading a launch and claiming a chunk of it.
 _KERNELS = """
 declare i32 @usleep(i32)
 
-define void @test_pool_visit(i64 %args, i64 %chunk, i64 %nchunks) {
+define void @test_pool_visit(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {
   %counters = inttoptr i64 %args to ptr
   %counter = getelementptr i64, ptr %counters, i64 %chunk
   %before = load i64, ptr %counter
@@ -37,24 +37,32 @@ define void @test_pool_visit(i64 %args, i64 %chunk, i64 %nchunks) {
   ret void
 }
 
-define void @test_pool_nap(i64 %args, i64 %chunk, i64 %nchunks) {
+define void @test_pool_nap(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {
   %first = icmp eq i64 %chunk, 0
   br i1 %first, label %visit, label %sleep
 sleep:
   %slept = call i32 @usleep(i32 2000)
   br label %visit
 visit:
-  call void @test_pool_visit(i64 %args, i64 %chunk, i64 %nchunks)
+  call void @test_pool_visit(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread)
   ret void
 }
 
 declare i64 @pthread_self()
 
-define void @test_pool_sign(i64 %args, i64 %chunk, i64 %nchunks) {
+define void @test_pool_sign(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {
   %signatures = inttoptr i64 %args to ptr
   %signature = getelementptr i64, ptr %signatures, i64 %chunk
-  %thread = call i64 @pthread_self()
-  store i64 %thread, ptr %signature
+  %self = call i64 @pthread_self()
+  store i64 %self, ptr %signature
+  %behind = add i64 %chunk, %nchunks
+  %number = getelementptr i64, ptr %signatures, i64 %behind
+  store i64 %thread, ptr %number
+  ret void
+}
+
+define void @test_pool_sign_late(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {
+  call void @test_pool_sign(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread)
   %slept = call i32 @usleep(i32 2000)
   ret void
 }
@@ -74,7 +82,7 @@ WAYS = [True, False] if waits_by_futex() else [False]  # by futex, by lock
 
 @cache
 def kernels() -> list[int]:
-    return load_functions(_KERNELS, [f"test_pool_{name}" for name in ("visit", "nap", "hesitate", "sign")])
+    return load_functions(_KERNELS, [f"test_pool_{name}" for name in ("visit", "nap", "hesitate", "sign_late", "sign")])
 
 
 @pytest.fixture(scope="module", params=WAYS)
@@ -98,6 +106,14 @@ def visits(pool: Pool, kernel: int, chunks: int, workers: int) -> np.ndarray:
     counters = np.zeros(chunks, np.int64)
     pool.share(kernel, counters.ctypes.data, chunks, workers)
     return counters
+
+
+def signed(pool: Pool, chunks: int, workers: int, slow: bool = True) -> tuple[list[int], list[int]]:
+    """Which thread ran each chunk, and the number that the kernel was told."""
+    signatures = np.full(2 * chunks, -1, np.int64)
+    pool.share(kernels()[3 if slow else 4], signatures.ctypes.data, chunks, workers)
+    threads, numbers = signatures.reshape(2, chunks).tolist()
+    return threads, numbers
 
 
 @given(launches=st.lists(st.tuples(st.integers(0, 70), st.integers(0, 5)), max_size=50))
@@ -129,11 +145,24 @@ def test_a_caller_and_a_worker_begin_at_different_ends(pool: Pool) -> None:
     """So each finds in its caches what it left there, if arrays are split alike again."""
     ends = set()
     for _ in range(5):
-        signatures = visits(pool, kernels()[3], 16, 1).tolist()
+        signatures, _numbers = signed(pool, 16, 1)
         caller = signatures.count(signatures[0])
         assert signatures == [signatures[0]] * caller + [signatures[-1]] * (16 - caller)
         ends.add((signatures[0], signatures[-1]))
     assert (threading.get_ident(), pool.threads[0].ident) in ends  # the worker came in time at least once
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_a_kernel_is_told_who_runs_it(pool: Pool, workers: int) -> None:
+    """The caller is 0, the first worker 1: numbers of workspaces, of which each thread has one."""
+    who = {threading.get_ident(): 0, **{thread.ident: i for i, thread in enumerate(pool.threads[:workers], 1)}}
+    for _ in range(5):
+        signatures, numbers = signed(pool, 16, workers)
+        assert numbers == [who[signature] for signature in signatures]
+
+
+def test_a_launch_that_is_not_shared_is_run_by_the_caller(pool: Pool) -> None:
+    assert signed(pool, 5000, 3, slow=False)[1] == [0] * 5000
 
 
 def test_no_more_workers_help_than_are_allowed(pool: Pool) -> None:

@@ -23,7 +23,7 @@ from ngraph_rewrite.runtime.machine import Launch, LaunchTable, Repeat
 _KERNELS = """
 declare i32 @raise(i32)
 
-define void @test_walker_log(i64 %args, i64 %chunk, i64 %nchunks) {
+define void @test_walker_log(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {
   %words = inttoptr i64 %args to ptr
   %log = load ptr, ptr %words
   %value_at = getelementptr i64, ptr %words, i64 1
@@ -38,7 +38,7 @@ define void @test_walker_log(i64 %args, i64 %chunk, i64 %nchunks) {
   ret void
 }
 
-define void @test_walker_interrupt(i64 %args, i64 %chunk, i64 %nchunks) {
+define void @test_walker_interrupt(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {
   %words = inttoptr i64 %args to ptr
   %flag = load ptr, ptr %words
   %set = load i64, ptr %flag

@@ -67,7 +67,7 @@ def _calls(given: Product, mapped: bool = False) -> tuple[Call, ...]:
     return first, Call(_render(how, stored(dtype)), ends, grid_for(count * m * n), given=given)
 
 
-def _calls_mapped(given: Product | Convolution, each: float) -> tuple[Call, ...]:
+def _calls_mapped(given: Product | Convolution, each: float, there: bool) -> tuple[Call, ...]:
     if isinstance(given, Convolution):
         return convolutions.convolution_calls(given, mapped=True)
     return _calls(given, mapped=True)
