@@ -251,12 +251,13 @@ def test_an_epilogue_of_a_large_product_needs_no_second_result() -> None:
 
 def test_what_an_epilogue_reads_in_step_gives_its_place_to_what_it_stores() -> None:
     """Then the product is workspace: else it would be there before the other was read."""
-    a, b, c = (whole(shape, "float32", i) for i, shape in enumerate([(2048, 96), (96, 512), (96, 512)]))
-    x, y, z = map(placeholder, (a, b, c))
+    shapes = (2048, 24), (24, 512), (24, 512), (512, 512)
+    a, b, c, d = (whole(shape, "float32", i) for i, shape in enumerate(shapes))
+    x, y, z, w = map(placeholder, (a, b, c, d))
     with ng.make_transformer("cpu", threads=2) as transformer:
         first = semi.maximum(semi.dot(x, y), 0)
-        computation = transformer.computation(semi.sum(semi.add(semi.dot(x, z), first), axes=(1,)), x, y, z)
-        assert np.array_equal(computation(a, b, c), (a @ c + np.maximum(a @ b, 0)).sum(1))
+        computation = transformer.computation(semi.dot(semi.add(semi.dot(x, z), first), w), x, y, z, w)
+        assert np.array_equal(computation(a, b, c, d), (a @ c + np.maximum(a @ b, 0)) @ d)
         assert computation.stats()["arena_bytes"] < 1.5 * first.size * 4
 
 
