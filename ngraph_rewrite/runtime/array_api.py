@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.runtime.entry_code import (
+from ngraph_rewrite.runtime.entry_parts import (
     API,
     ARRAY_DATA,
     ARRAY_DTYPE,

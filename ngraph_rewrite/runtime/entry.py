@@ -17,7 +17,8 @@ import numpy.typing as npt
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.array_api import ArrayApi, array_api
-from ngraph_rewrite.runtime.entry_code import ENTRY, HEADER
+from ngraph_rewrite.runtime.entry_code import ENTRY
+from ngraph_rewrite.runtime.entry_parts import HEADER
 from ngraph_rewrite.runtime.native import native_functions
 
 Word = npt.NDArray[np.int64]
