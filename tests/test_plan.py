@@ -348,7 +348,7 @@ def test_results_and_writes_may_see_what_strides_cannot_say() -> None:
 def test_what_many_parts_need_is_found_together(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planning takes as many tries for many writes and results as for few."""
 
-    attempt, made = plan._Attempt, list[object]()
+    attempt, made = plan.Attempt, list[object]()
 
     def counted(*args: Any) -> Any:
         made.append(args)
@@ -367,7 +367,7 @@ def test_what_many_parts_need_is_found_together(kind: str, monkeypatch: pytest.M
             return ng.doall([ng.assign(x, y) for x, y in zip(xs, xs[1:] + xs[:1], strict=True)])
         return [ng.numpy.reshape(x.T, (20,)) for x in xs]
 
-    monkeypatch.setattr(plan, "_Attempt", counted)
+    monkeypatch.setattr(plan, "Attempt", counted)
     assert tries(3) == tries(12) > 1
 
 

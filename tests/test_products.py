@@ -36,7 +36,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.plan import plan, products
+from ngraph_rewrite.plan import attempt, products
 from ngraph_rewrite.plan.blocking import (
     FETCHES,
     PACKS_A,
@@ -420,7 +420,7 @@ def test_an_epilogue_changes_no_bit(
     results = data.draw(epilogues(product, others))
     with cut_so(monkeypatch, data.draw(cuts()), data.draw(st.sampled_from([1, 1, 2, 3, 5]))) as patch:
         together = run(results, inputs)
-        patch.setattr(plan, "with_epilogues", lambda jobs, *_: list(jobs))
+        patch.setattr(attempt, "with_epilogues", lambda jobs, *_: list(jobs))
         apart = run(results, inputs)
     assert all(same_bits(x, y) for x, y in zip(together, apart, strict=True))
 

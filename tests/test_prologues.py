@@ -17,7 +17,7 @@ from ngraph_rewrite import semi
 from ngraph_rewrite.codegen.epilogue import render_prologue
 from ngraph_rewrite.codegen.loops import MapNest, Operand
 from ngraph_rewrite.errors import DTypeError, KernelError
-from ngraph_rewrite.plan import plan, products
+from ngraph_rewrite.plan import attempt, products
 
 HALVES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 
@@ -66,7 +66,7 @@ def test_an_operand_that_is_a_map_is_as_if_it_were_in_memory(
             products, "_LONG", data.draw(st.sampled_from([2, 32]))
         )  # else a product of one row is no sum of rows
         together = run(product, inputs, threads)
-        patch.setattr(plan, "with_prologues", lambda jobs, *_: list(jobs))
+        patch.setattr(attempt, "with_prologues", lambda jobs, *_: list(jobs))
         apart = run(product, inputs, threads)
     assert np.array_equal(together, apart)
 
