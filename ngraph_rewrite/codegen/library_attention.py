@@ -19,7 +19,7 @@ def render_attention(dtype: str) -> Source:
     Q is of m and e, K of e and n, V of n and d; if e is -1, Q has the products, of m and n. Of kind 1 a mask of truths
     keeps scores, and where it is false they are ``fill``; of kind 2 it is added to them. Its rows are contiguous.
     Strides are in bytes, ``so`` and ``si`` those from o to o and from i to i; OUT is contiguous, and numbers are the
-    bits of a float64. ``space`` is workspace, ``room`` the bytes of it for one chunk: a panel, at ``scores_at`` the
+    bits of a float64. ``space`` is workspace, ``room`` the bytes of it for one thread: a panel, at ``scores_at`` the
     products of ``rows`` with some ``keys``, at ``state_at`` what is known of each row. There are ``pieces``, ``down``
     for each product. ``packs`` is 1 if K is packed, plus 2 if V is; the rest is as for `render_gemm`.
 

@@ -68,7 +68,7 @@ def render_unpooling(kind: str, dtype: str, sizes: Three, strides: Three, dilati
     x, ``n`` their lengths, after padding if they are `padded`. The strides of x are those of `render_pooling`,
     ``o_sz``, ... those of y. ``fills`` is 1 if y has to be zero before. What is padded begins at ``p``, has the lengths
     ``l`` and the strides ``x_rz``, ``x_ry``; the strides before are then those of copies in ``space``, of which a
-    chunk has ``room`` bytes. d and y are contiguous.
+    thread has ``room`` bytes. d and y are contiguous.
 
     >>> render_unpooling("max", "float32", (1, 2, 2), (1, 2, 2), (1, 1, 1), False).signature[:4]
     ('x', 'd', 'out', 'leads')

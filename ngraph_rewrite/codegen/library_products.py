@@ -22,7 +22,7 @@ def render_gemm() -> Source:
     ``total`` is the sum of all k; if it is less than count times k, that of the last product is shorter.
 
     ``a_sb``, ``a_sm``, ``a_sk`` are the strides of A from matrix to matrix, of rows and of columns, in bytes; so on for
-    B. C has unit stride in its rows. ``space`` is workspace, ``room`` the bytes of it for one chunk: packed B,
+    B. C has unit stride in its rows. ``space`` is workspace, ``room`` the bytes of it for one thread: packed B,
     ``pitch`` for a column, at ``a_at`` packed A, at ``c_at`` a part of C. What ``groups`` and the following say is in
     `ngraph_rewrite.plan.blocking`; ``high``, ``wide`` and ``apart`` are the rows, columns and stride of the tile of
     `ngraph_rewrite.runtime.tiles` whose functions are at ``tile`` and ``pack``; ``crowded`` is 1 if A is
@@ -49,7 +49,7 @@ def render_sums(dtype: str) -> Source:
     """Return the kernel that adds up ``parts`` matrices of m and n, which lie one after the other at ``sums``.
 
     The result is at ``c``, or, for an ``epilogue``, as `render_gemm` calls it, ``block`` rows at a time, in workspace
-    there: each chunk has its own.
+    there: each thread has its own.
 
     >>> render_sums("float32").signature
     ('parts', 'm', 'n', 'block', 'sums', 'c', 'epilogue')

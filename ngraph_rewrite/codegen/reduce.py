@@ -27,7 +27,7 @@ def render_rows(nest: RowNest) -> Source:
     """Return the kernel of a row nest; chunks split the first kept loop, and chunk 0 does all if there is none.
 
     For each workspace, and for each sum over all rows (see `workspaces`), it takes an address, and the bytes that are
-    each chunk's.
+    each thread's, or of such a sum each chunk's.
 
     >>> from ngraph_rewrite.codegen.loops import Operand, Step
     >>> x, y = Operand("float32", ("s", "1")), Operand("float32", ("1", "0"))

@@ -107,7 +107,7 @@ class Blocking(NamedTuple):
     groups: int
 
     def room(self, n: int, k: int, itemsize: int, aside: bool, maps: Maps = _NO_MAPS) -> Room:
-        """The workspace of a chunk.
+        """The workspace of a thread.
 
         Args:
             aside: Whether C is put there.

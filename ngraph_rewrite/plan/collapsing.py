@@ -127,7 +127,7 @@ class CollapsedRows(NamedTuple):
     """A kernel over rows with the run-time numbers it takes.
 
     Attributes:
-        workspaces: Bytes that each chunk needs in each workspace, and for each sum over all rows.
+        workspaces: Bytes that a thread needs in each workspace, and a chunk for each sum over all rows.
     """
 
     source: Source

@@ -29,8 +29,8 @@ from ngraph_rewrite.terms.op import Op
 
 # A sum of fewer numbers than this is not worth vectors of its own.
 _LONG = 32
-# Chunks that would need more workspace together do several groups each, if so many chunks are left; fewer, but some,
-# where so many would need too much.
+# Chunks that would need more workspace together, each on a thread of its own, do several groups each, if so many chunks
+# are left; fewer, but some, where so many would need too much.
 _ROOM, _CHUNKS, _LARGE_ROOM, _FEWEST = 1 << 22, 16, 1 << 24, 8
 # Nanoseconds to add a number of a part; bytes of sums that are given to an epilogue at once.
 _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
