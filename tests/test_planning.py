@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.errors import LengthError
-from ngraph_rewrite.plan import collapsing, cpu, memory, nests, plan
+from ngraph_rewrite.plan import attempt, collapsing, cpu, memory, nests, plan
 from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.plan.foresight import Foreseen
 from ngraph_rewrite.plan.fusion import Groups
@@ -157,7 +157,7 @@ def test_jobs_that_stand_are_those_that_would_be_made_anew(shared: list[bool]) -
     results = flattened(shared)
     kept = drawn_plan(results)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "stale_roots", lambda order, old, new: set(order))
+        patch.setattr(attempt, "stale_roots", lambda order, old, new: set(order))
         assert drawn_plan(results) == kept
 
 
@@ -183,13 +183,13 @@ def test_an_attempt_makes_only_jobs_that_changed(monkeypatch: pytest.MonkeyPatch
 
 def test_copies_for_products_are_known_before_anything_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     attempts: list[set[Op]] = []
-    inner = plan.fuse
+    inner = attempt.fuse
 
     def counted(order: Any, results: Any, writes: Any, forced: set[Op], *more: Any) -> Groups:
         attempts.append(set(forced))
         return inner(order, results, writes, forced, *more)
 
-    monkeypatch.setattr(plan, "fuse", counted)
+    monkeypatch.setattr(attempt, "fuse", counted)
     x, y = (ng.placeholder(ng.anonymous([2, 3, 4])) for _ in range(2))
     a = semi.reshape(semi.transpose(x, (2, 1, 0)), (4, 6))
     b = semi.reshape(semi.transpose(y, (1, 0, 2)), (6, 4))

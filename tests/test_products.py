@@ -249,6 +249,19 @@ def test_an_epilogue_of_a_large_product_needs_no_second_result() -> None:
             assert computation.stats()["arena_bytes"] <= threads * 512 * 1024
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_argument_that_an_epilogue_reads_in_step_keeps_its_place(dtype: str) -> None:
+    """So the product needs no workspace; the result may be stored over the argument all the same."""
+    a, b, c = (whole(shape, dtype, i) for i, shape in enumerate([(300, 70), (70, 200), (300, 200)]))
+    x, y, z = map(placeholder, (a, b, c))
+    with ng.make_transformer("cpu", threads=2) as transformer:
+        computation = transformer.computation(semi.add(semi.dot(x, y), z), x, y, z)
+        expected = a @ b + c
+        assert np.array_equal(computation(a, b, c), expected)
+        assert np.array_equal(computation(a, b, c, out=c), expected) and np.array_equal(c, expected)
+        assert "epilogue" in computation.source()
+
+
 def test_what_an_epilogue_reads_in_step_gives_its_place_to_what_it_stores() -> None:
     """Then the product is workspace: else it would be there before the other was read."""
     shapes = (2048, 24), (24, 512), (24, 512), (512, 512)

@@ -21,7 +21,7 @@ _IMAGE, _PANEL = 320 << 10, 160 << 10
 WIDE = 32
 # A piece takes about so many nanoseconds or more, and there need not be more than so many.
 PIECE, PIECES = 60_000, 32
-# Each thread that runs chunks has workspace of its own, so there are not more of them than so many.
+# Each chunk may run on a thread of its own, which has workspace then, so there are not more than so many.
 _CHUNKS = 32
 # What kernels take for each axis: window, places, strides, dilations, and how bands lie.
 _TRIPLES = tuple([name + axis for name in "w o s d move_ long_".split() for axis in "zyx"])

@@ -31,7 +31,7 @@ class Scratch:
     chunks: int = 1
 
     def size(self, threads: int | None = None) -> int:
-        """The bytes of all, if so many threads run chunks, or any number."""
+        """The bytes of all, if so many threads run chunks, or any number: a thread is told a number below both."""
         return self.bytes * (self.chunks if threads is None else min(self.chunks, threads))
 
 

@@ -24,6 +24,9 @@ from ngraph_rewrite.plan.shapes import DTYPE_NAMES
 from ngraph_rewrite.plan.views import Layout, reshaped, row_major
 from ngraph_rewrite.terms.op import Op
 
+# What keeps its place.
+_LASTING = ("core.placeholder", "core.constant")
+
 
 class EpilogueProgram:
     """Scalar steps over the rows and columns of a product, which is the value -1; other loads follow it.
@@ -141,11 +144,15 @@ def lies_there(given: Product | Convolution, program: EpilogueProgram, stored: M
 
     That saves workspace. But a term may take the place of what the program reads in step, which saves more.
     """
-    plain = row_major(program.shape)
     if not isinstance(given, Product) or not given.is_summed_at_once:
         return False
-    fits = DTYPE_NAMES[next(iter(stored)).type.dtype] == given.dtype
-    return fits and not any(is_same(layout._replace(offset=0), plain) for layout in program.layouts)
+    dtype, plain = next(iter(stored)).type.dtype, row_major(program.shape)
+    own = [
+        layout._replace(offset=0)
+        for (base, _), layout in zip(program.loads, program.layouts, strict=True)
+        if base.definition.name not in _LASTING and base.type.dtype.itemsize == dtype.itemsize
+    ]
+    return DTYPE_NAMES[dtype] == given.dtype and not any(is_same(layout, plain) for layout in own)
 
 
 # -- launches -------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A call made ready: a Python function in machine code that takes arrays of one set of shapes and returns results.
 
-It does what Python code would do, for less: an array is looked at in nanoseconds (`ngraph_rewrite.runtime.entry_code`).
+It does what Python code would, for less: an array is looked at in nanoseconds (`ngraph_rewrite.runtime.entry_parts`).
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ from ngraph_rewrite.runtime.native import native_functions
 from ngraph_rewrite.runtime.waiting_code import waiting_code
 
 _POOL = """
-; Run a launch, with as many workers as are allowed and come; alone if another thread has them.
+; Run a launch, with as many workers as are allowed and come; alone if another thread has them. Only the first workers
+; may come, one less than there are chunks: the numbers that kernels are told are below those of chunks and of threads.
 define void @{name}_share(ptr %pool, i64 %kernel, i64 %args, i64 %chunks, i64 %allowed) {{
 entry:
   %owner = getelementptr i64, ptr %pool, i64 {OWNER}
@@ -34,7 +35,9 @@ publish:
   store atomic i64 %kernel, ptr %kernel_at release, align 8
   store atomic i64 %args, ptr %args_at release, align 8
   store atomic i64 %chunks, ptr %chunks_at release, align 8
-  store atomic i64 %allowed, ptr %allowed_at release, align 8
+  %others = sub i64 %chunks, 1
+  %useful = call i64 @llvm.smin.i64(i64 %allowed, i64 %others)
+  store atomic i64 %useful, ptr %allowed_at release, align 8
   %before = load atomic i64, ptr %ticket_at monotonic, align 8
   %number = lshr i64 %before, {LAUNCH_BITS}
   %next = add i64 %number, 1

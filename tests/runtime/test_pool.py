@@ -161,6 +161,13 @@ def test_a_kernel_is_told_who_runs_it(pool: Pool, workers: int) -> None:
         assert numbers == [who[signature] for signature in signatures]
 
 
+def test_who_runs_a_chunk_has_a_number_below_that_of_chunks(pool: Pool) -> None:
+    """Also workers that are still awake, whom nobody called: there are no more workspaces than chunks."""
+    for _ in range(200):
+        visits(pool, kernels()[0], 16, 3)
+        assert max(signed(pool, 2, 3, slow=False)[1]) < 2
+
+
 def test_a_launch_that_is_not_shared_is_run_by_the_caller(pool: Pool) -> None:
     assert signed(pool, 5000, 3, slow=False)[1] == [0] * 5000
 
