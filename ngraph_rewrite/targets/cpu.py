@@ -14,6 +14,7 @@ from ngraph_rewrite.ops import fused, semi  # noqa: F401  (declare the ops of th
 from ngraph_rewrite.plan.launches import Loop, Work, kernels, loops_in
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan, make_plan
+from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernels
@@ -62,7 +63,11 @@ class CpuExecutable:
             return Repeat([self._launch(inner) for inner in work.work], work.times, work.steps)
         kernel, share = self.kernels[work.source.name], work.share
         arguments = self._arguments.numbers(work.arguments, work.refs)
-        return Launch(kernel, arguments, share.chunks, share.weight)
+        return Launch(kernel, arguments, self._chunks(work), share.weight)
+
+    def _chunks(self, work: Work) -> int:
+        share = work.share
+        return share.chunks_for(self.program.threads) if isinstance(share, Share) else share.chunks
 
     def quick(self) -> Quick | None:
         """What machine code needs to run it: if it is short, and nothing else is to be done."""
@@ -144,7 +149,7 @@ class CpuExecutable:
             "layout_copies": len(self.plan.copies),
             "layout_copy_bytes": sum(c.bytes for c in self.plan.copies),
             "threads": self.program.threads,
-            "chunks": [w.share.chunks for w in self._work],
+            "chunks": [*map(self._chunks, self._work)],
         }
 
     def where(self, term: Op) -> str | None:
