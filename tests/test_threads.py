@@ -57,6 +57,21 @@ def test_any_number_of_threads_gives_the_same_bits(name: str) -> None:
     assert all(np.array_equal(a, b) for other in found[1:] for a, b in zip(found[0], other, strict=True))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["exp", "tanh", "erf", "sin", "log"])
+def test_maps_in_as_many_chunks_as_threads_need_give_the_same_bits(name: str, dtype: str) -> None:
+    """Whatever element is the first or the last of a chunk, in a vector or behind the last one."""
+    x = ng.placeholder([ng.Axis("H", 200_003)], dtype=dtype)
+    values = (3 * np.random.default_rng(0).normal(size=200_003)).astype(dtype)
+    found, chunks = [], set()
+    for threads in (1, 2, 3):
+        with ng.make_transformer("cpu", threads=threads) as transformer:
+            computation = transformer.computation(getattr(ng, name)(x), x)
+            found.append(computation(values).tobytes())
+            chunks.add(computation.stats()["chunks"][0])
+    assert len(set(found)) == 1 and len(chunks) > 1
+
+
 def test_small_launches_are_not_shared() -> None:
     x = ng.placeholder([ng.Axis("H", 1000)])
     with ng.make_transformer("cpu", threads=4) as transformer:

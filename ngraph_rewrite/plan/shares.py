@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """In how many chunks a kernel runs, and about how long it takes: decided by shapes alone.
 
-The number of threads has no part in it, so results do not depend on it either: a product of matrices in other chunks
-may round differently. Times are rough: they tell what is worth sharing from what is not.
+The number of threads has no part in it where results could depend on it: a product of matrices in other chunks may
+round differently. It limits the chunks of elementwise maps, where nothing else depends on them. Times are rough: they
+tell what is worth sharing from what is not.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ CHUNK_TIME = 5_000
 SHARED_TIME = 15_000
 AWAKE_TIME = 50_000
 EVEN = 4
-# Where nothing depends on their number, a thread has so many: one that the system stops leaves most to others, and to
-# claim a chunk costs up to 0.2 microseconds, for threads look at the same line.
 MOST = 64
+# Where nothing depends on their number, there are at most so many for each thread: one that the system stops leaves
+# most to others, and to claim a chunk costs up to 0.2 microseconds, for threads look at the same line.
 EACH = 8
 # Indices of an innermost loop that are worth a chunk: some cache lines, and vectors enough.
 INNERMOST = 128
