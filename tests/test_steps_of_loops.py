@@ -68,6 +68,17 @@ def test_gradients_are_those_of_the_meaning_and_the_same_for_any_number_of_threa
             assert np.array_equal(one, two)
 
 
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_gradients_that_are_asked_for_one_by_one_are_those_asked_for_together(kind: str) -> None:
+    """Each has a scan of its own then; all of them get what the layer keeps."""
+    loss, inputs = layer(kind)
+    values = drawn(inputs)
+    together, _ = calls("cpu", ng.deriv(loss, inputs), inputs, values)
+    apart, _ = calls("cpu", [ng.deriv(loss, one) for one in inputs], inputs, values)
+    for one, two in zip(apart, together, strict=True):
+        assert_allclose(one, two, **CLOSE)
+
+
 def test_a_step_of_an_lstm_is_a_product_and_a_map() -> None:
     """Forward; and back in time too, where gates are not computed anew and weights are no states."""
     loss, inputs = layer("lstm")

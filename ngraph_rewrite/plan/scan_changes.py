@@ -69,14 +69,14 @@ class ScanChanges:
         for term in self.order:
             args = tuple([new.get(a, a) for a in term.args])
             if term.definition.name == SCAN:
-                made = self._scan(term, args, new)
+                made = self._scan(term, args, new, same)
             elif term.definition.name == "core.item" and term.args[0].definition.name == SCAN:
                 made = self._item(term, args[0], new, same)
             else:
                 made = term if args == term.args else Op(term.definition, args, term.attrs, term.type, term.info)
+            made = _one(made, same)
             if made is not term:
                 new[term] = made
-            same[made.definition, made.args, made.attrs] = made
         found = [new.get(root, root) for root in roots]
         return Changed(found, topological(found), {made: term for term, made in new.items()})
 
@@ -92,8 +92,7 @@ class ScanChanges:
             )
 
         def make(name: str, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op:
-            made = made_like(lookup(name), args, attrs, item)
-            return same.setdefault((made.definition, made.args, made.attrs), made)
+            return _one(made_like(lookup(name), args, attrs, item), same)
 
         return final(lambda inner: self._stacked(term, scan, inner, new, make), make)
 
@@ -115,7 +114,7 @@ class ScanChanges:
         assert number is not None
         return make("core.item", (scan,), (number,))
 
-    def _scan(self, term: Op, args: tuple[Op, ...], new: Mapping[Op, Op]) -> Op:
+    def _scan(self, term: Op, args: tuple[Op, ...], new: Mapping[Op, Op], same: dict[Any, Op]) -> Op:
         """A scan with its new arguments, outputs and sequences."""
         n, m = term.attribute("states"), term.attribute("sequences")
         outputs = [new.get(t, t) for t in self.outputs.get(term, ())]
@@ -125,13 +124,19 @@ class ScanChanges:
         attributes, results = dict(term.attributes), [*args[n + m :], *outputs]
         stacks, slices = list[Op](), dict[Op, Op]()
         for earlier, kept in given:
-            stacks.append(made_like(lookup("core.item"), (new[earlier],), (self._number(earlier, kept),), term))
+            part = made_like(lookup("core.item"), (new[earlier],), (self._number(earlier, kept),), term)
+            stacks.append(_one(part, same))  # another scan may have got it too
             leaf, own = lookup("core.parameter"), {"uid": Uid(), "axes": kept.type.axes, "dtype": kept.type.dtype}
             slices[new.get(kept, kept)] = made_like(leaf, (), tuple([own[a] for a in leaf.attributes]), kept)
         attributes["sequences"] = m + len(slices)
         attributes["parameters"] = (*attributes["parameters"], *(p.attribute("uid") for p in slices.values()))
         attrs = tuple([attributes[name] for name in term.definition.attributes])
         return made_like(term.definition, (*args[: n + m], *stacks, *substituted(results, slices)), attrs, term)
+
+
+def _one(made: Op, same: dict[Any, Op]) -> Op:
+    """The term that stands for all that are equal: what has memory is found by identity."""
+    return same.setdefault((made.definition, made.args, made.attrs), made)
 
 
 def made_like(definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...], like: Op) -> Op:
