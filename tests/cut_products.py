@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
+from ngraph_rewrite import semi
 from ngraph_rewrite.plan import blocking, products
 from ngraph_rewrite.plan.blocking import FETCHES, PACKS_A, PACKS_B, SWEEPS, Blocking, Lies
 
@@ -45,6 +46,32 @@ def same_bits(x: Array, y: Array) -> bool:
 
 # around the sizes of tiles: 6 and 14 rows, 4 to 32 columns
 lengths = st.sampled_from([0, 1, 2, 3, 4, 5, 6, 7, 8, 13, 14, 15, 16, 17, 28, 31, 32, 33, 40, 65])
+
+
+@st.composite
+def operands(draw: st.DrawFn, shape: tuple[int, ...], dtype: str, seed: int) -> tuple[Array, Any]:
+    """An array whose part, seen through views, is a stack of matrices; and what takes that part of an array or a term.
+
+    All around the part is NaN.
+    """
+    order = draw(st.permutations(range(3)))
+    steps = [draw(st.sampled_from([1, 1, 2])) for _ in shape]
+    spare = [draw(st.integers(0, 2)) for _ in shape]
+    back = [0] * 3
+    for place, axis in enumerate(order):
+        back[axis] = place
+    outer = [shape[a] * steps[a] + spare[a] for a in order]
+    cut = tuple(slice(0, shape[a] * steps[a], steps[a]) for a in order)
+    array = np.full(outer, np.nan, dtype)
+    array[cut] = whole(tuple(shape[a] for a in order), dtype, seed)
+
+    def part(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return x[cut].transpose(back)
+        ends = tuple(shape[a] * steps[a] for a in order)
+        return semi.transpose(semi.slice(x, (0, 0, 0), ends, tuple(steps[a] for a in order)), tuple(back))
+
+    return array, part
 
 
 Cut = Callable[..., Blocking]

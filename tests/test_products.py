@@ -23,6 +23,7 @@ from cut_products import (
     drawn,
     kernels_of,
     lengths,
+    operands,
     placeholder,
     run,
     same_bits,
@@ -59,32 +60,6 @@ from ngraph_rewrite.runtime.features import Tile, Vectors, first_cache_ways, pro
 from ngraph_rewrite.runtime.products import product_number
 
 # -- cutting up ----------------------------------------------------------------------------------------
-
-
-@st.composite
-def operands(draw: st.DrawFn, shape: tuple[int, ...], dtype: str, seed: int) -> tuple[Array, Any]:
-    """An array whose part, seen through views, is a stack of matrices; and what takes that part of an array or a term.
-
-    All around the part is NaN.
-    """
-    order = draw(st.permutations(range(3)))
-    steps = [draw(st.sampled_from([1, 1, 2])) for _ in shape]
-    spare = [draw(st.integers(0, 2)) for _ in shape]
-    back = [0] * 3
-    for place, axis in enumerate(order):
-        back[axis] = place
-    outer = [shape[a] * steps[a] + spare[a] for a in order]
-    cut = tuple(slice(0, shape[a] * steps[a], steps[a]) for a in order)
-    array = np.full(outer, np.nan, dtype)
-    array[cut] = whole(tuple(shape[a] for a in order), dtype, seed)
-
-    def part(x: Any) -> Any:
-        if isinstance(x, np.ndarray):
-            return x[cut].transpose(back)
-        ends = tuple(shape[a] * steps[a] for a in order)
-        return semi.transpose(semi.slice(x, (0, 0, 0), ends, tuple(steps[a] for a in order)), tuple(back))
-
-    return array, part
 
 
 @drawn

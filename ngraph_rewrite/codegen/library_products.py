@@ -9,7 +9,7 @@ from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.types.dtypes import as_dtype
 
 GEMM = (
-    "count m n k total size a a_sb a_sm a_sk b b_sb b_sk b_sn c c_sb ldc space room pitch a_at b_at c_at "
+    "count terms m n k total size a a_sb a_sm a_sk b b_sb b_sk b_sn c c_sb ldc space room pitch a_at b_at c_at "
     "groups down across rows columns deep block packs ahead high wide apart crowded tile pack epilogue "
     "a_map a_told a_turned a_pitch b_map b_told b_turned"
 )
@@ -17,9 +17,10 @@ GEMM = (
 
 @cache
 def render_gemm() -> Source:
-    """Return the kernel C[b] = A[b] B[b] of ``count`` products of m, n and k, of numbers of ``size`` bytes.
+    """Return the kernel of ``count`` sums of ``terms`` products of m, n and k, of numbers of ``size`` bytes.
 
-    ``total`` is the sum of all k; if it is less than count times k, that of the last product is shorter.
+    C[b] is the sum of A[t] B[t] for t from b terms to (b + 1) terms; of one term, the product A[b] B[b]. ``total`` is
+    the sum of all k; if it is less than count terms k, that of the last sum is shorter.
 
     ``a_sb``, ``a_sm``, ``a_sk`` are the strides of A from matrix to matrix, of rows and of columns, in bytes; so on for
     B. C has unit stride in its rows. ``space`` is workspace, ``room`` the bytes of it for one thread: packed B,
@@ -38,7 +39,7 @@ def render_gemm() -> Source:
     is their stride in elements. So on for B, of which ``ahead`` rows are packed at a time.
 
     >>> render_gemm().signature[:4]
-    ('count', 'm', 'n', 'k')
+    ('count', 'terms', 'm', 'n')
     """
     names = tuple(GEMM.split())
     return rendered("gemm", names, length=str(8 * len(names)))

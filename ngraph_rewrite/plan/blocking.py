@@ -195,7 +195,7 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     if _is_streamed(m, n, k, itemsize, lies):
         if m <= _SWEPT and not lies.maps.b.there:
             packs = SWEEPS + PACKS_A * int(not lies.maps.a.there)
-            return _cut_up(count, m, n, m, _equal(n, _COLUMNS, _LONG_ROW), _stretch(k, _HALF), packs)
+            return _cut_up(count, m, n, m, _equal(n, _COLUMNS, _LONG_ROW), stretch(k, _HALF), packs)
         columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
         return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), PACKS_B + packs_a)
     packs_a *= int(n > _FEW)
@@ -204,7 +204,7 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     low, narrow = (least[0], max(least[1], _BROAD_OUTSIDE)) if outside else least
     rows, columns = _group(m, n, _wanted(count, m, n, k, itemsize, few), low, narrow, most)
     columns = min(columns, _equal(n, _COLUMNS, _BROAD_OUTSIDE)) if outside else columns
-    deep = _stretch(k, _DEEP_BYTES // itemsize) if outside else _depth(k, packs_a, packs_b)
+    deep = stretch(k, _DEEP_BYTES // itemsize) if outside else _depth(k, packs_a, packs_b)
     return _cut_up(count, m, n, rows, columns, deep, packs_a + packs_b + fetches)
 
 
@@ -231,10 +231,10 @@ def _wanted(count: int, m: int, n: int, k: int, itemsize: int, few: bool) -> int
 def _depth(k: int, packs_a: int, packs_b: int) -> int:
     """How much of k is multiplied at once."""
     most, about = (_DEEP, _DEEP) if packs_b else (_HALF if packs_a else _DEEPEST, _HALF)
-    return max(k, 1) if k <= most else _stretch(k, about)
+    return max(k, 1) if k <= most else stretch(k, about)
 
 
-def _stretch(k: int, about: int) -> int:
+def stretch(k: int, about: int) -> int:
     """The length of equal parts of k, of so much at most."""
     return max(-(-k // max(-(-k // about), 1)), 1)
 

@@ -181,7 +181,7 @@ def _other_ways(given: Product, shape: tuple[int, ...], splits: bool) -> Iterato
     count, m, n, _ = given.sizes
     ways = (given, n, 1), (given.transposed, 1, n)
     yield ways[1][0], Layout(0, (count, n, m), (m * n, 1, n))
-    for first in accumulate(shape, mul) if splits and count == 1 else ():
+    for first in accumulate(shape, mul) if splits and count == given.terms == 1 else ():
         for way, row, column in ways:
             _, rows, columns, _ = way.sizes
             length = columns // max(first, 1)

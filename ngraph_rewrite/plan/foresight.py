@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ngraph_rewrite.plan.convolution_operands import CONVOLUTION, convolved
+from ngraph_rewrite.plan.factors import factors
 from ngraph_rewrite.plan.fusion import Effects, Groups
 from ngraph_rewrite.plan.kinds import Kinds, terms_of
 from ngraph_rewrite.plan.nests import CopyFirst, Load
-from ngraph_rewrite.plan.operands import all_in_memory
 from ngraph_rewrite.plan.products import PRODUCTS, is_product
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.terms.op import Op
@@ -51,4 +51,4 @@ def _read(term: Op, groups: Groups) -> None:
     if term.definition.name == CONVOLUTION:
         convolved(term, groups)
     elif is_product(term) and any(arg.definition.name == _RESHAPE for arg in term.args):
-        all_in_memory(term.args, groups)
+        factors(term, groups)

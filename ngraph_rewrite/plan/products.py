@@ -18,11 +18,13 @@ from ngraph_rewrite.plan.blocking import (
     blocking,
     parts_of_sum,
     product_time,
+    stretch,
 )
+from ngraph_rewrite.plan.factors import factors
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operand_maps import OperandMap
-from ngraph_rewrite.plan.operands import OUTPUT, Call, Ref, Scratch, all_in_memory
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Ref, Scratch
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
 from ngraph_rewrite.plan.shares import Share, loop_share
 from ngraph_rewrite.terms.op import Op
@@ -80,12 +82,17 @@ class Matrix(NamedTuple):
 
 
 class Product(NamedTuple):
-    """As many products of matrices: their number, m, n and k, the operands, the dtype."""
+    """As many products of matrices: their number, m, n and k, the operands, the dtype.
+
+    Attributes:
+        terms: Each is the sum of so many products, of matrices that follow one another.
+    """
 
     sizes: tuple[int, int, int, int]
     a: Matrix
     b: Matrix
     dtype: str
+    terms: int = 1
 
     @property
     def is_thin(self) -> bool:
@@ -93,12 +100,22 @@ class Product(NamedTuple):
         (_, m, n, k), (a, b) = self.sizes, self.operand_maps
         along_a = self.a.strides[2] == 1 if a is None else not a.turned
         along_b = self.b.strides[1] == 1 if b is None else b.turned
-        return (m == 1 or n == 1) and k >= _LONG and along_a and along_b
+        return self.terms == 1 and (m == 1 or n == 1) and k >= _LONG and along_a and along_b
 
     @property
     def is_summed_at_once(self) -> bool:
         """Whether its kernel stores it, not parts of the sums over k that another one adds up."""
-        return _parts(self.sizes, self.a.strides[1:], self.b.strides[1:], self.dtype, self.maps) == 1
+        return self.parts == 1
+
+    @property
+    def parts(self) -> int:
+        """In how many parts k, or its terms, are summed apart."""
+        return _parts(self.form, self.dtype, self.maps)
+
+    @property
+    def form(self) -> _Form:
+        """Its sizes and strides."""
+        return _Form(self.sizes, self.terms, self.a.strides[1:], self.b.strides[1:])
 
     @property
     def factors(self) -> tuple[Load, Load]:
@@ -122,17 +139,17 @@ class Product(NamedTuple):
     @property
     def groups(self) -> tuple[int, int]:
         """How many groups of rows and of columns one of the products makes, with an epilogue."""
-        cut = _cut(self.sizes, self.a.strides[1:], self.b.strides[1:], self.dtype, True, self.maps)
+        cut = _cut(self.form, self.dtype, True, self.maps)
         return cut.down, cut.across
 
     @property
     def transposed(self) -> Product:
         """What gives the rows of the result as columns."""
         count, m, n, k = self.sizes
-        return Product((count, n, m, k), self.b.transposed, self.a.transposed, self.dtype)
+        return Product((count, n, m, k), self.b.transposed, self.a.transposed, self.dtype, self.terms)
 
     def by_columns(self, length: int) -> Product:
-        """Several products instead of one: with so many columns of B each."""
+        """Several products instead of one, of one term: with so many columns of B each."""
         _, m, n, k = self.sizes
         return Product((n // length, m, length, k), self.a, self.b.by_parts(1, length), self.dtype)
 
@@ -143,10 +160,10 @@ def product(term: Op, groups: Groups) -> Product:
     Raises:
         CopyFirst: if an operand is not in memory, or is so in a way that strides cannot say.
     """
-    (x, y), (ta, tb) = all_in_memory(term.args, groups), term.attrs or (False, False)
+    (x, y, terms), (ta, tb) = factors(term, groups), term.attrs or (False, False)
     (*batch, m, n), a, b = known(term), _matrix(x, ta), _matrix(y, tb)
     k = x.layout.shape[-2 if ta else -1]
-    return Product((*(batch or (1,)), m, n, k), a, b, DTYPE_NAMES[term.type.dtype])
+    return Product((*(batch or (1,)), m, n, k), a, b, DTYPE_NAMES[term.type.dtype], terms)
 
 
 def _matrix(load: Load, transposed: bool) -> Matrix:
@@ -163,16 +180,15 @@ def product_calls(given: Product, epilogue: object = 0, each: float = 0, there: 
         each: The nanoseconds it takes for a number of C.
         there: Whether C is put where the epilogue stores, which changes it there, if it is summed at once.
     """
-    (count, m, n, k), a, b, dtype = given
-    parts, size = _parts(given.sizes, a.strides[1:], b.strides[1:], dtype, given.maps), DTYPE_SIZES[dtype]
-    if parts == 1:
+    (count, m, n, k), _, _, dtype, terms = given
+    size = DTYPE_SIZES[dtype]
+    if given.is_summed_at_once:
         c = (OUTPUT, m * n * size, n * size) if epilogue == 0 or there else (0, 0, 0)
-        return (_product_call(given, count * k, c, epilogue, int(each * count * m * n)),)
-    length = -(-k // parts)
-    parts = -(-k // length)
+        return (_product_call(given, count * terms * k, c, epilogue, int(each * count * m * n)),)
+    apart = _apart(given)
+    parts = apart.sizes[0]
     sums = Scratch(parts * m * n * size)
-    apart = Product((parts, m, n, length), a.by_parts(1, length), b.by_parts(0, length), dtype)
-    first = _product_call(apart, k, (sums, m * n * size, n * size), 0, 0)
+    first = _product_call(apart, terms * k, (sums, m * n * size, n * size), 0, 0)
     share = loop_share(m, n * (parts * _ADDED + each))
     block = max(1, min(m, _ADDED_AT_ONCE // max(n * size, 1)))
     space = () if epilogue == 0 else (Scratch(block * n * size, share.chunks),)
@@ -180,6 +196,15 @@ def product_calls(given: Product, epilogue: object = 0, each: float = 0, there: 
     return first._replace(scratch=(*first.scratch, sums)), Call(
         render_sums(dtype), arguments, share, space, given=given
     )
+
+
+def _apart(given: Product) -> Product:
+    """The parts of one product that are summed apart, of which the last may be shorter: of its terms, or of k."""
+    (_, m, n, k), a, b, dtype, terms = given
+    length = -(-(k if terms == 1 else terms) // given.parts)
+    if terms > 1:
+        return Product((-(-terms // length), m, n, k), a, b, dtype, length)
+    return Product((-(-k // length), m, n, length), a.by_parts(1, length), b.by_parts(0, length), dtype)
 
 
 def _product_call(given: Product, total: int, c: tuple[object, ...], epilogue: object, time: int) -> Call:
@@ -190,15 +215,16 @@ def _product_call(given: Product, total: int, c: tuple[object, ...], epilogue: o
         c: Where C is, its strides from matrix to matrix and of rows; zeros if it is workspace.
         time: The nanoseconds the epilogue takes.
     """
-    (count, m, n, k), a, b, dtype = given
-    cut = _cut(given.sizes, a.strides[1:], b.strides[1:], dtype, c[-1] == 0, given.maps)
+    (count, m, n, k), a, b, dtype, terms = given
+    cut = _cut(given.form, dtype, c[-1] == 0, given.maps)
     share = Share(cut.groups, cut.time + time, cut.least)
     spaces = (Scratch(cut.room.bytes, share.chunks),) if cut.room.bytes else ()
     (a1, a2, a3), (b1, b2, b3), size = a.strides, b.strides, cut.itemsize
     left, right = (0 if x.map is not None else x.load for x in (a, b))
     matrices = (left, a1 * size, a2 * size, a3 * size, right, b1 * size, b2 * size, b3 * size)
     maps = (0, 0, int(a.mapped.turned), cut.pitch, 0, 0, int(b.mapped.turned))
-    arguments = (count, m, n, k, total, size, *matrices, *c, *(spaces or (0,)), *cut.room, *cut.parts, epilogue, *maps)
+    sizes = (count, terms, m, n, k, total, size)
+    arguments = (*sizes, *matrices, *c, *(spaces or (0,)), *cut.room, *cut.parts, epilogue, *maps)
     return Call(render_gemm(), arguments, share, spaces, _PLACES, _DECIDED, given)
 
 
@@ -216,13 +242,22 @@ class _Cut(NamedTuple):
     parts: tuple[object, ...]
 
 
-_Sizes = tuple[int, int, int, int]
+class _Form(NamedTuple):
+    """The sizes of products, the number of their terms, and the strides of rows and columns of their operands."""
+
+    sizes: tuple[int, int, int, int]
+    terms: int
+    a: tuple[int, ...]
+    b: tuple[int, ...]
 
 
 @lru_cache(maxsize=1 << 12)
-def _cut(sizes: _Sizes, a: tuple[int, ...], b: tuple[int, ...], dtype: str, aside: bool, maps: Maps) -> _Cut:
-    size, lies = DTYPE_SIZES[dtype], _lies(a, b, maps)
+def _cut(form: _Form, dtype: str, aside: bool, maps: Maps) -> _Cut:
+    ((count, m, n, k), terms, a, b), size = form, DTYPE_SIZES[dtype]
+    lies, sizes = _lies(a, b, maps), (count, m, n, k * terms)
     found, time = blocking(*sizes, size, lies), product_time(*sizes, size)
+    if terms > 1:  # a stretch of k ends where a matrix does
+        found = found._replace(deep=stretch(k, found.deep))
     parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
     tile = "sweep" if found.packs & SWEEPS else "fetch" if found.packs & FETCHES else "tile"
     words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "crowded", tile, "pack")]
@@ -235,9 +270,11 @@ def _cut(sizes: _Sizes, a: tuple[int, ...], b: tuple[int, ...], dtype: str, asid
 
 
 @lru_cache(maxsize=1 << 12)
-def _parts(sizes: _Sizes, a: tuple[int, ...], b: tuple[int, ...], dtype: str, maps: Maps) -> int:
-    """In how many parts k is summed apart."""
-    return parts_of_sum(*sizes[1:], DTYPE_SIZES[dtype], _lies(a, b, maps)) if sizes[0] == 1 else 1
+def _parts(form: _Form, dtype: str, maps: Maps) -> int:
+    """In how many parts k, or terms, are summed apart."""
+    (count, m, n, k), terms, a, b = form
+    found = parts_of_sum(m, n, k * terms, DTYPE_SIZES[dtype], _lies(a, b, maps)) if count == 1 else 1
+    return min(found, terms) if terms > 1 else found
 
 
 def _lies(a: tuple[int, ...], b: tuple[int, ...], maps: Maps) -> Lies:

@@ -40,7 +40,7 @@ def with_prologues(jobs: Sequence[Job], kept: set[Op], groups: Groups) -> list[J
     made: dict[Job, Job] = {}
     for job in jobs:
         given = job.given if isinstance(job, RowJob) else job.calls[-1].given if job.calls else None
-        if isinstance(given, Product) and any(load.base in makers for load in given.factors):
+        if isinstance(given, Product) and given.terms == 1 and any(load.base in makers for load in given.factors):
             found = _Merged(job, given, graph).with_operands(makers)
             if found is not job:
                 made[job] = found

@@ -58,6 +58,7 @@ class Renderer:
             neighbouring indices have lanes of their own; 1 part if it is as well done at once.
         epilogues: How maps over products are done by the kernels of these; None if they are not.
         prologues: Whether kernels of products compute operands that are maps.
+        sums: Whether they add up several products.
         totals: Whether sums over all rows are taken on the way, share by share.
         pooling: Whether reductions of windows have kernels of their own.
         echoes: Whether results that are views of arguments are left to whoever runs the plan.
@@ -74,6 +75,7 @@ class Renderer:
     parts: Callable[[RowProgram, int], tuple[int, int]]
     epilogues: Epilogues | None
     prologues: bool = False
+    sums: bool = False
     totals: bool = True
     pooling: bool = True
     echoes: bool = True
