@@ -51,6 +51,16 @@ def cropped(
 
 
 @attribute_function
+def are_apart(sizes: Sequence[Extent], strides: Sequence[int]) -> bool:
+    """Whether windows of these sizes, so far from each other, are known to have nothing in common.
+
+    >>> are_apart((2, 3), (2, 4)), are_apart((3, 2), (2, 2))
+    (True, False)
+    """
+    return all(isinstance(n, int) and n <= s for n, s in zip(sizes, strides, strict=True))
+
+
+@attribute_function
 def lasts(shape: Sequence[Extent]) -> Extents:
     """The last position along each axis.
 

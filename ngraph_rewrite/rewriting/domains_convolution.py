@@ -36,6 +36,7 @@ SLIDES = (
     (1, 0, 0, 1, 1),
     (1, 1, -1, 0, 1),
     (1, -1, 1, 0, 1),
+    (1, 1, 1, 1, 1),
 )
 # What windows are padded with before and after.
 PADS = ((0, 0), (1, 0), (1, 2), (0, 1))

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions whose windows have nothing in common, and derivatives: products of what lies there or is moved once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ngraph_rewrite as ng
+
+Array = np.ndarray[Any, Any]
+N, C, K = 3, 5, 6
+
+
+def whole(shape: tuple[int, ...], seed: int) -> Array:
+    return np.random.default_rng(seed).integers(-3, 4, shape).astype(np.float32)
+
+
+def computed(target: str, window: int, stride: int, size: int, threads: int) -> tuple[list[Array], list[str]]:
+    """A convolution of pictures of float32 and its derivatives by pictures and filters, and the kernels."""
+    axes = [ng.Axis("N", N), ng.Axis("C", C), ng.Axis("H", size), ng.Axis("W", size + stride)]
+    image = ng.placeholder(axes)
+    filters = ng.placeholder([axes[1], ng.Axis("R", window), ng.Axis("S", window), ng.Axis("K", K)])
+    result = ng.convolution(image, filters, stride=stride)
+    slope = ng.placeholder(result.axes)
+    returns = [result, *ng.deriv(ng.sum(result * slope, out_axes=()), [image, filters])]
+    inputs = [image, filters, slope]
+    arrays = [whole(tuple(int(n) for n in x.shape), seed) for seed, x in enumerate(inputs)]  # type: ignore[arg-type]
+    how = {"threads": threads} if target == "cpu" else {}
+    with ng.make_transformer(target, **how) as transformer:
+        computation = transformer.computation(returns, *inputs)
+        found = [np.asarray(x) for x in computation(*arrays)]
+        kernels = computation.stats()["kernels"] if target == "cpu" else []
+    return found, kernels
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("window", "stride", "size"),
+    [(2, 2, 8), (2, 2, 9), (3, 3, 12), (4, 4, 16), (2, 3, 11), (1, 2, 9), (1, 3, 12), (7, 7, 7), (1, 1, 6)],
+)
+def test_they_are_what_they_mean_whatever_is_left_over(window: int, stride: int, size: int, threads: int) -> None:
+    """Also where windows leave out elements between them, and behind the last one."""
+    found, _ = computed("cpu", window, stride, size, threads)
+    right, _ = computed("reference", window, stride, size, threads)
+    for one, two in zip(found, right, strict=True):
+        assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize(("window", "stride", "size"), [(2, 2, 8), (4, 4, 16), (7, 7, 7), (1, 1, 6)])
+def test_no_window_is_looked_for(window: int, stride: int, size: int) -> None:
+    """There are products, and copies."""
+    _, kernels = computed("cpu", window, stride, size, 1)
+    assert {name.partition("_")[0] for name in kernels} <= {"gemm", "copy", "product"}
+
+
+def test_windows_that_overlap_are_not_copied_apart() -> None:
+    _, kernels = computed("cpu", 3, 2, 9, 1)
+    assert any(name.startswith("convolution") for name in kernels)
