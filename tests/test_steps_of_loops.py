@@ -147,6 +147,46 @@ def test_what_is_kept_of_drawn_gates_is_no_more_than_the_product_and_changes_no_
         assert_allclose(after[one], before[two], **CLOSE)
 
 
+@pytest.mark.parametrize("result", ["state", "stacked", "both"])
+def test_what_a_layer_gives_anyway_is_kept_as_it_is(result: str) -> None:
+    """The new state of a plain layer is what its adjoint would compute anew, and an output too."""
+    x, w, h0 = leaf(R, N, H), leaf(H, BEFORE), leaf(N, H)
+
+    def step(h: Op, x: Op) -> tuple[Op, Op]:
+        h = ng.tanh(ng.cast_axes(ng.dot(h, w), x.axes) + x)
+        return h, h
+
+    last, every = ng.scan(step, h0, x)
+    losses = {"state": ng.sum(last, out_axes=()), "stacked": ng.sum(every, out_axes=())}
+    loss = losses.get(result, losses["state"] * losses["stacked"])
+    inputs = [x, w, h0]
+    values = drawn(inputs)
+    right, _ = calls("reference", ng.deriv(loss, inputs), inputs, values)
+    for threads in (1, 2):
+        for one, two in zip(calls("cpu", ng.deriv(loss, inputs), inputs, values, threads)[0], right, strict=True):
+            assert_allclose(one, two, **CLOSE)
+
+
+def test_a_scan_in_a_step_reads_a_product_of_that_step() -> None:
+    """What reads the product is a scan, whose type is that of a tuple."""
+    x, w = ng.placeholder((4, 5, HIDDEN), dtype="float64"), ng.placeholder((HIDDEN, HIDDEN), dtype="float64")
+    zeros = ng.numpy.zeros
+
+    def inner(s: Op, z: Op) -> tuple[Op, Op]:
+        s = ng.numpy.tanh(s + z)
+        return s, s * z
+
+    def step(h: Op, x: Op) -> tuple[Op, None]:
+        products = ng.numpy.scan(inner, zeros((HIDDEN,)), h @ w)[1]
+        return ng.numpy.tanh(products + x), None
+
+    loss = ng.numpy.sum(ng.numpy.scan(step, zeros((5, HIDDEN)), x)[0])
+    values = drawn([x, w])
+    right, _ = calls("reference", ng.deriv(loss, [x, w]), [x, w], values)
+    for one, two in zip(calls("cpu", ng.deriv(loss, [x, w]), [x, w], values)[0], right, strict=True):
+        assert_allclose(one, two, **CLOSE)
+
+
 def test_short_maps_of_a_step_are_shared_out_and_wait_for_what_they_read() -> None:
     """A map reads the state in another order than that in which chunks of the map before wrote it."""
     turn, wide = ng.Axis("REC", 5), ng.Axis("H", 20_000)

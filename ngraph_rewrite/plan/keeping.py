@@ -87,7 +87,7 @@ def _is_dear(term: Op) -> bool:
 def _upwards(term: Op, users: Mapping[Op, Mapping[Op, None]], both: set[Op]) -> list[Op]:
     """A term, or what is made of it and of its parts element by element, if that is no more to keep."""
     above = users.get(term, {})
-    simple = all(user in both and user.dtype == term.dtype and _is_simple(user) for user in above)
+    simple = all(user in both and _is_simple(user) and user.dtype == term.dtype for user in above)
     if not above or not simple or not 0 < sum(map(_size, above)) <= _size(term):
         return [term]
     found = [one for user in above for one in _upwards(user, users, both)]

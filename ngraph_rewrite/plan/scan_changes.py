@@ -124,7 +124,8 @@ class ScanChanges:
         attributes, results = dict(term.attributes), [*args[n + m :], *outputs]
         stacks, slices = list[Op](), dict[Op, Op]()
         for earlier, kept in given:
-            part = made_like(lookup("core.item"), (new[earlier],), (self._number(earlier, kept),), term)
+            whole = new.get(earlier, earlier)  # the same, if what is kept was an output anyway
+            part = made_like(lookup("core.item"), (whole,), (self._number(earlier, kept),), term)
             stacks.append(_one(part, same))  # another scan may have got it too
             leaf, own = lookup("core.parameter"), {"uid": Uid(), "axes": kept.type.axes, "dtype": kept.type.dtype}
             slices[new.get(kept, kept)] = made_like(leaf, (), tuple([own[a] for a in leaf.attributes]), kept)
