@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -170,7 +171,7 @@ def test_what_a_layer_gives_anyway_is_kept_as_it_is(result: str) -> None:
 def test_a_scan_in_a_step_reads_a_product_of_that_step() -> None:
     """What reads the product is a scan, whose type is that of a tuple."""
     x, w = ng.placeholder((4, 5, HIDDEN), dtype="float64"), ng.placeholder((HIDDEN, HIDDEN), dtype="float64")
-    zeros = ng.numpy.zeros
+    zeros = partial(ng.numpy.zeros, dtype="float64")
 
     def inner(s: Op, z: Op) -> tuple[Op, Op]:
         s = ng.numpy.tanh(s + z)
