@@ -9,6 +9,7 @@ import numpy as np
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import DTYPES, held, is_real
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.ops.cpu import MOST_PLACES
 
 # Runs up to this length are faster sorted by insertion than by merging.
 _RUN = "8"
@@ -36,6 +37,21 @@ def render_argsort(dtype: str, descending: bool) -> Source:
     """
     keys = {f"{name}_key": f"load_{dtype}(x, line + {name} * inner, 0)" for name in ("item", "left")}
     return _sorting(dtype, "int64", descending, item="j", **keys)
+
+
+@cache
+def render_first_places(dtype: str, descending: bool) -> Source:
+    """Return the kernel of the first ``count`` numbers, at least 1, of an argsort of x[o, :, i], which is contiguous.
+
+    There are at most as many as the op allows, and no more than ``n``; ``rows`` counts the pairs (o, i).
+
+    >>> render_first_places("float32", False).signature
+    ('rows', 'n', 'inner', 'count', 'x', 'y')
+    """
+    has_dtype(dtype, DTYPES, "first_places")
+    names = ("rows", "n", "inner", "count", "x", "y")
+    precedes = _precedes("v", "u", dtype, descending)
+    return rendered("first_places", names, dtype=dtype, precedes=precedes, most=str(MOST_PLACES))
 
 
 def _sorting(dtype: str, moved: str, descending: bool, **holes: str) -> Source:

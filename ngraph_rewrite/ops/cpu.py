@@ -7,18 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AxesError, DTypeError
-from ngraph_rewrite.ops.checks import flag
+from ngraph_rewrite.errors import AxesError, DTypeError, OutOfRangeError
+from ngraph_rewrite.ops.checks import as_int, flag, positional
 from ngraph_rewrite.ops.semi_convolution import convolution as semi_convolution
 from ngraph_rewrite.ops.semi_convolution import convolution_attributes, convolution_of_values
 from ngraph_rewrite.ops.semi_products import batch_dot
+from ngraph_rewrite.ops.semi_sort import order_attributes, order_of
 from ngraph_rewrite.ops.sliding import slides
 from ngraph_rewrite.ops.unpooling import unpooled, unpooling_attributes, unpooling_of_values
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import anonymous
+from ngraph_rewrite.types.dtypes import INT64
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
+
+# Of a line so many elements may be kept in order while the others are compared with them.
+MOST_PLACES = 64
 
 
 def _gemm(term: Op, x: Any, y: Any) -> Any:
@@ -68,6 +73,24 @@ def convolution(
         raise DTypeError(f"expected float32 or float64 images with one to three axes, got {x!r}")
     how: dict[str, Any] = {"strides": strides, "before": before, "after": after, "interior": interior}
     return semi_convolution(x, w, **how, dilations=dilations, groups=groups)
+
+
+def _places_attributes(x: TensorType, *, axis: Any, count: Any, descending: Any) -> Attributes:
+    return {**order_attributes(x, axis=axis, descending=descending), "count": as_int(count, "count")}
+
+
+def _first_places(term: Op, x: Any) -> Any:
+    return np.take(order_of(term, x), range(term.attribute("count")), axis=term.attribute("axis"))
+
+
+@op("cpu.first_places", meaning=_first_places, normalise=_places_attributes)
+def first_places(x: TensorType, *, axis: int, count: int, descending: bool) -> TensorType:
+    """The first `count` int64 positions, 1 to 64, of `semi.argsort` along an axis that is no shorter."""
+    positional(x)
+    length = x.shape[axis]
+    if not 1 <= count <= MOST_PLACES or not isinstance(length, int) or count > length:
+        raise OutOfRangeError(f"expected 1 to {MOST_PLACES} of the {length!r} elements along axis {axis}, got {count}")
+    return TensorType(INT64, anonymous((*x.shape[:axis], count, *x.shape[axis + 1 :])))
 
 
 @op("cpu.unpooling", meaning=unpooling_of_values, normalise=unpooling_attributes)

@@ -15,7 +15,8 @@ from ngraph_rewrite.types.dtypes import BFLOAT16, INT64, is_float
 from ngraph_rewrite.types.tensor import TensorType
 
 
-def _order_attributes(x: TensorType, *, axis: Any, descending: Any) -> Attributes:
+def order_attributes(x: TensorType, *, axis: Any, descending: Any) -> Attributes:
+    """The position of an axis, and a flag."""
     return {"axis": position(axis, x.rank), "descending": flag(descending, "descending")}
 
 
@@ -24,7 +25,7 @@ def _comparable(x: Any) -> Any:
     return x.astype(np.float32) if x.dtype == BFLOAT16 else x
 
 
-def _argsort(term: Op, x: Any) -> Any:
+def order_of(term: Op, x: Any) -> Any:
     """The stable order; turned around by turning the values around, so that equal ones keep their order."""
     key = _comparable(x)
     if term.attribute("descending"):
@@ -32,7 +33,7 @@ def _argsort(term: Op, x: Any) -> Any:
     return np.argsort(key, axis=term.attribute("axis"), kind="stable").astype(INT64, copy=False)
 
 
-@op("semi.argsort", meaning=_argsort, normalise=_order_attributes)
+@op("semi.argsort", meaning=order_of, normalise=order_attributes)
 def argsort(x: TensorType, *, axis: int, descending: bool) -> TensorType:
     """The int64 positions along `axis` that put `x` in order; equal elements keep theirs, NaN comes last both ways."""
     positional(x)
@@ -40,10 +41,10 @@ def argsort(x: TensorType, *, axis: int, descending: bool) -> TensorType:
 
 
 def _sort(term: Op, x: Any) -> Any:
-    return np.take_along_axis(x, _argsort(term, x), term.attribute("axis"))
+    return np.take_along_axis(x, order_of(term, x), term.attribute("axis"))
 
 
-@op("semi.sort", meaning=_sort, normalise=_order_attributes)
+@op("semi.sort", meaning=_sort, normalise=order_attributes)
 def sort(x: TensorType, *, axis: int, descending: bool) -> TensorType:
     """`x` in order along `axis`; equal elements keep their order (-0.0 and 0.0 are equal), NaN comes last both ways."""
     positional(x)

@@ -7,7 +7,12 @@ from collections.abc import Callable
 from math import log2, prod
 
 from ngraph_rewrite.codegen.library_indexed import render_add_along, render_scatter_add, render_take_along
-from ngraph_rewrite.codegen.library_order import render_argsort, render_searchsorted, render_sort
+from ngraph_rewrite.codegen.library_order import (
+    render_argsort,
+    render_first_places,
+    render_searchsorted,
+    render_sort,
+)
 from ngraph_rewrite.codegen.library_products import render_batch_dot
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence, render_running
 from ngraph_rewrite.plan.fusion import Groups
@@ -38,6 +43,15 @@ def _sort(term: Op, groups: Groups) -> Call:
     used = (workspace[1],) if inner == 1 else (workspace[0], workspace[1])
     arguments = (outer * inner, n, inner, x, first, workspace[1], OUTPUT)
     return Call(source, arguments, sorting_share(outer * inner, n), used)
+
+
+def _first_places(term: Op, groups: Groups) -> Call:
+    x = plain(term.args[0], groups)
+    outer, n, inner = _split(x.layout.shape, term.attribute("axis"))
+    source = render_first_places(term.args[0].dtype.name, term.attribute("descending"))
+    count = term.attribute("count")
+    arguments = (outer * inner, n, inner, count, x, OUTPUT)
+    return Call(source, arguments, loop_share(outer * inner, n + count * count))
 
 
 def _searchsorted(term: Op, groups: Groups) -> Call:
@@ -86,6 +100,7 @@ CALLS: dict[str, Callable[[Op, Groups], Call]] = {
     "semi.batch_dot": _batch_dot,
     "semi.argsort": _sort,
     "semi.sort": _sort,
+    "cpu.first_places": _first_places,
     "semi.searchsorted": _searchsorted,
     "semi.recurrence": _running,
     **{f"semi.{short}": _running for short in OPERATIONS},

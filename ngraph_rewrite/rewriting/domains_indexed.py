@@ -103,6 +103,10 @@ def _axis_and_flag(types: Sequence[TensorType], wish: TensorType | None, domain:
     return [(k, r) for r in (False, True) for k in range(types[0].rank)]
 
 
+def _few_places(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
+    return [(k, n, r) for r in (False, True) for n in (1, 2) for k in range(types[0].rank)]
+
+
 def _flag(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     return [(False,), (True,)]
 
@@ -127,6 +131,7 @@ _FLAGGED = "argsort sort recurrence cumsum cumprod cummax cummin".split()
 ATTRIBUTES: dict[str, Attributes] = {
     **{f"semi.{short}": _axis for short in ("scatter_add", "take_along", "add_along")},
     **{f"semi.{short}": _axis_and_flag for short in _FLAGGED},
+    "cpu.first_places": _few_places,
     "semi.searchsorted": _flag,
     "semi.diagonal": _places,
     "semi.on_diagonal": _repeated_places,

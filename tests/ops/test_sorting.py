@@ -99,6 +99,54 @@ def test_top_k_is_the_beginning_of_an_order(mode: str, k: int) -> None:
     agrees(lambda t: nx.top_k(t, k, mode=mode), theirs, x)
 
 
+FEW_OF_MANY = st.tuples(st.integers(0, 2), st.integers(1, 6), st.integers(12, 40))  # axis, how many, of how many
+
+
+@FEW
+@given(FEW_OF_MANY, st.booleans(), st.sampled_from(DTYPES), st.data())
+def test_a_few_of_many_are_the_beginning_of_an_order(
+    few: tuple[int, int, int], descending: bool, dtype: Any, data: st.DataObject
+) -> None:
+    """Of equal elements the first come first, NaN comes last, whatever lies beside the line."""
+    axis, count, length = few
+    shape = [3, 2, 5]
+    shape[axis] = length
+    kinds = FLOATS if dtype.kind in "fV" else [0, 1, 2]
+    array = np.array(data.draw(st.lists(st.sampled_from(kinds), min_size=40, max_size=40)))
+    cut = (slice(None),) * axis + (slice(count),)
+
+    def beginnings(x: ng.Op) -> tuple[ng.Op, ng.Op]:
+        return ng.semi.argsort(x, axis, descending)[cut], ng.semi.sort(x, axis, descending)[cut]
+
+    for one, two in zip(*computed(beginnings, np.resize(array, shape).astype(dtype)), strict=True):
+        assert one.dtype == two.dtype and one.tobytes() == two.tobytes()
+
+
+def kernels_of(returns: Any, x: ng.Op) -> set[str]:
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(returns, x)
+        computation(np.zeros(x.shape, x.dtype.name))
+        return {name.rpartition("_")[0] for name in computation.stats()["kernels"]}
+
+
+def test_a_few_of_many_are_not_sorted() -> None:
+    """All others are compared with the last of them; for many of them, lines are sorted."""
+    x = ng.placeholder((4, 200))
+    for few in (nx.top_k(x, 3)[1], nx.argsort(x)[:, :64]):
+        assert kernels_of(few, x) == {"first_places"}
+    assert kernels_of(nx.sort(x)[:, :3], x) == {"first_places", "take_along"}
+    for many in (nx.top_k(x, 65)[1], nx.top_k(x, 101)[1], nx.argsort(x)[:, 1:4], nx.argsort(x)[:, :64:2]):
+        assert "sort" in kernels_of(many, x)
+
+
+def test_only_what_a_line_has_is_taken_of_it() -> None:
+    x = ng.placeholder((4, 5))
+    for count in (0, 6, 65):
+        says = f"expected 1 to 64 of the 5 elements along axis 1, got {count}"
+        with pytest.raises(errors.OutOfRangeError, match=says):
+            ng.make_op("cpu.first_places", x, axis=1, count=count, descending=False)
+
+
 def test_the_gradient_of_a_sort_goes_back() -> None:
     check_gradient(lambda x: nx.sort(x, axis=0, descending=True), apart(5, 2))
     check_gradient(lambda x: nx.top_k(x, 2)[0], apart(3, 4))
