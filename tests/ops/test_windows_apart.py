@@ -59,3 +59,18 @@ def test_no_window_is_looked_for(window: int, stride: int, size: int) -> None:
 def test_windows_that_overlap_are_not_copied_apart() -> None:
     _, kernels = computed("cpu", 3, 2, 9, 1)
     assert any(name.startswith("convolution") for name in kernels)
+
+
+@pytest.mark.parametrize(("size", "kernel"), [(13, "gemm"), (17, "convolution")])
+def test_large_filters_are_read_once_for_a_few_places(size: int, kernel: str) -> None:
+    """Filters of megabytes, whose windows are some places apart: 7 times 7 of them, or 9 times 9."""
+    image = ng.placeholder([ng.Axis("N", 2), ng.Axis("C", 128), ng.Axis("H", size), ng.Axis("W", size)])
+    filters = ng.placeholder([image.axes[1], ng.Axis("R", 3), ng.Axis("S", 3), ng.Axis("K", 900)])
+    returns, inputs = ng.convolution(image, filters, stride=2, padding=1), [image, filters]
+    arrays = [whole(tuple(int(n) for n in x.shape), seed) for seed, x in enumerate(inputs)]  # type: ignore[arg-type]
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(returns, *inputs)
+        found = computation(*arrays)
+        assert any(name.startswith(kernel) for name in computation.stats()["kernels"])
+    with ng.make_transformer("reference") as transformer:
+        assert np.array_equal(found, transformer.computation(returns, *inputs)(*arrays))
