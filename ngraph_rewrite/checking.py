@@ -18,7 +18,7 @@ from ngraph_rewrite.codegen.opkernels import read_kernel
 from ngraph_rewrite.errors import ArgumentError, DeviceError, NGraphRewriteError
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.rulefile import load_rules
-from ngraph_rewrite.testing.findings import CHECKS, LISTED, LISTED_IF_QUICK
+from ngraph_rewrite.testing.findings import CHECKS, LISTED, LISTED_IF_QUICK, known_checks
 from ngraph_rewrite.testing.kernels import check_kernel
 from ngraph_rewrite.testing.mutation.spread import mutation_score
 from ngraph_rewrite.testing.report import Report, report_of
@@ -90,7 +90,8 @@ def _wrong_kernel(path: Path) -> str | None:
 
 
 def _report(options: Namespace, paths: tuple[Path, ...]) -> Report:
-    subject = Subject(paths, options.rule, checks=tuple(options.checks or (UNCOMPILED if options.quick else CHECKS)))
+    checks = known_checks(options.checks or (UNCOMPILED if options.quick else CHECKS))
+    subject = Subject(paths, options.rule, checks=checks)
     if not len(subject.rules):
         raise ArgumentError(f"no rule is called {options.rule}", do="`ngraph-rewrite rules` lists those that ship")
     quick = options.quick or _hurried(options.seconds, len(subject.rules))

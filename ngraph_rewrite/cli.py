@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ngraph_rewrite import asking, checking, demo, fuzzing, ptx, warming
     from ngraph_rewrite import catalogue_listing as listing
-    from ngraph_rewrite.testing import workers
+    from ngraph_rewrite.testing import findings, workers
 else:  # what one command needs and others do without
     console, table, text = lazy_module("rich.console"), lazy_module("rich.table"), lazy_module("rich.text")
     listing = lazy_module("ngraph_rewrite.catalogue_listing")
@@ -32,6 +32,7 @@ else:  # what one command needs and others do without
     checking, demo = lazy_module("ngraph_rewrite.checking"), lazy_module("ngraph_rewrite.demo")
     fuzzing, warming = lazy_module("ngraph_rewrite.fuzzing"), lazy_module("ngraph_rewrite.warming")
     ptx = lazy_module("ngraph_rewrite.ptx")
+    findings = lazy_module("ngraph_rewrite.testing.findings")
     workers = lazy_module("ngraph_rewrite.testing.workers")
 
 EPOCHS = 30
@@ -98,7 +99,8 @@ def _add_check(commands: Any) -> None:
     check = _command(commands, "check", run_check, "check rules: draw instances, prove them, and show what is wrong")
     check.add_argument("files", nargs="*", type=Path, metavar="FILE", help="(default: the library)")
     check.add_argument("--rule", metavar="NAME", help="only this rule, or all its alternatives")
-    check.add_argument("--check", action="append", dest="checks", metavar="CHECK", help="only this one, or these")
+    says = "only this one, or these"
+    check.add_argument("--check", action="append", dest="checks", type=_check, metavar="CHECK", help=says)
     check.add_argument("--quick", action="store_true", help="draw less, and compile nothing")
     check.add_argument("--seconds", type=_positive, help="go on drawing other instances for about so long")
     check.add_argument("--seed", type=_count, default=0, help="of what is drawn (default: %(default)s)")
@@ -144,6 +146,12 @@ def _add_ptx(commands: Any) -> None:
     command.add_argument("--arch", action="append", type=_architecture, help=what)
     says = "number of processes at most (default: one for each core that has nothing to do)"
     command.add_argument("--jobs", type=_positive, help=says)
+
+
+def _check(text: str) -> str:
+    if text not in findings.CHECKS:
+        raise argparse.ArgumentTypeError(f"no check is called {text!r}: choose among {', '.join(findings.CHECKS)}")
+    return text
 
 
 def _architecture(text: str) -> tuple[int, int]:

@@ -132,6 +132,15 @@ def test_one_rule_can_be_checked_and_is_looked_for(tmp_path: Path, capsys: pytes
     assert "no rule is called nobody" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["value", ""])
+def test_a_check_that_there_is_not_is_refused(name: str, rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Made of no rule, it would find every rule right."""
+    with pytest.raises(SystemExit) as caught:
+        main(["check", "--check", name, str(rule_file)])
+    assert caught.value.code == 2
+    assert f"no check is called {name!r}: choose among types, " in capsys.readouterr().err
+
+
 def test_files_of_all_kinds_are_checked_together(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kernel = data_folder("kernels") / "map.kernel"  # a template of the library stands for no op
     bad = rule_file.with_name("bad.rules")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ngraph_rewrite.testing.findings import CHECKS
+from ngraph_rewrite.testing.findings import CHECKS, known_checks
 from ngraph_rewrite.testing.report import report_of
 from ngraph_rewrite.testing.rules import WrongRule
 from ngraph_rewrite.testing.suite import FULL, Subject, findings
@@ -32,10 +32,11 @@ def check_rules(
         The number of rules.
 
     Raises:
+        ArgumentError: for a check that there is not.
         RuleFileError: if the file cannot be read as rules.
         WrongRule: with a counterexample for each wrong rule, as Python that can be run.
     """
-    subject = Subject((Path(path),), None, replace(FULL, examples=examples, seed=seed), tuple(checks))
+    subject = Subject((Path(path),), None, replace(FULL, examples=examples, seed=seed), known_checks(checks))
     report = report_of(subject.rules, findings(subject, count=jobs))
     if not report.right:
         raise WrongRule("\n\n".join([*report.mistakes(), *filter(None, [report.not_decided()])]))

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.terms.info import user_line
 
 # The checks, in the order in which they are made and shown; each is a column of the report.
 CHECKS = ("types", "termination", "subsumption", "values", "adjoint", "cpu", "guard", "proof", "confluence")
@@ -20,6 +22,23 @@ PASSED, FAILED, WAIVED, OPEN, NONE = "passed", "failed", "waived", "open", "none
 # that meet this one some were not looked at in time. All else has to be decided, or waived.
 LISTED = ("proof",)
 LISTED_IF_QUICK = (*LISTED, "confluence")
+
+
+def known_checks(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, if each is one of `CHECKS`: what is made of no rule finds every rule right.
+
+    Raises:
+        ArgumentError: for one that is not.
+
+    >>> known_checks(["values", "proof"])
+    ('values', 'proof')
+    """
+    checks = tuple(names)
+    unknown = [name for name in checks if name not in CHECKS]
+    if unknown:
+        what = f"no check is called {unknown[0]!r}"
+        raise ArgumentError(what, where=user_line(), do=f"choose among {', '.join(CHECKS)}")
+    return checks
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,15 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.testing import suite
+from ngraph_rewrite.testing.files import check_rules
 from ngraph_rewrite.testing.findings import CHECKS, FAILED, NONE, PASSED, WAIVED, Effort, Finding, finding
 from ngraph_rewrite.testing.suite import OF_A_RULE, OF_ALL_RULES, Subject, findings
 
@@ -62,6 +65,13 @@ def test_an_adjoint_is_no_equation(tmp_path: Path) -> None:
 def test_the_same_is_found_by_any_number_of_processes(path: Path) -> None:
     first, second = (sorted(map(str, findings(Subject((path,), effort=PATIENT), count=n))) for n in (1, 2))
     assert first == second
+
+
+@pytest.mark.parametrize("checks", [("values", "value"), ("",), "values"])
+def test_a_check_that_there_is_not_is_refused(path: Path, checks: Sequence[str]) -> None:
+    with pytest.raises(ArgumentError, match="no check is called") as caught:
+        check_rules(path, checks=checks)
+    assert __file__ in str(caught.value) and "choose among types, termination, " in str(caught.value)
 
 
 def test_one_rule_can_be_chosen_and_one_check(path: Path) -> None:
