@@ -27,6 +27,8 @@ from ngraph_rewrite.testing.termination import print_order
 
 # Seconds for each rule under which drawing is quick.
 LITTLE = 0.6
+# So many names of a file are listed where it has none like the one that is looked for.
+MOST = 20
 
 
 def main(options: Namespace) -> int:
@@ -92,8 +94,7 @@ def _wrong_kernel(path: Path) -> str | None:
 def _report(options: Namespace, paths: tuple[Path, ...]) -> Report:
     checks = known_checks(options.checks or (UNCOMPILED if options.quick else CHECKS))
     subject = Subject(paths, options.rule, checks=checks)
-    if not len(subject.rules):
-        raise ArgumentError(f"no rule is called {options.rule}", do="`ngraph-rewrite rules` lists those that ship")
+    _check_chosen(subject)
     quick = options.quick or _hurried(options.seconds, len(subject.rules))
     effort, listed = (QUICK, LISTED_IF_QUICK) if quick else (FULL, LISTED)
     subject = replace(subject, effort=replace(effort, seed=options.seed))
@@ -101,6 +102,19 @@ def _report(options: Namespace, paths: tuple[Path, ...]) -> Report:
     with progress("rules") as advance:
         found = list(findings(subject, options.seconds, options.jobs, advance))
     return report_of(subject.rules, found, _orders(subject), time.monotonic() - begun, listed)
+
+
+def _check_chosen(subject: Subject) -> None:
+    """Refuse to check nothing: files without rules, or the name of a rule that is not there."""
+    if len(subject.rules):
+        return
+    every, where = replace(subject, only=None).rules, ", ".join(map(str, subject.paths)) or None
+    if not len(every):
+        raise ArgumentError("there is no rule to check", where=where, do="write one below the header: `rule NAME: ...`")
+    names = [rule.name for rule in every]
+    listed = ", ".join(names if len(names) <= MOST else [*names[:MOST], "..."])
+    do = f"the rules there: {listed}" if subject.paths else "`ngraph-rewrite rules` lists those that ship"
+    raise ArgumentError(f"no rule is called {subject.only}", where=where, do=do)
 
 
 def _orders(subject: Subject) -> str:
@@ -114,6 +128,7 @@ def _mutate(options: Namespace, paths: tuple[Path, ...]) -> int:
     """Break rules on purpose, and print how many of them the checks refuse."""
     effort = replace(QUICK if options.quick else FULL, seed=options.seed)
     subject = Subject(paths, options.rule, effort)
+    _check_chosen(subject)
     with progress("broken rules") as advance:
         found = mutation_score(subject, options.jobs, advance)
     print(found)

@@ -128,8 +128,21 @@ def test_one_rule_can_be_checked_and_is_looked_for(tmp_path: Path, capsys: pytes
     path = tmp_path / "wrong.rules"
     path.write_text(WRONG + RIGHT.partition("\n")[2], encoding="utf-8")
     assert main(["check", "--check", "values", "--rule", "rounded", str(path)]) == 0
-    assert main(["check", "--rule", "nobody", str(path)]) == 1
-    assert "no rule is called nobody" in capsys.readouterr().err
+    for more in ([], ["--mutate"]):
+        assert main(["check", "--rule", "nobody", str(path), *more]) == 1
+        said = f"no rule is called nobody\n  at {path}\n  the rules there: wrong.squared, wrong.rounded\n"
+        assert said in capsys.readouterr().err
+    assert main(["check", "--rule", "nobody"]) == 1
+    assert "no rule is called nobody\n  `ngraph-rewrite rules` lists " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["--mutate"], ["--rule", "rounded"]])
+def test_a_file_without_rules_is_no_right_one(
+    words: list[str], rule_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule_file.write_text("simplify semi\n", encoding="utf-8")
+    assert main(["check", str(rule_file), *words]) == 1
+    assert f"there is no rule to check\n  at {rule_file}\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["value", ""])
