@@ -106,6 +106,12 @@ def test_unknown_rules_and_classes_are_refused() -> None:
         ng.make_transformer("cpu", classes=["exact", "quick"])
 
 
+@pytest.mark.parametrize("blank", ["", "  \n"])
+def test_a_rule_that_says_nothing_is_a_mistake_at_its_place(blank: str) -> None:
+    with pytest.raises(ng.RuleFileError, match="^<mine>:3:18: the rule has no `=>`"):
+        ng.rule(blank, name="mine")
+
+
 def test_a_rule_of_ones_own_fires_and_is_shown_with_its_place(x: Op) -> None:
     own = ng.rule("tanh(x) => x", grade="real", name="mine")
     root = ng.tanh(x)

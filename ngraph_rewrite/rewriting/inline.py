@@ -42,7 +42,7 @@ def rule(
     >>> ng.rule("x * 1 => x", name="times_one")
     <times_one>:3: times_one.times_one @exact:  x * 1 => x
     """
-    first, *clauses = textwrap.dedent(equation).strip().splitlines()
+    first, *clauses = textwrap.dedent(equation).strip().splitlines() or [""]
     header = f"{kind} {family}" + (f" -> {to}" if to else "")
     mark = f" @{grade or DEFAULT_CLASS.get(kind, 'exact')}"
     lines = [header, "", f"rule {name}{mark}: {first}", *(f"    {c.strip()}" for c in clauses)]
