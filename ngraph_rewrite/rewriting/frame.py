@@ -236,7 +236,11 @@ def _check_statements(text: Text, statements: list[tuple[int, int]]) -> None:
 
 def _header(text: Text, start: int, end: int) -> tuple[str, str, str, bool]:
     """The kind of the rules, the families of both sides, and whether the rules have to go down."""
-    first = text.clean[start:end].rstrip()
+    first, _, rest = text.clean[start:end].partition("\n")
+    if rest.strip() and (_SIGNATURE.match(first) or _HEADER.match(first)):
+        at = Piece(text, start + len(first), end).span
+        do = "begin rules, and what else is no part of one, in the first column"
+        raise text.error(at, "a header has one line, and this goes on with it", do)
     signature = _SIGNATURE.match(first)
     if signature is not None:
         return REWRITE, signature[1], signature[1], signature[2] is None

@@ -18,6 +18,8 @@ HEADER = (
     "write one of simplify, lower, recognize, select, explore, derive and a family, such as `lower axes -> semi`, "
     "or `signature NAME`"
 )
+ONE_LINE = "a header has one line, and this goes on with it"
+FIRST_COLUMN = "begin rules, and what else is no part of one, in the first column"
 HEAD = "write `rule NAME [for f in a b] [@class]:`"
 TERM = "a term is a bound variable, a number, or an op applied to terms"
 PATTERN = "a pattern is a variable, a number, or an op applied to patterns"
@@ -41,7 +43,8 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     "no second family": ("lower axes ->\n", 1, 1, "a rule file begins with a header", HEADER),
     "unknown family": ("simplify semy\n", 1, 1, "there is no op family semy", None),
     "unknown second family": ("lower axes -> semy\n", 1, 1, "there is no op family semy", None),
-    "indented rule": (SEMI + " rule a: -x => x\n", 1, 1, "a rule file begins with a header", HEADER),
+    "indented rule": (SEMI + "\n rule a: -x => x\n", 3, 2, ONE_LINE, FIRST_COLUMN),
+    "indented rule of a signature": ("signature s\n    rule a: f(x) => x\n", 2, 5, ONE_LINE, FIRST_COLUMN),
     "neither rule nor define": (
         SEMI + "x + 0 => x\n", 2, 1, "expected `rule`, `define` or `waive`", "indent what continues a rule",
     ),
