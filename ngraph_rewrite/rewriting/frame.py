@@ -71,9 +71,10 @@ class Piece:
 
     @property
     def span(self) -> Span:
-        """Where its first character that is not blank stands."""
+        """Where its first character that is not blank stands, or its first line ends if there is none."""
         part = self.text.clean[self.start : self.end]
-        return self.text.span(self.start + len(part) - len(part.lstrip()))
+        blank = part if part.strip() else part.partition("\n")[0]
+        return self.text.span(self.start + len(blank) - len(blank.lstrip()))
 
 
 @dataclass(frozen=True)

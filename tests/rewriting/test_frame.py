@@ -153,7 +153,7 @@ def test_a_broken_frame_is_shown_where_it_breaks(rule: str, says: str) -> None:
     [
         ("x) + (x", 18, "`)` closes nothing"),
         ("x]", 18, "`]` closes nothing"),
-        ("", 17, "an expression is missing here"),
+        ("", 16, "an expression is missing here"),
         ("x +", None, "invalid syntax"),
         ("(x", None, "'(' was never closed"),
         ("'x", None, "unterminated string"),

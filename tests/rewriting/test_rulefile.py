@@ -61,7 +61,10 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         SEMI + "rule a:\n-x => x\n", 3, 1, "expected `rule`, `define` or `waive`", "indent the equation",
     ),
     "no left side": (SEMI + "rule a: => x\n", 2, 9, "an expression is missing here", None),
-    "empty clause": (SEMI + "rule a: -x => x\n    where n =\n", 3, 15, "an expression is missing here", None),
+    "no right side": (
+        SEMI + "rule a: -x =>\n\nrule b: exp(log(x)) => x\n", 2, 14, "an expression is missing here", None,
+    ),
+    "empty clause": (SEMI + "rule a: -x => x\n    where n =\n", 3, 14, "an expression is missing here", None),
     "syntax error": (SEMI + "rule a: x + => x\n", 2, 11, "invalid syntax", None),
     "unmatched bracket": (SEMI + "rule a: -x => x)\n", 2, 16, "`)` closes nothing", None),
     "unknown class": (
