@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,6 +127,25 @@ def test_rules_of_a_block_may_be_a_file(tmp_path: Path) -> None:
         assert "semi.log_exp" not in ng.explain(ng.log(ng.exp(X)))
     with pytest.raises(ng.ArgumentError, match=r"no rule is called mine\.gon"), ng.disable("mine.gon", rules=path):
         pass
+
+
+def test_a_name_that_no_rule_has_is_reported_at_the_line_of_the_block() -> None:
+    with pytest.raises(ng.ArgumentError) as caught:
+        with ng.disable("nosuch"):
+            pass
+    assert f"no rule is called nosuch\n  at {__file__}:{caught.tb.tb_lineno}\n" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [["semi.log_exp"], None])
+@pytest.mark.parametrize("own", [None, TWICE])
+def test_what_is_no_name_is_refused(name: Any, own: ng.RuleSet | None) -> None:
+    says = re.escape(f"{name!r} is not the name of a rule\n")
+    with pytest.raises(ng.ArgumentError, match=says + f"  at {re.escape(__file__)}"), ng.disable(name, rules=own):
+        pass
+    with pytest.raises(ng.ArgumentError, match=says):
+        ng.why_not(name, ng.log(ng.exp(X)), rules=own)
+    with pytest.raises(ng.ArgumentError, match=says):
+        ng.make_transformer("cpu", disabled=[name], rules=own)
 
 
 def test_a_block_is_of_its_thread_in_normal_forms_and_derivatives() -> None:

@@ -41,7 +41,7 @@ def disable(*names: str, rules: RuleSet | str | os.PathLike[str] | None = None) 
         rules: Rules of your own that may be named too: a set, or a rule file or its text.
 
     Raises:
-        ArgumentError: for a name that no rule has; the message tells the nearest.
+        ArgumentError: for a name that no rule has (the message tells the nearest), or something else than a name.
         RuleFileError: for a rule file with a mistake.
 
     >>> import ngraph_rewrite as ng
@@ -53,7 +53,8 @@ def disable(*names: str, rules: RuleSet | str | os.PathLike[str] | None = None) 
     ['placeholder', 'strip', 'exp', 'log', 'label']
     """
     own = as_rules(rules)
-    every = own if all(any(covers_name(n, rule.name) for rule in own) for n in names) else own + library()
+    written = [name for name in names if isinstance(name, str)]  # what is no name is refused below
+    every = own if all(any(covers_name(n, rule.name) for rule in own) for n in written) else own + library()
     with switched_off(known_names(every, names)):
         yield
 

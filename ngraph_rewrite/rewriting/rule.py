@@ -172,7 +172,7 @@ class RuleSet:
         """The rule of that name; a name written with ``for`` stands for all its alternatives.
 
         Raises:
-            ArgumentError: if there is none, with the names that are nearest.
+            ArgumentError: if there is none, with the names that are nearest, or for something else than a name.
 
         >>> from ngraph_rewrite.rewriting.inline import rule
         >>> rule("x * 1 => x", name="times_one").named("times_on")
@@ -180,6 +180,8 @@ class RuleSet:
         ngraph_rewrite.errors.ArgumentError: no rule is called times_on
           did you mean times_one.times_one?
         """
+        if not isinstance(name, str):
+            raise ArgumentError(f"{name!r} is not the name of a rule", do="give one name, as a string")
         found = RuleSet(r for r in self.rules if covers_name(name, r.name))
         if not len(found):
             near = self.nearest(name)

@@ -15,6 +15,7 @@ NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 _metadata: ContextVar[Mapping[str, Any]] = ContextVar("metadata", default=NO_METADATA)
 _scope: ContextVar[tuple[object, ...]] = ContextVar("scope", default=())
 _PACKAGE = str(Path(__file__).parent.parent / "_")[:-1]  # with the separator: not ngraph_rewrite_of_mine
+_CONTEXTLIB = contextmanager.__code__.co_filename  # it stands between a block of ours and the user's `with`
 _PROGRAM = _PACKAGE + "demo.py"  # a program that ships: its lines are a user's lines
 
 
@@ -89,7 +90,8 @@ def info_here(name: str | None = None, initial: Any = None) -> Info:
 
 
 def _is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith(_PACKAGE) and code.co_filename != _PROGRAM
+    file = code.co_filename
+    return file == _CONTEXTLIB or (file.startswith(_PACKAGE) and file != _PROGRAM)
 
 
 def user_line() -> str:
