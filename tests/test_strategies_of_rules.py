@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.rewriting.checks import checked_text
 from ngraph_rewrite.rewriting.instances import Target
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
@@ -368,11 +369,28 @@ def test_rules_that_never_end_are_named(strategy: Callable[[RuleSet], s.Strategy
     [
         ("rule wrong: sin(x) => cast(x, dtype='float64')", "own.wrong rewrites float32"),
         ("rule wrong: sin(x) => axes_with_order(x, axes=axes_of())", "own.wrong fails on axes.sin"),
+        ("rule wrong: sin(x) => cos(x)\n    if x.shape[3] == 1", "own.wrong fails on axes.sin.*IndexError"),
     ],
 )
 def test_rules_that_fail_are_named(strategy: Callable[[RuleSet], s.Strategy], text: str, what: str) -> None:
     with pytest.raises(ng.RewriteError, match=rf"{what}[\s\S]*own\.rules:2"):
         ng.rewrite(ng.sin(X), strategy(rules(text)))
+
+
+@pytest.mark.parametrize("strategy", EVERY)
+def test_rules_of_a_signature_whose_guard_fails_are_named(strategy: Callable[[RuleSet], s.Strategy]) -> None:
+    text = """\
+    signature divided unordered
+    sort A
+    operation a : -> A
+    operation n : -> A [attributes v]
+    operation f : A -> A
+    rule wrong: f(n(v=k)) => a()
+        if 7 // k > 0
+    """
+    checked, of = checked_text(textwrap.dedent(text), "divided.rules", "divided"), ng.signature("divided")
+    with pytest.raises(ng.RewriteError, match=r"divided\.wrong fails on f\(n\(v=0\)\)[\s\S]*divided\.rules:6"):
+        ng.rewrite(of["f"](of["n"](v=0)), strategy(checked))
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import traceback
 from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any
 
-from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
+from ngraph_rewrite.errors import RewriteError
 from ngraph_rewrite.lowering.asked import Asked
+from ngraph_rewrite.lowering.steps import ill_typed, step_error
 from ngraph_rewrite.lowering.table import ARGUMENTS, Forward, ReplacementTable, Stage
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule
@@ -84,18 +84,15 @@ class Stepper:
         except RewriteError:
             raise
         except Exception as error:
-            rule = _applied(error, self.matcher)
-            if rule is None:
+            found = step_error(error, term, self.matcher)
+            if found is None:
                 raise
-            what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
-            what = f"rule {rule.name} fails on {describe(term)} of type {term.type}: {what}"
-            raise RewriteError(what, where=rule.place) from error
+            raise found from error
         if made is None:
             return None
         rule, new = made
         if new.type != term.type and not (isinstance(new.type, SortType) and new.type.fits(term.type)):
-            what = f"rule {rule.name} rewrites {term.type} to {new.type}"
-            raise RewriteError(what, where=rule.place, do="guard or mend the rule")
+            raise ill_typed(term, new, rule)
         return Forward(new, rule)
 
     def link(self, term: Op, forward: Forward) -> Op:
@@ -156,12 +153,3 @@ class Stepper:
     def reasons_below(self, term: Op) -> list[Any]:
         """The rules that made a term what it is, for a cycle through its arguments."""
         return [f.why for f in list(self.stage.forward.values())[-RECENT:] if f.to is term and f.why != ARGUMENTS]
-
-
-def _applied(error: Exception, matcher: Matcher) -> Rule | None:
-    """The rule whose function raised, read off the traceback."""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.name.startswith("apply_"):
-            found = matcher.reasons[int(frame.name.removeprefix("apply_"))]
-            return found if isinstance(found, Rule) else None
-    return None
