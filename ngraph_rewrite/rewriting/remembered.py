@@ -72,7 +72,7 @@ def others_digest() -> str | None:
     declared = [d for d in definitions() if not d.shipped]
     functions = [f for d in declared for f in (d.type_rule, d.normalise, d.meaning) if f is not None]
     functions += [*attribute_functions().values(), *term_functions().values()]
-    modules = {getattr(f, "__module__", "") for f in functions}
+    modules = {getattr(f, "__module__", None) or "" for f in functions}
     files = _files(m for m in modules if m.partition(".")[0] != _OWN)
     contents = None if files is None else _contents(sorted(files))
     names = [f"{d.name} {d.rank} {d.kin}" for d in declared]

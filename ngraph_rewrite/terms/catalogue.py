@@ -99,7 +99,8 @@ class OpDef:
     @property
     def shipped(self) -> bool:
         """Whether this package declares it, and not its user or another package."""
-        return self.profile is None and self.type_rule.__module__.startswith("ngraph_rewrite.")
+        module = getattr(self.type_rule, "__module__", None)  # of what is executed as text it may be None
+        return self.profile is None and (module or "").startswith("ngraph_rewrite.")
 
     @property
     def commutative(self) -> bool:

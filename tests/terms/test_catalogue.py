@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError, UnknownOpError
 from ngraph_rewrite.ops import axes, semi  # noqa: F401  (they declare the ops looked up here)
+from ngraph_rewrite.rewriting.inline import rule
 from ngraph_rewrite.terms import catalogue
 from ngraph_rewrite.terms.catalogue import TRAITS, definitions, find, lookup, op
 from ngraph_rewrite.types.tensor import TensorType
@@ -63,6 +65,14 @@ def test_definitions_come_in_the_order_of_declaration() -> None:
     assert [d.name for d in definitions("mine")] == ["mine.b", "mine.a"]
     ranks = [d.rank for d in definitions()]
     assert ranks == sorted(set(ranks))
+
+
+def test_an_op_may_be_declared_in_a_namespace_without_a_name() -> None:
+    """As text that is executed has it: functions made there belong to no module."""
+    nameless = FunctionType((lambda x: x).__code__, {})
+    op("mine.nameless", meaning=FunctionType((lambda term, x: x).__code__, {}))(nameless)
+    assert nameless.__module__ is None and not lookup("mine.nameless").shipped
+    assert len(rule("-(-x) => x")) == 1
 
 
 @pytest.mark.parametrize("name", ["semi.add", "add", "semi.", "semi.a b", "", "semi.a.b"])
