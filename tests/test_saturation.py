@@ -6,11 +6,13 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import re
 import subprocess
 import sys
 import zlib
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pytest
@@ -477,6 +479,39 @@ def test_what_cannot_be_asked_is_refused() -> None:
     v = ng.variable((4,))
     with pytest.raises(ArgumentError, match="has an effect"):
         ng.saturate(ng.sequential([ng.assign(v, v + 1), v]))
+
+
+@pytest.mark.parametrize("cost", [math.nan, math.inf, -1.0, None, "1"])
+def test_a_cost_is_a_finite_number_that_is_not_negative(cost: Any) -> None:
+    def mine(term: ng.Op) -> Any:
+        return cost if term.definition.short == "exp" else np.float32(1)
+
+    x = ng.placeholder((4,), name="x")
+    assert ng.saturate(-x, cost=mine).cost_before == 2
+    says = rf"the cost .*mine of numpy\.exp\(x\) is {re.escape(repr(cost))}\n  at {re.escape(__file__)}"
+    with pytest.raises(ArgumentError, match=says):
+        ng.saturate(ng.exp(x), cost=mine)
+
+
+def test_the_cost_of_what_rules_make_is_looked_at_too() -> None:
+    a, x, y = (ng.placeholder((4,), name=n) for n in "axy")
+    rules = ng.rule("a * x + a * y => a * (x + y)", family="numpy", kind="explore", name="factor")
+    with pytest.raises(ArgumentError, match=r"of numpy\.add\(x, y\) is nan"):
+        ng.saturate(a * x + a * y, rules, lambda t: math.nan if str(t) == "numpy.add(x, y)" else 1.0)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"iterations": "a"}, {"nodes": None}, {"seconds": math.nan}, {"matches": 0.5}, {"effort": -1}, {"cost": 1.0}],
+    ids=str,
+)
+def test_a_bound_is_a_number_and_a_cost_a_function(asked: dict[str, Any]) -> None:
+    x = ng.placeholder((4,), name="x")
+    ((name, value),) = asked.items()
+    says = rf"{name} is {re.escape(repr(value))}\n  at {re.escape(__file__)}"
+    for ask in (lambda: ng.saturate(x, **asked), lambda: ng.SaturationPass(**asked)):
+        with pytest.raises(ArgumentError, match=says):
+            ask()
 
 
 def test_what_was_chosen_can_be_computed_and_built_on() -> None:

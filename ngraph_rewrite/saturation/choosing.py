@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, NamedTuple
 
+from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.driver import replace
 from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
 from ngraph_rewrite.rewriting.rule import Rule
@@ -21,7 +24,7 @@ from ngraph_rewrite.saturation.nodes import Nodes
 from ngraph_rewrite.saturation.proofs import Equation, Proofs
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
-from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.op import Op, describe
 
 # Whether an op may stand in what is chosen.
 Allowed = Callable[[OpDef], bool]
@@ -39,6 +42,20 @@ class Plan(NamedTuple):
     cost: Cost
     bounds: Bounds
     effort: int
+
+    def price(self, term: Op, place: str) -> float:
+        """What a term costs: a number that can be added up and compared.
+
+        Raises:
+            ArgumentError: if it is something else.
+        """
+        found: Any = self.cost(term)
+        known = isinstance(found, Real)
+        if not (known and 0 <= found < math.inf):
+            name = getattr(self.cost, "__qualname__", repr(self.cost))
+            do = "a cost is a finite number of at least 0"
+            raise ArgumentError(f"the cost {name} of {describe(term)} is {found!r}", where=place, do=do)
+        return float(found)
 
 
 @dataclass
@@ -106,11 +123,13 @@ def choose(
         allowed: Which ops may stand in what is chosen; those that stand in `roots` always may.
 
     Raises:
+        ArgumentError: for a cost that is no finite number of at least 0.
         RewriteError: if a rule fails, changes a type, or two different constants become equal.
     """
     nodes = Nodes(bank, roots)
     numbers = [nodes.add(root) for root in roots]
     before = len(nodes)
+    cost_before = sum([plan.price(term, place) for term in nodes.terms[:before]])
     exploration = Exploration(nodes, plan.directions, plan.bounds, target)
     try:
         consistency = Consistency(nodes, exploration.instances)
@@ -120,7 +139,7 @@ def choose(
         exploration.egraph.close()
     own = {t.definition for t in nodes.terms[:before]}
     kept = [e for e in enodes if nodes.heads[e.head].definition in own or allowed(nodes.heads[e.head].definition)]
-    graph = _graph(kept, nodes, plan.cost, [found.own[n] for n in numbers])
+    graph = _graph(kept, nodes, lambda term: plan.price(term, place), [found.own[n] for n in numbers])
     choice = extract(graph, _original(kept, nodes, found, before), plan.effort)
     made = _made(graph, kept, nodes, choice)
     evidence = Evidence(nodes, exploration.instances, len(table.stages))
@@ -130,7 +149,7 @@ def choose(
     }
     return Outcome(
         replace(roots, replacements, table, bank, name),
-        sum(map(plan.cost, nodes.terms[:before])), graph.cost(choice), exploration.iterations,
+        cost_before, graph.cost(choice), exploration.iterations,
         len(enodes), found.classes, exploration.stopped, evidence,
     )  # fmt: skip
 

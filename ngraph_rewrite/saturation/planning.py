@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.disabling import disabled_now
@@ -36,6 +38,7 @@ def planned(
     every = library().of_kind("simplify", "explore") if rules is None else as_rules(rules)
     names, chosen = (both_ways,) if isinstance(both_ways, str) else tuple(both_ways), tuple(classes)
     off = disabled_now()
+    _check_numbers(cost, {**bounds._asdict(), "effort": effort})
     if not set(chosen) <= set(CLASSES):
         raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
     missing = [n for n in names if not any(covers_name(n, r.name) for r in every)]
@@ -55,6 +58,17 @@ def planned(
         if id(rule) not in disabled and any(covers_name(n, rule.name) for n in names):
             directions.append(_backwards(rule))
     return Plan(tuple(directions), tuple(left_out), cost, bounds, effort)
+
+
+def _check_numbers(cost: Cost, limits: Mapping[str, Any]) -> None:
+    """Refuse a cost that is no function, and bounds that are no numbers of at least 0."""
+    if not callable(cost):
+        raise ArgumentError(f"the cost is {cost!r}", where=user_line(), do="give a function of a term")
+    for name, value in limits.items():
+        kind, called = (Integral, "whole number") if name == "matches" else (Real, "number")
+        known = isinstance(value, kind)
+        if not (known and value >= 0):
+            raise ArgumentError(f"{name} is {value!r}", where=user_line(), do=f"give a {called} of at least 0")
 
 
 def _forwards(rule: Rule, classes: Sequence[str], useful: bool, disabled: str | None) -> Direction | str:

@@ -94,8 +94,9 @@ def saturate(
         effort: How many e-nodes to look at in the search for a graph that shares more.
 
     Raises:
-        ArgumentError: for a graph with effects, terms of a signature, a class that there is not, or a name in
-            `both_ways` that no rule has, or whose rule does not say from right to left what its left side is.
+        ArgumentError: for a graph with effects, terms of a signature, a class that there is not, a name in
+            `both_ways` that no rule has, or whose rule does not say from right to left what its left side is, a cost
+            that is no finite number of at least 0, or a bound that is no number of at least 0.
         RuleFileError: for a rule file with a mistake.
         RewriteError: if a rule fails, changes a type, or two different constants become equal: with the proof.
 
