@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from programs import ANALYTIC, Program, drawn
 
 import ngraph_rewrite as ng
+from ngraph_rewrite import semi
 from ngraph_rewrite.lowering.attempts import best_attempt
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
@@ -286,6 +287,28 @@ def test_operands_of_a_nest_are_looked_through() -> None:
     text = why("own.nothing", ng.sin(X) + ng.tanh(Y) + ng.exp(X))
     assert "does not match on semi.add(" in text
     assert "expected semi.negative, here stands" in text
+
+
+def doubled(times: int) -> ng.Op:
+    """A sum of 2**times operands, all the same."""
+    term = ng.placeholder((3,), name="p")
+    for _ in range(times):
+        term = semi.add(term, term)
+    return term
+
+
+@pytest.mark.parametrize("times", [13, 40])
+def test_of_a_shared_nest_no_more_operands_are_looked_through_than_rules_do(times: int) -> None:
+    found = ng.why_not("own.nothing", doubled(times), rules=OWN)
+    assert found.verdict == "does not match"
+    assert f"a nest of {2**times} operands stands here, and patterns look through 4096 at most" in str(found)
+
+
+def test_a_shared_nest_inside_another_is_not_unfolded() -> None:
+    term = semi.add(semi.sin(doubled(40)), semi.exp(ng.placeholder((3,), name="q")))
+    deep = ng.rule("sin(add(x, -x, some...)) + exp(y) + more... => y", grade="refines", name="deep")
+    text = str(ng.why_not("deep.deep", term, rules=deep))
+    assert f"a nest of {2**40} operands" in text
 
 
 def test_a_rule_that_looks_at_the_graph_tells_what_of_it_does_not_fit() -> None:

@@ -15,7 +15,8 @@ from types import MappingProxyType
 from typing import Any
 
 from ngraph_rewrite.lowering.layout import shown
-from ngraph_rewrite.lowering.operand_ways import MOST, Agenda, Left, operands_of, wanted, ways
+from ngraph_rewrite.lowering.operand_ways import MOST, Agenda, Left, operands_of, too_many, wanted, ways
+from ngraph_rewrite.rewriting.bounds import OPERANDS
 from ngraph_rewrite.rewriting.interpret import value_of
 from ngraph_rewrite.rewriting.nests import has_identity
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, is_of
@@ -137,12 +138,18 @@ class _Matching:
         if term.definition is part.definition:
             bound, says = _attributes(part, term, so_far.bindings)
             here = _failed(so_far, part, says, term, 1) if says else _passed(so_far, bound)
-        found = list(itertools.islice(ways(part, term, _likeness), MOST))
-        if not found:
+        count = too_many(part, term)
+        if count:
+            says = f"a nest of {count} operands stands here, and patterns look through {OPERANDS} at most"
+            yield from self.run(rest, _failed(here, part, says, term, 1))
+            return
+        any_way = False
+        for way in itertools.islice(ways(part, term, _likeness), MOST):
+            any_way = True
+            yield from self.run((*way, *rest), here)
+        if not any_way:
             says = f"expected {wanted(part)}, here are {len(operands_of(part, term))}: {_named(term)}"
             yield from self.run(rest, _failed(here, part, says, term))
-        for way in found:
-            yield from self.run((*way, *rest), here)
 
 
 def _is_as(before: Any, found: Any) -> bool:

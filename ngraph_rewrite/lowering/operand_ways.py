@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ngraph_rewrite.rewriting.nests import is_nest, nests, operands
+from ngraph_rewrite.rewriting.bounds import OPERANDS
+from ngraph_rewrite.rewriting.nests import is_nest, nests, operand_count, operands
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar
 from ngraph_rewrite.terms.op import Op
 
@@ -39,6 +40,14 @@ def ways(part: App, term: Op, likeness: Likeness) -> Iterator[Agenda]:
                 yield tuple(zip(args[::-1], term.args, strict=True))
         return
     yield from _splits(args, term.args)
+
+
+def too_many(part: App, term: Op) -> int:
+    """How many operands the nest has that a pattern is to match, if those are more than patterns look through; or 0."""
+    if not (is_nest(part) and nests(part.definition) and term.definition is part.definition):
+        return 0
+    count = operand_count(term)
+    return count if count > OPERANDS else 0
 
 
 def operands_of(part: App, term: Op) -> Sequence[Op]:

@@ -7,6 +7,7 @@ nest: the inner terms of the same op and type count as part of it. On the right 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -111,12 +112,16 @@ def inner(term: Op, of: Op) -> bool:
     return term.definition is of.definition and (term.type is of.type or term.type == of.type)
 
 
-def operands(term: Op) -> list[Op]:
-    """The operands of the nest whose root a term is, from left to right."""
+def operands(term: Op, most: float = math.inf) -> list[Op]:
+    """The operands of the nest whose root a term is, from left to right.
+
+    Args:
+        most: So many are enough: a nest that is shared unfolds to any number.
+    """
     definition, type_ = term.definition, term.type
     found: list[Op] = []
     stack = [term.args[1], term.args[0]]
-    while stack:
+    while stack and len(found) < most:
         one = stack.pop()
         if one.definition is definition and (one.type is type_ or one.type == type_):
             stack.append(one.args[1])
@@ -124,6 +129,20 @@ def operands(term: Op) -> list[Op]:
         else:
             found.append(one)
     return found
+
+
+def operand_count(term: Op) -> int:
+    """How many operands `operands` gives, without unfolding what is shared.
+
+    >>> import ngraph_rewrite as ng
+    >>> from ngraph_rewrite import semi
+    >>> term = ng.placeholder((3,))
+    >>> for _ in range(40):
+    ...     term = semi.add(term, term)
+    >>> operand_count(term) == 2**40
+    True
+    """
+    return Summaries().of(term).operands
 
 
 class Summary(NamedTuple):
@@ -147,9 +166,13 @@ class Summaries:
 
         A nest of more than `bounds.OPERANDS` is left alone: one that is shared unfolds to any number.
         """
-        count, own = self._known.get(term) or self._summary(term)
+        count, own = self.of(term)
         fits = count == least if exact else least <= count <= OPERANDS
         return fits and own.issuperset(ops)
+
+    def of(self, term: Op) -> Summary:
+        """The summary of the nest whose root a term is."""
+        return self._known.get(term) or self._summary(term)
 
     def _summary(self, term: Op) -> Summary:
         known, stack = self._known, [term]

@@ -163,7 +163,10 @@ class _Matching:
 
     def arguments(self, pattern: App, term: Op, bound: Bound) -> Iterator[Bound]:
         if is_nest(pattern):
-            yield from self.nest(pattern, term.args if is_flat(term.definition) else operands(term), bound)
+            flat = is_flat(term.definition)
+            found = term.args if flat else operands(term, bounds.OPERANDS + 1)
+            if flat or len(found) <= bounds.OPERANDS:
+                yield from self.nest(pattern, found, bound)
             return
         args, terms = pattern.args, term.args
         order = self.order(pattern) if len(args) == len(terms) else ()
