@@ -241,6 +241,14 @@ def test_a_rule_that_is_disabled_is_so_by_name() -> None:
     assert found.verdict == "is disabled" and "matches on semi.log(semi.exp(strip(x)))" in str(found)
 
 
+@pytest.mark.parametrize("term", [ng.log(ng.exp(X)), semi.log(semi.exp(ng.placeholder((3,), name="p")))])
+def test_of_a_rule_that_is_off_no_other_reason_is_told(term: ng.Op) -> None:
+    with ng.disable("semi.log_exp"):
+        text = str(ng.why_not("semi.log_exp", term))
+    assert "takes no part: semi.log_exp is disabled\notherwise:\nmatches on semi.log(semi.exp(" in text
+    assert "but" not in text
+
+
 def test_a_target_that_executes_the_op_has_no_use_for_the_rule() -> None:
     assert "takes no part: the target reference executes every op as it is" in str(
         ng.why_not("semi.log_exp", ng.log(ng.exp(X)), "reference")

@@ -11,7 +11,7 @@ from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.replaying import Replay
 from ngraph_rewrite.lowering.step_lines import explained
 from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, Forward, Step
-from ngraph_rewrite.lowering.verdicts import EARLIER, MATCHES, PASS, UNTRIED, Finding
+from ngraph_rewrite.lowering.verdicts import ABSENT, EARLIER, MATCHES, PASS, UNTRIED, Finding
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op
@@ -40,13 +40,19 @@ class Obstacles:
         """The first stage in which a rule is tried."""
         return next((stage for stage, names in self._names.items() if rule.name in names), None)
 
-    def obstacle(self, rule: Rule, form: Form) -> Finding:
-        """What kept a rule from firing on a form that it matches, guard and conditions included."""
+    def obstacle(self, rule: Rule, form: Form, off: bool) -> Finding:
+        """What kept a rule from firing on a form that it matches, guard and conditions included.
+
+        Args:
+            off: Whether it was disabled, or of a class that may not fire: then nothing else need be in its way.
+        """
         stages = [s for s in self.table.stages if s.name == form.stage]
         forward = next((s.forward[form.term] for s in stages if form.term in s.forward), None)
         if not self.takes_part(rule, form.stage):
             return Finding(PASS, MATCHES, self._elsewhere(rule, form.stage, forward))
         found = MATCHES + 1
+        if off:
+            return Finding(ABSENT, found, [])
         if forward is not None and isinstance(forward.why, Rule):
             step = Step(form.stage, form.term, *forward)
             text = explained(self.replay.seen(step), self.replay)
@@ -55,7 +61,9 @@ class Obstacles:
             lines = wrapped("    ", shown(forward.to))
             return Finding(UNTRIED, found, ["but its arguments were rewritten first, and it became", *lines])
         held = None if any(form.term in s.normal for s in stages) else self._held(form)
-        return Finding(UNTRIED, found, held or ["but it was not tried on it: its parts were rewritten first"])
+        parts = any(stage.end(arg) is not arg for stage in stages for arg in form.term.args)
+        because = ": its parts were rewritten first" if parts else ""
+        return Finding(UNTRIED, found, held or [f"but it was not tried on it{because}"])
 
     def _elsewhere(self, rule: Rule, stage: str, forward: Forward | None) -> list[str]:
         """In which pass it would be tried, and what became of the term in this one."""

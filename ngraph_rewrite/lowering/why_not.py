@@ -220,7 +220,7 @@ class _Asked:
         if rule.kind == "derive":
             kept = first_derive_rule(rule, form, self.chosen, self.ran.bank)
         elif self.ways.takes_part(rule):
-            kept = self.ways.obstacle(rule, form)
+            kept = self.ways.obstacle(rule, form, self.left_out(rule) is not None)
         else:
             kept = Finding(ABSENT, MATCHES, [])
         return kept._replace(lines=[*wrapped("", f"matches {where}"), *matched, *kept.lines])
