@@ -43,18 +43,18 @@ def check_types(rule: Rule, context: Context) -> Finding:
     except RuleFileError as error:
         head, _, _ = error.what.partition("\n")
         says = head.removeprefix(f"{rule.place}: rule {rule.name} ")
-        return finding(rule, "types", FAILED, says, "" if last is None else _shown(rule, last, bank))
+        return finding(rule, "types", FAILED, says, "" if last is None else _shown(rule, last, bank, says))
     if not typed:
         return finding(rule, "types", FAILED, NOWHERE)
     return finding(rule, "types", PASSED, f"{typed} instances")
 
 
-def _shown(rule: Rule, found: Instance, bank: TrialBank) -> str:
+def _shown(rule: Rule, found: Instance, bank: TrialBank, says: str) -> str:
     """The two sides as Python, and that their types should be equal; the left side alone if no right side builds."""
-    sides, last = {"left": found.term}, ""
+    sides, last = {"left": found.term}, f"raise AssertionError({f'rule {rule.name} {says}'!r})"
     with suppress(Exception):  # whatever a rule does
         built = Application(rule, found.term, found.bindings, bank.make, found.target).right()[0]
         if isinstance(built, Op) and rule.kind != "derive":
             sides["right"], last = built, "assert left.type == right.type, (left.type, right.type)"
     equation = [f"#   {line}" for line in rule.text.splitlines()]
-    return "\n".join([f"# {rule.place}: rule {rule.name}", *equation, *program(sides), last]).rstrip()
+    return "\n".join([f"# {rule.place}: rule {rule.name}", *equation, *program(sides), last])

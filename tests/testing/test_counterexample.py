@@ -18,6 +18,7 @@ from ngraph_rewrite.testing.compare import differ
 from ngraph_rewrite.testing.counterexample import first_step
 from ngraph_rewrite.testing.findings import FAILED, Context, Effort, Finding
 from ngraph_rewrite.testing.simpler import weight
+from ngraph_rewrite.testing.typed import check_types
 from ngraph_rewrite.testing.values import check_values
 from ngraph_rewrite.types.axes import Axes
 
@@ -64,6 +65,14 @@ def test_a_wrong_rule_has_a_small_program_that_fails(text: str, says: str, most:
 def test_a_rule_that_fails_is_shown_with_its_term() -> None:
     found = found_in("simplify semi\nrule r: x // y => floor(x / y)")
     assert found.says.startswith("fails on semi.floordivide(x, y)") and "expected a float dtype" in found.says
+    with pytest.raises(AssertionError, match="rule my.r fails on semi.floordivide"):
+        exec(found.shown, {})  # noqa: S102
+
+
+def test_a_right_side_that_has_no_type_is_a_program_that_fails() -> None:
+    (rule,) = parse_rules("simplify semi\nrule r: x // y => floor(x / y)", "my.rules", "my")
+    found = check_types(rule, Context(RuleSet([rule]), Effort(50, 60.0)))
+    assert found.status == FAILED and found.says.startswith("fails on semi.floordivide")
     with pytest.raises(AssertionError, match="rule my.r fails on semi.floordivide"):
         exec(found.shown, {})  # noqa: S102
 
