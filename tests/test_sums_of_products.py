@@ -59,13 +59,9 @@ def inputs(*shapes: tuple[int, ...]) -> dict[ng.Op, Array]:
 
 def test_nothing_is_copied_and_no_product_is_stored_by_itself() -> None:
     given = inputs((5, 20, 40), (5, 30, 40))
-    x, y = given
-    term = semi.sum(semi.batch_dot(x, semi.transpose(y, (0, 2, 1))), (0,))
+    term = ng.numpy.einsum("bmk,bnk->mn", *given)
     assert kernels_of(term, given) == ["gemm"]
     assert np.array_equal(run(term, given), np.einsum("bmk,bnk->mn", *given.values()))
-    by_einsum = ng.numpy.einsum("bmk,bnk->mn", x, y)
-    assert kernels_of(by_einsum, given) == ["gemm"]
-    assert np.array_equal(run(by_einsum, given), np.einsum("bmk,bnk->mn", *given.values()))
 
 
 @pytest.mark.parametrize("which", [0, 1])

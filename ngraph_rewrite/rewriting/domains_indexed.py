@@ -34,7 +34,7 @@ def _batch_dot(position: int, known: Known, wish: TensorType | None, domain: Dom
             return []
         n, m = wish.shape[0], wish.shape[1 + position]
         return [tensor(wish.dtype, (n, m, k) if position == 0 else (n, k, m)) for k in domain.lengths]
-    shapes = [(a, b, c), (b, a, c), (1, a, b), (c, b, b), (a, c, 0), (a, 0, b), (a, b, 32)]
+    shapes = [(a, b, c), (b, a, c), (1, a, b), (c, b, b), (a, c, 0), (a, 0, b)]
     return [tensor(d, s) for s in shapes for d in domain.dtypes]
 
 
