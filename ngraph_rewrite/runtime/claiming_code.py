@@ -7,8 +7,10 @@ What the launch runs is written before the ticket and stays until every chunk is
 what belongs to it, and one of an earlier launch cannot succeed. A kernel is told who runs it: 0 is the caller, 1 the
 first worker.
 
-The caller and every second worker claim the first chunk, the others the last. So a thread finds in its caches what it
-left there: launches that follow one another, and calls, mostly split the same arrays in the same order.
+The caller and every second worker claim the first chunk, the others the last. In every second launch chunks are turned
+about: threads go from the middle to the ends, not from the ends to the middle. Launches that follow one another, and
+calls, mostly split the same arrays alike, so a thread finds in its caches what it left there, and what it left last
+first. In an order that is always the same, what is needed first of more than a cache holds is what has just gone.
 """
 
 # Where things lie in a pool's memory and in a worker's slot, in words of 8 bytes; what is written often lies apart.
@@ -132,7 +134,16 @@ go:
   %first = and i64 %ticket, {MOST_CHUNKS}
   %behind = add i64 %first, %left
   %end = sub i64 %behind, 1
-  %chunk = select i1 %last, i64 %end, i64 %first
+  %place = select i1 %last, i64 %end, i64 %first
+  %number = lshr i64 %ticket, {LAUNCH_BITS}
+  %outwards = trunc i64 %number to i1
+  %half = lshr i64 %chunks, 1
+  %right = icmp uge i64 %place, %half
+  %upper = select i1 %right, i64 %chunks, i64 0
+  %sum = add i64 %half, %upper
+  %below = sub i64 %sum, 1
+  %turned = sub i64 %below, %place
+  %chunk = select i1 %outwards, i64 %turned, i64 %place
   %kernel = inttoptr i64 %address to ptr
   call void %kernel(i64 %args, i64 %chunk, i64 %chunks, i64 %thread)
   %more = add i64 %count, 1

@@ -23,8 +23,8 @@ from ngraph_rewrite.runtime.pool import Pool, usable_threads
 from ngraph_rewrite.runtime.waiting_code import waits_by_futex
 
 # Kernels whose arguments are counters: one adds to that of its chunk, one first sleeps in every chunk but the first,
-# and one writes which thread runs it, and behind all that the number it was told. And what a worker does, and the
-# caller does not, between reading a launch and claiming a chunk of it.
+# and one writes which thread runs it, and behind all that the number it was told; one writes down which chunks run, in
+# their order. And what a worker does, and the caller does not, between reading a launch and claiming a chunk of it.
 _KERNELS = """
 declare i32 @usleep(i32)
 
@@ -67,6 +67,15 @@ define void @test_pool_sign_late(i64 %args, i64 %chunk, i64 %nchunks, i64 %threa
   ret void
 }
 
+define void @test_pool_queue(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {
+  %counter = inttoptr i64 %args to ptr
+  %before = atomicrmw add ptr %counter, i64 1 seq_cst
+  %behind = add i64 %before, 1
+  %place = getelementptr i64, ptr %counter, i64 %behind
+  store i64 %chunk, ptr %place
+  ret void
+}
+
 define void @test_pool_hesitate(i64 %index) {
   %helps = icmp sge i64 %index, 0
   br i1 %helps, label %sleep, label %end
@@ -82,7 +91,9 @@ WAYS = [True, False] if waits_by_futex() else [False]  # by futex, by lock
 
 @cache
 def kernels() -> list[int]:
-    return load_functions(_KERNELS, [f"test_pool_{name}" for name in ("visit", "nap", "hesitate", "sign_late", "sign")])
+    return load_functions(
+        _KERNELS, [f"test_pool_{name}" for name in ("visit", "nap", "hesitate", "sign_late", "sign", "queue")]
+    )
 
 
 @pytest.fixture(scope="module", params=WAYS)
@@ -141,15 +152,31 @@ def test_workers_help(pool: Pool) -> None:
     assert sum(pool.done) > before
 
 
-def test_a_caller_and_a_worker_begin_at_different_ends(pool: Pool) -> None:
-    """So each finds in its caches what it left there, if arrays are split alike again."""
-    ends = set()
-    for _ in range(5):
+def test_a_caller_and_a_worker_begin_at_different_ends_or_both_in_the_middle(pool: Pool) -> None:
+    """By turns: so each finds in its caches what it left there last, if arrays are split alike again."""
+    ends, caller = set(), threading.get_ident()
+    for _ in range(10):
         signatures, _numbers = signed(pool, 16, 1)
-        caller = signatures.count(signatures[0])
-        assert signatures == [signatures[0]] * caller + [signatures[-1]] * (16 - caller)
-        ends.add((signatures[0], signatures[-1]))
-    assert (threading.get_ident(), pool.threads[0].ident) in ends  # the worker came in time at least once
+        inwards = [*signatures]
+        outwards = signatures[7::-1] + signatures[:7:-1]
+        count = signatures.count(caller)
+        split = [caller] * count + [pool.threads[0].ident] * (16 - count)
+        assert split in (inwards, outwards)
+        ends.add((signatures[0], signatures[7], signatures[8], signatures[15]))
+    worker = pool.threads[0].ident
+    assert (caller, caller, worker, worker) in ends  # the worker came in time at least once
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 7, 16])
+def test_what_a_launch_left_last_the_next_one_finds_first(pool: Pool, chunks: int) -> None:
+    """One thread goes to one end of the middle, then comes to it from the other."""
+    half, found = chunks // 2, []
+    for _ in range(4):
+        queue = np.zeros(chunks + 1, np.int64)
+        pool.share(kernels()[5], queue.ctypes.data, chunks, 0)
+        found.append(queue[1:].tolist())
+    inwards, outwards = list(range(chunks)), [*reversed(range(half)), *reversed(range(half, chunks))]
+    assert found in ([inwards, outwards] * 2, [outwards, inwards] * 2)
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
