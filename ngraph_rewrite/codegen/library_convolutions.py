@@ -27,7 +27,7 @@ def render_halo(dtype: str) -> Source:
     It is called with the address of its arguments, which are in those of its callers, and of nine int64: the address of
     the image and of the copy, the number of channels, the first place in the padded image and the lengths of the part.
     Strides are in bytes, but for that of elements of a line; ``iz``, ``iy``, ``ix`` are how far elements are put apart.
-    ``halo_lines`` is the function of `ngraph_rewrite.runtime.window_rows` that copies lines.
+    ``halo_lines`` is the function of `ngraph_rewrite.runtime.image_lines` that copies lines, of one or two phases.
 
     >>> render_halo("float32").signature[:4]
     ('x_sc', 'x_sz', 'x_sy', 'x_sx')

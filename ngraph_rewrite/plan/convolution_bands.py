@@ -77,7 +77,8 @@ def halo_arguments(given: Convolution, channels: int, phases: int, slots: int, p
     size, (z, y, x) = given.itemsize, three(given.x.layout.strides[2:], 0)
     apart = tuple([i + 1 for i in given.interior])
     own = (channels * size, z * size, y * size, x, *given.lengths, *given.before, *apart)
-    return (*own, phases, slots, *pitches, f"product lines {given.dtype}")
+    copies = "halves" if phases == 2 else "lines"
+    return (*own, phases, slots, *pitches, f"product {copies} {given.dtype}")
 
 
 def aligned(size: int) -> int:

@@ -14,7 +14,15 @@ from ngraph_rewrite.runtime.features import first_cache_ways, tile_shape
 from ngraph_rewrite.runtime.native import written_function
 
 if TYPE_CHECKING:
-    from ngraph_rewrite.runtime import minimal_across, minimal_filtering, packing, sweeps, tiles, window_rows
+    from ngraph_rewrite.runtime import (
+        image_lines,
+        minimal_across,
+        minimal_filtering,
+        packing,
+        sweeps,
+        tiles,
+        window_rows,
+    )
 else:
     # These are imported when they have to be compiled.
     minimal_filtering = lazy_module("ngraph_rewrite.runtime.minimal_filtering")
@@ -23,6 +31,7 @@ else:
     sweeps = lazy_module("ngraph_rewrite.runtime.sweeps")
     tiles = lazy_module("ngraph_rewrite.runtime.tiles")
     window_rows = lazy_module("ngraph_rewrite.runtime.window_rows")
+    image_lines = lazy_module("ngraph_rewrite.runtime.image_lines")
 
 # As many rows of a tile, about, can be in the first cache if they fall on the same places of it.
 _ENOUGH_WAYS = 12
@@ -36,7 +45,8 @@ _FUNCTIONS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "sweep": lambda dtype: sweeps.sweep_module(dtype),
         "pack": lambda dtype: packing.pack_module(dtype),
         "rows_of": lambda dtype: window_rows.rows_module(dtype),
-        "lines": lambda dtype: window_rows.lines_module(dtype),
+        "lines": lambda dtype: image_lines.lines_module(dtype),
+        "halves": lambda dtype: image_lines.halves_module(dtype),
         "inward": lambda dtype: minimal_filtering.inward_module(dtype),
         "exact": lambda dtype: minimal_filtering.exact_module(dtype),
         "tiles_of_3": lambda dtype: minimal_filtering.gather_module(dtype, 3),
@@ -62,7 +72,8 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
 
     The functions are "tile", "fetch", "walk" and "look" of `ngraph_rewrite.runtime.tiles`, "sweep" of
     `ngraph_rewrite.runtime.sweeps`, "pack" of
-    `ngraph_rewrite.runtime.packing`, "rows_of" and "lines" of `ngraph_rewrite.runtime.window_rows`, and those of
+    `ngraph_rewrite.runtime.packing`, "rows_of" of `ngraph_rewrite.runtime.window_rows`, "lines" and "halves" of
+    `ngraph_rewrite.runtime.image_lines`, and those of
     `ngraph_rewrite.runtime.minimal_filtering`, such as "inward" and "outward_3", and of
     `ngraph_rewrite.runtime.minimal_across`, such as "inward_23".
 

@@ -2,17 +2,23 @@
 """Windows over a padded image become a panel of a matrix without a matrix of all windows: rows are copied as they lie.
 
 A column of the matrix is a place of a window's first element, a row an element of the window: how far that is from
-the first one. Places in one line of the result lie side by side, so part of a line is copied by whole vectors, in
-increasing order, which overwrite what the one before wrote too much.
+the first one. Places in one line of the result lie side by side, so a vector of a row is loaded for each line of which
+it has a part, and lanes are taken from one or another: rows are written one after the other, once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
 
-from ngraph_rewrite.runtime.vector_code import I64, Words, everywhere, loop, mask, masked_load, pointer, words
+from ngraph_rewrite.runtime.vector_code import I64, Words, everywhere, loop, pointer, words
+
+# So many parts of lines, of a vector, are known while rows are written.
+_IN_REGISTERS = 4
+# What writes a vector of a row: of its number, and of how far the row's element is from a window's first one.
+Vector = Callable[[int, Any], Any]
 
 
 def rows_module(dtype: str) -> str:
@@ -21,117 +27,133 @@ def rows_module(dtype: str) -> str:
     Its arguments: the padded image; the address of int64 that say for each row how far its element is from a window's
     first one; that of int64 that say where the lines begin, from the line of the first column on; the place of the
     first column in its line; the places in a line; the target, the step of its rows; the number of rows; the number of
-    columns, at least 1; distances and steps in bytes. Up to a vector is read before the
-    first and behind the last element.
+    columns, at least 1; distances and steps in bytes. Whole rows of the target are written. As much as a row is read
+    before the first and behind the last element.
     """
     module, own = ir.Module(f"rows {dtype}"), words(dtype)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * 9), f"ngraph_rewrite_rows_of_{dtype}")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    image, distances, lines, first, line, target, step, rows, columns = function.args
-    begin = builder.add(_word(builder, lines, I64(0)), builder.mul(first, I64(own.size)))
-    begin = builder.add(image, begin)
-    inside = builder.icmp_signed("<=", builder.add(first, columns), line)
-    whole = builder.icmp_signed("==", columns, I64(own.tile.columns))
-    with builder.if_else(builder.and_(inside, whole)) as (one, several):
-        with one, loop(builder, I64(0), rows) as k:
-            source = builder.add(begin, _word(builder, distances, k))
-            to = builder.add(target, builder.mul(k, step))
-            for i in range(own.tile.width):
-                _move(builder, own, source, to, I64(i * own.tile.lanes * own.size))
-        with several:
-            _pieces(builder, own, function.args)
-    builder.ret_void()
-    return str(module)
-
-
-def lines_module(dtype: str) -> str:
-    """LLVM IR of a function of eight int64 that copies lines with zeros around, ``ngraph_rewrite_lines_DTYPE``.
-
-    Its arguments: where the first element of the first line would be in the source, zeros before it included; how far
-    lines of the source lie apart; the target, and how far its lines lie apart; the number of lines; the numbers of the
-    first element of a line that is no zero, and of the first one behind; the length of lines; distances in bytes. Lines
-    are written in their order, up to a vector too much of each.
-    """
-    module, own = ir.Module(f"lines {dtype}"), words(dtype)
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * 8), f"ngraph_rewrite_lines_{dtype}")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    source, down, target, step, lines, left, right, length = function.args
-    zero, lanes = ir.Constant(own.vector, None), own.tile.lanes
-    count = builder.sub(right, left)
-    rest = builder.srem(count, I64(lanes))
-    whole, some = builder.sub(count, rest), mask(builder, own, rest, 0)
-    with loop(builder, I64(0), lines) as line:
-        begin = builder.add(source, builder.add(builder.mul(line, down), builder.mul(left, I64(own.size))))
-        first = builder.add(target, builder.mul(line, step))
-        inside, behind = (builder.add(first, builder.mul(x, I64(own.size))) for x in (left, right))
-        with loop(builder, I64(0), left, lanes) as i:
-            builder.store(zero, _vector(builder, own, first, i), align=own.size)
-        with loop(builder, I64(0), whole, lanes) as i:
-            value = builder.load(_vector(builder, own, begin, i), align=own.size)
-            builder.store(value, _vector(builder, own, inside, i), align=own.size)
-        with builder.if_then(builder.icmp_signed(">", rest, I64(0))):
-            value = masked_load(builder, own, _vector(builder, own, begin, whole), some)
-            builder.store(value, _vector(builder, own, inside, whole), align=own.size)
-        with loop(builder, I64(0), builder.sub(length, right), lanes) as i:
-            builder.store(zero, _vector(builder, own, behind, i), align=own.size)
-    builder.ret_void()
-    return str(module)
-
-
-def _vector(builder: Any, own: Words, first: Any, number: Any) -> Any:
-    """The place of a vector that begins with some element."""
-    return pointer(builder, builder.add(first, builder.mul(number, I64(own.size))), own)
-
-
-def _pieces(builder: Any, own: Words, given: tuple[Any, ...]) -> None:
-    """Copy columns of which each line has a part, a vector at a time through all rows."""
-    image, distances, lines, first, line, target, step, rows, columns = given
-    before = builder.block
-    head, body, end = (builder.append_basic_block(name) for name in ("line", "part", "rest"))
-    builder.branch(head)
-    builder.position_at_end(head)
-    number, done, place = (builder.phi(I64) for _ in range(3))
-    for phi, start in ((number, I64(0)), (done, I64(0)), (place, first)):
-        phi.add_incoming(start, before)
-    builder.cbranch(builder.icmp_signed("<", done, columns), body, end)
-    builder.position_at_end(body)
-    left, room = builder.sub(columns, done), builder.sub(line, place)
-    count = builder.select(builder.icmp_signed("<", left, room), left, room)
-    begin = builder.add(image, _word(builder, lines, number))
-    begin = builder.add(begin, builder.mul(place, I64(own.size)))
-    with loop(builder, I64(0), count, own.tile.lanes) as i:
-        over = builder.sub(builder.add(builder.add(done, i), I64(own.tile.lanes)), I64(own.tile.columns))
-        over = builder.select(builder.icmp_signed(">", over, I64(0)), over, I64(0))
-        source = builder.add(begin, builder.mul(builder.sub(i, over), I64(own.size)))
-        to = builder.add(target, builder.mul(builder.sub(builder.add(done, i), over), I64(own.size)))
-        _column(builder, own, (source, to, over), (distances, step, rows))
-    values = builder.add(number, I64(1)), builder.add(done, count), I64(0)
-    for phi, value in zip((number, done, place), values, strict=True):
-        phi.add_incoming(value, builder.block)
-    builder.branch(head)
+    image, distances, lines, first, line, *target, columns = function.args
+    parts = _Parts(builder, own)
+    parts.find(image, lines, first, line, columns)
+    several, end = (function.append_basic_block(name) for name in ("several", "end"))
+    choice = builder.switch(parts.most(), several)
+    for count in range(1, _IN_REGISTERS + 1):
+        block = function.append_basic_block("few")
+        choice.add_case(I64(count), block)
+        builder.position_at_end(block)
+        _copy_rows(builder, own, distances, target, parts.in_registers(count))
+        builder.branch(end)
+    builder.position_at_end(several)
+    _copy_rows(builder, own, distances, target, parts.in_memory)
+    builder.branch(end)
     builder.position_at_end(end)
+    builder.ret_void()
+    return str(module)
 
 
-def _column(builder: Any, own: Words, places: tuple[Any, ...], given: tuple[Any, ...]) -> None:
-    """Copy a vector of each row; one that would reach over the end of a row begins earlier, and keeps what is there."""
-    (source, target, over), (distances, step, rows) = places, given
-    numbers = ir.Constant(ir.VectorType(I64, own.tile.lanes), list(range(own.tile.lanes)))
-    kept = builder.icmp_signed("<", numbers, everywhere(builder, over, own.tile.lanes))
-    with builder.if_else(builder.icmp_signed("==", over, I64(0))) as (whole, part):
-        for branch, merges in ((whole, False), (part, True)):
-            with branch, loop(builder, I64(0), rows) as k:
-                place = pointer(builder, builder.add(source, _word(builder, distances, k)), own)
-                to = pointer(builder, builder.add(target, builder.mul(k, step)), own)
-                value = builder.load(place, align=own.size)
-                if merges:
-                    value = builder.select(kept, builder.load(to, align=own.size), value)
-                builder.store(value, to, align=own.size)
+def _copy_rows(builder: Any, own: Words, distances: Any, given: Sequence[Any], vector: Vector) -> None:
+    """Write the rows of a target, the step of these and their number given, each of them by its vectors."""
+    target, step, rows = given
+    with loop(builder, I64(0), rows) as k:
+        distance, to = _word(builder, distances, k), builder.add(target, builder.mul(k, step))
+        for j in range(own.tile.width):
+            place = pointer(builder, builder.add(to, I64(j * own.tile.lanes * own.size)), own)
+            builder.store(vector(j, distance), place, align=own.size)
+
+
+class _Parts:
+    """The parts of lines that some columns are, and those of them that each vector of a row is made of.
+
+    Of a part is kept its first column, and where column 0 would be if the part began there: a vector is loaded as if
+    all of it belonged to its first part, and of the next parts the lanes from their first columns on.
+    """
+
+    def __init__(self, builder: Any, own: Words) -> None:
+        self.builder, self.own = builder, own
+        self.begins, self.firsts = (builder.alloca(I64, own.tile.columns) for _ in range(2))
+        # of each vector the number of its first part, and how many parts it has
+        self.numbers, self.counts = (builder.alloca(I64, own.tile.width) for _ in range(2))
+        self.vector = builder.alloca(own.vector)
+
+    def find(self, image: Any, lines: Any, first: Any, line: Any, columns: Any) -> None:
+        """Emit what finds them, from the place of the first column in its line on; there are so many columns."""
+        builder, lanes = self.builder, self.own.tile.lanes
+        before, body, end = builder.block, *(builder.append_basic_block(name) for name in ("part", "found"))
+        for j in range(self.own.tile.width):
+            self._put(self.numbers, I64(j), I64(-1))
+            self._put(self.counts, I64(j), I64(1))
+        builder.branch(body)
+        builder.position_at_end(body)
+        number, done, place = (builder.phi(I64) for _ in range(3))
+        back = builder.mul(builder.sub(place, done), I64(self.own.size))
+        self._put(self.begins, number, builder.add(builder.add(image, _word(builder, lines, number)), back))
+        self._put(self.firsts, number, done)
+        for j in range(self.own.tile.width):
+            begun = builder.icmp_signed("<=", done, I64(j * lanes))
+            inside = builder.and_(builder.not_(begun), builder.icmp_signed("<", done, I64((j + 1) * lanes)))
+            for table, more in (self.numbers, begun), (self.counts, inside):
+                self._put(table, I64(j), builder.add(self._get(table, I64(j)), builder.zext(more, I64)))
+        later = builder.add(number, I64(1)), builder.add(done, builder.sub(line, place)), I64(0)
+        for phi, start, value in zip((number, done, place), (I64(0), I64(0), first), later, strict=True):
+            phi.add_incoming(start, before)
+            phi.add_incoming(value, body)
+        builder.cbranch(builder.icmp_signed("<", later[1], columns), body, end)
+        builder.position_at_end(end)
+
+    def most(self) -> Any:
+        """The parts of the vector that has most."""
+        builder = self.builder
+        found, *others = [self._get(self.counts, I64(j)) for j in range(self.own.tile.width)]
+        for other in others:
+            found = builder.select(builder.icmp_signed(">", other, found), other, found)
+        return found
+
+    def in_registers(self, count: int) -> Vector:
+        """What loads vectors of at most so many parts, which it knows already."""
+        known = [[self._part(j, I64(i)) for i in range(count)] for j in range(self.own.tile.width)]
+
+        def vector(j: int, distance: Any) -> Any:
+            (begin, _), *others = known[j]
+            value = self._load(begin, distance)
+            for begin, later in others:
+                value = self.builder.select(later, self._load(begin, distance), value)
+            return value
+
+        return vector
+
+    def in_memory(self, j: int, distance: Any) -> Any:
+        """A vector of as many parts as there may be."""
+        builder = self.builder
+        begin, _ = self._part(j, I64(0))
+        builder.store(self._load(begin, distance), self.vector)
+        with loop(builder, I64(1), self._get(self.counts, I64(j))) as i:
+            begin, later = self._part(j, i)
+            value = builder.select(later, self._load(begin, distance), builder.load(self.vector))
+            builder.store(value, self.vector)
+        return builder.load(self.vector)
+
+    def _part(self, j: int, i: Any) -> tuple[Any, Any]:
+        """Where a part of a vector would begin, and its lanes and those behind; the last part, if there are fewer."""
+        builder, own = self.builder, self.own
+        behind = builder.sub(self._get(self.counts, I64(j)), I64(1))
+        number = builder.select(builder.icmp_signed("<", i, behind), i, behind)
+        number = builder.add(self._get(self.numbers, I64(j)), number)
+        begin = builder.add(self._get(self.begins, number), I64(j * own.tile.lanes * own.size))
+        lanes = ir.Constant(ir.VectorType(I64, own.tile.lanes), [j * own.tile.lanes + n for n in range(own.tile.lanes)])
+        first = everywhere(builder, self._get(self.firsts, number), own.tile.lanes)
+        return begin, builder.icmp_signed(">=", lanes, first)
+
+    def _load(self, begin: Any, distance: Any) -> Any:
+        builder, own = self.builder, self.own
+        return builder.load(pointer(builder, builder.add(begin, distance), own), align=own.size)
+
+    def _get(self, table: Any, number: Any) -> Any:
+        return self.builder.load(self.builder.gep(table, [number]))
+
+    def _put(self, table: Any, number: Any, value: Any) -> None:
+        self.builder.store(value, self.builder.gep(table, [number]))
 
 
 def _word(builder: Any, address: Any, number: Any) -> Any:
     return builder.load(builder.gep(builder.inttoptr(address, I64.as_pointer()), [number]))
-
-
-def _move(builder: Any, own: Words, source: Any, target: Any, offset: Any) -> None:
-    value = builder.load(pointer(builder, builder.add(source, offset), own), align=own.size)
-    builder.store(value, pointer(builder, builder.add(target, offset), own), align=own.size)

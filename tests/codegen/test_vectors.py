@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from loops_in_code import OTHER_PROCESSORS, copying_loops, innermost_loops, packed_loops, pretending
+from loops_in_code import OTHER_PROCESSORS, copying_loops, packed_loops, pretending
 from running import Runner, contiguous
 
 from ngraph_rewrite.codegen.copy import render_copy
 from ngraph_rewrite.codegen.library import render_dot, render_gather
-from ngraph_rewrite.codegen.library_convolutions import render_convolution_sums, render_halo
+from ngraph_rewrite.codegen.library_convolutions import render_convolution_sums
 from ngraph_rewrite.codegen.library_indexed import render_scatter_add
 from ngraph_rewrite.codegen.library_minimal_filtering import render_minimal_across_sums
 from ngraph_rewrite.codegen.library_order import render_argsort, render_sort
@@ -178,14 +178,6 @@ def test_rows_that_are_taken_by_index_are_copied_in_packed_loops(run: Runner, dt
     """One loop for each index; those out of range have one that stores zeros."""
     source = render_gather(dtype, "int64")
     assert copying_loops(assembly(source.text, source.name, run.cache))
-
-
-def test_every_second_element_of_an_image_is_copied_in_packed_loops(run: Runner) -> None:
-    """As windows with strides see them: two vectors are read, and every second number of both is stored."""
-    source = render_halo("float32")
-    loops = innermost_loops(assembly(source.text, source.name, run.cache))
-    halves = r"\bv?(?:perm|shuf)\w*ps\s|\b(?:ld2|uzp1)"
-    assert any(re.search(halves, loop) for loop in loops)
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["side by side", "apart"])
