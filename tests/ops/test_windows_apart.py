@@ -18,9 +18,11 @@ def whole(shape: tuple[int, ...], seed: int) -> Array:
     return np.random.default_rng(seed).integers(-3, 4, shape).astype(np.float32)
 
 
-def computed(target: str, window: int, stride: int, size: int, threads: int) -> tuple[list[Array], list[str]]:
+def computed(
+    target: str, window: int, stride: int, size: int, threads: int, wider: bool = True
+) -> tuple[list[Array], list[str]]:
     """A convolution of pictures of float32 and its derivatives by pictures and filters, and the kernels."""
-    axes = [ng.Axis("N", N), ng.Axis("C", C), ng.Axis("H", size), ng.Axis("W", size + stride)]
+    axes = [ng.Axis("N", N), ng.Axis("C", C), ng.Axis("H", size), ng.Axis("W", size + stride * wider)]
     image = ng.placeholder(axes)
     filters = ng.placeholder([axes[1], ng.Axis("R", window), ng.Axis("S", window), ng.Axis("K", K)])
     result = ng.convolution(image, filters, stride=stride)
@@ -54,6 +56,16 @@ def test_no_window_is_looked_for(window: int, stride: int, size: int) -> None:
     """There are products, and copies."""
     _, kernels = computed("cpu", window, stride, size, 1)
     assert {name.partition("_")[0] for name in kernels} <= {"gemm", "copy", "product"}
+
+
+@pytest.mark.parametrize("stride", [1, 7])
+def test_windows_as_large_as_images_are_one_product_each_way(stride: int) -> None:
+    """There is one place, which all of an image is seen from."""
+    found, kernels = computed("cpu", 7, stride, 7, 1, wider=False)
+    right, _ = computed("reference", 7, stride, 7, 1, wider=False)
+    for one, two in zip(found, right, strict=True):
+        assert np.array_equal(one, two)
+    assert [name.partition("_")[0] for name in kernels if not name.startswith("copy")] == ["gemm"] * 3
 
 
 def test_windows_that_overlap_are_not_copied_apart() -> None:
