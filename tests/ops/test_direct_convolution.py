@@ -129,6 +129,23 @@ def test_so_it_is_by_windows_as_large_as_images(count: int, value: float) -> Non
         assert np.isfinite(found[:, 1]).all() == np.isfinite(value)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numbers_that_an_earlier_kernel_left_in_memory_change_no_bit(dtype: str) -> None:
+    """Whether filters are finite decides what is added to what, and they alone are asked: a panel has room for more."""
+    a, b = images(2, 12, 3, 5, dtype=dtype), images(24, 1, 3, 5, dtype=dtype)
+    term = ng.semi.convolution(a, b, strides=(1, 3), before=(0, 1), after=(2, 2), groups=12)
+    random = np.random.default_rng(1)
+    values = [random.normal(size=op.shape).astype(dtype) for op in (a, b)]
+    with ng.make_transformer("cpu", threads=1) as transformer:
+        computation = transformer.computation(term, a, b)
+        first = computation(*values)
+        assert kernels(computation.stats()) == ["convolution_across", "convolution_sums"]
+        memory = computation._executed()._arguments.arena  # type: ignore[attr-defined]
+        for byte in (0, 255):  # of zeros, and of NaN
+            memory[:] = byte
+            np.testing.assert_array_equal(computation(*values), first)
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_filters_are_parted_where_there_are_few_images(threads: int) -> None:
     """An image of few places is not cut into bands that leave vectors empty."""
