@@ -250,6 +250,7 @@ def test_unknown_lengths_go_through() -> None:
     x = ng.placeholder([H, batch])
     assert ng.dot(var(K, H), x).axes == ng.Axes([K, batch])
     assert ng.pad(x, [0, 1]).shape[1] == batch.length + 2
+    assert ng.pad(x, {batch: (0, 3)}).axes == ng.Axes([H, batch.with_length(batch.length + 3)])
 
 
 # -- leaves -----------------------------------------------------------------------------------------
@@ -406,7 +407,9 @@ MISTAKES: list[tuple[type[Exception], Callable[[], Any]]] = [
     (ng.AttributeValueError, lambda: X[0.5]),
     (ng.AttributeValueError, lambda: ng.tensor_slice(X, [0])),
     (ng.AttributeValueError, lambda: ng.pad(X, [1])),
-    (ng.AttributeValueError, lambda: ng.pad(X, [(1, 2, 3), 1])),  # type: ignore[list-item]
+    (ng.AttributeValueError, lambda: ng.pad(X, [(1, 2, 3), 1])),
+    (ng.AttributeValueError, lambda: ng.pad(X, {H: "same"})),
+    (ng.UnmatchedAxesError, lambda: ng.pad(X, {"K": 1})),
     (ng.LengthError, lambda: ng.pad(X, [-1, 0])),
     (ng.LengthError, lambda: T[:, ::2]),
     (ng.ArgumentError, lambda: ng.stack([], K)),

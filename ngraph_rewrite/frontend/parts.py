@@ -9,6 +9,8 @@ from typing import Any
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 from ngraph_rewrite.frontend.arrangement import cast_axes
 from ngraph_rewrite.frontend.building import Operand, apply, checked, terms_of
+from ngraph_rewrite.frontend.sliding import ByAxis
+from ngraph_rewrite.frontend.sliding import paddings as before_and_after
 from ngraph_rewrite.frontend.storage import as_op, as_ops
 from ngraph_rewrite.ops.alignment import axis_of
 from ngraph_rewrite.terms.info import user_line
@@ -58,27 +60,27 @@ def slice_along_axis(x: Operand, axis: Axis | str, idx: int | slice) -> Op:
     return term[(slice(None),) * at + (idx,)]
 
 
-def pad(x: Operand, paddings: Sequence[int | tuple[int, int]], axes: AxesLike = None) -> Op:
+def pad(x: Operand, paddings: ByAxis, axes: AxesLike = None) -> Op:
     """`x` with zeros before and after it, per axis.
 
     Args:
-        paddings: For each axis a number of zeros on either side, or the pair (before, after).
+        paddings: A number of zeros on either side, or the pair (before, after): for each axis, or by name.
         axes: Other axes for the result, of the lengths that it has.
 
     Raises:
         AttributeValueError: if there is not one padding for each axis.
         LengthError: if one is negative.
+        UnmatchedAxesError: if one is for an axis that `x` lacks.
 
     >>> import ngraph_rewrite as ng
     >>> ng.pad(ng.variable({"H": 5, "W": 4}), [1, (0, 2)]).type
     float32[H:7, W:6]
+    >>> ng.pad(ng.variable({"H": 5, "W": 4}), {"W": (0, 2)}).type
+    float32[H:5, W:6]
     """
-    pairs = [p if isinstance(p, tuple | list) else (p, p) for p in paddings]
-    if any(len(p) != 2 for p in pairs):
-        raise AttributeValueError(
-            f"pad: the paddings {paddings!r}", where=user_line(), do="give a number or (before, after) for each axis"
-        )
-    padded = apply("axes.pad", as_op(x), before=tuple(p[0] for p in pairs), after=tuple(p[1] for p in pairs))
+    term = as_op(x)
+    before, after = before_and_after("pad", paddings, [str(a.name) for a in term.axes])
+    padded = apply("axes.pad", term, before=before, after=after)
     return padded if axes is None else cast_axes(padded, axes)
 
 
