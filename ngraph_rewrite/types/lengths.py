@@ -24,7 +24,9 @@ class Quotient(tuple[Extent, int]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"({self[0]!r} // {self[1]})"
+        length, divisor = self
+        shown = f"({length!r})" if len(_terms(length)) > 1 else repr(length)
+        return f"({shown} // {divisor})"
 
 
 def _key(monomial: Monomial) -> tuple[int, list[str]]:

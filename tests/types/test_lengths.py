@@ -109,6 +109,9 @@ def test_a_length_reads_as_a_polynomial() -> None:
     n, t = Length.symbol("N"), Length.symbol("T")
     assert repr(2 * n * t - n + 3) == "2*N*T - N + 3"
     assert repr(n // 2 - 1) == "(N // 2) - 1"
+    assert repr((n + 1) // 2) == "((N + 1) // 2)"
+    assert repr((n // 2 + 1) // 2) == "(((N // 2) + 1) // 2)"
+    assert repr(2 * n // 3) == "(2*N // 3)"
 
 
 def test_an_unknown_length_is_not_an_integer() -> None:
