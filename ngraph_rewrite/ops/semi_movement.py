@@ -134,7 +134,10 @@ def _padded(n: Extent, before: Extent, after: Extent, interior: Extent) -> Exten
     gaps: Extent = 0
     if interior != 0:
         if not isinstance(n, int):
-            raise LengthError(f"an axis of unknown length {n!r} cannot be padded between its elements")
+            raise LengthError(
+                f"an axis of unknown length {n!r} cannot be padded between its elements, as adjoints of strides are",
+                do="give the axis a length",
+            )
         gaps = max(n - 1, 0) * interior
     return before + n + gaps + after
 

@@ -58,7 +58,10 @@ def spaced(length: Extent, interior: int) -> Extent:
     if interior == 0:
         return length
     if not isinstance(length, int):
-        raise LengthError(f"an axis of unknown length {length!r} cannot be padded between its elements")
+        raise LengthError(
+            f"an axis of unknown length {length!r} cannot be padded between its elements, as adjoints of strides are",
+            do="give the axis a length",
+        )
     return reach(length, interior + 1)
 
 
