@@ -9,6 +9,7 @@ from typing import Any
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.driver import no_garbage_collection
 from ngraph_rewrite.lowering.passes import Lowering
+from ngraph_rewrite.lowering.table import user_place
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
 from ngraph_rewrite.ready import Ready, Shapes, Signature, machine_call
 from ngraph_rewrite.state import State
@@ -74,7 +75,7 @@ class Preparation:
         binding = bind_lengths(self._inputs, shapes)
         roots, lowering = self._roots, self._lowering
         order = lowering.order if roots == lowering.roots else None
-        bound = bind_graph([*roots, *lowering.writes], binding, order)
+        bound = bind_graph([*roots, *lowering.writes], binding, order, lambda term: user_place(lowering.table, term))
         placeholders = {t.attribute("uid"): b for t, b in bound.items() if t.definition.name == "core.placeholder"}
         program = Program(
             results=[bound[r] for r in roots],

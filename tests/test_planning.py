@@ -331,6 +331,23 @@ def test_an_unknown_length_that_nothing_binds_is_an_error() -> None:
         bind_graph([ng.tanh(x)], {})
 
 
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize(
+    ("part", "error"),
+    [(lambda x: x[-1], ng.OutOfRangeError), (lambda x: ng.numpy.argmax(ng.numpy.exp(x), axis=0), ng.AxesError)],
+)
+def test_a_length_that_an_op_does_not_take_is_reported_at_its_line(
+    part: Callable[[Op], Op], error: type[Exception], target: str
+) -> None:
+    """Of no steps none is the last, nor the greatest. Only arguments tell, and lowered ops have no line themselves."""
+    x = ng.placeholder((None, 2))
+    y = ng.numpy.tanh(part(x) * 2)
+    with ng.make_transformer(target) as transformer:
+        computation = transformer.computation(y, x)
+        with pytest.raises(error, match=rf"(argmax|slice)\(float32\[0, 2\]\): .*\n  at {__file__}:\d+"):
+            computation(np.ones((0, 2)))
+
+
 def test_a_bound_graph_keeps_equal_terms_one() -> None:
     n, known_length = ng.Axis("N"), ng.Axis("N", 5)
     x = ng.variable([known_length])

@@ -280,3 +280,10 @@ class ReplacementTable:
             for before, (to, why) in stage.forward.items():
                 if not isinstance(why, str):
                     yield Step(stage.name, before, to, why)
+
+
+def user_place(table: ReplacementTable, term: Op) -> str:
+    """The line of the innermost handle in whose normal form a term is, where it has no line itself."""
+    known = (s.before for s in table.redexes() if s.before.info.lineno)
+    came = (handle for handle in known if term in topological([table.snap(handle)]))
+    return (term if term.info.lineno else next(came, term)).info.place

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ngraph_rewrite.errors import ComputationError, LengthError
+from ngraph_rewrite.errors import ComputationError, LengthError, NGraphRewriteError
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op, describe, located, topological
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.lengths import Length, bind
 from ngraph_rewrite.types.tensor import TensorType
@@ -48,14 +48,25 @@ def _misfit(placeholder: Op, shape: tuple[int, ...]) -> ComputationError:
     )
 
 
-def bind_graph(roots: Sequence[Op], binding: Mapping[str, int], order: Sequence[Op] | None = None) -> dict[Op, Op]:
+def _own_place(term: Op) -> str:
+    return term.info.place
+
+
+def bind_graph(
+    roots: Sequence[Op],
+    binding: Mapping[str, int],
+    order: Sequence[Op] | None = None,
+    place: Callable[[Op], str] = _own_place,
+) -> dict[Op, Op]:
     """Each term under `roots` with its lengths bound; equal terms stay one. Where all are known, it is itself.
 
     Args:
         order: All terms under `roots`, in the order in which `topological` gives them, for those who have it.
+        place: Where the user built what a term came of, for errors.
 
     Raises:
         LengthError: if a length is still unknown.
+        NGraphRewriteError: if an op does not take the lengths that it gets.
     """
     if order is None:
         order = topological(roots)
@@ -69,7 +80,10 @@ def bind_graph(roots: Sequence[Op], binding: Mapping[str, int], order: Sequence[
     for term in order:
         args = tuple([bound[a] for a in term.args])
         attrs = tuple([_bound(a, binding) for a in term.attrs])
-        bound[term] = new = bank.make(term.definition, args, attrs, term.info)
+        try:
+            bound[term] = new = bank.make(term.definition, args, attrs, term.info)
+        except NGraphRewriteError as error:  # such as a maximum of no elements
+            raise located(error, term.definition, args, place(term)) from error
         if new.type not in seen:
             seen.add(new.type)
             _check_known(new.type, new)
