@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ngraph_rewrite.codegen.kernel_clauses import clause_value, guard_holds
+from ngraph_rewrite.codegen.kernel_code import mistakes
 from ngraph_rewrite.codegen.nest import argument_lines
 from ngraph_rewrite.codegen.scalar import literal
 from ngraph_rewrite.codegen.source import Source, imports, named
@@ -30,7 +32,7 @@ from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.plugins import load_plugin_ops, plugin_files
 from ngraph_rewrite.rewriting.interpret import Application, value_of
 from ngraph_rewrite.rewriting.pattern import Var
-from ngraph_rewrite.rewriting.rule import Let, Rule
+from ngraph_rewrite.rewriting.rule import Let, Rule, Where
 from ngraph_rewrite.terms.catalogue import OpDef, find
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
@@ -42,6 +44,7 @@ else:
     rulefile = lazy_module("ngraph_rewrite.rewriting.rulefile")
 
 _RESERVED = frozenset("name idea arguments parameters signature imports args chunk nchunks thread".split())
+_FILLED = frozenset("name idea arguments parameters signature imports".split())
 _ADDED: dict[str, OpKernel] = {}
 
 
@@ -63,21 +66,26 @@ class OpKernel:
         return tuple(a.name for a in self.rule.left.args if isinstance(a, Var))
 
     def match(self, term: Op) -> Application | None:
-        """What the names of the file stand for in a term of its op; None if the guard does not hold."""
+        """What the names of the file stand for in a term of its op; None if the guard does not hold.
+
+        Raises:
+            KernelError: if the guard fails.
+        """
         bound: dict[str, Any] = dict(zip(self.operands, term.args, strict=True))
         left = self.rule.left
         if any(term.attribute(a) != value_of(e, {}) for a, e in left.compares):
             return None
         bound.update((name, term.attribute(attribute)) for attribute, name in left.binds)
         application = Application(self.rule, term, bound, _no_term)
-        return application if application.guard_holds() else None
+        return application if guard_holds(self.template, self.rule, application) else None
 
     def render(self, term: Op, found: Application, target: str = "cpu") -> tuple[Source, list[int]]:
         """The kernel for a term, and its leading arguments: all but the addresses of operands and result."""
         arrays = dict(zip((*self.operands, "self"), (*term.args, term), strict=True))
         sizes = {f"{name}_{i}": known(n) for name, t in arrays.items() for i, n in enumerate(t.shape)}
         for clause in self.rule.clauses:
-            sizes[clause.name] = self._number(clause.name, found[clause.name])
+            assert isinstance(clause, Where), "others are refused when the file is read"
+            sizes[clause.name] = self._number(clause.name, clause_value(self.template, clause, found))
         names = (*sizes, *arrays)
         holes = {f"{name}_dtype": t.dtype.name for name, t in arrays.items()}
         holes.update((f"{name}_rank", str(t.rank)) for name, t in arrays.items())
@@ -196,6 +204,12 @@ def _check(kernel: OpKernel) -> None:
     wrong = [n for n in names if n in _RESERVED] + [c.name for c in rule.clauses if isinstance(c, Let) or c.sequence]
     if wrong:
         raise KernelError(f"kernel {template.name}: `{wrong[0]}` cannot be bound here", where=template.place)
+    arrays = (*kernel.operands, "self")
+    holes = _FILLED | {n for _, n in rule.left.binds} | {f"{n}_{what}" for n in arrays for what in ("dtype", "rank")}
+    for target, body in template.bodies.items():
+        for wrong_line in mistakes(body, holes, target):
+            where = template.at(template.lines[target][wrong_line.line - 1])
+            raise KernelError(f"kernel {template.name} {wrong_line.what}", where=where, do=wrong_line.do)
 
 
 def add_kernel(source: str | os.PathLike[str]) -> None:

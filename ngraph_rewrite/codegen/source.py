@@ -64,6 +64,16 @@ def imports(body: str, target: str = "cpu") -> str:
     return "\n".join(lines)
 
 
+def is_word(name: str, target: str) -> bool:
+    """Whether a kernel for a target may call a function of that name, which `imports` then imports.
+
+    >>> is_word("load_float32", "cpu"), is_word("barrier", "cpu"), is_word("print", "cpu")
+    (True, False, False)
+    """
+    prefixed = target == "cpu" and any(name.startswith(prefix) for prefix in _PREFIXES)
+    return name in _MODULE_OF or prefixed or (target == "cuda" and _CUDA.fullmatch(name) is not None)
+
+
 def named(stem: str, text: str, signature: tuple[str, ...]) -> Source:
     """Return the source under a name that its content decides; ``text`` says ``$name`` where the name goes."""
     name = f"{stem}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"

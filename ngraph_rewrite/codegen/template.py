@@ -17,8 +17,8 @@ A hole that stands alone on its line takes a block, indented to where the hole s
 
 import re
 import string
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
 from ngraph_rewrite.codegen.source import indented
@@ -33,7 +33,10 @@ _BLOCK_HOLE = re.compile(r"^( *)\$(?:(\w+)|\{(\w+)\})$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class KernelTemplate:
-    """One kernel file: ``idea`` is its comment, ``bodies`` the code by target, ``place`` its file and line."""
+    """One kernel file: ``idea`` is its comment, ``bodies`` the code by target, ``place`` its file and line.
+
+    ``lines`` has, by target, the numbers that the lines of a body have in the file.
+    """
 
     name: str
     idea: str
@@ -41,6 +44,11 @@ class KernelTemplate:
     guard: str | None
     bodies: Mapping[str, str]
     place: str
+    lines: Mapping[str, Sequence[int]] = field(default_factory=dict, compare=False, repr=False)
+
+    def at(self, line: int) -> str:
+        """The place of a line of the file."""
+        return f"{self.place.rpartition(':')[0]}:{line}"
 
     def fill(self, target: str, **holes: str) -> str:
         """Return the body for a target with its holes filled; raises `KernelError` naming a missing body or hole."""
@@ -80,10 +88,12 @@ def read_template(text: str, file: str = "<kernel>") -> KernelTemplate:
         raise KernelError("a kernel file has exactly one line 'kernel NAME'", where=f"{file}:{(kernels + [0])[0] + 1}")
     guard: str | None = None
     bodies: dict[str, str] = {}
+    numbers_of: dict[str, Sequence[int]] = {}
     for number, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        line, below = lines[number].rstrip(), _block(lines[number + 1 : end])
+        line, (below, numbers) = lines[number].rstrip(), _block(lines[number + 1 : end], number + 2)
         if found := _BODY.match(line):
-            bodies[_target(found[1], bodies, f"{file}:{number + 1}")] = below
+            target = _target(found[1], bodies, f"{file}:{number + 1}")
+            bodies[target], numbers_of[target] = below, numbers
         elif found := _GUARD.match(line):
             guard = found[1]
         elif _KERNEL.match(line):
@@ -93,7 +103,7 @@ def read_template(text: str, file: str = "<kernel>") -> KernelTemplate:
             raise KernelError(what, where=f"{file}:{number + 1}")
     place = f"{file}:{kernels[0] + 1}"
     _check(name, term, bodies, place)
-    return KernelTemplate(name, "\n".join(comment), term, guard, bodies, place)
+    return KernelTemplate(name, "\n".join(comment), term, guard, bodies, place, numbers_of)
 
 
 def _target(target: str, bodies: Mapping[str, str], place: str) -> str:
@@ -111,8 +121,10 @@ def _check(name: str, term: str, bodies: Mapping[str, str], place: str) -> None:
         raise KernelError(f"kernel {name} has no body", where=place, do="write 'on cpu:' and the code below it")
 
 
-def _block(lines: list[str]) -> str:
-    """The lines without comments at the margin, their common indentation removed."""
-    kept = [line.rstrip() for line in lines if not line.startswith("#")]
-    margin = min((len(line) - len(line.lstrip()) for line in kept if line), default=0)
-    return "\n".join(line[margin:] for line in kept).strip("\n") + "\n"
+def _block(lines: list[str], first: int) -> tuple[str, list[int]]:
+    """The lines without comments at the margin, their common indentation removed, and their numbers."""
+    kept = [(number, line.rstrip()) for number, line in enumerate(lines, first) if not line.startswith("#")]
+    while kept and not kept[0][1]:
+        kept.pop(0)
+    margin = min((len(line) - len(line.lstrip()) for _, line in kept if line), default=0)
+    return "\n".join(line[margin:] for _, line in kept).strip("\n") + "\n", [number for number, _ in kept]

@@ -6,6 +6,7 @@ object: Numba and LLVM are imported only when a kernel has to be compiled.
 """
 
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ class Kernel:
     from_cache: bool
 
 
+_PYTHON = re.compile(r"_?Py[A-Z_]|NRT_|numba_")  # functions of the interpreter, and of Numba's memory
 WORTH = 6  # so many kernels take longer than a helper needs to start
 _kernels: dict[str, Kernel] = {}  # by source: machine code is the process's, whoever asked for it
 _lock = fork_lock(COMPILING)
@@ -82,7 +84,7 @@ def _compile_all(sources: Mapping[str, str], cache: Cache, helpers: int) -> None
         code = own.get(name) or read_object(cache, object_key(source, name))
         if code is None:  # a helper failed, or its work is gone
             code = compile_object(source, name, cache)
-        _kernels[source] = Kernel(name, load_object(code), source_file(source, name, cache), False)
+        _kernels[source] = _loaded(code, name, source_file(source, name, cache), False)
 
 
 def compile_object(source: str, name: str, cache: Cache) -> ObjectCode:
@@ -109,7 +111,16 @@ def _from_cache(source: str, name: str, cache: Cache) -> Kernel | None:
     code = read_object(cache, object_key(source, name))
     if code is None:
         return None
-    return Kernel(name, load_object(code), source_file(source, name, cache), True)
+    return _loaded(code, name, source_file(source, name, cache), True)
+
+
+def _loaded(code: ObjectCode, name: str, path: Path, from_cache: bool) -> Kernel:
+    """The kernel of an object file, if it does without the interpreter, whose lock a call may hold."""
+    python = [function for function in code.outside if _PYTHON.match(function)]
+    if python:
+        what = f"kernel {name} has a Python object, or makes an array: it calls {', '.join(python)}"
+        raise KernelError(what, where=str(path), do="compute with numbers, bool and tuples of them; print nothing")
+    return Kernel(name, load_object(code), path, from_cache)
 
 
 def source_file(source: str, name: str, cache: Cache) -> Path:

@@ -145,3 +145,11 @@ def test_an_object_that_needs_what_is_not_there_is_refused(tmp_path: Path, fresh
     compiler._kernels.clear()
     with pytest.raises(KernelError, match="no_such_function"):
         compile_kernel(source.text, source.name, cache)
+
+
+@pytest.mark.parametrize("statement", ["print(args)", "[args].append(chunk)\n    print(nchunks)", "str(args)"])
+def test_a_kernel_that_needs_the_interpreter_is_refused_also_from_the_cache(statement: str, tmp_path: Path) -> None:
+    source = f"def talks(args, chunk, nchunks):\n    {statement}\n"
+    for _ in range(2):
+        with pytest.raises(KernelError, match=r"kernel talks has a Python object, or makes an array: it calls \w+"):
+            compile_kernel(source, "talks", Cache(tmp_path))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -154,12 +155,93 @@ def test_a_kernel_file_with_a_mistake_is_refused(old: str, new: str, error: Any,
     assert message in str(caught.value)
 
 
+# Of a body: the mistake stands in line 15 of the file, after `$arguments`.
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("print(count)", "kernel mix calls print"),
+        ("taps = [count]", "kernel mix has a list"),
+        ("taps = {count: 1}", "kernel mix has a dict"),
+        ("taps = [i for i in range(count)]", "kernel mix has a list"),
+        ("taps = np.zeros(3)", "kernel mix makes an array by np.zeros"),
+        ("taps = str(count)", "kernel mix calls str"),
+        ("taps = f'{count}'", "kernel mix has a string"),
+        ("taps = lambda: count", "kernel mix has a function in a function"),
+        ("first.append(3)", "kernel mix calls first.append"),
+        ("raise ValueError", "kernel mix has `raise`"),
+        ("assert count", "kernel mix has `assert`"),
+        ("import os", "kernel mix has an import in a function"),
+        ("yield count", "kernel mix has a generator"),
+        ("taps = 3j", "kernel mix has the constant 3j"),
+        ("mixed(count)", "kernel mix calls mixed"),
+        ("math.sqrt(2.0)", "kernel mix calls math.sqrt"),
+        ("taps = $taps", "kernel mix nothing fills the hole $taps"),
+        ("taps = $ t", "kernel mix has a dollar sign that begins no hole"),
+        ("taps = = 3", "kernel mix is not Python: invalid syntax"),
+    ],
+)
+def test_what_a_kernel_cannot_have_is_refused_before_it_is_used(statement: str, message: str) -> None:
+    with pytest.raises(ng.KernelError) as caught:
+        ng.add_kernel(KERNEL.replace("$arguments\n", f"$arguments\n        {statement}\n", 1))
+    assert message in str(caught.value)
+    assert "<kernel>:15" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["open('made', 'w')", "made = open('made', 'w')", "if open('made'):\n        pass", "class Made:\n        pass"],
+)
+def test_no_text_of_a_kernel_file_is_executed(statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ng.KernelError, match=r"kernel mix executes `(open|made|if|class)[^`]*`\n  at <kernel>:8\n"):
+        check_kernel(KERNEL.replace("    $imports\n", f"    {statement}\n    $imports\n", 1))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "@open('made', 'w')\n    def $name(args, chunk, nchunks):",
+        "def $name(args, chunk, nchunks=open('made', 'w')):",
+        "def $name(args, chunk, *, nchunks=open('made', 'w')):",
+        "def $name(args: open('made', 'w'), chunk, nchunks):",
+        "def $name(args, chunk, nchunks) -> open('made', 'w'):",
+        "async def $name(args, chunk, nchunks):",
+    ],
+)
+def test_nothing_but_names_stands_in_the_header_of_a_kernel(header: str) -> None:
+    with pytest.raises(ng.KernelError, match=r"has a decorator, or arguments that are more than names|executes `async"):
+        ng.add_kernel(KERNEL.replace("def $name(args, chunk, nchunks):", header, 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("self.size", "self.size // 0", 4, "`where count = self.size // 0` fails where self is own_base.mix(x0, x0"),
+        ("self.size", "x.shape[9]", 4, "fails where x is x0 : float32[2, 3]: IndexError: tuple index out of range"),
+        ("self.size", "self.size // (m == 'twice')", 4, "m is 'once': ZeroDivisionError"),
+        ("self.size\nif x", "self.size // 0\nif count == 1 or x", 4, "`where count = self.size // 0` fails"),
+        ("if x", "if t[9] == 1.0 or x", 5, "`if t[9] == 1.0 or x.dtype == 'float32' or x.dtype == 'float64'` fails"),
+    ],
+)
+def test_a_clause_that_fails_is_told_with_its_line_and_values(old: str, new: str, line: int, message: str) -> None:
+    ng.add_kernel(KERNEL.replace(old, new, 1))
+    with pytest.raises(ng.KernelError) as caught:
+        computed(lambda a: (a, a), X)
+    assert message in str(caught.value)
+    assert f"\n  at <kernel>:{line}\n" in str(caught.value)
+
+
+def test_a_clause_that_fails_is_told_by_the_check_too() -> None:
+    with pytest.raises(WrongKernel, match=r"ZeroDivisionError: integer division or modulo by zero\n  at <kernel>:4"):
+        check_kernel(KERNEL.replace("self.size", "self.size // 0", 1), examples=8)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("self.size", "self.size == 3", "only integers are handed over"),
         ("offset=o", "offset=o, note=n", "which code cannot contain"),
-        ("$t\n", "$taps\n", "nothing fills the hole $taps"),
         ("store_$self_dtype(self, i,", "store_$self_dtype(self, i, 2,", "does not compile"),
     ],
 )
