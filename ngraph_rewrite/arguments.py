@@ -40,6 +40,8 @@ def as_argument(value: Any, term: Op, shape: tuple[int, ...] | None = None) -> A
 
 def _converted(value: Any, term: Op) -> Array:
     try:
+        if isinstance(value, np.ma.MaskedArray) and value.mask.any():
+            raise TypeError("some of its elements are masked")
         array = np.asarray(value)
         number = type(value) in _WEAK and kind_of(term.dtype) in _WEAK[type(value)]
         if not number and not can_cast(array.dtype, term.dtype, "same_kind"):
@@ -94,6 +96,10 @@ def in_order(inputs: Sequence[Op], args: Sequence[Any], feed_dict: Mapping[Op, A
                 f"{len(args)} arguments for {len(inputs)} inputs", where=user_line(), do=f"inputs: {names}"
             )
         return list(args)
+    if not isinstance(feed_dict, Mapping):
+        raise ComputationError(
+            f"feed_dict is a {type(feed_dict).__name__}", where=user_line(), do="give {placeholder: value, ...}"
+        )
     if args:
         raise ComputationError("both arguments and feed_dict", where=user_line(), do="give one of the two")
     extra = [k for k in feed_dict if k not in inputs]
@@ -111,7 +117,7 @@ def checked_inputs(handles: Iterable[Op], inputs: Sequence[Op | str]) -> list[Op
         ComputationError: if one is no placeholder or listed twice, or one that is needed is not listed.
     """
     needed = [t for t in topological(handles) if t.definition.name == "core.placeholder"]
-    if list(inputs) == ["all"]:
+    if len(inputs) == 1 and isinstance(inputs[0], str) and inputs[0] == "all":
         return list({p.attribute("uid"): p for p in needed}.values())
     for p in inputs:
         if not isinstance(p, Op) or p.definition.name != "core.placeholder":

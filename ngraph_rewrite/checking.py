@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ngraph_rewrite.codegen.opkernels import read_kernel
+from ngraph_rewrite.codegen.opkernels import kernel_text, read_kernel
 from ngraph_rewrite.errors import ArgumentError, DeviceError, NGraphRewriteError
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.rulefile import load_rules
@@ -67,7 +67,7 @@ def _read(files: list[Path]) -> tuple[list[Path], list[str]]:
     for path in files:
         try:
             if path.suffix == ".kernel":
-                read_kernel(path.read_text(encoding="utf-8"), str(path))
+                read_kernel(kernel_text(path), str(path))
             else:
                 load_rules(path)
             good.append(path)
@@ -80,7 +80,7 @@ def _read(files: list[Path]) -> tuple[list[Path], list[str]]:
 
 def _wrong_kernel(path: Path) -> str | None:
     """What is wrong with one of the bodies of a kernel file; one that nothing can run here is told of, and left out."""
-    kernel = read_kernel(path.read_text(encoding="utf-8"), str(path))
+    kernel = read_kernel(kernel_text(path), str(path))
     for target in kernel.template.bodies:
         try:
             check_kernel(kernel, target=target)

@@ -17,6 +17,7 @@ from ngraph_rewrite.errors import ArgumentError, InvalidHandleError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.disabling import Choice, only_off
 from ngraph_rewrite.lowering.passes import Lowering, Passes, lower
+from ngraph_rewrite.lowering.table import Step
 from ngraph_rewrite.outputs import apart, outputs
 from ngraph_rewrite.preparation import Preparation
 from ngraph_rewrite.ready import Ready, Shapes, Signature, machine_call, same_dtype
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ngraph_rewrite.lowering import derivation, replaying, rule_stats, why_not
     from ngraph_rewrite.lowering.counting import RuleStats
     from ngraph_rewrite.lowering.replaying import Replay, Seen
-    from ngraph_rewrite.lowering.table import Step
     from ngraph_rewrite.lowering.verdicts import WhyNot
 else:  # for those who ask
     derivation = lazy_module("ngraph_rewrite.lowering.derivation")
@@ -278,7 +278,13 @@ class Computation:
             yield from replay.steps(handle)
 
     def step_again(self, step: Step) -> Seen:
-        """A step with what its rule says the term before it is, if that can be told."""
+        """A step with what its rule says the term before it is, if that can be told.
+
+        Raises:
+            ArgumentError: for something else than a step.
+        """
+        if not isinstance(step, Step):
+            raise ArgumentError(f"{step!r} is not a step", where=user_line(), do="give one that `steps` tells of")
         return self._replay().seen(step)
 
     def meaning(self, term: Op) -> Array:
@@ -286,7 +292,10 @@ class Computation:
 
         Raises:
             InvalidHandleError: if it has none: before a call, inside a step of a scan, or after a write.
+            ArgumentError: for something else than a term.
         """
+        if not isinstance(term, Op):
+            raise ArgumentError(f"{term!r} is not a term", where=user_line(), do="give a term of `lowering.roots`")
         with self._state.lock:
             return self._values(self._last_call()).recomputed(term)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ComputationError, NGraphRewriteError
 from ngraph_rewrite.lowering.passes import Passes, lower
-from ngraph_rewrite.ops.initial import initial_term
+from ngraph_rewrite.ops.initial import initial_term, initial_value
 from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.targets.storage import Storage
 from ngraph_rewrite.targets.target import Program, Target
@@ -57,11 +57,16 @@ class Initials:
         self._terms: dict[Uid, Op] = {}
 
     def given(self, variable: Op) -> Any:
-        """A term, or what NumPy makes an array of; None is zero."""
+        """A term, or an array; None is zero.
+
+        Raises:
+            ComputationError: if what a function gives does not fit.
+        """
         uid = variable.attribute("uid")
         if uid not in self._given:
             initial = variable.info.initial
-            self._given[uid] = initial(variable.axes) if callable(initial) and not isinstance(initial, Op) else initial
+            made = callable(initial) and not isinstance(initial, Op)
+            self._given[uid] = _checked(variable, initial(variable.axes)) if made else initial
         return self._given[uid]
 
     def term(self, variable: Op) -> Op:
@@ -97,6 +102,16 @@ class Initials:
             return initial_term(given, variable.type, describe(variable, 1), closed)
         except NGraphRewriteError as error:
             raise _misfit(variable, error.what) from error
+
+
+def _checked(variable: Op, given: Any) -> Any:
+    """What a function gave, which nobody has looked at before."""
+    if given is None or isinstance(given, Op):
+        return given
+    try:
+        return initial_value(given, variable.axes, variable.dtype)
+    except NGraphRewriteError as error:
+        raise _misfit(variable, error.what) from error
 
 
 def initial_array(variable: Op, given: Any, into: Array) -> None:

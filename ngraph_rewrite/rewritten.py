@@ -21,7 +21,7 @@ from ngraph_rewrite.lowering.strategy_runs import StrategyRun
 from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
 from ngraph_rewrite.rewriting.instances import Target as Anything
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule, RuleSet
-from ngraph_rewrite.targets.choices import find_target
+from ngraph_rewrite.targets.choices import as_target
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.info import user_line
@@ -131,7 +131,7 @@ def rewrite(
         raise ArgumentError(f"{strategy!r} is no strategy", where=user_line(), do="ng.strategies makes some")
     if not set(chosen) <= set(CLASSES):
         raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
-    asked: Any = Anything() if target is None else find_target(target) if isinstance(target, str) else target
+    asked: Any = Anything() if target is None else as_target(target)
     with no_garbage_collection():
         return _rewritten(given, strategy, asked, chosen)
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import SaveFileError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.paths import as_path
 
 if TYPE_CHECKING:
     import tempfile
@@ -39,7 +40,7 @@ def write_state(path: str | os.PathLike[str], items: Sequence[tuple[Op, Array]],
     header = json.dumps({"format": FORMAT, "seed": seed, "calls": calls, "variables": described})
     memory = io.BytesIO()
     np.savez(memory, allow_pickle=False, header=np.array(header), **arrays)
-    target = Path(path)
+    target = as_path(path, "path")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -58,7 +59,7 @@ def read_state(path: str | os.PathLike[str], variables: Sequence[Op]) -> tuple[l
     Raises:
         SaveFileError: if anything in the file is not as it was written, or it is of other variables.
     """
-    data = Path(path).read_bytes()
+    data = as_path(path, "path").read_bytes()
     if _digest(data[:-_SEAL]) != data[-_SEAL:]:
         raise SaveFileError(
             f"{path} is damaged: it is not what was written", where=str(path), do="restore from another copy"

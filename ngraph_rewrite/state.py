@@ -112,10 +112,12 @@ class State:
             InvalidHandleError: if no computation of this transformer uses it.
         """
         self.check_open()
-        uid = variable.attribute("uid") if variable.definition.name == "core.variable" else None
+        is_one = isinstance(variable, Op) and variable.definition.name == "core.variable"
+        uid = variable.attribute("uid") if is_one else None
         if uid not in self.variables:
+            shown = describe(variable, 1) if isinstance(variable, Op) else repr(variable)
             raise InvalidHandleError(
-                f"{describe(variable, 1)} is no variable of this transformer",
+                f"{shown} is no variable of this transformer",
                 where=user_line(),
                 do="use it in one of its computations first",
             )

@@ -25,7 +25,7 @@ from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet
 from ngraph_rewrite.rewriting.watched import without
 from ngraph_rewrite.runtime.pool import MOST_THREADS, usable_threads
 from ngraph_rewrite.state import State
-from ngraph_rewrite.targets.choices import find_target
+from ngraph_rewrite.targets.choices import as_target
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -75,9 +75,9 @@ def make_transformer(
     ...     transformer.name
     'reference'
     """
-    target = (find_target(name) if isinstance(name, str) else name).preferring(sample, recurrent)
-    chosen, off = tuple(classes), (disabled,) if isinstance(disabled, str) else tuple(disabled)
-    if not set(chosen) <= set(CLASSES):
+    target = as_target(name).preferring(sample, recurrent)
+    chosen, off = _listed("classes", classes, "classes"), _listed("disabled", disabled, "names of rules")
+    if not all(isinstance(one, str) and one in CLASSES for one in chosen):
         raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
     own = as_rules(rules)
     every = library() + own
@@ -86,8 +86,19 @@ def make_transformer(
         raise ArgumentError(f"the seed is {seed!r}", where=user_line(), do="give an integer from 0 to 2**63 - 1")
     firing = every.of_class(chosen).without(off)
     check_together(own.of_class(chosen).without(off), firing)
-    choice = Choice(every, chosen, off)
-    return Transformer(target, firing, seed, cache or Cache(), tuple(passes), choice, _checked_threads(threads))
+    choice, own_passes = Choice(every, chosen, off), _listed("passes", passes, "passes")
+    kept = cache if cache is not None else Cache()
+    if not isinstance(kept, Cache):
+        raise ArgumentError(f"cache is {cache!r}", where=user_line(), do="give ng.Cache(folder)")
+    return Transformer(target, firing, seed, kept, own_passes, choice, _checked_threads(threads))
+
+
+def _listed(argument: str, given: Any, what: str) -> tuple[Any, ...]:
+    """Several things, or one string."""
+    try:
+        return (given,) if isinstance(given, str) else tuple(given)
+    except TypeError:
+        raise ArgumentError(f"{argument} is {given!r}", where=user_line(), do=f"give a list of {what}") from None
 
 
 def _checked_threads(threads: int | None) -> int:
@@ -134,6 +145,7 @@ class Transformer:
         return f"Transformer({self.name!r}, {len(self.computations)} computations)"
 
     def __enter__(self) -> Transformer:
+        self._state.check_open()
         return self
 
     def __exit__(
@@ -153,6 +165,7 @@ class Transformer:
         Raises:
             ComputationError: for a placeholder that is needed and not listed, inputs that are not ones, nothing
                 to compute, or a term of another lowering instead of a handle.
+            ArgumentError: if `keep` is no list of ops.
             RewriteError, UnloweredOpError: if lowering fails.
 
         >>> from ngraph_rewrite.frontend.axes import tanh
@@ -162,7 +175,7 @@ class Transformer:
         ...     float(transformer.computation(tanh(x), x)(0.0))
         0.0
         """
-        made = self._computation(returns, inputs, (keep,) if isinstance(keep, Op) else tuple(keep))
+        made = self._computation(returns, inputs, (keep,) if isinstance(keep, Op) else _listed("keep", keep, "ops"))
         with self._state.lock:
             self.computations.append(made)
         return made
@@ -249,6 +262,7 @@ class Transformer:
         """Write the state to a file: variables, seed and count of calls. An old file stays until it is whole.
 
         Raises:
+            ArgumentError: if that is no path.
             OSError: if it cannot be written.
         """
         with self._state.lock:
@@ -259,6 +273,7 @@ class Transformer:
 
         Raises:
             SaveFileError: if the file is damaged, or of other variables; then nothing changes.
+            ArgumentError: if that is no path.
             OSError: if it cannot be read.
         """
         with self._state.lock:
@@ -281,6 +296,5 @@ def _stats(rules: RuleSet, roots: Any, target: str | Target) -> RuleStats | Abst
     """How often each rule of a set is tried and fires in the lowering of a graph, or in a block: `RuleSet.stats`."""
     if roots is None:
         return stats(rules)
-    asked = find_target(target) if isinstance(target, str) else target
-    with Transformer(asked, rules.of_class(SAFE_CLASSES), 0, Cache()) as transformer:
+    with Transformer(as_target(target), rules.of_class(SAFE_CLASSES), 0, Cache()) as transformer:
         return transformer.lowered(roots).rule_stats()

@@ -54,6 +54,23 @@ def counter(start: float = 0.0, name: str = "w") -> tuple[ng.Op, ng.Op]:
         ({"seed": 2**63}, "the seed is"),
         ({"seed": True}, "the seed is True"),
         ({"seed": 1.5}, "the seed is 1.5"),
+        ({"name": None}, "None is no target"),
+        ({"name": ["cpu"]}, r"\['cpu'\] is no target"),
+        ({"classes": None}, "classes is None"),
+        ({"classes": [["exact"]]}, "not all classes"),
+        ({"disabled": None}, "disabled is None"),
+        ({"disabled": 3}, "disabled is 3"),
+        ({"disabled": [None]}, "None is not the name of a rule"),
+        ({"rules": 3}, "rules is 3"),
+        ({"rules": ""}, "rules is ''"),
+        ({"rules": b"semi.rules"}, "rules is b'semi.rules'"),
+        ({"rules": "semi\0.rules"}, "rules is 'semi"),
+        ({"passes": None}, "passes is None"),
+        ({"passes": "lower"}, "'lower' is not a pass"),
+        ({"sample": np.zeros(2)}, "sample is array"),
+        ({"recurrent": "middle"}, "recurrent is 'middle'"),
+        ({"cache": "folder"}, "cache is 'folder'"),
+        ({"threads": "2"}, "the number of threads is '2'"),
     ],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
@@ -128,6 +145,7 @@ def test_unaligned_arguments_are_read_right(transformer: ng.Transformer, x: ng.O
         ((Batch.astype(complex),), "complex128 does not cast to float32"),
         (("text",), "does not cast"),
         ((None,), "does not cast|cannot be taken"),
+        ((np.ma.masked_greater(Batch, 1),), "some of its elements are masked"),
         (([[1.0], [2.0, 3.0]],), "cannot be taken"),
     ],
 )
@@ -158,6 +176,9 @@ def test_a_wrong_feed_dict_is_refused(transformer: ng.Transformer, x: ng.Op) -> 
         computation(feed_dict={})
     with pytest.raises(ng.ComputationError, match="both arguments and feed_dict"):
         computation(Batch, feed_dict={x: Batch})
+    for wrong in ("x", 3, [(x, Batch)]):
+        with pytest.raises(ng.ComputationError, match=r"feed_dict is a \w+\n.*\n  give {placeholder: value"):
+            computation(feed_dict=wrong)  # type: ignore[arg-type]
 
 
 def test_an_unknown_length_is_one_number_in_a_call(transformer: ng.Transformer, x: ng.Op) -> None:
@@ -205,6 +226,32 @@ def test_wrong_inputs_are_refused(
 def test_only_terms_can_be_computed(transformer: ng.Transformer) -> None:
     with pytest.raises(ng.ComputationError, match="a float cannot be computed"):
         transformer.computation([1.5])
+
+
+def test_what_is_kept_is_a_list_of_terms(transformer: ng.Transformer, x: ng.Op) -> None:
+    with pytest.raises(ng.ArgumentError, match="keep is None\n.*\n  give a list of ops"):
+        transformer.computation(x, x, keep=None)  # type: ignore[arg-type]
+    with pytest.raises(ng.ComputationError, match="3 is not an op"):
+        transformer.computation(x, x, keep=[3])  # type: ignore[list-item]
+    with pytest.raises(ng.ComputationError, match=r"array\(\[0., 0.\]\) is no placeholder"):
+        transformer.computation(x, np.zeros(2))
+
+
+def test_only_variables_are_read_and_written(transformer: ng.Transformer, x: ng.Op) -> None:
+    for wrong, shown in ((None, "None"), ("w", "'w'"), (x, "x")):
+        with pytest.raises(ng.InvalidHandleError, match=f"{shown} is no variable of this transformer"):
+            transformer.get(wrong)
+        with pytest.raises(ng.InvalidHandleError, match=f"{shown} is no variable of this transformer"):
+            transformer.set(wrong, 1.0)
+
+
+def test_only_terms_have_meanings_and_only_steps_are_taken_again(transformer: ng.Transformer, x: ng.Op) -> None:
+    computation = transformer.computation(x, x)
+    computation(Batch)
+    with pytest.raises(ng.ArgumentError, match="3 is not a term"):
+        computation.meaning(3)
+    with pytest.raises(ng.ArgumentError, match="3 is not a step"):
+        computation.step_again(3)
 
 
 # -- results ----------------------------------------------------------------------------------------
@@ -330,6 +377,24 @@ def test_an_initial_value_that_does_not_fit_is_an_error(transformer: ng.Transfor
         computation()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "given", "message"),
+    [
+        ("float32", 1j, "1j cannot be a constant of float32"),
+        ("float32", "3", "'3' cannot be a constant of float32"),
+        ("int32", 1.5, "it would be rounded"),
+        ("float32", np.zeros(1), r"initial_value has the shape \(1,\)"),
+    ],
+)
+def test_what_a_function_gives_is_held_to_what_is_given(dtype: str, given: Any, message: str) -> None:
+    with pytest.raises((ng.AxesError, ng.DTypeError), match=message):
+        ng.variable([H], dtype, initial_value=given)
+    w = ng.variable([H], dtype, initial_value=lambda axes: given)
+    with ng.make_transformer("reference") as transformer:
+        with pytest.raises(ng.ComputationError, match=message):
+            transformer.computation(w)()
+
+
 # -- saving -----------------------------------------------------------------------------------------
 
 
@@ -401,6 +466,13 @@ def test_a_file_of_another_model_is_refused(saved: Any, target: str, variables: 
         assert all((other.get(v) == 1).all() for v in made)
 
 
+@pytest.mark.parametrize("path", [None, 3, "", "state\0.npz", b"state.npz", ["state.npz"]])
+def test_what_is_no_path_is_refused(saved: tuple[ng.Transformer, ng.Op, Any, Path], path: Any) -> None:
+    for save_or_restore in (saved[0].save, saved[0].restore):
+        with pytest.raises(ng.ArgumentError, match="path is "):
+            save_or_restore(path)
+
+
 def test_a_missing_file_is_missing(transformer: ng.Transformer, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         transformer.restore(tmp_path / "none.npz")
@@ -442,6 +514,7 @@ def test_a_closed_transformer_refuses_everything(target: str, tmp_path: Path) ->
         transformer.initialize,
         lambda: transformer.save(tmp_path / "state"),
         lambda: transformer.restore(tmp_path / "state"),
+        transformer.__enter__,
     ]
     for use in uses:
         with pytest.raises(ng.ClosedError):

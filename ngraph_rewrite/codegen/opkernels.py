@@ -36,6 +36,7 @@ from ngraph_rewrite.rewriting.rule import Let, Rule, Where
 from ngraph_rewrite.terms.catalogue import OpDef, find
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.paths import as_path
 from ngraph_rewrite.types.lengths import known
 
 if TYPE_CHECKING:
@@ -212,17 +213,31 @@ def _check(kernel: OpKernel) -> None:
             raise KernelError(f"kernel {template.name} {wrong_line.what}", where=where, do=wrong_line.do)
 
 
+def kernel_text(path: str | os.PathLike[str]) -> str:
+    """What is written in a kernel file.
+
+    Raises:
+        KernelError: if it is not text.
+    """
+    try:
+        return as_path(path, "the kernel file").read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        do = "save it in that encoding"
+        raise KernelError(f"{path} is not text in UTF-8: {error}", where=os.fspath(path), do=do) from None
+
+
 def add_kernel(source: str | os.PathLike[str]) -> None:
     """Use a kernel of your own: the text of a kernel file, or its path. One of the same name is replaced.
 
     Raises:
         KernelError, RuleFileError: if it is not right, with file and line.
+        ArgumentError: if it is neither.
         OSError: if it cannot be read.
     """
     if isinstance(source, str) and "\n" in source:
         kernel = read_kernel(source)
     else:
-        kernel = read_kernel(Path(source).read_text(encoding="utf-8"), os.fspath(source))
+        kernel = read_kernel(kernel_text(source), os.fspath(source))
     _ADDED[kernel.template.name] = kernel
 
 
@@ -230,7 +245,7 @@ def add_kernel(source: str | os.PathLike[str]) -> None:
 def _of_packages() -> Mapping[str, OpKernel]:
     load_plugin_ops()
     files = plugin_files("kernels", ".kernel")
-    kernels = [read_kernel(f.path.read_text(encoding="utf-8"), f.shown) for f in files]
+    kernels = [read_kernel(kernel_text(f.path), f.shown) for f in files]
     return MappingProxyType({f"{f.package}/{k.template.name}": k for f, k in zip(files, kernels, strict=True)})
 
 

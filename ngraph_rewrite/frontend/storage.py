@@ -13,7 +13,7 @@ from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError, LengthEr
 from ngraph_rewrite.frontend.building import Operand, checked
 from ngraph_rewrite.ops.alignment import contained, spread
 from ngraph_rewrite.ops.checks import known_shape
-from ngraph_rewrite.ops.initial import initial_term
+from ngraph_rewrite.ops.initial import initial_term, initial_value
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.literal import Literal
@@ -215,18 +215,7 @@ def _initial(initial: Any, axes: Axes, dtype: DType) -> Any:
         return initial
     if isinstance(initial, Op):
         return _initial_of_term(initial, axes, dtype)
-    value = Literal(initial, dtype)
-    shape = np.shape(initial)
-    if dtype.kind in "iu" and not np.array_equal(value.array(shape), initial):
-        raise DTypeError(f"initial_value is not all {dtype}: it would be rounded", do="round it, or give another dtype")
-    fits = len(shape) == len(axes) and all(
-        n == m or not isinstance(m, int) for n, m in zip(shape, axes.lengths, strict=False)
-    )
-    if shape and not fits:
-        raise AxesError(
-            f"initial_value has the shape {shape}, the axes are {axes!r}", do="give an array of this shape, or a number"
-        )
-    return value.array(shape)
+    return initial_value(initial, axes, dtype)
 
 
 def _initial_of_term(term: Op, axes: Axes, dtype: DType) -> Any:

@@ -3,12 +3,44 @@
 
 from __future__ import annotations
 
-from ngraph_rewrite.errors import AttributeValueError, LengthError
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError, LengthError
 from ngraph_rewrite.ops.fitting import fitted
+from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.types.axes import Axes
+from ngraph_rewrite.types.dtypes import DType
 from ngraph_rewrite.types.tensor import TensorType
 
 _PER_CALL = {"core.placeholder": "which each call supplies", "core.parameter": "which only its function knows"}
+
+
+def initial_value(given: Any, axes: Axes, dtype: DType) -> NDArray[Any]:
+    """A number or an array as the initial value of a variable with these axes and this dtype: read-only.
+
+    Raises:
+        DTypeError: if it does not fit the dtype.
+        AxesError: if it has another shape, and is no number.
+
+    >>> initial_value(2, Axes({"H": 3}), np.dtype("float32"))
+    array(2., dtype=float32)
+    """
+    value = Literal(given, dtype)
+    shape = np.shape(given)
+    if dtype.kind in "iu" and not np.array_equal(value.array(shape), given):
+        raise DTypeError(f"initial_value is not all {dtype}: it would be rounded", do="round it, or give another dtype")
+    fits = len(shape) == len(axes) and all(
+        n == m or not isinstance(m, int) for n, m in zip(shape, axes.lengths, strict=False)
+    )
+    if shape and not fits:
+        raise AxesError(
+            f"initial_value has the shape {shape}, the axes are {axes!r}", do="give an array of this shape, or a number"
+        )
+    return value.array(shape)
 
 
 def initial_term(term: Op, to: TensorType, name: str, closed: Op | None = None) -> Op:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.rewriting.rule import DEFAULT_CLASS, RuleSet
+from ngraph_rewrite.terms.paths import as_path
 
 if TYPE_CHECKING:
     from ngraph_rewrite.rewriting import checks
@@ -55,6 +56,7 @@ def as_rules(rules: RuleSet | str | os.PathLike[str] | None) -> RuleSet:
     Text is told from a path by its line breaks. None stands for no rules. What is not a set is checked.
 
     Raises:
+        ArgumentError: for something else.
         RuleFileError: for a rule file with a mistake.
         OSError: for a file that cannot be read.
 
@@ -66,4 +68,4 @@ def as_rules(rules: RuleSet | str | os.PathLike[str] | None) -> RuleSet:
         return rules if rules is not None else RuleSet()
     if isinstance(rules, str) and "\n" in rules:
         return checks.checked_text(rules.rstrip() + "\n", "<rules>", "rules")
-    return checks.checked_rules(os.fspath(rules))
+    return checks.checked_rules(str(as_path(rules, "rules")))

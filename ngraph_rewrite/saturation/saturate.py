@@ -17,7 +17,7 @@ from ngraph_rewrite.saturation.cost import Cost, launches_and_bytes
 from ngraph_rewrite.saturation.exploring import Bounds
 from ngraph_rewrite.saturation.planning import EFFORT, Rules, planned
 from ngraph_rewrite.saturation.proofs import Equation
-from ngraph_rewrite.targets.choices import find_target
+from ngraph_rewrite.targets.choices import as_target
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.info import NO_INFO, Info, user_line
@@ -107,7 +107,7 @@ def saturate(
     >>> found.roots[0], found.stopped
     (numpy.multiply(a, numpy.add(x, y)), 'saturated')
     """
-    on = find_target(target) if isinstance(target, str) else target
+    on = as_target(target)
     plan = planned(rules, cost, both_ways, classes, on, Bounds(iterations, nodes, seconds, matches), effort)
     terms = [roots] if isinstance(roots, Op) else list(roots)
     _check(terms)

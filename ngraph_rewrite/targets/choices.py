@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lazy import lazy_module
@@ -40,11 +40,28 @@ def find_target(name: str) -> Target:
     >>> find_target("cpu").extended("mine", remove=["cpu.gemm"]).name
     'mine'
     """
-    if name not in transformer_choices():
+    if not isinstance(name, str) or name not in transformer_choices():
         raise ArgumentError(f"no target is called {name!r}", where=user_line(), do=f"one of {transformer_choices()}")
     if name in _SHIPPED:
         return {"cpu": lambda: cpu.CPU, "cuda": lambda: cuda.CUDA}.get(name, lambda: reference.REFERENCE)()
     return _of_packages(name)
+
+
+def as_target(target: Any) -> Target:
+    """A target, given as itself or by its name.
+
+    Raises:
+        ArgumentError: for a name that is not one of `transformer_choices`, or something else.
+
+    >>> as_target("cpu") is as_target(find_target("cpu"))
+    True
+    """
+    if isinstance(target, Target):
+        return target
+    if not isinstance(target, str):
+        do = f"one of {transformer_choices()}, or an ng.Target"
+        raise ArgumentError(f"{target!r} is no target", where=user_line(), do=do)
+    return find_target(target)
 
 
 def _of_packages(name: str) -> Target:

@@ -65,7 +65,7 @@ class Target:
             ArgumentError: for anything but first, last and any.
         """
         for what, place in (("sample", sample), ("recurrent", recurrent)):
-            if place is not None and place not in PLACES:
+            if place is not None and (not isinstance(place, str) or place not in PLACES):
                 raise ArgumentError(f"{what} is {place!r}", where=user_line(), do=f"one of {PLACES}")
         return replace(self, sample=sample or self.sample, recurrent=recurrent or self.recurrent)
 

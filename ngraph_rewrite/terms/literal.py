@@ -121,5 +121,10 @@ def _as_array(value: Any, dtype: Any) -> NDArray[Any]:
 
 
 def _cast_scalar(value: Any, dtype: DType) -> NDArray[Any]:
-    """NumPy refuses 300 as uint8 but not an array of it: the same holds here."""
+    """NumPy refuses 300 as uint8 but not an array of it: the same holds here.
+
+    It takes texts, dates and complex numbers for numbers, which they are not here.
+    """
+    if type(value) not in (bool, int, float) and np.asarray(value).dtype.kind in "USMmc":
+        raise TypeError("no number")
     return np.asarray(value, dtype=dtype)

@@ -165,10 +165,15 @@ class Op:
     def named(self, name: str) -> Op:
         """The same term under another name: a new handle.
 
+        Raises:
+            ArgumentError: if that is no string.
+
         >>> from ngraph_rewrite.frontend.axes import variable
         >>> variable([], name="v").named("w").name
         'w'
         """
+        if name is not None and not isinstance(name, str):
+            raise ArgumentError(f"the name is {name!r}", where=user_line(), do="give a string, or None")
         return Op(self.definition, self.args, self.attrs, self.type, self.info._replace(name=name))
 
     def same_as(self, other: Op) -> bool:
@@ -390,10 +395,12 @@ def build(
     """A handle: checked, typed, and marked with the user's line.
 
     Raises:
-        ArgumentError: for a wrong number of arguments or unknown attributes.
+        ArgumentError: for a wrong number of arguments, unknown attributes, or a name that is no string.
         NGraphRewriteError: whatever the op's type rule raises, with the user's line added.
     """
     info, block = info_here(name, initial), construction.get()
+    if name is not None and not isinstance(name, str):
+        raise ArgumentError(f"{definition}: the name is {name!r}", where=info.place, do="give a string, or None")
     if block is not None:
         args = block.arguments(definition, args, info)
     if len(args) != definition.arity and (definition.arity is not None or len(args) < definition.least):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from ngraph_rewrite.terms.paths import as_path
 from ngraph_rewrite.testing.findings import CHECKS, known_checks
 from ngraph_rewrite.testing.report import report_of
 from ngraph_rewrite.testing.rules import WrongRule
@@ -32,11 +33,11 @@ def check_rules(
         The number of rules.
 
     Raises:
-        ArgumentError: for a check that there is not.
+        ArgumentError: for a check that there is not, or what is no path.
         RuleFileError: if the file cannot be read as rules.
         WrongRule: with a counterexample for each wrong rule, as Python that can be run.
     """
-    subject = Subject((Path(path),), None, replace(FULL, examples=examples, seed=seed), known_checks(checks))
+    subject = Subject((as_path(path, "path"),), None, replace(FULL, examples=examples, seed=seed), known_checks(checks))
     report = report_of(subject.rules, findings(subject, count=jobs))
     if not report.right:
         raise WrongRule("\n\n".join([*report.mistakes(), *filter(None, [report.not_decided()])]))

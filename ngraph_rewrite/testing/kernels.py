@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis.errors import Unsatisfiable
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.codegen.opkernels import OpKernel, read_kernel
+from ngraph_rewrite.codegen.opkernels import OpKernel, kernel_text, read_kernel
 from ngraph_rewrite.errors import KernelError, NGraphRewriteError
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.instances import signature
@@ -88,7 +88,7 @@ def _read(source: str | Path) -> OpKernel:
     load_plugin_ops()
     if isinstance(source, str) and "\n" in source:
         return read_kernel(source)
-    return read_kernel(Path(source).read_text(encoding="utf-8"), str(source))
+    return read_kernel(kernel_text(source), str(source))
 
 
 def _difference(kernel: OpKernel, term: Op, values: Values, cache: Cache, target: str) -> Sequence[str]:

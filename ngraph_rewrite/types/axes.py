@@ -19,9 +19,11 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ngraph_rewrite.errors import (
+    ArgumentError,
     AxesError,
     DuplicateAxisNames,
     IncompatibleAxesError,
+    OutOfRangeError,
     UnmatchedAxesError,
 )
 from ngraph_rewrite.types.lengths import Extent, Length, bind, product
@@ -40,7 +42,7 @@ class Axis:
             names N, REC and C carry theirs.
 
     Raises:
-        AxesError: if the length is not a non-negative integer.
+        AxesError: if the length is not a non-negative integer, or the name or a role no string.
 
     >>> Axis("H", 3)
     H:3
@@ -61,7 +63,7 @@ class Axis:
         own = _checked_length(_checked_name(name), length)
         if roles is None:
             roles = (ROLES_BY_NAME[name],) if name in ROLES_BY_NAME else ()
-        self._set(name, own, frozenset((roles,) if isinstance(roles, str) else roles), None)
+        self._set(name, own, _checked_roles(name, (roles,) if isinstance(roles, str) else roles), None)
 
     def _set(self, name: str | None, length: Extent, roles: frozenset[str], components: Axes | None) -> None:
         put = object.__setattr__
@@ -143,6 +145,13 @@ def _checked_name(name: Any) -> str | None:
     if name is not None and (not isinstance(name, str) or not name):
         raise AxesError(f"an axis name is a non-empty string or None, not {name!r}", do='write Axis("H", 3)')
     return name
+
+
+def _checked_roles(name: str | None, roles: Any) -> frozenset[str]:
+    found = list(roles) if isinstance(roles, Iterable) and not isinstance(roles, np.ndarray) else [roles]
+    if not all(isinstance(role, str) for role in found):
+        raise AxesError(f"axis {name} has the roles {roles!r}", do='give a role, or several, as strings: "sample"')
+    return frozenset(found)
 
 
 def _checked_length(name: str | None, length: Any) -> Extent:
@@ -234,7 +243,12 @@ class Axes:
     @overload
     def __getitem__(self, item: slice) -> Axes: ...
     def __getitem__(self, item: int | slice) -> Axis | Axes:
-        return Axes._of(self._axes[item]) if isinstance(item, slice) else self._axes[item]
+        try:
+            return Axes._of(self._axes[item]) if isinstance(item, slice) else self._axes[item]
+        except IndexError:
+            raise OutOfRangeError(f"{self!r} has no axis {item}", do=f"there are {len(self)}") from None
+        except TypeError:
+            raise ArgumentError(f"{item!r} is no place in {self!r}", do="give an integer, or a slice") from None
 
     def __contains__(self, axis: object) -> bool:
         return isinstance(axis, Axis) and self.find(axis.name) is not None
@@ -260,7 +274,7 @@ class Axes:
 
     def find(self, name: str | None) -> Axis | None:
         """The axis called `name`, or None; anonymous axes are never found."""
-        if name is not None:
+        if isinstance(name, str):
             for axis in self._axes:
                 if axis.name == name:
                     return axis
@@ -275,7 +289,7 @@ class Axes:
         found = [a for a in map(self.find, names) if a is not None]
         if len(found) != len(names):
             missing = [n for n in names if self.find(n) is None]
-            raise UnmatchedAxesError(f"{self!r} has no axis {', '.join(missing)}")
+            raise UnmatchedAxesError(f"{self!r} has no axis {', '.join(map(str, missing))}")
         return found[0] if len(found) == 1 else Axes(found)
 
     def index(self, axis: Axis | str) -> int:
@@ -284,9 +298,9 @@ class Axes:
         Raises:
             UnmatchedAxesError: if it is not there.
         """
-        name = axis if isinstance(axis, str) else axis.name
+        name = axis.name if isinstance(axis, Axis) else axis
         for position, own in enumerate(self._axes):
-            if own.name is not None and own.name == name:
+            if own.name is not None and isinstance(name, str) and own.name == name:
                 return position
         raise UnmatchedAxesError(f"{self!r} has no axis {name}")
 
@@ -384,7 +398,7 @@ def _other_elements(axes: AxesLike) -> Iterator[Axis]:
     if isinstance(axes, Mapping):
         yield from (Axis(name, length) for name, length in axes.items())
         return
-    if isinstance(axes, str | bytes) or not isinstance(axes, Iterable):
+    if isinstance(axes, str | bytes) or not isinstance(axes, Iterable) or getattr(axes, "ndim", 1) == 0:
         raise AxesError(f"cannot make axes of {axes!r}", do="give axes, a list of axes, or {name: length}")
     for place, element in enumerate(axes):
         yield element if isinstance(element, Axis) else _nested(element, place)

@@ -141,3 +141,12 @@ def test_an_overflow_is_an_infinity_as_numpys() -> None:
 
 def test_a_foreign_byte_order_is_read() -> None:
     assert Literal(np.array([1, 2], ">i4")) == Literal(np.array([1, 2], "int32"))
+
+
+@pytest.mark.parametrize(
+    "value", ["3", b"3", ["3", "4"], np.array("3"), np.datetime64(3, "D"), np.array([3j])], ids=repr
+)
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_what_only_looks_like_a_number_is_none(value: object, dtype: str) -> None:
+    with pytest.raises(DTypeError, match=f"cannot be a constant of {dtype}"):
+        Literal(value, dtype)

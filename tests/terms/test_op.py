@@ -114,6 +114,14 @@ def test_metadata_holds_in_a_block_that_raises_and_ends_with_it(x: Op) -> None:
     assert kept.metadata == {"a": 1} and not ng.tanh(x).metadata
 
 
+@pytest.mark.parametrize("name", [3, b"w", ["w"]])
+def test_a_name_is_a_string(name: Any) -> None:
+    with pytest.raises(ng.ArgumentError, match="the name is .*\n.*\n  give a string, or None"):
+        ng.placeholder([H], name=name)
+    with pytest.raises(ng.ArgumentError, match="the name is "):
+        ng.placeholder([H]).named(name)
+
+
 def test_another_name_is_another_handle_of_the_same_term() -> None:
     w = ng.variable([H], name="w", initial_value=1.0)
     other = w.named("v")

@@ -18,7 +18,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ngraph_rewrite.errors import AxesError, DuplicateAxisNames, IncompatibleAxesError, UnmatchedAxesError
+from ngraph_rewrite.errors import (
+    ArgumentError,
+    AxesError,
+    DuplicateAxisNames,
+    IncompatibleAxesError,
+    OutOfRangeError,
+    UnmatchedAxesError,
+)
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous, make_axes, make_axis
 from ngraph_rewrite.types.lengths import Length
 
@@ -188,7 +195,7 @@ def test_one_name_has_one_length() -> None:
             combine(Axes([W, H]), other)
 
 
-@pytest.mark.parametrize("thing", ["H", 3, [3.0], [True], ["H"], [{"H": 2}]], ids=repr)
+@pytest.mark.parametrize("thing", ["H", 3, np.array(3), [3.0], [True], ["H"], [{"H": 2}]], ids=repr)
 def test_only_axes_are_made_into_axes(thing: object) -> None:
     with pytest.raises(AxesError, match="(cannot|tried to) make axes"):
         Axes(thing)  # type: ignore[arg-type]
@@ -206,6 +213,25 @@ def test_a_missing_axis_is_named() -> None:
         with pytest.raises(UnmatchedAxesError, match=r"Axes\(H:2\) has no axis W"):
             look()
     assert Axes([H, W]).get_by_names("W", "H") == Axes([W, H])
+
+
+@pytest.mark.parametrize("roles", [3, [None], np.array("sample"), True], ids=repr)
+def test_a_role_is_a_string(roles: object) -> None:
+    with pytest.raises(AxesError, match="axis H has the roles"):
+        Axis("H", 3, roles)  # type: ignore[arg-type]
+
+
+def test_what_is_no_place_or_name_of_an_axis_is_refused() -> None:
+    axes = Axes([Axis("H", 3)])
+    with pytest.raises(OutOfRangeError, match=r"Axes\(H:3\) has no axis 1\n  there are 1"):
+        axes[1]
+    with pytest.raises(ArgumentError, match=r"'H' is no place in Axes\(H:3\)"):
+        axes["H"]  # type: ignore[call-overload]
+    for wrong in (None, 3, np.zeros(2)):
+        with pytest.raises(UnmatchedAxesError, match="has no axis"):
+            axes.index(wrong)  # type: ignore[arg-type]
+        with pytest.raises(UnmatchedAxesError, match="has no axis"):
+            axes.get_by_names(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("attribute", ["length", "name", "roles"])
