@@ -7,6 +7,7 @@ not read for longest goes when it grows beyond that.
 """
 
 import hashlib
+import math
 import os
 import time
 import warnings
@@ -44,13 +45,17 @@ class Cache:
         megabytes: The bound of its size; ``NGRAPH_REWRITE_CACHE_MEGABYTES``, or 512, by default.
 
     Raises:
-        ArgumentError: if that variable is no number.
+        ArgumentError: if that variable is no number, the bound is no number from 0, or the folder no path.
     """
 
     def __init__(self, folder: str | Path | None = None, megabytes: float | None = None) -> None:
         chosen = folder or os.environ.get(_VARIABLE) or platformdirs.user_cache_dir("ngraph_rewrite")
+        bound = _megabytes() if megabytes is None else megabytes
+        if not isinstance(chosen, str | os.PathLike) or not isinstance(bound, int | float) or not 0 <= bound < math.inf:
+            what = f"a cache in {chosen!r} of {bound!r} megabytes"
+            raise ArgumentError(what, do=f"give the path of a folder, and a number from 0 ({_BOUND})")
         self.folder = _writable(Path(chosen))
-        self.bound = int((_megabytes() if megabytes is None else megabytes) * 1e6)
+        self.bound = int(bound * 1e6)
         self._size: int | None = None  # of the folder, as far as this object knows
 
     def path(self, key: str, ext: str) -> Path:

@@ -64,19 +64,38 @@ def read_state(path: str | os.PathLike[str], variables: Sequence[Op]) -> tuple[l
         raise SaveFileError(
             f"{path} is damaged: it is not what was written", where=str(path), do="restore from another copy"
         )
+    try:
+        return _read(path, data, variables)
+    except SaveFileError:
+        raise
+    except Exception as error:  # sealed as it is: another program wrote it
+        what = f"{path} is no saved state: {type(error).__name__}: {error}"
+        raise SaveFileError(what, where=str(path), do="restore what `save` wrote") from error
+
+
+def _read(path: Any, data: bytes, variables: Sequence[Op]) -> tuple[list[Array], int, int]:
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         header = json.loads(str(file["header"]))
-        arrays = [file[f"v{i}"] for i in range(len(header["variables"]))]
-    if header["format"] != FORMAT:
-        raise SaveFileError(f"{path} is of format {header['format']}, not {FORMAT}", where=str(path))
-    _check_variables(path, header["variables"], variables)
-    arrays = [array.view(v.dtype) for array, v in zip(arrays, variables, strict=True)]
-    return arrays, int(header["seed"]), int(header["calls"])
+        if header["format"] != FORMAT:
+            raise SaveFileError(f"{path} is of format {header['format']!r}, not {FORMAT}", where=str(path))
+        _check_variables(path, [(s["name"], s["type"]) for s in header["variables"]], variables)
+        arrays = [_array(file[f"v{i}"], v) for i, v in enumerate(variables)]
+    seed, calls = int(header["seed"]), int(header["calls"])
+    if not (0 <= seed < 2**63 and 0 <= calls < 2**63):
+        raise ValueError(f"a seed of {seed} and {calls} calls")
+    return arrays, seed, calls
 
 
-def _check_variables(path: Any, saved: list[dict[str, Any]], variables: Sequence[Op]) -> None:
+def _array(saved: Array, variable: Op) -> Array:
+    """What was saved for a variable; a bfloat16 comes as two bytes without a meaning."""
+    meaningless = saved.dtype.kind == "V" and saved.dtype.itemsize == variable.dtype.itemsize
+    if saved.shape != variable.shape or not (meaningless or saved.dtype == variable.dtype):
+        raise ValueError(f"{saved.dtype}{list(saved.shape)} for {variable.type!r}")
+    return saved.view(variable.dtype)
+
+
+def _check_variables(path: Any, found: list[tuple[Any, Any]], variables: Sequence[Op]) -> None:
     wanted = [(v.name, repr(v.type)) for v in variables]
-    found = [(s["name"], s["type"]) for s in saved]
     if wanted != found:
         odd = next((pair for pair in zip(wanted, found, strict=False) if pair[0] != pair[1]), None)
         what = f"{odd[1]} where this has {odd[0]}" if odd else f"{len(found)} variables where this has {len(wanted)}"

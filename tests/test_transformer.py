@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import threading
 from collections import namedtuple
 from collections.abc import Callable, Iterator
@@ -464,6 +467,39 @@ def test_a_file_of_another_model_is_refused(saved: Any, target: str, variables: 
         with pytest.raises(ng.SaveFileError, match="another model"):
             other.restore(saved[3])
         assert all((other.get(v) == 1).all() for v in made)
+
+
+HEADER = {"format": 1, "seed": 0, "calls": 1, "variables": [{"name": n, "type": "float32[H:2]"} for n in "wv"]}
+ARRAY = np.ones(2, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("header", "arrays", "message"),
+    [
+        (HEADER, {"v0": ARRAY, "v1": np.ones(3, np.float32)}, r"float32\[3\] for float32\[H:2\]"),
+        (HEADER, {"v0": ARRAY, "v1": np.float32(1)}, r"float32\[\] for float32\[H:2\]"),
+        (HEADER, {"v0": ARRAY, "v1": np.ones(1)}, r"float64\[1\] for float32\[H:2\]"),
+        (HEADER, {"v0": ARRAY, "v1": ARRAY.astype(">f4")}, r">f4\[2\] for float32\[H:2\]"),
+        (HEADER, {"v0": ARRAY}, "v1 is not a file"),
+        (HEADER | {"seed": -1}, {"v0": ARRAY, "v1": ARRAY}, "a seed of -1"),
+        (HEADER | {"calls": "x"}, {"v0": ARRAY, "v1": ARRAY}, "invalid literal"),
+        (HEADER | {"format": 2}, {}, "is of format 2, not 1"),
+        (HEADER | {"variables": [3]}, {}, "is no saved state"),
+        ([], {}, "is no saved state"),
+    ],
+)
+def test_a_whole_file_that_says_something_else_is_refused_and_changes_nothing(
+    transformer: ng.Transformer, tmp_path: Path, header: Any, arrays: dict[str, Any], message: str
+) -> None:
+    w, v = (ng.variable([H], initial_value=5.0, name=name) for name in "wv")
+    transformer.computation([w, v])()
+    memory = io.BytesIO()
+    np.savez(memory, header=np.array(json.dumps(header)), **arrays)
+    sealed = memory.getvalue()[:-2] + (64).to_bytes(2, "little")
+    (tmp_path / "state.npz").write_bytes(sealed + hashlib.sha256(sealed).hexdigest().encode())
+    with pytest.raises(ng.SaveFileError, match=message):
+        transformer.restore(tmp_path / "state.npz")
+    assert transformer.get(w).tolist() == transformer.get(v).tolist() == [5.0, 5.0]
 
 
 @pytest.mark.parametrize("path", [None, 3, "", "state\0.npz", b"state.npz", ["state.npz"]])

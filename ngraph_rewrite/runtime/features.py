@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ else:
     binding = lazy_module("llvmlite.binding")
 
 
+_FEATURES = re.compile(r"[+-][^,\s]+(,[+-][^,\s]+)*")
 _VARIABLES = {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"}
 _LASTING = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")  # in Linux's words for x86
 
@@ -39,9 +42,22 @@ class Vectors(NamedTuple):
 
 def processor() -> tuple[str, str]:
     """The name and the features for which kernels are compiled: those of this machine, or what Numba is told."""
-    name = os.environ.get("NUMBA_CPU_NAME")
-    found = os.environ.get("NUMBA_CPU_FEATURES", "" if name is not None and name.lower() == "generic" else None)
+    name, found = os.environ.get("NUMBA_CPU_NAME"), told_features()
+    if found is None and name is not None and name.lower() == "generic":
+        found = ""
     return name or host_processor()[0], host_processor()[1] if found is None else found
+
+
+def told_features() -> str | None:
+    """The features that Numba is told, if it is.
+
+    Raises:
+        ArgumentError: if they are not written as LLVM reads them: it would end the process.
+    """
+    told = os.environ.get("NUMBA_CPU_FEATURES")
+    if told and not _FEATURES.fullmatch(told):
+        raise ArgumentError(f"NUMBA_CPU_FEATURES is {told!r}", do="set it to features after + or -: +avx2,-avx512f")
+    return told
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.engine import ObjectCode
-from ngraph_rewrite.runtime.features import host_processor, told_by_linux
+from ngraph_rewrite.runtime.features import host_processor, told_by_linux, told_features
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -48,7 +48,12 @@ def write_object(cache: Cache, key: str, code: ObjectCode) -> None:
 
 @memoise
 def environment() -> bytes:
-    """All that decides what object code a source becomes: versions, the processor, the library's own instructions."""
+    """All that decides what object code a source becomes: versions, the processor, the library's own instructions.
+
+    Raises:
+        ArgumentError: for features of a processor that LLVM cannot read.
+    """
+    told_features()
     facts = [_numba_version(), llvmlite.__version__, sys.version, sys.platform]
     told = told_by_linux()
     facts += [*told.values()] if "flags" in told else [*host_processor()]

@@ -154,6 +154,20 @@ def test_the_variable_sets_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyP
         Cache(tmp_path)
 
 
+@pytest.mark.parametrize("told", ["nan", "inf", "-1"])
+def test_a_bound_is_a_number_from_0(told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NGRAPH_REWRITE_CACHE_MEGABYTES", told)
+    for bound in (None, float(told)):
+        with pytest.raises(ArgumentError, match=rf"of {float(told)} megabytes\n.* \(NGRAPH_REWRITE_CACHE_MEGABYTES\)"):
+            Cache(tmp_path / "folder", bound)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_is_a_path() -> None:
+    with pytest.raises(ArgumentError, match="a cache in 3 of 512"):
+        Cache(3)  # type: ignore[arg-type]
+
+
 WRITES = """
 import sys
 from ngraph_rewrite.cache import Cache

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llvmlite import binding
 
-from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.errors import ArgumentError, KernelError
 from ngraph_rewrite.runtime import engine, features, linking
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine, load_objects
 from ngraph_rewrite.runtime.linking import Unlinkable, linked, links, outside
@@ -208,3 +208,11 @@ def test_a_process_that_finds_its_kernels_does_not_load_llvm(tmp_path: Path) -> 
         )
         loaded.append("llvmlite" in found.stdout)
     assert loaded == [True, False]
+
+
+@pytest.mark.parametrize("told", ["garbage", "+avx,avx2", "+avx, +avx2", "+"])
+def test_features_that_llvm_would_not_read_are_refused(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM ends the process instead."""
+    monkeypatch.setenv("NUMBA_CPU_FEATURES", told)
+    with pytest.raises(ArgumentError, match="NUMBA_CPU_FEATURES is"):
+        features.processor()
