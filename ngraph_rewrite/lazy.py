@@ -17,10 +17,20 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+from ngraph_rewrite.undisturbed import undisturbed
+
 
 class _Later(ModuleType):
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self.__name__), name)
+        return getattr(_imported(self.__name__), name)
+
+
+def _imported(name: str) -> ModuleType:
+    """A module that is there, or is imported to the end now."""
+    if name in sys.modules:
+        return importlib.import_module(name)
+    with undisturbed():
+        return importlib.import_module(name)
 
 
 def lazy_module(name: str) -> Any:
@@ -48,7 +58,7 @@ def late_name(package: str, places: Mapping[str, str], name: str) -> Any:
     place = places.get(name)
     if place is None:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{package}.{place}")
+    module = _imported(f"{package}.{place}")
     found = module if place == name else getattr(module, name)
     setattr(sys.modules[package], name, found)
     return found

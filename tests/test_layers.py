@@ -19,7 +19,8 @@ PACKAGE = ROOT.name
 
 # Bottom to top; parts on one line know nothing of each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "lazy"),
+    ("errors", "undisturbed"),
+    ("lazy",),
     ("data", "cache", "plugins", "helpers"),
     ("types",),
     ("terms",),

@@ -21,6 +21,7 @@ from ngraph_rewrite.runtime.engine import ObjectCode, load_object
 from ngraph_rewrite.runtime.forking import COMPILING, fork_lock
 from ngraph_rewrite.runtime.sharing import Helping, compile_shared
 from ngraph_rewrite.runtime.stored import object_key, read_object, write_object
+from ngraph_rewrite.undisturbed import undisturbed
 
 if TYPE_CHECKING:
     from ngraph_rewrite.runtime import objectcode
@@ -88,14 +89,15 @@ def _compile_all(sources: Mapping[str, str], cache: Cache, helpers: int) -> None
 
 
 def compile_object(source: str, name: str, cache: Cache) -> ObjectCode:
-    """Compile a kernel, and keep its object code.
+    """Compile a kernel, and keep its object code. Numba is not cut by ``Ctrl-C``: half of it would stay.
 
     Raises:
         KernelError: if it does not compile.
     """
     path = source_file(source, name, cache)
     try:
-        code: ObjectCode = objectcode.object_code(source_function(path, name))
+        with undisturbed():
+            code: ObjectCode = objectcode.object_code(source_function(path, name))
     except Exception as error:
         raise KernelError(f"kernel {name} does not compile: {error}", where=str(path)) from error
     write_object(cache, object_key(source, name), code)

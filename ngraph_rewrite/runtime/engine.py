@@ -16,6 +16,7 @@ from ngraph_rewrite.runtime.features import processor
 from ngraph_rewrite.runtime.forking import LOADING, fork_lock
 from ngraph_rewrite.runtime.half_code import CONVERSIONS, HALF
 from ngraph_rewrite.runtime.linking import Unlinkable, linked, links, outside
+from ngraph_rewrite.undisturbed import undisturbed
 
 if TYPE_CHECKING:
     from llvmlite import binding
@@ -68,7 +69,7 @@ def load_object(code: ObjectCode) -> int:
 
 def load_objects(code: ObjectCode, symbols: Sequence[str]) -> list[int]:
     """The same, for some of the functions that an object file defines."""
-    with _lock:
+    with _lock, undisturbed():
         # code calls them where no instruction does it
         converts = any(name.encode() in code.data for name in CONVERSIONS)
         if links() and not converts and all(map(outside, code.outside)):
@@ -101,7 +102,7 @@ def load_ir(symbol: str, text: str) -> int:
 
 def load_functions(text: str, symbols: Iterable[str]) -> list[int]:
     """Compile a module of LLVM IR and return the addresses of some of its functions."""
-    with _lock:
+    with _lock, undisturbed():
         engine = _engine()
         module = binding.parse_assembly(text)
         module.verify()

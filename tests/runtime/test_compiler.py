@@ -153,3 +153,31 @@ def test_a_kernel_that_needs_the_interpreter_is_refused_also_from_the_cache(stat
     for _ in range(2):
         with pytest.raises(KernelError, match=r"kernel talks has a Python object, or makes an array: it calls \w+"):
             compile_kernel(source, "talks", Cache(tmp_path))
+
+
+INTERRUPTED = """
+import signal, sys
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.runtime.compiler import compile_kernel
+
+class CtrlC:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba.core.base":
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, CtrlC())
+source = "def nothing(args, chunk, nchunks):\\n    pass\\n"
+try:
+    compile_kernel(source, "nothing", Cache(sys.argv[1]))
+except KeyboardInterrupt:
+    print("interrupted")
+print(compile_kernel(source, "nothing", Cache(sys.argv[1])).name)
+"""
+
+
+def test_an_interrupt_while_numba_is_imported_leaves_it_whole(tmp_path: Path) -> None:
+    """Half of it would stay imported, and no kernel could be compiled from then on."""
+    command = [sys.executable, "-c", INTERRUPTED, str(tmp_path)]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (found.stdout, found.stderr) == ("interrupted\nnothing\n", "")
