@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.errors import AttributeValueError, UnknownOpError
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.terms.declaring import check_hashes, checked_attributes, checked_type
 from ngraph_rewrite.terms.keys import is_simple, keyed, truths
 from ngraph_rewrite.types.sorts import Profile
 from ngraph_rewrite.types.tensor import TensorType
@@ -126,9 +127,11 @@ class OpDef:
     def _infer(self, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> tuple[tuple[Any, ...], TensorType]:
         given = dict(zip(self.attributes, attrs, strict=True))
         if self.normalise is not None:
-            given = self.normalise(*types, **given)
+            found = self.normalise(*types, **given)
+            given = dict(checked_attributes(self.name, self.attributes, self.normalise, found))
             attrs = tuple(given[name] for name in self.attributes)
-        return attrs, self.type_rule(*types, **given)
+        check_hashes(self.name, self.attributes, attrs)
+        return attrs, checked_type(self.name, self.type_rule, self.type_rule(*types, **given))
 
 
 @lru_cache(maxsize=1 << 16)

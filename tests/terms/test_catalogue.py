@@ -10,11 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError, UnknownOpError
+from ngraph_rewrite.errors import (
+    ArgumentError,
+    AttributeValueError,
+    NGraphRewriteError,
+    RuleFileError,
+    UnknownOpError,
+)
 from ngraph_rewrite.ops import axes, semi  # noqa: F401  (they declare the ops looked up here)
-from ngraph_rewrite.rewriting.inline import rule
+from ngraph_rewrite.rewriting.inline import rule as simplification
 from ngraph_rewrite.terms import catalogue
 from ngraph_rewrite.terms.catalogue import TRAITS, definitions, find, lookup, op
+from ngraph_rewrite.terms.making import make_op
 from ngraph_rewrite.types.tensor import TensorType
 
 SCALAR = TensorType("float32")
@@ -72,7 +79,7 @@ def test_an_op_may_be_declared_in_a_namespace_without_a_name() -> None:
     nameless = FunctionType((lambda x: x).__code__, {})
     op("mine.nameless", meaning=FunctionType((lambda term, x: x).__code__, {}))(nameless)
     assert nameless.__module__ is None and not lookup("mine.nameless").shipped
-    assert len(rule("-(-x) => x")) == 1
+    assert len(simplification("-(-x) => x")) == 1
 
 
 @pytest.mark.parametrize("name", ["semi.add", "add", "semi.", "semi.a b", "", "semi.a.b"])
@@ -128,8 +135,15 @@ def test_equal_attributes_that_differ_are_told_apart(first: Any, second: Any) ->
 
 
 def test_attributes_without_a_hash_are_asked_every_time() -> None:
-    definition, asked = counted("mine.lists")
-    assert definition.infer((SCALAR,), ([1],)) == definition.infer((SCALAR,), ([1],))
+    asked: list[Any] = []
+
+    def as_tuple(x: TensorType, *, k: Any) -> dict[str, Any]:
+        asked.append(k)
+        return {"k": tuple(k)}
+
+    op("mine.lists", normalise=as_tuple)(lambda x, *, k: x)
+    for _ in range(2):
+        assert lookup("mine.lists").infer((SCALAR,), ([1],)) == (((1,),), SCALAR)
     assert asked == [[1], [1]]
 
 
@@ -146,3 +160,45 @@ def test_an_error_is_not_remembered() -> None:
     with pytest.raises(AttributeValueError):
         lookup("mine.fails").infer((SCALAR,), (1,))
     assert lookup("mine.fails").infer((SCALAR,), (1,)) == ((1,), SCALAR)
+
+
+# -- what a declaration gives back ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("found", [None, 3, "float32", (SCALAR,)], ids=repr)
+def test_a_type_rule_that_gives_no_type_is_named_where_the_op_is_built(found: Any) -> None:
+    def rule(x: TensorType) -> Any:
+        return found
+
+    op("mine.typeless")(rule)
+    with pytest.raises(ArgumentError) as raised:
+        make_op("mine.typeless", 1.0)
+    what, where, do = str(raised.value).split("\n")
+    assert what == f"mine.typeless(float32[]): the type rule of mine.typeless gives {found!r}, which is no type"
+    assert where.startswith(f"  at {__file__}:")
+    assert do == f"  let the type rule at {__file__}:{rule.__code__.co_firstlineno} return a TensorType, or raise"
+
+
+def test_a_right_side_of_an_op_whose_type_rule_gives_no_type_is_the_rules_mistake() -> None:
+    op("mine.typeless")(lambda x: None)  # type: ignore[arg-type,return-value]
+    with pytest.raises(RuleFileError, match=r"rule rule.rule fails on .*: the type rule of mine.typeless gives None"):
+        simplification("exp(x) => mine.typeless(x)", kind="lower")
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}, {1}, np.arange(2), (1, [2])], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("operands", [(), (1.0,)], ids=["source", "function"])
+def test_an_attribute_without_a_hash_is_refused_where_the_op_is_built(value: Any, operands: tuple[float, ...]) -> None:
+    op("mine.source")(lambda *, k: SCALAR)
+    op("mine.function")(lambda x, *, k: x)
+    name = "mine.function" if operands else "mine.source"
+    said = rf"^{name}\(.*k=.*\): the attribute k of {name} has no hash \(unhashable type: '.*'\)\n  at {__file__}:\d+\n"
+    with pytest.raises(ArgumentError, match=said):
+        make_op(name, *operands, k=value)
+
+
+@pytest.mark.parametrize("stored", [None, {}, {"j": 1}, {"k": 1, "j": 2}], ids=repr)
+def test_each_attribute_is_stored(stored: Any) -> None:
+    op("mine.partly", normalise=lambda x, *, k: stored)(lambda x, *, k: x)
+    said = r"`normalise` of mine.partly gives .*, and not each attribute\n  at .*\n  let .* return a dict of k$"
+    with pytest.raises(ArgumentError, match=said):
+        make_op("mine.partly", 1.0, k=1)
