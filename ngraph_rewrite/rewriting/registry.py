@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from ngraph_rewrite.errors import AttributeValueError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -26,8 +26,9 @@ def attribute_function(function: Function) -> Function:
 
     Raises:
         AttributeValueError: if the name is taken by another function.
+        ArgumentError: for what has no name that rules could call.
     """
-    name = function.__name__
+    name = _name_of(function)
     if _FUNCTIONS.get(name, function) is not function or name in _TERM_FUNCTIONS:
         raise AttributeValueError(f"an attribute function called {name} is registered already", do="choose a new name")
     _FUNCTIONS[name] = function
@@ -47,16 +48,26 @@ def term_function(*, consumes: str) -> Callable[[Function], Function]:
 
     Raises:
         AttributeValueError: if the name is taken by another function.
+        ArgumentError: for what has no name that rules could call.
     """
 
     def register(function: Function) -> Function:
-        name = function.__name__
+        name = _name_of(function)
         if _TERM_FUNCTIONS.get(name, function) is not function or name in _FUNCTIONS:
             raise AttributeValueError(f"a function called {name} is registered already", do="choose a new name")
         _TERM_FUNCTIONS[name], _CONSUMED[name] = function, consumes
         return function
 
     return register
+
+
+def _name_of(function: object) -> str:
+    """The name of a function, if rules can call it by that."""
+    name = getattr(function, "__name__", None)
+    if not callable(function) or not isinstance(name, str) or not name.isidentifier():
+        what = f"{function!r} cannot be called in rules: it is no function with a name"
+        raise ArgumentError(what, do="define it with `def`, and register that")
+    return name
 
 
 def term_functions() -> Mapping[str, Callable[..., Any]]:

@@ -11,12 +11,20 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.errors import AttributeValueError, UnknownOpError
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.terms.declaring import check_hashes, checked_attributes, checked_type
+from ngraph_rewrite.terms.declaring import (
+    check_exchange,
+    check_functions,
+    check_hashes,
+    check_words,
+    checked_attributes,
+    checked_type,
+    parameters,
+)
 from ngraph_rewrite.terms.keys import is_simple, keyed, truths
 from ngraph_rewrite.types.sorts import Profile
 from ngraph_rewrite.types.tensor import TensorType
@@ -160,7 +168,7 @@ def place_family(name: str, *, above: str) -> None:
     >>> kin("example_family"), kin("semi"), kin("example_target")
     ('axes', 'semi', 'example_target')
     """
-    if above not in STANDARD or not name.isidentifier() or name in ("core", *STANDARD):
+    if above not in STANDARD or not str(name).isidentifier() or name in ("core", *STANDARD):
         raise AttributeValueError(f"the family {name!r} cannot stand above {above!r}", do=f"above={STANDARD}")
     if _ABOVE.setdefault(name, above) != above:
         raise AttributeValueError(f"the family {name!r} stands above {_ABOVE[name]!r}", do="choose a new name")
@@ -187,18 +195,26 @@ def op(
             stands below all of ``semi``, and a rule cannot take it apart into ops of that family.
 
     Raises:
-        AttributeValueError: if the name is taken or is not ``family.name``, or for an unknown trait.
+        AttributeValueError: if the name is taken or is not ``family.name``, for an unknown trait, an unknown op to
+            stand below, or an attribute that cannot be given.
+        ArgumentError: for what is no name or no function.
     """
+    check_words(name, traits, below)
     unknown = sorted(set(traits) - TRAITS.keys())
     if unknown:
         what = f"the op {name!r} cannot have the trait {unknown[0]!r}"
         raise AttributeValueError(what, do=f"choose among {', '.join(TRAITS)}")
+    if below and below not in _CATALOGUE:
+        what = f"the op {name!r} cannot stand below {below!r}, which no op is called"
+        raise AttributeValueError(what, do=_near(below))
 
     def declare(type_rule: TypeRule) -> TypeRule:
         family, _, short = name.partition(".")
         if not short.isidentifier() or name in _CATALOGUE:
             raise AttributeValueError(f"an op called {name!r} cannot be declared", do="use a new family.name")
-        args, attributes, variadic = _parameters(type_rule)
+        args, attributes, variadic = parameters(name, type_rule)
+        check_exchange(name, traits, args, variadic)
+        check_functions(name, meaning=meaning, normalise=normalise)
         _CATALOGUE[name] = OpDef(
             name=name,
             attributes=attributes,
@@ -217,22 +233,6 @@ def op(
         return type_rule
 
     return declare
-
-
-def _parameters(type_rule: TypeRule) -> tuple[int, tuple[str, ...], bool]:
-    """How many arguments a type rule has, its attributes, and whether it takes any number of arguments more.
-
-    `inspect.signature` knows of all that can be called; of plain functions, which most are, this is faster.
-    """
-    if type(type_rule) is FunctionType and not hasattr(type_rule, "__wrapped__"):
-        code = type_rule.__code__
-        end = code.co_argcount + code.co_kwonlyargcount
-        variadic = bool(code.co_flags & inspect.CO_VARARGS)
-        return code.co_argcount, code.co_varnames[code.co_argcount : end], variadic
-    every = inspect.signature(type_rule).parameters.values()
-    args = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in every)
-    attributes = tuple(p.name for p in every if p.kind is p.KEYWORD_ONLY)
-    return args, attributes, any(p.kind is p.VAR_POSITIONAL for p in every)
 
 
 def enter(definition: OpDef) -> OpDef:
@@ -255,9 +255,14 @@ def lookup(name: str) -> OpDef:
     """
     found = _CATALOGUE.get(name)
     if found is None:
-        near = difflib.get_close_matches(name, _CATALOGUE, n=3)
-        raise UnknownOpError(f"no op is called {name}", do=f"did you mean {', '.join(near)}?" if near else None)
+        raise UnknownOpError(f"no op is called {name}", do=_near(str(name)))
     return found
+
+
+def _near(name: str) -> str | None:
+    """Which ops have a name like it."""
+    near = difflib.get_close_matches(name, _CATALOGUE, n=3)
+    return f"did you mean {', '.join(near)}?" if near else None
 
 
 def find(name: str) -> OpDef | None:

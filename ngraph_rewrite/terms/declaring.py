@@ -1,19 +1,98 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the functions of a declaration give back: anyone may have written them, and an op is built only of what is right.
+"""What a declaration of an op may say, and what its functions give back: anyone may have written them.
 
-An error says where the function stands, as its author has to mend it; the line that built the op is added there.
+What an op's functions give wrongly is found when it is built. Such an error says where the function stands, as its
+author has to mend it; the line that built the op is added there.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import Any
 
-from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 from ngraph_rewrite.terms.keys import is_simple
 from ngraph_rewrite.types.tensor import TensorType
+
+# What a call that builds an op says beside the attributes, by keyword.
+_TAKEN = frozenset({"definition", "args", "name", "initial"})
+# Of an op with one of these the two operands are exchanged or regrouped.
+_OF_TWO = ("commutative", "associative")
+
+
+def check_words(name: object, *words: object) -> None:
+    """Whether the name of an op, its traits and the op that it stands below are words.
+
+    Raises:
+        ArgumentError: for what is none.
+    """
+    every = [name, *(w for word in words for w in (word if isinstance(word, tuple) else (word,)))]
+    wrong = next((word for word in every if not isinstance(word, str)), None)
+    if wrong is not None:
+        do = 'write `@op("family.name", "trait", ...)` above the type rule'
+        raise ArgumentError(f"an op is declared by words, and {wrong!r} is none", do=do)
+
+
+def parameters(name: str, type_rule: Callable[..., Any]) -> tuple[int, tuple[str, ...], bool]:
+    """How many arguments a type rule has, its attributes, and whether it takes any number of arguments more.
+
+    `inspect.signature` knows of all that can be called; of plain functions, which most are, this is faster.
+
+    Raises:
+        ArgumentError: for what cannot be called, or takes attributes that it does not name.
+        AttributeValueError: for an attribute that no call could give.
+    """
+    check_functions(name, type_rule=type_rule)
+    args, attributes, variadic, open_ = _signature(type_rule)
+    if open_:
+        do = f"name each attribute in the type rule at {place_of(type_rule)}: `*, axis, ...`"
+        raise ArgumentError(f"the type rule of {name} takes any attributes", do=do)
+    taken = _TAKEN.intersection(attributes)
+    if taken:
+        what = f"{name} cannot have an attribute called {min(taken)}: what builds an op takes it for something else"
+        raise AttributeValueError(what, do="choose another name")
+    return args, attributes, variadic
+
+
+def _signature(type_rule: Callable[..., Any]) -> tuple[int, tuple[str, ...], bool, bool]:
+    """The arguments, the attributes, and whether it takes any number more of the former, and of the latter."""
+    if type(type_rule) is FunctionType and not hasattr(type_rule, "__wrapped__"):
+        code = type_rule.__code__
+        end, flags = code.co_argcount + code.co_kwonlyargcount, code.co_flags
+        attributes = code.co_varnames[code.co_argcount : end]
+        return code.co_argcount, attributes, bool(flags & inspect.CO_VARARGS), bool(flags & inspect.CO_VARKEYWORDS)
+    every = inspect.signature(type_rule).parameters.values()
+    kinds = [p.kind for p in every]
+    args = sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+    attributes = tuple(p.name for p in every if p.kind is p.KEYWORD_ONLY)
+    return args, attributes, inspect.Parameter.VAR_POSITIONAL in kinds, inspect.Parameter.VAR_KEYWORD in kinds
+
+
+def check_exchange(name: str, traits: Iterable[str], args: int, variadic: bool) -> None:
+    """Whether an op of which operands are exchanged or regrouped has two.
+
+    Raises:
+        AttributeValueError: if it has not.
+    """
+    trait = next((t for t in _OF_TWO if t in traits), None)
+    if trait is not None and (args != 2 or variadic):
+        takes = f"at least {args}" if variadic else f"{args}"
+        what = f"the op {name!r} cannot be {trait}: it takes {takes} arguments, and not 2"
+        raise AttributeValueError(what, do=f"leave out the trait {trait}")
+
+
+def check_functions(name: str, **functions: object) -> None:
+    """Whether what is declared as a function of an op, if anything, can be called.
+
+    Raises:
+        ArgumentError: if it cannot.
+    """
+    for of, function in functions.items():
+        if not callable(function) and (function is not None or of == "type_rule"):
+            raise ArgumentError(f"`{of}` of {name} is {function!r}, which cannot be called", do="give a function")
 
 
 def place_of(function: Callable[..., Any]) -> str:
@@ -25,7 +104,8 @@ def place_of(function: Callable[..., Any]) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     function = inspect.unwrap(function)
-    code = getattr(function, "__code__", None) or getattr(getattr(type(function), "__call__", None), "__code__", None)
+    call = vars(type(function)).get("__call__")  # of an object that is called, where its class says what it does
+    code = getattr(function, "__code__", None) or getattr(call, "__code__", None)
     if code is not None:
         return f"{code.co_filename}:{code.co_firstlineno}"
     return f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -18,7 +19,9 @@ from ngraph_rewrite.errors import (
     UnknownOpError,
 )
 from ngraph_rewrite.ops import axes, semi  # noqa: F401  (they declare the ops looked up here)
+from ngraph_rewrite.rewriting import registry
 from ngraph_rewrite.rewriting.inline import rule as simplification
+from ngraph_rewrite.rewriting.registry import attribute_function, term_function
 from ngraph_rewrite.terms import catalogue
 from ngraph_rewrite.terms.catalogue import TRAITS, definitions, find, lookup, op
 from ngraph_rewrite.terms.making import make_op
@@ -162,6 +165,55 @@ def test_an_error_is_not_remembered() -> None:
     assert lookup("mine.fails").infer((SCALAR,), (1,)) == ((1,), SCALAR)
 
 
+# -- what a declaration says ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("below", "near"), [("semi.dott", "\n  did you mean semi.dot, .*"), ("mine.itself", ""), ("zzzzzz", "")]
+)
+def test_an_op_stands_below_an_op_that_there_is(below: str, near: str) -> None:
+    said = rf"^the op 'mine.itself' cannot stand below '{below}', which no op is called{near}$"
+    with pytest.raises(AttributeValueError, match=said):
+        op("mine.itself", below=below)
+    assert find("mine.itself") is None
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda: op(lambda x: x),
+        lambda: op(3),
+        lambda: op("mine.bad", 3),
+        lambda: op("mine.bad", ["commutative"]),
+        lambda: op("mine.bad", below=3),
+    ],
+    ids=["no name", "number", "trait", "list of traits", "below"],
+)
+def test_an_op_is_declared_by_words(declare: Callable[[], Any]) -> None:
+    with pytest.raises(ArgumentError, match=r"^an op is declared by words, and .* is none\n  write `@op"):
+        declare()
+
+
+@pytest.mark.parametrize(
+    ("declare", "says"),
+    [
+        (lambda: op("mine.bad")(3), "`type_rule` of mine.bad is 3, which cannot be called"),
+        (lambda: op("mine.bad")(None), "`type_rule` of mine.bad is None, which cannot be called"),
+        (lambda: op("mine.bad", meaning=3)(lambda x: x), "`meaning` of mine.bad is 3, which cannot be called"),
+        (lambda: op("mine.bad", normalise={})(lambda x: x), "`normalise` of mine.bad is {}, which cannot be called"),
+        (lambda: op("mine.bad")(lambda x, **k: x), "the type rule of mine.bad takes any attributes"),
+        (lambda: op("mine.bad")(lambda x, *, name: x), "mine.bad cannot have an attribute called name: "),
+        (lambda: op("mine.bad")(lambda x, *, initial: x), "mine.bad cannot have an attribute called initial: "),
+        (lambda: op("mine.bad", "commutative")(lambda x: x), "cannot be commutative: it takes 1 arguments, and not 2"),
+        (lambda: op("mine.bad", "associative")(lambda *x: x), "cannot be associative: it takes at least 0 arguments"),
+    ],
+)
+def test_a_declaration_that_nothing_could_be_built_by_is_refused(declare: Callable[[], Any], says: str) -> None:
+    with pytest.raises((ArgumentError, AttributeValueError), match=says):
+        declare()
+    assert find("mine.bad") is None
+
+
 # -- what a declaration gives back ------------------------------------------------------------------------
 
 
@@ -202,3 +254,21 @@ def test_each_attribute_is_stored(stored: Any) -> None:
     said = r"`normalise` of mine.partly gives .*, and not each attribute\n  at .*\n  let .* return a dict of k$"
     with pytest.raises(ArgumentError, match=said):
         make_op("mine.partly", 1.0, k=1)
+
+
+@pytest.mark.parametrize("function", [3, partial(len), lambda x: x], ids=["number", "partial", "lambda"])
+def test_rules_call_functions_by_their_names(function: Any) -> None:
+    for register in (attribute_function, term_function(consumes="semi.exp")):
+        with pytest.raises(ArgumentError, match="cannot be called in rules: it is no function with a name"):
+            register(function)
+
+
+def test_a_term_function_gives_a_term(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_TERM_FUNCTIONS", dict(registry._TERM_FUNCTIONS))
+
+    @term_function(consumes="semi.exp")
+    def nothing(make: Any, x: Any) -> None:
+        """Forgets to return what it makes."""
+
+    with pytest.raises(RuleFileError, match=r"rule rule.rule makes None of semi.exp\(x\) with .*, and no term"):
+        simplification("exp(x) => nothing(self)")
