@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ngraph_rewrite.rewriting.bounds import WAYS
-from ngraph_rewrite.rewriting.expression import Refused
+from ngraph_rewrite.rewriting.expression import Refused, check_keywords
 from ngraph_rewrite.rewriting.syntax import walk
 
 EITHER, MAYBE = "either", "maybe"
@@ -77,6 +77,7 @@ def _maybe(node: ast.Call) -> Iterator[Way]:
     wrapped = _operands(node.args[0]) if len(node.args) == 1 else []
     if not wrapped:
         raise Refused(node, "maybe takes one op applied to patterns", "write `maybe(f(x, a=n), n=value)`")
+    check_keywords(node)
     bound = {k.value.id for k in getattr(node.args[0], "keywords", ()) if isinstance(k.value, ast.Name)}
     for keyword in node.keywords:
         if keyword.arg not in bound:

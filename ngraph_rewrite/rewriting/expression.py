@@ -132,7 +132,8 @@ def _check(node: ast.AST, names: dict[str, None]) -> None:
     elif isinstance(node, ast.Constant):
         _check_constant(node)
     elif isinstance(node, ast.Attribute):
-        _check_property(node, names)
+        _check_readable(node)
+        _check(node.value, names)
     elif isinstance(node, ast.Call):
         _check_call(node, names)
     elif isinstance(node, _PLAIN):
@@ -143,6 +144,20 @@ def _check(node: ast.AST, names: dict[str, None]) -> None:
             elif not isinstance(child, _OPERATORS + _COMPARISONS + (ast.Load,)):
                 raise _no_part(node, child)
     else:
+        raise _no_part(node, node)
+
+
+def check_part(node: ast.expr) -> None:
+    """Whether the language has such a part, or equations have; what stands in it is not looked at.
+
+    Raises:
+        Refused: if neither has.
+    """
+    if isinstance(node, ast.Constant):
+        _check_constant(node)
+    elif isinstance(node, ast.Attribute):
+        _check_readable(node)
+    elif not isinstance(node, (*_PLAIN, ast.Name, ast.Call, ast.NamedExpr)):
         raise _no_part(node, node)
 
 
@@ -173,11 +188,10 @@ def _check_constant(node: ast.Constant) -> None:
         raise Refused(node, f"the string has more than {CHARACTERS} characters")
 
 
-def _check_property(node: ast.Attribute, names: dict[str, None]) -> None:
+def _check_readable(node: ast.Attribute) -> None:
     if node.attr not in PROPERTIES:
         properties = ", ".join(sorted(PROPERTIES))
         raise Refused(node, f"`.{node.attr}` is not a property rules can read", f"one of {properties}")
-    _check(node.value, names)
 
 
 def _check_call(node: ast.Call, names: dict[str, None]) -> None:
@@ -192,8 +206,22 @@ def _check_call(node: ast.Call, names: dict[str, None]) -> None:
         )
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         raise Refused(node, "* and ** arguments are not part of the expression language")
+    check_keywords(node)
     for child in [*node.args, *(k.value for k in node.keywords)]:
         _check(child, names)
+
+
+def check_keywords(call: ast.Call) -> None:
+    """Whether each keyword of a call stands once: Python's parser takes one twice.
+
+    Raises:
+        Refused: for the second of two.
+    """
+    seen: set[str | None] = set()
+    for one in call.keywords:
+        if one.arg in seen:
+            raise Refused(one.value, f"`{one.arg}` is given twice", "leave one of them out")
+        seen.add(one.arg)
 
 
 # What is done by functions in generated code, under their names.

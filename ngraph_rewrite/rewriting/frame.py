@@ -103,10 +103,11 @@ class RuleFrame:
 
 @dataclass(frozen=True)
 class DefineFrame:
-    """A shorthand: its name, its parameters and its body."""
+    """A shorthand: its name, its parameters, where they stand, and its body."""
 
     name: str
     parameters: tuple[str, ...]
+    places: tuple[Span, ...]
     body: Piece
     span: Span
 
@@ -359,8 +360,13 @@ def _define(text: Text, start: int, end: int) -> DefineFrame:
     match = _DEFINE.match(text.clean, start, end)
     if match is None:
         raise text.error(text.span(start), "cannot read the shorthand", "write `define NAME(a, b) = term`")
-    parameters = tuple(p.strip() for p in match[2].split(",") if p.strip())
-    return DefineFrame(match[1], parameters, Piece(text, match.end(), end), text.span(start))
+    commas = [offset for offset in range(*match.span(2)) if text.clean[offset] == ","]
+    cuts = zip([match.start(2), *(c + 1 for c in commas)], [*commas, match.end(2)], strict=True)
+    pieces = [Piece(text, *cut) for cut in cuts]
+    if not str(pieces[-1]):  # of none, or behind the last comma
+        pieces.pop()
+    parameters, places = tuple(map(str, pieces)), tuple(p.span for p in pieces)
+    return DefineFrame(match[1], parameters, places, Piece(text, match.end(), end), text.span(start))
 
 
 def _waiver(text: Text, start: int, end: int) -> WaiveFrame:

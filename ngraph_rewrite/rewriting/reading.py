@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import keyword
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -88,13 +89,20 @@ class Reader:
         close = difflib.get_close_matches(short, [*dict.fromkeys(known), *self.macros])
         return _families_with(short) or (f"did you mean {' or '.join(close)}?" if close else None)
 
-    def attribute(self, keyword: ast.keyword, definition: OpDef) -> str:
-        """The name a keyword gives, if the op has such an attribute."""
-        if keyword.arg is None or keyword.arg not in definition.attributes:
-            listed = ", ".join(definition.attributes)
-            advice = f"its attributes: {listed}" if listed else "it has no attributes"
-            raise self.error(keyword.value, f"{definition} has no attribute {keyword.arg}", advice)
-        return keyword.arg
+    def attributes(self, keywords: list[ast.keyword], definition: OpDef) -> dict[str, ast.expr]:
+        """What keywords give, if the op has such attributes and each is given once."""
+        given: dict[str, ast.expr] = {}
+        for one in keywords:
+            name = one.arg
+            if name is None or name not in definition.attributes:
+                listed = ", ".join(definition.attributes)
+                advice = f"its attributes: {listed}" if listed else "it has no attributes"
+                what = "** cannot stand here" if name is None else f"{definition} has no attribute {name}"
+                raise self.error(one.value, what, advice)
+            if name in given:
+                raise self.error(one.value, f"`{name}` is given twice", "leave one of them out")
+            given[name] = one.value
+        return given
 
     def operator(self, node: ast.expr) -> tuple[OpDef, list[ast.expr]] | None:
         """The op and operands of an operator expression, or None; with a sequence, those of the whole nest."""
@@ -134,7 +142,8 @@ class Reader:
 
     def name(self, name: str, node: ast.AST | Span) -> str:
         """A name that a file binds, if it may: it will be one in generated code."""
-        if not name.isidentifier() or unicodedata.normalize("NFKC", name) != name or name.startswith("__"):
+        plain = name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
+        if not plain or name.startswith("__"):
             raise self.error(node, f"`{name}` cannot be a name here", "choose a plain one")
         return name
 
@@ -231,15 +240,13 @@ class Reader:
         patterns = tuple(self.pattern(a) for a in args)
         self.check_arity(node, definition, patterns)
         binds, compares = [], []
-        for keyword in keywords:
-            attribute = self.attribute(keyword, definition)
-            if isinstance(keyword.value, ast.Name):
-                name = keyword.value.id
-                if name in RESERVED - {"d"}:
-                    raise self.error(keyword.value, f"`{name}` has a meaning of its own and cannot be bound")
-                binds.append((attribute, self.name(name, keyword.value)))
+        for attribute, value in self.attributes(keywords, definition).items():
+            if isinstance(value, ast.Name):
+                if value.id in RESERVED - {"d"}:
+                    raise self.error(value, f"`{value.id}` has a meaning of its own and cannot be bound")
+                binds.append((attribute, self.name(value.id, value)))
             else:
-                compares.append((attribute, self.expression(keyword.value, ())))
+                compares.append((attribute, self.expression(value, ())))
         return App(definition, patterns, tuple(binds), tuple(compares), span_of(node))
 
     def check_arity(self, node: ast.expr, definition: OpDef, args: tuple[object, ...]) -> None:
@@ -322,7 +329,7 @@ class Reader:
         names = list(names)
         templates = tuple(self.template(a, terms, names) for a in args)
         self.check_arity(node, definition, templates)
-        given = {self.attribute(k, definition): k.value for k in keywords}
+        given = self.attributes(keywords, definition)
         missing = [a for a in definition.attributes if a not in given]
         if missing:
             raise self.error(node, f"{definition} needs the attribute {', '.join(missing)}")

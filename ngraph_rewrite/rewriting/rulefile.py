@@ -18,7 +18,6 @@ from ngraph_rewrite.rewriting.expression import Refused, Span
 from ngraph_rewrite.rewriting.extension import extended
 from ngraph_rewrite.rewriting.frame import (
     REWRITE,
-    DefineFrame,
     FileFrame,
     RuleFrame,
     WaiveFrame,
@@ -36,6 +35,7 @@ from ngraph_rewrite.rewriting.pattern import (
 from ngraph_rewrite.rewriting.reading import ONCE, Reader, span_of
 from ngraph_rewrite.rewriting.right_sides import body
 from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Rule, RuleSet, Where
+from ngraph_rewrite.rewriting.shorthand_checks import check_shorthands
 from ngraph_rewrite.rewriting.shorthands import Macros, expanded
 from ngraph_rewrite.rewriting.sorting import check_sorts
 from ngraph_rewrite.rewriting.waivers import WAIVABLE, Waiver, covers_name
@@ -82,7 +82,7 @@ def parse_rules(content: str, file: str, stem: str) -> RuleSet:
             do = "declare its operations in the file" if frame.kind == REWRITE else None
             what = f"there is no {'signature' if frame.kind == REWRITE else 'op family'} {family}"
             raise frame.text.error(Span(1, 1), what, do)
-    known = _Known(_macros(frame), sorts)
+    known = _Known(_macros(frame, sorts), sorts)
     rules = [rule for one in frame.rules for rule in _rules(frame, one, known, stem)]
     if len(rules) > RULES:
         what = f"the file has more than {RULES} rules, those that alternatives make included"
@@ -128,17 +128,20 @@ class _Known(NamedTuple):
     sorts: Mapping[str, SortType]
 
 
-def _macros(frame: FileFrame) -> Macros:
+def _macros(frame: FileFrame, sorts: Mapping[str, SortType]) -> Macros:
     macros: Macros = {}
     for one in frame.defines:
         if one.name in macros:
             raise frame.text.error(one.span, f"the shorthand {one.name} is defined twice")
-        macros[one.name] = (one.parameters, _macro_body(one))
+        macros[one.name] = (one.parameters, parse_piece(one.body))
+    families = tuple(dict.fromkeys((frame.source, frame.target, *_beside(frame))))
+    check_shorthands(Reader(frame.text, families, macros=macros, sorts=sorts), frame.defines)
     return macros
 
 
-def _macro_body(one: DefineFrame) -> ast.expr:
-    return parse_piece(one.body)
+def _beside(frame: FileFrame) -> tuple[str, ...]:
+    """The families whose ops rules of a file may name beside its own."""
+    return ("core",) if frame.kind != REWRITE else ()
 
 
 def _check_names(frame: FileFrame, rules: list[Rule]) -> None:
@@ -199,7 +202,7 @@ def _rule(
     alternative: dict[str, str],
     way: Way,
 ) -> Rule:
-    beside = ("core",) if frame.kind != REWRITE else ()
+    beside = _beside(frame)
     left_reader = Reader(frame.text, (frame.source, *beside), alternative, sorts=known.sorts)
     several = isinstance(way.tree, ast.Tuple) and frame.kind in GRAPH_KINDS
     left = left_reader.roots(way.tree) if several else left_reader.pattern(way.tree)  # type: ignore[arg-type]

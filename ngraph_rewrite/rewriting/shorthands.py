@@ -55,13 +55,23 @@ class _Expand(ast.NodeTransformer):
         return _Expand(self.macros, self.left, self.depth + 1).visit(body)  # type: ignore[no-any-return]
 
 
-def _filled(call: ast.Call, parameters: tuple[str, ...], body: ast.expr) -> ast.expr:
-    """A shorthand's body with the arguments of a call in the places of its parameters."""
-    assert isinstance(call.func, ast.Name)
+def check_call(call: ast.Call, parameters: tuple[str, ...]) -> dict[str, ast.expr]:
+    """What the call of a shorthand gives to each of its parameters.
+
+    Raises:
+        Refused: if it does not give each once.
+    """
     given = dict(zip(parameters, call.args, strict=False))
     given.update({k.arg: k.value for k in call.keywords if k.arg})
     if set(given) != set(parameters) or len(call.args) + len(call.keywords) != len(parameters):
-        raise Refused(call, f"{call.func.id} takes {', '.join(parameters)}")
+        raise Refused(call, f"{ast.unparse(call.func)} takes {', '.join(parameters) or 'no arguments'}")
+    return given
+
+
+def _filled(call: ast.Call, parameters: tuple[str, ...], body: ast.expr) -> ast.expr:
+    """A shorthand's body with the arguments of a call in the places of its parameters."""
+    assert isinstance(call.func, ast.Name)
+    given = check_call(call, parameters)
     sizes = {name: sum(1 for _ in walk(value)) for name, value in given.items()}
     size = sum(sizes.get(node.id, 1) if isinstance(node, ast.Name) else 1 for node in walk(body))
     if size > 2 * PARTS:  # what only marks a part is counted here too

@@ -91,6 +91,79 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     ),
     "shorthand with too few": (SEMI + "define f(x, y) = x\nrule a: -x => f(x)\n", 3, 15, "f takes x, y", None),
     "shorthand with another name": (SEMI + "define f(x) = x\nrule a: -x => f(z=x)\n", 3, 15, "f takes x", None),
+    "shorthand with a parameter twice": (
+        SEMI + "define f(x, y, x) = x\n", 2, 16, "`x` is a parameter already", "choose another name",
+    ),
+    "shorthand with a parameter that is no name": (
+        SEMI + "define f(x y) = x\n", 2, 10, "`x y` cannot be a name here", "choose a plain one",
+    ),
+    "shorthand with a keyword for a parameter": (
+        SEMI + "define f(if) = 1\n", 2, 10, "`if` cannot be a name here", "choose a plain one",
+    ),
+    "shorthand without a parameter between commas": (
+        SEMI + "define f(x,\n  , y) = x\n", 2, 12, "a parameter is missing here", None,
+    ),
+    "shorthand with a reserved parameter": (
+        SEMI + "define f(self) = self\n", 2, 10, "`self` has a meaning of its own", "choose another name",
+    ),
+    "shorthand that hides a form": (
+        SEMI + "define maybe(x) = x\n", 2, 1, "`maybe` has a meaning of its own", "choose another name",
+    ),
+    "shorthand that reads no parameter": (
+        SEMI + "define f(x) = x + reshape(y, shape=x.shape)\n", 2, 27, "`y` is not bound",
+        "a shorthand reads its parameters, and what every rule knows, such as self",
+    ),
+    "shorthand of an unknown function": (
+        SEMI + "define f(x) = reshape(x, shape=unionn(x.shape, 1))\n", 2, 32,
+        "no op, function or shorthand is called unionn", "did you mean union or uniform or undo?",
+    ),
+    "shorthand of an unknown op": (
+        SEMI + "define f(x) = tahn(x)\n", 2, 15, "no op, function or shorthand is called tahn", TAN,
+    ),
+    "shorthand of an unknown qualified op": (
+        SEMI + "define f(x) = axes.no(x)\n", 2, 15, "no op is called axes.no", None,
+    ),
+    "shorthand of an unknown attribute": (
+        SEMI + "define f(x) = transpose(x, axis=0)\n", 2, 33, "semi.transpose has no attribute axis", PERM,
+    ),
+    "shorthand of an unknown property": (
+        SEMI + "define f(x) = reshape(x, shape=x.sape)\n", 2, 32, "`.sape` is not a property rules can read",
+        PROPERTIES,
+    ),
+    "shorthand of what is no part of the language": (
+        SEMI + "define f(x) = reshape(x, shape=[1])\n", 2, 32, "List is not part of the expression language", None,
+    ),
+    "shorthand of one with too few": (
+        SEMI + "define f(x) = g(x)\ndefine g(x, y) = x + y\n", 2, 15, "g takes x, y", None,
+    ),
+    "shorthands of each other": (
+        SEMI + "define f(x) = -g(x)\ndefine g(x) = h(x)\ndefine h(x) = f(x)\n", 4, 15,
+        "the shorthand f expands without end", "write out some of it",
+    ),
+    # -- names given twice
+    "attribute twice on the left": (
+        SEMI + "rule a: sum(x, axes=k, axes=j) => x\n", 2, 29, "`axes` is given twice", "leave one of them out",
+    ),
+    "attribute twice on the right": (
+        SEMI + "rule a: -x => sum(x, axes=0,\n    axes=1)\n", 3, 10, "`axes` is given twice", "leave one of them out",
+    ),
+    "attribute twice in a shorthand": (
+        SEMI + "define f(x) = sum(x, axes=0, axes=1)\n", 2, 35, "`axes` is given twice", "leave one of them out",
+    ),
+    "argument twice in a guard": (
+        SEMI + "rule a: sum(x, axes=k) => x\n    if size(axes=k, axes=k) == 1\n", 3, 26, "`axes` is given twice",
+        "leave one of them out",
+    ),
+    "value of a wrapper twice": (
+        SEMI + "rule a: -maybe(transpose(x, perm=p), p=1, p=2) => x\n", 2, 45, "`p` is given twice",
+        "leave one of them out",
+    ),
+    "attributes by two stars": (
+        SEMI + "rule a: sum(x, **k) => x\n", 2, 18, "** cannot stand here", "its attributes: axes",
+    ),
+    "keyword for a name": (
+        SEMI + "rule a: -x => x\n    where if = 1\n", 3, 16, "`if` cannot be a name here", "choose a plain one",
+    ),
     # -- ops
     "unknown op on the left": (
         SEMI + "rule a: tahn(x) => x\n", 2, 9, "no op is called semi.tahn or core.tahn", TAN,
