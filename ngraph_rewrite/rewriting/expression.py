@@ -9,8 +9,10 @@ functions. Everything else is refused when the file is loaded.
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -207,6 +209,7 @@ def _check_call(node: ast.Call, names: dict[str, None]) -> None:
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         raise Refused(node, "* and ** arguments are not part of the expression language")
     check_keywords(node)
+    check_taken(node, attribute_functions()[function.id])
     for child in [*node.args, *(k.value for k in node.keywords)]:
         _check(child, names)
 
@@ -222,6 +225,30 @@ def check_keywords(call: ast.Call) -> None:
         if one.arg in seen:
             raise Refused(one.value, f"`{one.arg}` is given twice", "leave one of them out")
         seen.add(one.arg)
+
+
+def check_taken(call: ast.Call, function: Callable[..., Any]) -> None:
+    """Whether a function takes as many arguments as a call gives, and by these names.
+
+    Raises:
+        Refused: if it does not.
+    """
+    signature = _signature(function)
+    if signature is None:
+        return
+    try:
+        signature.bind(*call.args, **{str(k.arg): k.value for k in call.keywords})
+    except TypeError as error:
+        takes = ", ".join(signature.parameters) or "no arguments"
+        raise Refused(call, f"`{ast.unparse(call.func)}` cannot be called so: {error}", f"it takes {takes}") from None
+
+
+@cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):  # some functions that are not written in Python do not tell
+        return None
 
 
 # What is done by functions in generated code, under their names.

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
 
 from ngraph_rewrite.rewriting.choices import EITHER, MAYBE
-from ngraph_rewrite.rewriting.expression import Refused, check_keywords, check_part
+from ngraph_rewrite.rewriting.expression import Refused, check_keywords, check_part, check_taken
 from ngraph_rewrite.rewriting.frame import DefineFrame
 from ngraph_rewrite.rewriting.reading import ONCE, RESERVED, Reader
 from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
@@ -83,15 +83,22 @@ def _check_call(reader: Reader, parameters: tuple[str, ...], call: ast.Call) -> 
         return
     if name in reader.macros:
         check_call(call, reader.macros[name][0])
-    elif name not in _FORMS and name not in attribute_functions() and name not in term_functions():
-        ops = _ops(reader, name)
-        if ops:
-            fitting = (op for op in ops if all(k.arg in op.attributes for k in call.keywords))
-            reader.attributes(call.keywords, next(fitting, ops[0]))
-        elif not name:
-            reader.attributes(call.keywords, reader.definition(call, call.func))
-        elif name not in reader.sorts:
-            raise Refused(call, f"no op, function or shorthand is called {name}", _advice(reader, name))
+    elif not name:
+        reader.attributes(call.keywords, reader.definition(call, call.func))
+    elif name not in _FORMS and name not in term_functions() and name not in reader.sorts:
+        _check_called(reader, name, call)
+
+
+def _check_called(reader: Reader, name: str, call: ast.Call) -> None:
+    """Whether there is an op or a function of a name, and if only one of them is, whether it takes what it is given."""
+    ops, function = _ops(reader, name), attribute_functions().get(name)
+    if function is None and not ops:
+        raise Refused(call, f"no op, function or shorthand is called {name}", _advice(reader, name))
+    if function is None:
+        fitting = (op for op in ops if all(k.arg in op.attributes for k in call.keywords))
+        reader.attributes(call.keywords, next(fitting, ops[0]))
+    elif not ops:
+        check_taken(call, function)
 
 
 def _ops(reader: Reader, name: str) -> list[OpDef]:

@@ -293,6 +293,18 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         SEMI + "rule a: -x => transpose(x, perm=open('f'))\n", 2, 33, "`open` is not an attribute function",
         "use a registered one, or register yours with ng.attribute_function",
     ),
+    "too few arguments of a function": (
+        SEMI + "rule a: transpose(x, perm=p) => x\n    if is_identity()\n", 3, 8,
+        "`is_identity` cannot be called so: missing a required argument: 'perm'", "it takes perm",
+    ),
+    "unknown argument of a function": (
+        SEMI + "rule a: transpose(x, perm=p) => x\n    if is_identity(p, axes=p)\n", 3, 8,
+        "`is_identity` cannot be called so: got an unexpected keyword argument 'axes'", "it takes perm",
+    ),
+    "too many arguments of a function in a shorthand": (
+        SEMI + "define same(p) = is_identity(p, p)\n", 2, 18,
+        "`is_identity` cannot be called so: too many positional arguments", "it takes perm",
+    ),
     "method": (
         SEMI + "rule a: -x => transpose(x, perm=x.shape.index(1))\n", 2, 33, "only attribute functions can be called",
         "register one with ng.attribute_function",
