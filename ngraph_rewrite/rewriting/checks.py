@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.conditional import matchings
+from ngraph_rewrite.rewriting.file_text import rule_text
 from ngraph_rewrite.rewriting.frame import is_of_signature
 from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, failure, fitting_matches, signature
 from ngraph_rewrite.rewriting.interpret import Application, Result
@@ -17,7 +19,7 @@ from ngraph_rewrite.rewriting.pattern import restrictions, variables
 from ngraph_rewrite.rewriting.precedence import find_order
 from ngraph_rewrite.rewriting.remembered import code_digest, key, others_digest, recalled, remember
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
-from ngraph_rewrite.rewriting.rulefile import parse_rules, rule_text
+from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.rewriting.subsumption import subsumed
 from ngraph_rewrite.terms.op import Op
 
@@ -26,7 +28,7 @@ QUICK = 2, 24
 THOROUGH = 20, TRIES // 2
 
 
-def checked_rules(path: str | Path, shown: str | None = None) -> RuleSet:
+def checked_rules(path: str | os.PathLike[str], shown: str | None = None) -> RuleSet:
     """The rules of a file, statically checked.
 
     Raises:

@@ -15,12 +15,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from pathlib import Path
+from typing import TypeVar
 
 from ngraph_rewrite.errors import NGraphRewriteError
-from ngraph_rewrite.rewriting.frame import FileFrame, Piece, read_frame
+from ngraph_rewrite.rewriting.expression import Span
+from ngraph_rewrite.rewriting.file_text import rule_text
+from ngraph_rewrite.rewriting.frame import FileFrame, Piece, Text, read_frame
 from ngraph_rewrite.rewriting.signatures import Signature
 
+Found = TypeVar("Found")
 _SORT = re.compile(r"sort\s+(\w+(?:[ \t]+\w+)*)(?:[ \t]*<[ \t]*(\w+(?:[ \t]+\w+)*))?\s*$")
 _OPERATION = re.compile(r"operation\s+(\w+(?:[ \t]+\w+)*)\s*:\s*((?:\w+\s+)*)->\s*(\w+)\s*(?:\[([^\]]*)\]\s*)?$")
 _LISTS = ("attributes", "lazy", "frozen")
@@ -44,7 +47,7 @@ def signature(name: str | os.PathLike[str]) -> Signature:
     """
     if isinstance(name, str) and not name.endswith(".rules"):
         return Signature(name)
-    return declared(read_frame(Path(name).read_text(encoding="utf-8"), str(name)))
+    return declared(read_frame(rule_text(name), str(name)))
 
 
 def declared(frame: FileFrame) -> Signature:
@@ -53,19 +56,19 @@ def declared(frame: FileFrame) -> Signature:
     Raises:
         RuleFileError: for what cannot be read, or is declared otherwise already.
     """
-    signature = Signature(frame.source)
+    signature = _at(frame.text, frame.header, lambda: Signature(frame.source))
     for piece in frame.declarations:
         declare = _sort if str(piece).startswith("sort") else _operation
-        _at(piece, lambda one=piece, declare=declare: declare(signature, one))  # type: ignore[misc]
+        _at(frame.text, piece.span, lambda one=piece, declare=declare: declare(signature, one))  # type: ignore[misc]
     return signature
 
 
-def _at(piece: Piece, declare: Callable[[], None]) -> None:
-    """An error of a declaration, at its place."""
+def _at(text: Text, span: Span, declare: Callable[[], Found]) -> Found:
+    """What a declaration makes, with its errors at its place."""
     try:
-        declare()
+        return declare()
     except NGraphRewriteError as error:
-        raise piece.text.error(piece.span, error.what, error.do) from None
+        raise text.error(span, error.what, error.do) from None
 
 
 def _sort(signature: Signature, piece: Piece) -> None:

@@ -130,6 +130,7 @@ class FileFrame:
     Attributes:
         declarations: What it declares of its signature.
         ordered: Whether its rules have to go down in some order.
+        header: Where the header stands.
     """
 
     text: Text
@@ -141,6 +142,7 @@ class FileFrame:
     waivers: tuple[WaiveFrame, ...] = ()
     declarations: tuple[Piece, ...] = ()
     ordered: bool = True
+    header: Span = Span(1, 1)
 
 
 def read_text(content: str, file: str) -> Text:
@@ -210,7 +212,7 @@ def read_frame(content: str, file: str) -> FileFrame:
     waivers = [_waiver(text, *s) for s in statements[1:] if text.clean.startswith("waive", s[0])]
     declarations = [Piece(text, *s) for s in statements[1:] if text.clean.startswith(_DECLARATIONS, s[0])]
     told = tuple(rules), tuple(defines), tuple(waivers), tuple(declarations)
-    return FileFrame(text, kind, source, target, *told, ordered)
+    return FileFrame(text, kind, source, target, *told, ordered, text.span(statements[0][0]))
 
 
 def _neither(text: Text, before: int, start: int) -> RuleFileError:

@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ngraph_rewrite.errors import ArgumentError, RuleFileError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.rewriting.rule import DEFAULT_CLASS, RuleSet
-from ngraph_rewrite.terms.paths import as_path
+from ngraph_rewrite.terms.info import user_line
 
 if TYPE_CHECKING:
     from ngraph_rewrite.rewriting import checks
 else:
     checks = lazy_module("ngraph_rewrite.rewriting.checks")
+
+_WORD = re.compile(r"\w+")
 
 
 def rule(
@@ -38,16 +43,32 @@ def rule(
 
     Raises:
         RuleFileError: for any mistake, with line, column and a caret.
+        ArgumentError: for what is no text.
 
     >>> import ngraph_rewrite as ng
     >>> ng.rule("x * 1 => x", name="times_one")
     <times_one>:3: times_one.times_one @exact:  x * 1 => x
     """
+    words = {"family": family, "family on its right": to or family, "kind": kind, "name": name}
+    _check_words(equation, {**words, "grade": grade or "exact"})
     first, *clauses = textwrap.dedent(equation).strip().splitlines() or [""]
     header = f"{kind} {family}" + (f" -> {to}" if to else "")
     mark = f" @{grade or DEFAULT_CLASS.get(kind, 'exact')}"
     lines = [header, "", f"rule {name}{mark}: {first}", *(f"    {c.strip()}" for c in clauses)]
     return checks.checked_text("\n".join(lines) + "\n", f"<{name}>", name)
+
+
+def _check_words(equation: object, words: Mapping[str, object]) -> None:
+    """Whether what a rule is made of is text, and what stands in its head one word each."""
+    for said, given in {"equation": equation, **words}.items():
+        if not isinstance(given, str):
+            raise ArgumentError(f"the {said} of a rule is text, and {given!r} is none", where=user_line())
+        if said in words and not _WORD.fullmatch(given):
+            what, do = (
+                f"the {said} of a rule is one word, and {given!r} is none",
+                "write what needs more in a rule file",
+            )
+            raise RuleFileError(what, where=user_line(), do=do)
 
 
 def as_rules(rules: RuleSet | str | os.PathLike[str] | None) -> RuleSet:
@@ -56,8 +77,8 @@ def as_rules(rules: RuleSet | str | os.PathLike[str] | None) -> RuleSet:
     Text is told from a path by its line breaks. None stands for no rules. What is not a set is checked.
 
     Raises:
-        ArgumentError: for something else.
         RuleFileError: for a rule file with a mistake.
+        ArgumentError: for what is neither rules nor text nor a path.
         OSError: for a file that cannot be read.
 
     >>> import ngraph_rewrite.ops
@@ -68,4 +89,4 @@ def as_rules(rules: RuleSet | str | os.PathLike[str] | None) -> RuleSet:
         return rules if rules is not None else RuleSet()
     if isinstance(rules, str) and "\n" in rules:
         return checks.checked_text(rules.rstrip() + "\n", "<rules>", "rules")
-    return checks.checked_rules(str(as_path(rules, "rules")))
+    return checks.checked_rules(rules)

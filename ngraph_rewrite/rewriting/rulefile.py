@@ -10,12 +10,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from ngraph_rewrite.errors import RuleFileError
-from ngraph_rewrite.rewriting.bounds import CLAUSES, FILE, RULES, WAIVERS
+from ngraph_rewrite.rewriting.bounds import CLAUSES, RULES, WAIVERS
 from ngraph_rewrite.rewriting.choices import Way, ways
 from ngraph_rewrite.rewriting.declarations import declared
 from ngraph_rewrite.rewriting.expression import Refused, Span
 from ngraph_rewrite.rewriting.extension import extended
+from ngraph_rewrite.rewriting.file_text import rule_text
 from ngraph_rewrite.rewriting.frame import (
     REWRITE,
     FileFrame,
@@ -55,19 +55,6 @@ def load_rules(path: str | Path, shown: str | None = None) -> RuleSet:
     return parse_rules(rule_text(path, shown), shown or str(path), Path(path).stem)
 
 
-def rule_text(path: str | Path, shown: str | None = None) -> str:
-    """What is written in a rule file, up to a length that no file may have.
-
-    Raises:
-        RuleFileError: if it is not text.
-    """
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(4 * FILE + 1).decode("utf-8")  # no character takes more than four bytes
-    except UnicodeDecodeError as error:
-        raise RuleFileError(f"{shown or path} is not text in UTF-8: {error}", do="save it in that encoding") from None
-
-
 def parse_rules(content: str, file: str, stem: str) -> RuleSet:
     """The rules written in `content`; `stem` begins their names.
 
@@ -81,7 +68,7 @@ def parse_rules(content: str, file: str, stem: str) -> RuleSet:
         if not any(definitions(family)):
             do = "declare its operations in the file" if frame.kind == REWRITE else None
             what = f"there is no {'signature' if frame.kind == REWRITE else 'op family'} {family}"
-            raise frame.text.error(Span(1, 1), what, do)
+            raise frame.text.error(frame.header, what, do)
     known = _Known(_macros(frame, sorts), sorts)
     rules = [rule for one in frame.rules for rule in _rules(frame, one, known, stem)]
     if len(rules) > RULES:
