@@ -87,7 +87,7 @@ def test_a_strategy_does_without_a_rule(strategy: object) -> None:
 
 
 def test_a_strategy_in_a_transformer_does_without_a_rule() -> None:
-    halves = ng.rule("x * 0.5 => x / 2", family="axes", grade="real", name="halves")
+    halves = ng.rule("floating(x) * 0.5 => x / 2", family="axes", grade="real", name="halves")
     term = ng.exp(X) * 0.5
 
     def made(**options: object) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.conditional import matchings
+from ngraph_rewrite.rewriting.dtype_classes import class_matches
 from ngraph_rewrite.rewriting.file_text import rule_text
 from ngraph_rewrite.rewriting.frame import is_of_signature
 from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, failure, fitting_matches, signature
@@ -83,7 +85,8 @@ def check_rules_static(rules: RuleSet, effort: tuple[int, int] = QUICK) -> None:
     """All static checks of a rule set.
 
     Args:
-        effort: How many instances of each rule are typed, and how many terms are tried to find each.
+        effort: How many instances of each rule are typed, and how many terms are tried to find each; of each class of
+            dtypes there is one more.
 
     Raises:
         RuleFileError: for the first rule that fails one.
@@ -96,8 +99,9 @@ def check_rules_static(rules: RuleSet, effort: tuple[int, int] = QUICK) -> None:
         raise _error(rule, f"can never fire: {other} takes all its terms", "put it first, or delete it")
     bank = TrialBank()
     for rule in rules if not rules.of_kind("rewrite") else ():  # those are of one sort as they are written
-        for found in fitting_matches(rule, effort[0], bank, effort[1]):
-            check_types_on(rule, found, bank)
+        found = fitting_matches(rule, effort[0], bank, effort[1])
+        for one in chain(found, class_matches(rule, bank, 2 * effort[1])):
+            check_types_on(rule, one, bank)
 
 
 def check_order(rules: RuleSet) -> None:

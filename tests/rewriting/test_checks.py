@@ -77,6 +77,20 @@ def test_rules_whose_types_agree_pass(text: str) -> None:
     check_rules_static(rules_of(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "of", "why"),
+    [
+        ("maximum(x, y) => -minimum(-x, -y)", "bool", "expected numbers, got bool[a, b]"),
+        ("maximum(x, y) => maximum(x, y - 300 * 0)", "int8", "300 cannot be a constant of int8"),
+        ("logical_not(x < y) => -x >= -y", "bool", "expected numbers, got bool[a, b]"),
+    ],
+)
+def test_a_right_side_builds_for_each_class_of_dtypes(text: str, of: str, why: str) -> None:
+    said = complaint(f"rule a: {text}", "explore semi")
+    assert " fails on semi." in said and f"with x: {of}[a, b], y: {of}[a, b]: {why}\n" in said
+    check_rules_static(rules_of(f"rule a: {text}\n    if is_float(x.dtype)", "explore semi"))
+
+
 def test_an_adjoint_must_fit_its_argument() -> None:
     said = complaint("rule a: pad(x, before=b, after=c) => d", "derive axes")
     assert "rule bad.a gives float32[H:H, W:3] the adjoint float32[H:H + 1, W:6]: axes.pad(" in said

@@ -213,7 +213,7 @@ def test_a_transformer_takes_rules_that_go_down_in_another_order() -> None:
 
 
 def test_a_transformer_refuses_rules_that_run_in_a_cycle_with_the_library() -> None:
-    rules = "recognize axes\nrule a: log1p(x) => log(1 + x)\n"
+    rules = "recognize axes\nrule a: log1p(floating(x)) => log(1 + x)\n"
     with pytest.raises(RuleFileError, match=r"no other order.* together with recognize\.log1p"):
         ng.make_transformer("cpu", rules=rules)
     ng.make_transformer("cpu", rules=rules, disabled="recognize.log1p").close()
