@@ -19,8 +19,9 @@ from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
 from ngraph_rewrite.lowering.strategies import Strategy
 from ngraph_rewrite.lowering.strategy_runs import StrategyRun
 from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
+from ngraph_rewrite.rewriting.given import given_classes
 from ngraph_rewrite.rewriting.instances import Target as Anything
-from ngraph_rewrite.rewriting.rule import CLASSES, Rule, RuleSet
+from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.targets.choices import as_target
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.bank import TermBank
@@ -123,14 +124,12 @@ def rewrite(
     axes.tanh(x)
     """
     given = list(roots) if isinstance(roots, Iterable) and not isinstance(roots, Op) else [roots]
-    chosen = tuple(classes)
+    chosen = given_classes(classes)
     for term in given:
         if not isinstance(term, Op):
             raise ArgumentError(f"{term!r} is not a term", where=user_line(), do="give terms to rewrite")
     if not isinstance(strategy, Strategy):
         raise ArgumentError(f"{strategy!r} is no strategy", where=user_line(), do="ng.strategies makes some")
-    if not set(chosen) <= set(CLASSES):
-        raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
     asked: Any = Anything() if target is None else as_target(target)
     with no_garbage_collection():
         return _rewritten(given, strategy, asked, chosen)

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.replaying import Replay
 from ngraph_rewrite.lowering.step_lines import StepLines
 from ngraph_rewrite.lowering.table import ReplacementTable
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, describe, topological
 
 LONGEST = 1000  # handles of one derivation; of deeper graphs only what is next to the root is shown
@@ -26,7 +28,11 @@ def derivation(table: ReplacementTable, op: Op, replay: Replay | None = None) ->
 
     Args:
         replay: What can apply the rules again; without one, right sides are shown as they ended.
+
+    Raises:
+        ArgumentError: for something else than a term.
     """
+    check_term(op)
     handles = [t for t in topological([op]) if t is op or (t.args and table.knows(t) and not _idle(table, t))]
     handles = handles if table.knows(op) else []
     if not handles:
@@ -39,6 +45,16 @@ def derivation(table: ReplacementTable, op: Op, replay: Replay | None = None) ->
     made = StepLines(replay)
     lines += [line for handle in handles for line in _derived(table, handle, replay, made)]
     return "\n".join([*lines, *made.left_out()])
+
+
+def check_term(op: object) -> None:
+    """Whether it is a term that is asked about.
+
+    Raises:
+        ArgumentError: if it is not.
+    """
+    if not isinstance(op, Op):
+        raise ArgumentError(f"{op!r} is not a term", where=user_line(), do="ask about one of the graph")
 
 
 def _idle(table: ReplacementTable, term: Op) -> bool:

@@ -229,7 +229,7 @@ def at(where: Op | Iterable[Op] | Callable[[Op], bool], part: Strategy) -> Strat
     if isinstance(where, Op):
         where = (where,)
     elif not callable(where):
-        where = tuple(where)
+        where = tuple(where) if isinstance(where, Iterable) else (where,)
         if not all(isinstance(term, Op) for term in where):
             raise ArgumentError(
                 f"{where!r} are not all terms", where=user_line(), do="give terms, or a function of one"

@@ -14,6 +14,7 @@ from ngraph_rewrite.lowering.passes import SAFE_CLASSES
 from ngraph_rewrite.lowering.strategies import Strategy
 from ngraph_rewrite.lowering.strategy_runs import StrategyRun
 from ngraph_rewrite.lowering.table import ReplacementTable
+from ngraph_rewrite.rewriting.given import given_classes
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -30,7 +31,7 @@ class StrategyPass(GraphPass):
         classes: The classes of rules that may fire.
 
     Raises:
-        ArgumentError: for something else than a strategy, or `before` and `after` together.
+        ArgumentError: for something else than a strategy, an unknown class, or `before` and `after` together.
 
     >>> import ngraph_rewrite as ng
     >>> once = ng.strategies.bottom_up_once(ng.rule("x * 1 => x"))
@@ -50,7 +51,7 @@ class StrategyPass(GraphPass):
         if not isinstance(strategy, Strategy):
             raise ArgumentError(f"{strategy!r} is no strategy", where=user_line(), do="ng.strategies makes some")
         super().__init__(before=before, after=after)
-        self.strategy, self.classes, self.name = strategy, tuple(classes), name or strategy.name
+        self.strategy, self.classes, self.name = strategy, given_classes(classes), name or strategy.name
 
     def __repr__(self) -> str:
         place = f", before={self.before!r}" if self.before else f", after={self.after!r}" if self.after else ""

@@ -13,6 +13,7 @@ from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.pattern import App, Pattern, Template, variables
 from ngraph_rewrite.rewriting.waivers import Waiver, covers_name
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.protocols import ask
 
 EXACT, REAL, REFINES, FAST = "exact", "real", "refines", "fast"
@@ -136,10 +137,18 @@ class Rule:
 
 
 class RuleSet:
-    """Rules in file order; ``+`` joins two sets."""
+    """Rules in file order; ``+`` joins two sets.
+
+    Raises:
+        ArgumentError: for something else than rules.
+    """
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
-        self.rules = tuple(rules)
+        self.rules = tuple(rules) if isinstance(rules, Iterable) else (rules,)
+        wrong = [rule for rule in self.rules if not isinstance(rule, Rule)]
+        if wrong:
+            do = "write ng.rule(...), or ng.checked_rules(path) for a file"
+            raise ArgumentError(f"{wrong[0]!r} is not a rule", where=user_line(), do=do)
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
@@ -148,20 +157,29 @@ class RuleSet:
         return len(self.rules)
 
     def __add__(self, other: RuleSet) -> RuleSet:
+        if not isinstance(other, RuleSet):
+            return NotImplemented
         return RuleSet(self.rules + other.rules)
 
-    def without(self, names: Iterable[str]) -> RuleSet:
-        """The rules whose names are not among `names` (``rule`` also stands for all its alternatives)."""
-        off = set(names)
+    def without(self, names: Iterable[str] | str) -> RuleSet:
+        """The rules whose names are not among `names` (``rule`` also stands for all its alternatives), or that one."""
+        off = {names} if isinstance(names, str) else set(names)
         return RuleSet(r for r in self.rules if not any(covers_name(n, r.name) for n in off))
 
     def of_kind(self, *kinds: str) -> RuleSet:
-        """The rules of files with these headers."""
+        """The rules of files with these headers.
+
+        Raises:
+            ArgumentError: for a word that begins no header.
+        """
+        unknown = [kind for kind in kinds if kind not in DEFAULT_CLASS]
+        if unknown:
+            raise ArgumentError(f"no rules are of the kind {unknown[0]!r}", do=f"any of {', '.join(DEFAULT_CLASS)}")
         return RuleSet(r for r in self.rules if r.kind in kinds)
 
-    def of_class(self, classes: Iterable[str]) -> RuleSet:
-        """The rules of these classes."""
-        wanted = set(classes)
+    def of_class(self, classes: Iterable[str] | str) -> RuleSet:
+        """The rules of these classes, or of one."""
+        wanted = {classes} if isinstance(classes, str) else set(classes)
         return RuleSet(r for r in self.rules if r.grade in wanted)
 
     def find(self, name: str) -> Rule | None:

@@ -11,8 +11,9 @@ from typing import Any
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.disabling import disabled_now
 from ngraph_rewrite.lowering.passes import library, usable
+from ngraph_rewrite.rewriting.given import given_classes, given_names
 from ngraph_rewrite.rewriting.inline import as_rules
-from ngraph_rewrite.rewriting.rule import CLASSES, Rule, RuleSet
+from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.waivers import covers_name
 from ngraph_rewrite.saturation.choosing import Plan
 from ngraph_rewrite.saturation.cost import Cost
@@ -36,11 +37,9 @@ def planned(
         ArgumentError, RuleFileError: as `saturate`.
     """
     every = library().of_kind("simplify", "explore") if rules is None else as_rules(rules)
-    names, chosen = (both_ways,) if isinstance(both_ways, str) else tuple(both_ways), tuple(classes)
+    names, chosen = given_names(both_ways, "both_ways"), given_classes(classes)
     off = disabled_now()
     _check_numbers(cost, {**bounds._asdict(), "effort": effort})
-    if not set(chosen) <= set(CLASSES):
-        raise ArgumentError(f"{chosen} are not all classes of rules", where=user_line(), do=f"any of {CLASSES}")
     missing = [n for n in names if not any(covers_name(n, r.name) for r in every)]
     if missing:
         raise ArgumentError(f"no rule is called {', '.join(missing)}", where=user_line(), do="see `rules`")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ngraph_rewrite.errors import ArgumentError
-from ngraph_rewrite.lowering.derivation import derivation
+from ngraph_rewrite.lowering.derivation import check_term, derivation
 from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES
 from ngraph_rewrite.lowering.table import ReplacementTable
@@ -55,7 +55,12 @@ class Saturated:
         return derivation(self.table, op)
 
     def equations(self, op: Op) -> list[Equation]:
-        """The proof that a term that was given equals what was chosen for it."""
+        """The proof that a term that was given equals what was chosen for it.
+
+        Raises:
+            ArgumentError: for something else than a term.
+        """
+        check_term(op)
         for stage in self.table.stages[: self.evidence.stage]:
             op = stage.end(op)
         return self.evidence.equations(op, self.table.stages[self.evidence.stage].end(op))
@@ -109,7 +114,7 @@ def saturate(
     """
     on = as_target(target)
     plan = planned(rules, cost, both_ways, classes, on, Bounds(iterations, nodes, seconds, matches), effort)
-    terms = [roots] if isinstance(roots, Op) else list(roots)
+    terms = list(roots) if isinstance(roots, Iterable) and not isinstance(roots, Op) else [roots]
     _check(terms)
     table, bank = ReplacementTable(), TermBank()
     with no_garbage_collection():
@@ -119,7 +124,10 @@ def saturate(
 
 
 def _check(roots: Iterable[Op]) -> None:
-    """Refuse what has its place, and what is no tensor."""
+    """Refuse what has its place, and what is no tensor, or no term at all."""
+    for root in roots:
+        if not isinstance(root, Op):
+            raise ArgumentError(f"{root!r} is not a term", where=user_line(), do="give terms to explore")
     for term in topological(roots):
         if "effect" in term.definition.traits:
             what = f"{describe(term)} has an effect, which has its place among others"

@@ -70,3 +70,53 @@ def test_a_signature_in_another_encoding_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"signature peano  # \xe9\n")
     with pytest.raises(RuleFileError, match="is not text in UTF-8"):
         ng.signature(path)
+
+
+# -- sets of rules, and names of them -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [3, "simplify", ["a"], [None]], ids=repr)
+def test_a_set_of_rules_is_made_of_rules(given: Any) -> None:
+    with pytest.raises(ArgumentError, match=rf"is not a rule{HERE}\n  write ng.rule"):
+        ng.RuleSet(given)
+
+
+def test_a_set_is_joined_with_a_set() -> None:
+    with pytest.raises(TypeError, match="unsupported operand"):
+        _ = ng.rules() + "simplify"  # type: ignore[operator]
+
+
+def test_one_name_is_a_name_and_no_list_of_letters() -> None:
+    both = ng.rule(EQUATION, name="a") + ng.rule("x + 0 => x", grade="real", name="b")
+    assert [r.name for r in both.without("a.a")] == ["b.b"] == [r.name for r in both.of_class("real")]
+    assert [r.name for r in both.without(["a.a", "b.b"])] == []
+
+
+def test_no_rules_are_of_a_kind_that_there_is_not() -> None:
+    with pytest.raises(ArgumentError, match="^no rules are of the kind 'simplfy'\n  any of simplify, select, "):
+        ng.rules().of_kind("simplfy")
+
+
+def test_classes_and_names_of_rules_are_looked_at_wherever_they_are_given() -> None:
+    x = ng.placeholder([], name="x")
+    rules = ng.rule(EQUATION, family="axes")
+    strategy = ng.strategies.innermost(rules)
+    wrong: list[tuple[str, Any]] = [
+        ("classes is 3", lambda: ng.make_transformer("reference", classes=3)),  # type: ignore[arg-type]
+        ("classes is None", lambda: ng.saturate(x, rules, classes=None)),  # type: ignore[arg-type]
+        ("not all classes", lambda: ng.rewrite(x, strategy, classes="exakt")),
+        ("not all classes", lambda: ng.StrategyPass(strategy, classes=["exakt"])),
+        ("disabled is 3", lambda: ng.make_transformer("reference", disabled=3)),  # type: ignore[arg-type]
+        ("both_ways is 3", lambda: ng.saturate(x, rules, both_ways=3)),  # type: ignore[arg-type]
+        ("passes is 3", lambda: ng.make_transformer("reference", passes=3)),  # type: ignore[arg-type]
+        ("3 is not a term", lambda: ng.saturate(3, rules)),  # type: ignore[arg-type]
+        ("3 is not a term", lambda: ng.saturate(x, rules).equations(3)),  # type: ignore[arg-type]
+        ("3 is not a term", lambda: ng.rewrite(x, strategy).explain(3)),  # type: ignore[arg-type]
+        (r"\(3,\) are not all terms", lambda: ng.strategies.at(3, strategy)),  # type: ignore[arg-type]
+    ]
+    for said, call in wrong:
+        with pytest.raises(ArgumentError, match=rf"{said}.*{HERE}"):
+            call()
+    twice = ng.negative(-x)
+    assert repr(ng.rewrite(twice, strategy, classes="exact").root) == "x"
+    assert repr(ng.saturate(twice, rules, classes="exact").roots[0]) == "x"
