@@ -18,6 +18,7 @@ from ngraph_rewrite.lowering.driver import adopt
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.checks import checked_text
 from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import topological
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Effort
 from ngraph_rewrite.testing.suite import UNCOMPILED, Subject, findings
@@ -699,3 +700,33 @@ def test_the_example_runs() -> None:
         [sys.executable, str(EXAMPLES / "rewriting.py")], capture_output=True, text=True, timeout=120, check=True
     )
     assert "10! is 3628800" in done.stdout
+
+
+# -- what a refused file leaves behind ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["rule a: f(x) => y", "rule a: f(x, y) => f(y, x)", "operation g : Nix -> Nat", "define half(x) = g(x)"],
+    ids=["unbound", "goes round", "declaration", "shorthand"],
+)
+def test_a_file_that_was_refused_declares_nothing(wrong: str) -> None:
+    """So that it can be corrected, and read again by the same process."""
+    head = "signature refused\nsort Nat\noperation f : Nat Nat -> Nat\n"
+    with pytest.raises(ng.RuleFileError):
+        checked_text(f"{head}{wrong}\n", "my.rules", "my")
+    assert "refused.f" not in [d.name for d in definitions("refused")]
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        ("associative, associative", "`associative` is said twice of an operation"),
+        ("associative, identity f, identity g", "`identity` is said twice of an operation"),
+        ("associative, identity nothing", "the identity nothing of f is no operation without arguments"),
+        ("associative, identity f", "the identity f of f is no operation without arguments"),
+    ],
+)
+def test_what_is_said_of_an_operation_is_said_once_and_is_there(said: str, says: str) -> None:
+    with pytest.raises(ng.RuleFileError, match=f"^my.rules:3:1: {says}\n    operation f"):
+        checked_text(f"signature said_twice\nsort Nat\noperation f : Nat Nat -> Nat [{said}]\n", "my.rules", "my")

@@ -23,6 +23,7 @@ from ngraph_rewrite.rewriting.remembered import code_digest, key, others_digest,
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.rewriting.subsumption import subsumed
+from ngraph_rewrite.terms.catalogue import undone_if_refused
 from ngraph_rewrite.terms.op import Op
 
 # Instances per rule, and how many terms may be tried to find each: when a file is loaded, and in a proof.
@@ -49,7 +50,8 @@ def checked_text(content: str, file: str, stem: str) -> RuleSet:
     """
     others = others_digest()
     if others is None or is_of_signature(content):
-        return _checked(parse_rules(content, file, stem))
+        with undone_if_refused():
+            return _checked(parse_rules(content, file, stem))
     known, cache = key(code_digest(), others, content, file, stem), Cache()
     found = recalled(cache, f"checked_{known}", known)
     if found is None:
@@ -64,7 +66,8 @@ def checked_file(path: Path, shown: str) -> RuleSet:
     Raises:
         RuleFileError: for the first mistake.
     """
-    return _checked(read_file(path, shown))
+    with undone_if_refused():
+        return _checked(read_file(path, shown))
 
 
 def read_file(path: Path, shown: str) -> RuleSet:

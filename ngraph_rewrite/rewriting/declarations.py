@@ -22,6 +22,7 @@ from ngraph_rewrite.rewriting.expression import Span
 from ngraph_rewrite.rewriting.file_text import rule_text
 from ngraph_rewrite.rewriting.frame import FileFrame, Piece, Text, read_frame
 from ngraph_rewrite.rewriting.signatures import Signature
+from ngraph_rewrite.terms.catalogue import find, undone_if_refused
 
 Found = TypeVar("Found")
 _SORT = re.compile(r"sort\s+(\w+(?:[ \t]+\w+)*)(?:[ \t]*<[ \t]*(\w+(?:[ \t]+\w+)*))?\s*$")
@@ -47,7 +48,8 @@ def signature(name: str | os.PathLike[str]) -> Signature:
     """
     if isinstance(name, str) and not name.endswith(".rules"):
         return Signature(name)
-    return declared(read_frame(rule_text(name), str(name)))
+    with undone_if_refused():
+        return declared(read_frame(rule_text(name), str(name)))
 
 
 def declared(frame: FileFrame) -> Signature:
@@ -60,7 +62,22 @@ def declared(frame: FileFrame) -> Signature:
     for piece in frame.declarations:
         declare = _sort if str(piece).startswith("sort") else _operation
         _at(frame.text, piece.span, lambda one=piece, declare=declare: declare(signature, one))  # type: ignore[misc]
+    for piece in frame.declarations:  # an identity may be declared after what it is the identity of
+        _at(frame.text, piece.span, lambda one=piece: _check_identity(signature, one))  # type: ignore[misc]
     return signature
+
+
+def _check_identity(signature: Signature, piece: Piece) -> None:
+    """Whether what an operation names as its identity is an operation without arguments."""
+    match = _OPERATION.match(str(piece))
+    for name in match[1].split() if match is not None else ():
+        definition = signature[name].definition
+        identity = definition.profile.identity if definition.profile is not None else None
+        found = None if identity is None else find(identity)
+        if identity is not None and (found is None or found.arity != 0):
+            short = identity.partition(".")[2]
+            do = f"declare `operation {short} : -> {match[3]}`" if match is not None else None
+            raise NGraphRewriteError(f"the identity {short} of {name} is no operation without arguments", do=do)
 
 
 def _at(text: Text, span: Span, declare: Callable[[], Found]) -> Found:
@@ -87,6 +104,10 @@ def _operation(signature: Signature, piece: Piece) -> None:
     said = [tuple(words.split()) for words in (match[4] or "").split(",") if words.strip()]
     laws = [words[0] for words in said if len(words) == 1]
     listed = {words[0]: words[1:] for words in said if len(words) > 1}
+    words = [words[0] for words in said]
+    twice = next((word for at, word in enumerate(words) if word in words[:at]), None)
+    if twice is not None:
+        raise NGraphRewriteError(f"`{twice}` is said twice of an operation", do="leave one of them out")
     unknown = set(listed) - {"identity", *_LISTS}
     if unknown:
         do = f"one of associative, commutative, identity, {', '.join(_LISTS)}"

@@ -39,7 +39,7 @@ from ngraph_rewrite.rewriting.shorthand_checks import check_shorthands
 from ngraph_rewrite.rewriting.shorthands import Macros, expanded
 from ngraph_rewrite.rewriting.sorting import check_sorts
 from ngraph_rewrite.rewriting.waivers import WAIVABLE, Waiver, covers_name
-from ngraph_rewrite.terms.catalogue import definitions
+from ngraph_rewrite.terms.catalogue import definitions, undone_if_refused
 from ngraph_rewrite.types.sorts import SortType
 
 # What files have rules that may look at a whole graph: those of passes over one.
@@ -61,7 +61,11 @@ def parse_rules(content: str, file: str, stem: str) -> RuleSet:
     Raises:
         RuleFileError: for any mistake.
     """
-    frame = read_frame(content, file)
+    with undone_if_refused():  # a file of a signature declares operations
+        return _parsed(read_frame(content, file), stem)
+
+
+def _parsed(frame: FileFrame, stem: str) -> RuleSet:
     _check_count(frame)
     sorts = declared(frame).sorts if frame.kind == REWRITE else {}
     for family in {frame.source, frame.target}:

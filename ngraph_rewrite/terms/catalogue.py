@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -245,6 +246,25 @@ def enter(definition: OpDef) -> OpDef:
         raise AttributeValueError(f"an op called {definition.name!r} cannot be declared", do="use a new name")
     _CATALOGUE[definition.name] = found = replace(definition, rank=len(_CATALOGUE))
     return found
+
+
+@contextmanager
+def undone_if_refused() -> Iterator[None]:
+    """Inside, what is declared stays only if no error leaves the block: what was refused may be declared otherwise.
+
+    >>> from contextlib import suppress
+    >>> with suppress(ZeroDivisionError), undone_if_refused():
+    ...     _ = op("example_target.undone")(lambda x: x), 1 / 0
+    >>> find("example_target.undone") is None
+    True
+    """
+    known = len(_CATALOGUE)
+    try:
+        yield
+    except BaseException:
+        for name in list(_CATALOGUE)[known:]:
+            del _CATALOGUE[name]
+        raise
 
 
 def lookup(name: str) -> OpDef:
