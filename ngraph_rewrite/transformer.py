@@ -19,7 +19,7 @@ from ngraph_rewrite.lowering.disabling import Choice, disabled_now, known_names,
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.pass_order import in_place
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, Passes, check_together, library, passes_of, standard_passes
-from ngraph_rewrite.rewriting.given import given_classes, given_names
+from ngraph_rewrite.rewriting.given import given_classes
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet
@@ -77,7 +77,7 @@ def make_transformer(
     'reference'
     """
     target = as_target(name).preferring(sample, recurrent)
-    chosen, off = given_classes(classes), given_names(disabled, "disabled")
+    chosen, off = given_classes(classes), _listed("disabled", disabled, "names of rules")
     own = as_rules(rules)
     every = library() + own
     known_names(every, off)

@@ -15,15 +15,13 @@ def rule_text(path: str | os.PathLike[str], shown: str | None = None) -> str:
     """What is written in a rule file, up to a length that no file may have.
 
     Raises:
-        RuleFileError: if it is not text, or the path cannot be one.
+        RuleFileError: if it is not text.
         ArgumentError: for what is no path.
         OSError: for a file that cannot be read.
     """
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         do = "give a set of rules, the path of a rule file, or its text"
         raise ArgumentError(f"{path!r} is no rules, and no path of any", where=user_line(), do=do)
-    if "\0" in str(path):
-        raise RuleFileError(f"{str(path)!r} is no path of a file", do="give the path of a rule file")
     try:
         with Path(path).open("rb") as file:
             return file.read(4 * FILE + 1).decode("utf-8")  # no character takes more than four bytes

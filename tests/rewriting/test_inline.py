@@ -61,7 +61,7 @@ def test_what_is_neither_rules_nor_a_path_is_refused_where_it_is_given(rules: An
 
 
 def test_a_path_that_no_file_has_is_refused() -> None:
-    with pytest.raises(RuleFileError, match="'my\\\\x00.rules' is no path of a file"):
+    with pytest.raises(ArgumentError, match="is no rules, and no path of any"):
         ng.checked_rules("my\0.rules")
 
 
