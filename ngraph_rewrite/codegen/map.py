@@ -3,7 +3,13 @@
 
 Chunks of a single loop begin where lines of memory do, seen from the first result; what comes before the first line is
 a loop of its own, the same one run twice: so no vector that is stored lies in two lines, wherever an array begins.
+
+An operand that lies along another loop than results do is walked in square tiles with them, so that its lines are read
+while they are in cache.
 """
+
+from collections.abc import Sequence
+from math import prod
 
 from ngraph_rewrite.codegen.nest import (
     MapNest,
@@ -19,9 +25,33 @@ from ngraph_rewrite.codegen.streaming import Streams
 from ngraph_rewrite.codegen.template import kernel_template
 from ngraph_rewrite.types.dtypes import as_dtype
 
+TILE = 32  # elements: so many lines of each of a few operands are in the first cache
+_LONG = 16  # loops of fewer elements meet a line again soon enough
+_LARGE = 1 << 14  # elements: of fewer all lines are in cache
 
-def render_map(nest: MapNest) -> Source:
+
+def tiled(nest: MapNest, sizes: Sequence[int]) -> int | None:
+    """The loop along which operands lie whose elements are far apart along the last loop, where results lie.
+
+    >>> from ngraph_rewrite.codegen.loops import Operand, Step
+    >>> across, along = Operand("float32", ("1", "s")), Operand("float32", ("s", "1"))
+    >>> square = MapNest(2, (across,), (Step("square", "float32", (0,)),), ((1, along),), (0, 1))
+    >>> tiled(square, (1000, 1000)), tiled(square, (1000, 3))
+    (0, None)
+    """
+    last = nest.rank - 1
+    if nest.rank < 2 or prod(sizes) < _LARGE or any(at.strides[last] != "1" for _, at in nest.stores):
+        return None
+    found = {x.strides.index("1") for x in nest.loads if x.strides[last] == "s" and "1" in x.strides}
+    dims = [dim for dim in found if sizes[dim] >= _LONG and sizes[last] >= _LONG]
+    return dims[0] if len(dims) == 1 else None
+
+
+def render_map(nest: MapNest, tile: int | None = None) -> Source:
     """Return the kernel of a map nest; chunks split loop 0, and a nest of rank 0 is done by chunk 0.
+
+    Args:
+        tile: A loop that is walked in tiles together with the last one.
 
     >>> from ngraph_rewrite.codegen.loops import MapNest, Operand, Step
     >>> vector = Operand("float32", ("1",))
@@ -30,9 +60,10 @@ def render_map(nest: MapNest) -> Source:
     ('n0', 'x0', 'x1', 'y0')
     """
     names = signature(nest)
-    streams = Streams(nest, nest.rank - 1, range(len(nest.stores)))
+    streams = Streams(nest, nest.rank - 1, range(len(nest.stores)) if tile is None else ())
     ends = ["stream_end()"] if streams.positions else []
-    body = "\n".join([_start(nest), *streams.arrays(), _level(nest, 0, streams), *ends])
+    loops = _level(nest, 0, streams) if tile is None else _tiles(nest, tile)
+    body = "\n".join([_start(nest), *streams.arrays(), loops, *ends])
     arguments = argument_lines(names, nest.steps)
     template = kernel_template("map")
     text = template.fill(
@@ -85,6 +116,33 @@ def _level(nest: MapNest, level: int, streams: Streams) -> str:
         return "\n".join([*lines, *loop])
     limits = ", ".join(extent) if level == 0 else extent[1]
     return "\n".join([*lines, f"for i{level} in range({limits}):", indented(inner, 4)])
+
+
+def _tiles(nest: MapNest, dim: int) -> str:
+    """Plain loops outside, then those over tiles, then those in a tile: over `dim`, and over the last loop."""
+    last = nest.rank - 1
+    order = [*(d for d in range(last) if d != dim), dim, last]
+    values = needed(nest, (value for value, _ in nest.stores))
+    known = [max((order.index(d) + 1 for d in nest.dims[v]), default=0) for v in values]
+    at = [[value_line(nest, v) for v, level in zip(values, known, strict=True) if level == n] for n in range(last + 2)]
+    lines = [*at[last + 1], *[store_line(nest, i, nest.dtypes) for i in range(len(nest.stores))]]
+    for level, d in ((last, last), (last - 1, dim)):
+        end = "stop" if d == 0 else f"n{d}"
+        lines = [*at[level], f"for i{d} in range(t{d}, min(t{d} + {TILE}, {end})):", _inside(lines)]
+    for d in (last, dim):
+        lines = [f"for t{d} in range({_extent(d)}, {TILE}):", _inside(lines)]
+    for level in reversed(range(last - 1)):
+        lines = [*at[level], f"for i{order[level]} in range({_extent(order[level])}):", _inside(lines)]
+    return "\n".join(lines)
+
+
+def _extent(dim: int) -> str:
+    """The indices of a loop, of which the first one is shared out."""
+    return "start, stop" if dim == 0 else f"0, n{dim}"
+
+
+def _inside(lines: Sequence[str]) -> str:
+    return indented("\n".join(lines), 4)
 
 
 def _is_lined(nest: MapNest) -> bool:

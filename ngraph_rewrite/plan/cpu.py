@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from math import prod
+from typing import Any
 
 from ngraph_rewrite.codegen.copy import few, render_copy
 from ngraph_rewrite.codegen.epilogue import render_epilogue
-from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, render_map, render_rows, workspaces
+from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, render_map, render_rows, tiled, workspaces
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.collapsing import RowProgram, row_share
 from ngraph_rewrite.plan.convolution_operands import Convolution
@@ -46,24 +47,28 @@ def _job(term: Op, groups: Groups) -> Job:
     return job_of(term, groups)
 
 
-def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> tuple[int, int] | None:
-    """A copy moves the elements of a short loop together: which one, and its length."""
+def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> tuple[int, int] | int | None:
+    """Where rows become columns: the loop that a map walks in tiles; the short one of a copy, and its length."""
+    if isinstance(nest, RowNest):
+        return None
     moved = _moved(nest)
-    dim = None if moved is None else few(*moved, sizes)
+    if moved is None:
+        return tiled(nest, sizes)
+    dim = few(*moved, sizes)
     return None if dim is None else (dim, sizes[dim])
 
 
-def _nest(nest: MapNest | RowNest, form: tuple[int, int] | None) -> Source:
-    """The kernel of a nest; a map that only moves elements goes by tiles where rows become columns."""
+def _nest(nest: MapNest | RowNest, form: Any) -> Source:
+    """The kernel of a nest; a map that only moves elements is a copy."""
     if isinstance(nest, RowNest):
         return render_rows(nest)
     moved = _moved(nest)
-    return render_map(nest) if moved is None else render_copy(*moved, form)
+    return render_map(nest, form) if moved is None else render_copy(*moved, form)
 
 
-def _moved(nest: MapNest | RowNest) -> tuple[Operand, Operand] | None:
+def _moved(nest: MapNest) -> tuple[Operand, Operand] | None:
     """From where to where a nest moves elements, if it does nothing else, from one buffer to another."""
-    if isinstance(nest, RowNest) or nest.steps or not len(nest.loads) == len(nest.stores) == 1:
+    if nest.steps or not len(nest.loads) == len(nest.stores) == 1:
         return None
     source, (_, target) = nest.loads[0], nest.stores[0]
     apart = nest.buffer_of[0] != nest.buffer_of[1]
