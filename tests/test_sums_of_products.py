@@ -76,6 +76,21 @@ def test_one_operand_may_lie_plainly(which: int) -> None:
     assert np.array_equal(run(term, given), right if which else right.T)
 
 
+@pytest.mark.parametrize("last", [True, False])
+def test_axes_that_lie_the_other_way_round_in_both_operands_are_contracted_as_they_lie(last: bool) -> None:
+    """One axis of memory then, of which whole lines are read; the sum is the same in any order."""
+    given = inputs((20, 40, 5), (30, 40, 5)) if last else inputs((40, 5, 20), (40, 5, 30))
+    x, y = (semi.transpose(one, (2, 0, 1) if last else (1, 2, 0)) for one in given)
+    product = contracted(x, semi.transpose(y, (0, 2, 1)))
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(product, *given)
+        found = computation(*given.values())
+        (work,) = computation._executed().plan.work  # type: ignore[attr-defined]
+    assert np.array_equal(found, np.einsum("mkt,nkt->mn" if last else "ktm,ktn->mn", *given.values()))
+    told = dict(zip(work.source.signature, work.arguments, strict=True))
+    assert (told["terms"], told["k"], told["a_sk"]) == (1, 200, 4 if last else 80)
+
+
 def test_what_is_multiplied_with_itself_is_read_twice() -> None:
     given = inputs((5, 20, 40))
     (x,) = given

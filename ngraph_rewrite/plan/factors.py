@@ -3,7 +3,8 @@
 
 A product that contracts several axes is one of reshapes: ``einsum("npd,npe->de")``, the derivative of windows of one
 element by filters. Where one stride cannot tell what such a reshape sees, two may: then the product is a sum of
-products, one for each index of the outer axis, and nothing is copied.
+products, one for each index of the outer axis, and nothing is copied. Axes may be contracted in any order: where both
+operands lie in another one than they are read in, the two axes are one there.
 """
 
 from __future__ import annotations
@@ -57,9 +58,10 @@ def _added_up(term: Op, found: list[Load | Op], groups: Groups) -> Factors:
     is_copied = [not isinstance(one, Load) for one in found]
     ways = [own.ways() if copied else [] for own, copied in zip((x, y), is_copied, strict=True)]
     for terms in sorted({*ways[0], *ways[1]}):
-        seen = x.by_terms(terms), y.by_terms(terms)
-        if seen[0] is not None and seen[1] is not None:
-            return Factors(seen[0], seen[1], terms)
+        left, right = x.by_terms(terms), y.by_terms(terms)
+        if left is not None and right is not None:
+            whole, other = x.at_once(left), y.at_once(right)
+            return Factors(left, right, terms) if whole is None or other is None else Factors(whole, other)
     needs = [(one, way) for one, way in zip(found, ways, strict=True) if not isinstance(one, Load)]
     unseen = [one for one, way in needs if not way]
     raise CopyFirst(*dict.fromkeys(unseen or [needs[0][0]]))  # what strides can say stays as it is, beside a copy
@@ -101,3 +103,12 @@ class _Operand(NamedTuple):
             down, apart, along = seen.strides
             seen = Layout(seen.offset, (terms, self.rows, length), (apart, down, along))
         return None if seen is None else Load(self.load.base, seen)
+
+    def at_once(self, terms: Load) -> Load | None:
+        """The matrix, contracted in the order in which it lies, if the outer axis is the inner one there."""
+        count, (apart, *strides) = terms.layout.shape[0], terms.layout.strides
+        along, down = strides[::-1] if self.last else strides
+        if along != apart * count:
+            return None
+        shape, steps = ((self.rows, self.k), (down, apart)) if self.last else ((self.k, self.rows), (apart, down))
+        return Load(terms.base, Layout(terms.layout.offset, shape, steps))
