@@ -97,7 +97,9 @@ class Computation:
         self._signature = Signature(self._dtypes, self.returns, self._kept, self, state, cache)
         terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         roots = [terms[h] for h in self._valued]
-        self._prepared = Preparation(target, self.lowering, roots, self.inputs, state, cache, threads, self._signature)
+        self._prepared = Preparation(
+            target, self.lowering, self._handles, roots, self.inputs, state, cache, threads, self._signature
+        )
 
     def __repr__(self) -> str:
         inside = ", ".join(describe(p, 1) for p in self.inputs)

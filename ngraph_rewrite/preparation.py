@@ -24,7 +24,8 @@ class Preparation:
     """The plans of a lowering.
 
     Args:
-        roots: The terms of the lowering whose values are wanted.
+        handles: The terms whose values are wanted.
+        roots: What they became in the lowering.
 
     Attributes:
         latest: What was asked for last.
@@ -35,6 +36,7 @@ class Preparation:
         self,
         target: Target,
         lowering: Lowering,
+        handles: Sequence[Op],
         roots: Sequence[Op],
         inputs: Sequence[Op],
         state: State,
@@ -42,7 +44,8 @@ class Preparation:
         threads: int,
         signature: Signature,
     ) -> None:
-        self._target, self._lowering, self._roots, self._inputs = target, lowering, list(roots), inputs
+        self._target, self._lowering, self._inputs = target, lowering, inputs
+        self._handles, self._roots = handles, list(roots)
         self._state, self._cache, self._threads, self._signature = state, cache, threads, signature
         self._ready: dict[Shapes, Ready] = {}
         self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
@@ -74,6 +77,8 @@ class Preparation:
     def _planned(self, shapes: Shapes) -> Ready:
         binding = bind_lengths(self._inputs, shapes)
         roots, lowering = self._roots, self._lowering
+        if 0 in binding.values():  # of no elements there is no greatest one, whatever a maximum was lowered to
+            bind_graph(self._handles, binding)
         order = lowering.order if roots == lowering.roots else None
         bound = bind_graph([*roots, *lowering.writes], binding, order, lambda term: user_place(lowering.table, term))
         placeholders = {t.attribute("uid"): b for t, b in bound.items() if t.definition.name == "core.placeholder"}
