@@ -102,6 +102,8 @@ def _term(node: ast.expr) -> Term:
     if isinstance(node, ast.BinOp):
         return App(OPERATORS[type(node.op)], None, (_term(node.left), _term(node.right)))
     assert isinstance(node, ast.Call), ast.dump(node)
+    if isinstance(node.func, ast.Name) and node.func.id == "number":  # a variable of these types
+        return _term(node.args[0])
     op = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id  # type: ignore[attr-defined]
     given = {k.arg: k.value for k in node.keywords}
     kept = KEPT.get(op, next(iter(given), None))

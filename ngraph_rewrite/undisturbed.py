@@ -15,6 +15,7 @@ def undisturbed() -> Iterator[None]:
 
     Python runs them in the main thread only; in others there is nothing to wait with.
 
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
     >>> try:
     ...     with undisturbed():
     ...         signal.raise_signal(signal.SIGINT)
@@ -23,6 +24,7 @@ def undisturbed() -> Iterator[None]:
     ...     print("is interrupted")
     goes on
     is interrupted
+    >>> _ = signal.signal(signal.SIGINT, before)
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -160,16 +160,16 @@ class Facts:
 
 
 @op("printed.odd")
-def _odd(x: TensorType, *, facts: Facts, like: TensorType | None, name: str) -> TensorType:
-    """An op of a family that nobody knows, with an attribute called `name`."""
+def _odd(x: TensorType, *, facts: Facts, like: TensorType | None, op: str) -> TensorType:
+    """An op of a family that nobody knows, with an attribute that is called as the first argument of `term` is."""
     return x
 
 
 def test_ops_of_other_packages_are_printed_with_their_attributes() -> None:
     x = term("core.placeholder", axes=[2], dtype="int8").named("x")
-    odd = term("printed.odd", x, facts=Facts(Window((1, 2), Mode.SAME), float("nan")), like=None, name="n")
+    odd = term("printed.odd", x, facts=Facts(Window((1, 2), Mode.SAME), float("nan")), like=None, op="n")
     found = ran(as_python(odd))["left"]
-    assert repr(found.attribute("facts")) == repr(odd.attribute("facts")) and found.attribute("name") == "n"
+    assert repr(found.attribute("facts")) == repr(odd.attribute("facts")) and found.attribute("op") == "n"
 
 
 def test_an_object_with_a_name_of_its_own_is_imported() -> None:
