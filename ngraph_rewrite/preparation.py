@@ -15,6 +15,7 @@ from ngraph_rewrite.ready import Ready, Shapes, Signature, machine_call
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.tuples import tensors
 
 # Sets of lengths a computation stays ready for: each keeps an arena. Kernels are kept by the cache anyway.
 MOST_PLANS = 32
@@ -24,8 +25,8 @@ class Preparation:
     """The plans of a lowering.
 
     Args:
-        handles: The terms whose values are wanted.
-        roots: What they became in the lowering.
+        handles: What the user asked for, as it was before lowering.
+        roots: The terms of the lowering whose values are wanted.
 
     Attributes:
         latest: What was asked for last.
@@ -77,10 +78,10 @@ class Preparation:
     def _planned(self, shapes: Shapes) -> Ready:
         binding = bind_lengths(self._inputs, shapes)
         roots, lowering = self._roots, self._lowering
-        if 0 in binding.values():  # of no elements there is no greatest one, whatever a maximum was lowered to
-            bind_graph(self._handles, binding)
         order = lowering.order if roots == lowering.roots else None
         bound = bind_graph([*roots, *lowering.writes], binding, order, lambda term: user_place(lowering.table, term))
+        if binding and any(0 in one.shape for term in bound.values() for one in tensors(term.type)):
+            bind_graph(self._handles, binding)  # of no elements none is the greatest, whatever a maximum was lowered to
         placeholders = {t.attribute("uid"): b for t, b in bound.items() if t.definition.name == "core.placeholder"}
         program = Program(
             results=[bound[r] for r in roots],

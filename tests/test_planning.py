@@ -352,6 +352,16 @@ def test_a_length_that_an_op_does_not_take_is_reported_at_its_line(
             computation(np.ones((0, 2)))
 
 
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_so_is_a_length_of_which_a_slice_leaves_nothing(target: str) -> None:
+    x = ng.placeholder((None, 2))
+    with ng.make_transformer(target) as transformer:
+        computation = transformer.computation(ng.numpy.max(x[1:], axis=0), x)
+        assert np.array_equal(computation(np.eye(2)), [0, 1])
+        with pytest.raises(ng.AxesError, match=rf"max\(float32\[0, 2\].*: .*\n  at {__file__}:\d+"):
+            computation(np.ones((1, 2)))
+
+
 def test_a_bound_graph_keeps_equal_terms_one() -> None:
     n, known_length = ng.Axis("N"), ng.Axis("N", 5)
     x = ng.variable([known_length])

@@ -82,9 +82,9 @@ def _loops(nest: MapNest) -> list[str]:
     lines = _move(nest)
     for dim in sorted(fast, reverse=True):
         last = "stop" if dim == 0 else f"n{dim}"
-        lines = _loop(f"for i{dim} in range(t{dim}, min(t{dim} + {_TILE}, {last})):", lines)
+        lines = loop(f"for i{dim} in range(t{dim}, min(t{dim} + {_TILE}, {last})):", lines)
     for dim in sorted(fast, reverse=True):
-        lines = _loop(f"for t{dim} in range({_extent(dim, 0)}, {_TILE}):", lines)
+        lines = loop(f"for t{dim} in range({extent(dim, 0)}, {_TILE}):", lines)
     return _plain(set(range(nest.rank)) - fast, 0, lines)
 
 
@@ -93,9 +93,9 @@ def _together(nest: MapNest, split: int, dim: int, length: int) -> list[str]:
     fast = _fast(*nest.operands)
     (other,) = fast - {dim}
     stride = f"{'x0' if nest.loads[0].strides[dim] == '1' else 'y0'}_s{other}"
-    loops = _plain({other}, split, _loop(f"for i{dim} in range({length}):", _move(nest)))
+    loops = _plain({other}, split, loop(f"for i{dim} in range({length}):", _move(nest)))
     dense = [re.sub(rf"\b{stride}\b", str(length), line) for line in loops]
-    both = [*_loop(f"if {stride} == {length}:", dense), *_loop("else:", loops)]
+    both = [*loop(f"if {stride} == {length}:", dense), *loop("else:", loops)]
     return _plain(set(range(nest.rank)) - fast, split, both)
 
 
@@ -106,13 +106,15 @@ def _move(nest: MapNest) -> list[str]:
 def _plain(dims: set[int], split: int, lines: list[str]) -> list[str]:
     """Loops over all of some axes, but for the one of which a chunk has a part."""
     for dim in sorted(dims, reverse=True):
-        lines = _loop(f"for i{dim} in range({_extent(dim, split)}):", lines)
+        lines = loop(f"for i{dim} in range({extent(dim, split)}):", lines)
     return lines
 
 
-def _extent(dim: int, split: int) -> str:
+def extent(dim: int, split: int = 0) -> str:
+    """The indices of a loop, of one of which a chunk has a part."""
     return "start, stop" if dim == split else f"0, n{dim}"
 
 
-def _loop(head: str, body: list[str]) -> list[str]:
+def loop(head: str, body: Sequence[str]) -> list[str]:
+    """A loop and what is done in it."""
     return [head, indented("\n".join(body), 4)]

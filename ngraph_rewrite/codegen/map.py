@@ -4,13 +4,15 @@
 Chunks of a single loop begin where lines of memory do, seen from the first result; what comes before the first line is
 a loop of its own, the same one run twice: so no vector that is stored lies in two lines, wherever an array begins.
 
-An operand that lies along another loop than results do is walked in square tiles with them, so that its lines are read
-while they are in cache.
+An operand that lies along another loop than results do is walked in tiles with them, so that its lines are read while
+they are in cache; results do not go past the caches then.
 """
 
 from collections.abc import Sequence
 from math import prod
+from typing import NamedTuple
 
+from ngraph_rewrite.codegen.copy import extent, loop
 from ngraph_rewrite.codegen.nest import (
     MapNest,
     argument_lines,
@@ -25,33 +27,43 @@ from ngraph_rewrite.codegen.streaming import Streams
 from ngraph_rewrite.codegen.template import kernel_template
 from ngraph_rewrite.types.dtypes import as_dtype
 
-TILE = 32  # elements: so many lines of each of a few operands are in the first cache
 _LONG = 16  # loops of fewer elements meet a line again soon enough
 _LARGE = 1 << 14  # elements: of fewer all lines are in cache
+_CROWDED = 512  # elements: lines so many apart, or a multiple of it, fall on the same places of a cache
 
 
-def tiled(nest: MapNest, sizes: Sequence[int]) -> int | None:
-    """The loop along which operands lie whose elements are far apart along the last loop, where results lie.
+class Tiles(NamedTuple):
+    """How a map walks its last loop and another one: the other one, and how many indices of either make a tile."""
+
+    dim: int
+    height: int
+    width: int
+
+
+def tiles(nest: MapNest, sizes: Sequence[int]) -> Tiles | None:
+    """How to walk operands whose elements are far apart along the last loop, where results lie; None if there are none.
 
     >>> from ngraph_rewrite.codegen.loops import Operand, Step
     >>> across, along = Operand("float32", ("1", "s")), Operand("float32", ("s", "1"))
     >>> square = MapNest(2, (across,), (Step("square", "float32", (0,)),), ((1, along),), (0, 1))
-    >>> tiled(square, (1000, 1000)), tiled(square, (1000, 3))
-    (0, None)
+    >>> tiles(square, (1000, 1000)), tiles(square, (1000, 3))
+    (Tiles(dim=0, height=16, width=64), None)
     """
     last = nest.rank - 1
     if nest.rank < 2 or prod(sizes) < _LARGE or any(at.strides[last] != "1" for _, at in nest.stores):
         return None
     found = {x.strides.index("1") for x in nest.loads if x.strides[last] == "s" and "1" in x.strides}
     dims = [dim for dim in found if sizes[dim] >= _LONG and sizes[last] >= _LONG]
-    return dims[0] if len(dims) == 1 else None
+    if len(dims) != 1:
+        return None
+    return Tiles(dims[0], 32, 32) if sizes[dims[0]] % _CROWDED == 0 else Tiles(dims[0], 16, 64)
 
 
-def render_map(nest: MapNest, tile: int | None = None) -> Source:
+def render_map(nest: MapNest, tiled: Tiles | None = None) -> Source:
     """Return the kernel of a map nest; chunks split loop 0, and a nest of rank 0 is done by chunk 0.
 
     Args:
-        tile: A loop that is walked in tiles together with the last one.
+        tiled: How its last loop and another one are walked in tiles, if they are.
 
     >>> from ngraph_rewrite.codegen.loops import MapNest, Operand, Step
     >>> vector = Operand("float32", ("1",))
@@ -60,9 +72,9 @@ def render_map(nest: MapNest, tile: int | None = None) -> Source:
     ('n0', 'x0', 'x1', 'y0')
     """
     names = signature(nest)
-    streams = Streams(nest, nest.rank - 1, range(len(nest.stores)) if tile is None else ())
+    streams = Streams(nest, nest.rank - 1, range(len(nest.stores)) if tiled is None else ())
     ends = ["stream_end()"] if streams.positions else []
-    loops = _level(nest, 0, streams) if tile is None else _tiles(nest, tile)
+    loops = _level(nest, 0, streams) if tiled is None else _in_tiles(nest, tiled)
     body = "\n".join([_start(nest), *streams.arrays(), loops, *ends])
     arguments = argument_lines(names, nest.steps)
     template = kernel_template("map")
@@ -118,31 +130,22 @@ def _level(nest: MapNest, level: int, streams: Streams) -> str:
     return "\n".join([*lines, f"for i{level} in range({limits}):", indented(inner, 4)])
 
 
-def _tiles(nest: MapNest, dim: int) -> str:
-    """Plain loops outside, then those over tiles, then those in a tile: over `dim`, and over the last loop."""
-    last = nest.rank - 1
+def _in_tiles(nest: MapNest, tiled: Tiles) -> str:
+    """Plain loops outside, then those over tiles, then those in a tile, the last loop innermost."""
+    last, (dim, height, width) = nest.rank - 1, tiled
     order = [*(d for d in range(last) if d != dim), dim, last]
     values = needed(nest, (value for value, _ in nest.stores))
     known = [max((order.index(d) + 1 for d in nest.dims[v]), default=0) for v in values]
     at = [[value_line(nest, v) for v, level in zip(values, known, strict=True) if level == n] for n in range(last + 2)]
     lines = [*at[last + 1], *[store_line(nest, i, nest.dtypes) for i in range(len(nest.stores))]]
-    for level, d in ((last, last), (last - 1, dim)):
+    for level, d, length in ((last, last, width), (last - 1, dim, height)):
         end = "stop" if d == 0 else f"n{d}"
-        lines = [*at[level], f"for i{d} in range(t{d}, min(t{d} + {TILE}, {end})):", _inside(lines)]
-    for d in (last, dim):
-        lines = [f"for t{d} in range({_extent(d)}, {TILE}):", _inside(lines)]
+        lines = [*at[level], *loop(f"for i{d} in range(t{d}, min(t{d} + {length}, {end})):", lines)]
+    for d, length in ((last, width), (dim, height)):
+        lines = loop(f"for t{d} in range({extent(d)}, {length}):", lines)
     for level in reversed(range(last - 1)):
-        lines = [*at[level], f"for i{order[level]} in range({_extent(order[level])}):", _inside(lines)]
+        lines = [*at[level], *loop(f"for i{order[level]} in range({extent(order[level])}):", lines)]
     return "\n".join(lines)
-
-
-def _extent(dim: int) -> str:
-    """The indices of a loop, of which the first one is shared out."""
-    return "start, stop" if dim == 0 else f"0, n{dim}"
-
-
-def _inside(lines: Sequence[str]) -> str:
-    return indented("\n".join(lines), 4)
 
 
 def _is_lined(nest: MapNest) -> bool:

@@ -87,7 +87,7 @@ def aligned(size: int) -> int:
 
 
 def laid_out(*sizes: int) -> list[int]:
-    """Where parts of workspace begin, and its length; behind each is space for a vector more than it needs."""
+    """Where parts of workspace begin, and its length; behind each is space for a row of a panel more than it needs."""
     found = [0]
     for size in sizes:
         found.append(found[-1] + aligned(size + 128))

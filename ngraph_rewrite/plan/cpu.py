@@ -9,7 +9,7 @@ from typing import Any
 
 from ngraph_rewrite.codegen.copy import few, render_copy
 from ngraph_rewrite.codegen.epilogue import render_epilogue
-from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, render_map, render_rows, tiled, workspaces
+from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Tiles, render_map, render_rows, tiles, workspaces
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.collapsing import RowProgram, row_share
 from ngraph_rewrite.plan.convolution_operands import Convolution
@@ -47,13 +47,13 @@ def _job(term: Op, groups: Groups) -> Job:
     return job_of(term, groups)
 
 
-def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> tuple[int, int] | int | None:
-    """Where rows become columns: the loop that a map walks in tiles; the short one of a copy, and its length."""
+def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> tuple[int, int] | Tiles | None:
+    """Where rows become columns: the short loop of a copy, if there is one, and its length; the tiles of a map."""
     if isinstance(nest, RowNest):
         return None
     moved = _moved(nest)
     if moved is None:
-        return tiled(nest, sizes)
+        return tiles(nest, sizes)
     dim = few(*moved, sizes)
     return None if dim is None else (dim, sizes[dim])
 

@@ -10,7 +10,8 @@ first worker.
 The caller and every second worker claim the first chunk, the others the last. In every second launch chunks are turned
 about: threads go from the middle to the ends, not from the ends to the middle. Launches that follow one another, and
 calls, mostly split the same arrays alike, so a thread finds in its caches what it left there, and what it left last
-first. In an order that is always the same, what is needed first of more than a cache holds is what has just gone.
+first. In an order that is always the same, what is needed first of more than a cache holds is what has just gone. A
+thread that is alone begins in the middle then.
 """
 
 # Where things lie in a pool's memory and in a worker's slot, in words of 8 bytes; what is written often lies apart.

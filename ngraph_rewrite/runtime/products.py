@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     )
 else:
     # These are imported when they have to be compiled.
+    image_lines = lazy_module("ngraph_rewrite.runtime.image_lines")
     minimal_filtering = lazy_module("ngraph_rewrite.runtime.minimal_filtering")
     minimal_across = lazy_module("ngraph_rewrite.runtime.minimal_across")
     packing = lazy_module("ngraph_rewrite.runtime.packing")
     sweeps = lazy_module("ngraph_rewrite.runtime.sweeps")
     tiles = lazy_module("ngraph_rewrite.runtime.tiles")
     window_rows = lazy_module("ngraph_rewrite.runtime.window_rows")
-    image_lines = lazy_module("ngraph_rewrite.runtime.image_lines")
 
 # As many rows of a tile, about, can be in the first cache if they fall on the same places of it.
 _ENOUGH_WAYS = 12
@@ -71,9 +71,8 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
     of them, else 0.
 
     The functions are "tile", "fetch", "walk" and "look" of `ngraph_rewrite.runtime.tiles`, "sweep" of
-    `ngraph_rewrite.runtime.sweeps`, "pack" of
-    `ngraph_rewrite.runtime.packing`, "rows_of" of `ngraph_rewrite.runtime.window_rows`, "lines" and "halves" of
-    `ngraph_rewrite.runtime.image_lines`, and those of
+    `ngraph_rewrite.runtime.sweeps`, "pack" of `ngraph_rewrite.runtime.packing`, "rows_of" of
+    `ngraph_rewrite.runtime.window_rows`, "lines" and "halves" of `ngraph_rewrite.runtime.image_lines`, and those of
     `ngraph_rewrite.runtime.minimal_filtering`, such as "inward" and "outward_3", and of
     `ngraph_rewrite.runtime.minimal_across`, such as "inward_23".
 

@@ -27,8 +27,8 @@ def rows_module(dtype: str) -> str:
     Its arguments: the padded image; the address of int64 that say for each row how far its element is from a window's
     first one; that of int64 that say where the lines begin, from the line of the first column on; the place of the
     first column in its line; the places in a line; the target, the step of its rows; the number of rows; the number of
-    columns, at least 1; distances and steps in bytes. Whole rows of the target are written. As much as a row is read
-    before the first and behind the last element.
+    columns, at least 1; distances and steps in bytes. Whole rows of the target are written. Less than a row is read
+    behind the last element of a line, and less than that before the first one of a line but the first.
     """
     module, own = ir.Module(f"rows {dtype}"), words(dtype)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * 9), f"ngraph_rewrite_rows_of_{dtype}")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nests import Case, map_cases, reduce_cases, reduced_value, reducing, row_values, values_of
 from running import FLOATS, INTEGERS, Runner, contiguous, nest_arguments, same_bits
 
-from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Step, render_map, render_rows, tiled
+from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Step, Tiles, render_map, render_rows, tiles
 from ngraph_rewrite.errors import KernelError
 
 drawn = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -27,24 +27,25 @@ def test_a_map_is_its_expression_at_every_index(run: Runner, case: Case) -> None
 @given(case=map_cases(), data=st.data())
 def test_so_it_is_in_tiles_of_any_two_loops(run: Runner, case: Case, data: st.DataObject) -> None:
     assume(case.nest.rank >= 2)
-    values, tile = values_of(case), data.draw(st.integers(0, case.nest.rank - 2))
-    run(render_map(case.nest, tile), nest_arguments(case.lengths, case.loads, case.stores), case.chunks)
+    values, dim = values_of(case), data.draw(st.integers(0, case.nest.rank - 2))
+    tiled = Tiles(dim, data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4)))
+    run(render_map(case.nest, tiled), nest_arguments(case.lengths, case.loads, case.stores), case.chunks)
     for (value, _), found in zip(case.nest.stores, case.stores, strict=True):
         assert same_bits(found, values[value])
 
 
 @pytest.mark.parametrize("chunks", [1, 3])
-@pytest.mark.parametrize("shape", [(32, 3, 64), (33, 2, 100), (1, 1, 1), (70, 0, 40)])
+@pytest.mark.parametrize("shape", [(32, 3, 64), (33, 2, 100), (1, 1, 1), (70, 0, 40), (16, 2, 129)])
 def test_tiles_end_where_loops_do(run: Runner, shape: tuple[int, ...], chunks: int) -> None:
     """Beside an operand that lies along the first loop, one that only the loop between moves."""
     across = np.random.default_rng(0).normal(size=shape[::-1]).astype("float32").T
     middle = np.arange(shape[1], dtype="float32")
     loads = (Operand("float32", ("1", "s", "s")), Operand("float32", ("0", "1", "0")))
     nest = MapNest(3, loads, (Step("add", "float32", (0, 1)),), ((2, contiguous("float32", 3)),), (0, 1, 2))
-    assert tiled(nest, (64, 9, 64)) == 0
+    assert tiles(nest, (70, 9, 64)) == Tiles(0, 16, 64) and tiles(nest, (1024, 9, 64)) == Tiles(0, 32, 32)
     found = np.full((shape[0] + 1, *shape[1:]), 7, "float32")
     arguments = nest_arguments(shape, [across, middle], [found[: shape[0]]])
-    run(render_map(nest, 0), arguments, chunks)
+    run(render_map(nest, Tiles(0, 16, 64)), arguments, chunks)
     np.testing.assert_array_equal(found[: shape[0]], across + middle[:, None])
     assert (found[shape[0]] == 7).all()
 

