@@ -16,7 +16,7 @@ def given_names(names: Iterable[str] | str, said: str) -> tuple[str, ...]:
     Raises:
         ArgumentError: for anything else.
 
-    >>> given_names("semi.add_zero", "disabled"), given_names(["a", "b"], "disabled")
+    >>> given_names("semi.add_zero", "both_ways"), given_names(["a", "b"], "both_ways")
     (('semi.add_zero',), ('a', 'b'))
     """
     found = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (None,)

@@ -62,13 +62,11 @@ def _check_words(equation: object, words: Mapping[str, object]) -> None:
     """Whether what a rule is made of is text, and what stands in its head one word each."""
     for said, given in {"equation": equation, **words}.items():
         if not isinstance(given, str):
-            raise ArgumentError(f"the {said} of a rule is text, and {given!r} is none", where=user_line())
+            what = f"the {said} of a rule is text, and {given!r} is none"
+            raise ArgumentError(what, where=user_line(), do='write ng.rule("x * 1 => x")')
         if said in words and not _WORD.fullmatch(given):
-            what, do = (
-                f"the {said} of a rule is one word, and {given!r} is none",
-                "write what needs more in a rule file",
-            )
-            raise RuleFileError(what, where=user_line(), do=do)
+            what = f"the {said} of a rule is one word, and {given!r} is none"
+            raise RuleFileError(what, where=user_line(), do="write what needs more in a rule file")
 
 
 def as_rules(rules: RuleSet | str | os.PathLike[str] | None) -> RuleSet:

@@ -18,13 +18,13 @@ HERE = rf"\n  at {__file__}:\d+"
 @pytest.mark.parametrize("said", ["family", "kind", "grade", "name"])
 @pytest.mark.parametrize("given", [3, b"semi", ["semi"]], ids=repr)
 def test_what_a_rule_is_made_of_is_text(said: str, given: Any) -> None:
-    with pytest.raises(ArgumentError, match=rf"^the {said} of a rule is text, and .* is none{HERE}$"):
+    with pytest.raises(ArgumentError, match=rf"^the {said} of a rule is text, and .* is none{HERE}\n  write ng.rule"):
         ng.rule(EQUATION, **{said: given})
 
 
 @pytest.mark.parametrize("equation", [None, 3, b"-(-x) => x"], ids=repr)
 def test_an_equation_is_text(equation: Any) -> None:
-    with pytest.raises(ArgumentError, match=rf"^the equation of a rule is text, and .* is none{HERE}$"):
+    with pytest.raises(ArgumentError, match=rf"^the equation of a rule is text, and .* is none{HERE}\n  write ng.rule"):
         ng.rule(equation)
 
 
