@@ -201,7 +201,7 @@ def test_windows_are_added_up_where_they_overlap(
         shape[axis] = n
     windows = semi.windows(ng.placeholder(shape, dtype), axes, sizes, strides, dilations)
     x = numbers(tuple(int(n) for n in windows.shape), dtype, seed)
-    x = x + np.zeros_like(x)  # without -0: what stands alone keeps its sign by a rule of class real, and loses it in a sum
+    x = x + np.zeros_like(x)  # without -0: what stands alone keeps its sign by a rule of class real, a sum loses it
     agrees(lambda x: semi.fold(x, axes, lengths, strides, dilations), x)
 
 
