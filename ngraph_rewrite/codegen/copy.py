@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders copies between strided layouts, in square tiles where reading and writing run along different loops.
 
+Tiles are transposed in registers, whatever their elements are: so many bytes.
+
 A few elements that lie side by side, such as the colours of a picture, fill no tile: they are moved together, in each
 step of the loop along which the other side runs, and LLVM shuffles vectors of them where nothing lies between.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import permutations
 
-from ngraph_rewrite.codegen.nest import MapNest, Operand, argument_lines, signature, store_line, value_line
+from ngraph_rewrite.codegen.nest import MapNest, Operand, argument_lines, distance, place, signature, store_line, value_line
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
 from ngraph_rewrite.codegen.template import kernel_template
+from ngraph_rewrite.types.dtypes import as_dtype
 
-_TILE = 32  # elements: two tiles of float64 fill half of a 32 KiB first-level cache
+_BLOCK = 64  # elements of a side of a block: it reads and writes few enough pages at a time
 _FEW = 4  # elements side by side, at most, that LLVM has shuffles for
 
 
@@ -59,44 +63,65 @@ def render_copy(source: Operand, target: Operand, together: tuple[int, int] | No
 def _body(nest: MapNest, together: tuple[int, int] | None) -> list[str]:
     """A chunk has a part of a loop, and all of the others."""
     if nest.rank == 0:
-        return ["if chunk > 0:", "    return", *_loops(nest)]
-    if together is None:
-        return [*_part_of(0), *_loops(nest)]
-    split = 0 if together[0] > 0 else next(iter(_fast(*nest.operands) - {0}))
-    return [*_part_of(split), *_together(nest, split, *together)]
+        return ["if chunk > 0:", "    return", *_move(nest)]
+    fast = _fast(*nest.operands)
+    if together is not None:
+        split = 0 if together[0] > 0 else max(fast)
+        return [*_part_of(split), *_together(nest, split, *together)]
+    if not fast:
+        return [*_part_of(0), *_plain(set(range(nest.rank)), 0, _move(nest))]
+    outside = _plain(set(range(nest.rank)).difference(fast), 0, _tiles(nest, *fast))
+    return [*(_whole_tiles(fast) if 0 in fast else [*_part_of(0), *_all_of(fast)]), *outside]
 
 
 def _part_of(dim: int) -> list[str]:
     return [f"start = chunk_start(n{dim}, chunk, nchunks)", f"stop = chunk_start(n{dim}, chunk + 1, nchunks)"]
 
 
-def _fast(source: Operand, target: Operand) -> set[int]:
+def _all_of(dims: Iterable[int]) -> list[str]:
+    return [line for dim in sorted(dims) for line in (f"start{dim} = 0", f"stop{dim} = n{dim}")]
+
+
+def _whole_tiles(fast: Iterable[int]) -> list[str]:
+    """Chunks are whole tiles of the longer one of two loops."""
+    a, b = sorted(fast)
+    longer = [f"if n{a} < n{b}:", *_tiles_of(b), "else:", *_tiles_of(a)]
+    return [*_all_of(fast), *longer]
+
+
+def _tiles_of(dim: int) -> list[str]:
+    return [f"    start{dim} = tile_start(n{dim}, chunk, nchunks)", f"    stop{dim} = tile_start(n{dim}, chunk + 1, nchunks)"]
+
+
+def _fast(source: Operand, target: Operand) -> tuple[int, ...]:
     """The loops with unit stride in the source and in the target, if they differ."""
-    fast = {dim for operand in (source, target) for dim, stride in enumerate(operand.strides) if stride == "1"}
-    return fast if len(fast) == 2 else set()
+    pairs = permutations(range(len(source.strides)), 2)
+    both = (p for p in pairs if source.strides[p[0]] == target.strides[p[1]] == "1")
+    same = any(a == b == "1" for a, b in zip(source.strides, target.strides, strict=True))
+    return () if same else next(both, ())
 
 
-def _loops(nest: MapNest) -> list[str]:
-    """Plain loops outside, then the loops over tiles, then the loops in a tile."""
-    fast = _fast(*nest.operands)
-    lines = _move(nest)
-    for dim in sorted(fast, reverse=True):
-        last = "stop" if dim == 0 else f"n{dim}"
-        lines = loop(f"for i{dim} in range(t{dim}, min(t{dim} + {_TILE}, {last})):", lines)
-    for dim in sorted(fast, reverse=True):
-        lines = loop(f"for t{dim} in range({extent(dim, 0)}, {_TILE}):", lines)
-    return _plain(set(range(nest.rank)) - fast, 0, lines)
+def _tiles(nest: MapNest, down: int, across: int) -> list[str]:
+    """Blocks of tiles, each with rows of the target that lie beside each other."""
+    source, target = nest.operands
+    read = f"x0, {place('x0', source)}, {distance('x0', source, across)}"
+    written = f"y0, {place('y0', target)}, {distance('y0', target, down)}"
+    left = ", ".join(f"min({_BLOCK}, stop{dim} - i{dim})" for dim in (down, across))
+    lines = [f"transpose_block_{as_dtype(source.dtype).itemsize}({read}, {written}, {left})"]
+    for dim in (across, down):
+        lines = loop(f"for i{dim} in range(start{dim}, stop{dim}, {_BLOCK}):", lines)
+    return lines
 
 
 def _together(nest: MapNest, split: int, dim: int, length: int) -> list[str]:
     """The loops where one with unit stride is short; its length is a stride of the other one if all is dense."""
     fast = _fast(*nest.operands)
-    (other,) = fast - {dim}
+    (other,) = set(fast) - {dim}
     stride = f"{'x0' if nest.loads[0].strides[dim] == '1' else 'y0'}_s{other}"
     loops = _plain({other}, split, loop(f"for i{dim} in range({length}):", _move(nest)))
     dense = [re.sub(rf"\b{stride}\b", str(length), line) for line in loops]
     both = [*loop(f"if {stride} == {length}:", dense), *loop("else:", loops)]
-    return _plain(set(range(nest.rank)) - fast, split, both)
+    return _plain(set(range(nest.rank)).difference(fast), split, both)
 
 
 def _move(nest: MapNest) -> list[str]:

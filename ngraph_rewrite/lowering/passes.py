@@ -137,8 +137,8 @@ def _matcher(same: _Same, folder: Path) -> Matcher:
 
 
 def standard_passes(target: Any) -> tuple[str, ...]:
-    """The names of the passes that run in any case, in order: those that a target has of its own are the last."""
-    return (*PASSES, *(one.name for one in getattr(target, "passes", ())))
+    """The names of the passes that run in any case, in order: those that a target has of its own say where they stand."""
+    return tuple(in_place(tuple(PASSES), getattr(target, "passes", ())))
 
 
 def passes_of(rules: RuleSet, target: Any, cache: Cache, own: Iterable[GraphPass] = ()) -> Passes:

@@ -32,6 +32,9 @@ class Transfers(GraphPass):
 
     name = "transfers"
 
+    def __init__(self) -> None:
+        super().__init__(after="select")
+
     def applied(self, roots: Sequence[Op], table: ReplacementTable, bank: TermBank, target: Any) -> list[Op]:
         """As `GraphPass.applied`."""
         work = _Placement(table, bank, table.stage(self.name))

@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ngraph_rewrite.runtime.vector_code import I32, I64, Words, loop, mask, masked_load, pointer, words
+from ngraph_rewrite.runtime.vector_code import I32, I64, Words, interleaved_halves, loop, mask, masked_load, pointer, words
 
 
 def pack_module(dtype: str) -> str:
@@ -60,7 +60,7 @@ def _transpose(builder: Any, own: Words, given: tuple[Any, ...]) -> None:
     with loop(builder, I64(0), rows, lanes) as first:
         offset = builder.mul(first, I64(own.size))
         columns = [builder.load(pointer(builder, builder.add(p, offset), own), align=own.size) for p in places]
-        for i, row in enumerate(_transposed(builder, columns)):
+        for i, row in enumerate(interleaved_halves(builder, columns)):
             to = builder.add(target, builder.mul(builder.add(first, I64(i)), step))
             builder.store(row, pointer(builder, to, own), align=own.size)
 
@@ -83,15 +83,3 @@ def _at_most(builder: Any, number: int, some: Any) -> Any:
     """A number, or the last one before `some`."""
     last = builder.sub(some, I64(1))
     return builder.select(builder.icmp_signed("<", last, I64(number)), last, I64(number))
-
-
-def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """The columns of a square: halves are interleaved as often as the number of rows can be halved."""
-    lanes = len(rows)
-    kind = ir.VectorType(I32, lanes)
-    low = ir.Constant(kind, [i // 2 + lanes * (i % 2) for i in range(lanes)])
-    high = ir.Constant(kind, [lanes // 2 + i // 2 + lanes * (i % 2) for i in range(lanes)])
-    for _ in range(lanes.bit_length() - 1):
-        pairs = list(zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True))
-        rows = [builder.shuffle_vector(x, y, order) for x, y in pairs for order in (low, high)]
-    return rows

@@ -13,18 +13,12 @@ from numba.core.typing import signature
 from numba.extending import intrinsic
 
 from ngraph_rewrite.runtime.features import features, vectors
-from ngraph_rewrite.runtime.vector_code import I32, I64, everywhere, loop
+from ngraph_rewrite.runtime.vector_code import I32, I64, declared, everywhere, loop
 
 __all__ = ["AT_A_TIME", "BIT", "DOUBLE", "FLOAT", "Row", "Rows", "changed", "declared", "halved", "of_rows", "variable"]
 
 FLOAT, DOUBLE, BIT = ir.FloatType(), ir.DoubleType(), ir.IntType(1)
 AT_A_TIME = 4  # vectors that a loop takes in: additions wait for one another otherwise
-
-
-def declared(builder: Any, name: str, operands: list[Any], result: Any) -> Any:
-    """A function of LLVM's."""
-    module = builder.module
-    return module.globals.get(name) or ir.Function(module, ir.FunctionType(result, operands), name)
 
 
 class Row:

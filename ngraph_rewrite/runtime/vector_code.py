@@ -63,6 +63,18 @@ def everywhere(builder: Any, number: Any, lanes: int) -> Any:
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
 
 
+def interleaved_halves(builder: Any, rows: list[Any]) -> list[Any]:
+    """The columns of a square: halves are interleaved as often as the number of rows can be halved."""
+    lanes = len(rows)
+    kind = ir.VectorType(I32, lanes)
+    low = ir.Constant(kind, [i // 2 + lanes * (i % 2) for i in range(lanes)])
+    high = ir.Constant(kind, [lanes // 2 + i // 2 + lanes * (i % 2) for i in range(lanes)])
+    for _ in range(lanes.bit_length() - 1):
+        pairs = list(zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True))
+        rows = [builder.shuffle_vector(x, y, order) for x, y in pairs for order in (low, high)]
+    return rows
+
+
 def mask(builder: Any, own: Words, columns: Any, first: int) -> Any:
     """Which lanes of a vector whose first one is in some column are columns of C."""
     numbers = [first + i for i in range(own.tile.lanes)]
@@ -70,7 +82,8 @@ def mask(builder: Any, own: Words, columns: Any, first: int) -> Any:
     return builder.icmp_signed("<", numbers, everywhere(builder, columns, own.tile.lanes))
 
 
-def _function(builder: Any, name: str, operands: list[Any], result: Any) -> Any:
+def declared(builder: Any, name: str, operands: list[Any], result: Any) -> Any:
+    """A function of LLVM's, declared in the module once."""
     module = builder.module
     return module.globals.get(name) or ir.Function(module, ir.FunctionType(result, operands), name)
 
@@ -78,20 +91,20 @@ def _function(builder: Any, name: str, operands: list[Any], result: Any) -> Any:
 def multiply_add(builder: Any, own: Words, x: Any, y: Any, z: Any) -> Any:
     """``x * y + z``, rounded once where the processor does that in one instruction."""
     name = f"llvm.fmuladd.{own.kind}"
-    return builder.call(_function(builder, name, [own.vector] * 3, own.vector), [x, y, z])
+    return builder.call(declared(builder, name, [own.vector] * 3, own.vector), [x, y, z])
 
 
 def masked_load(builder: Any, own: Words, place: Any, lanes: Any) -> Any:
     """The lanes that a mask has, zeros in the others."""
     kinds = [place.type, I32, lanes.type, own.vector]
-    load = _function(builder, f"llvm.masked.load.{own.kind}.p0", kinds, own.vector)
+    load = declared(builder, f"llvm.masked.load.{own.kind}.p0", kinds, own.vector)
     return builder.call(load, [place, I32(own.size), lanes, ir.Constant(own.vector, None)])
 
 
 def masked_store(builder: Any, own: Words, value: Any, place: Any, lanes: Any) -> None:
     """Store the lanes that a mask has."""
     kinds = [own.vector, place.type, I32, lanes.type]
-    store = _function(builder, f"llvm.masked.store.{own.kind}.p0", kinds, ir.VoidType())
+    store = declared(builder, f"llvm.masked.store.{own.kind}.p0", kinds, ir.VoidType())
     builder.call(store, [value, place, I32(own.size), lanes])
 
 
@@ -103,5 +116,5 @@ def ask(builder: Any, address: Any, locality: int, writes: bool = False) -> None
         writes: Whether it is to be written.
     """
     line = ir.IntType(8).as_pointer()
-    prefetch = _function(builder, "llvm.prefetch.p0", [line, I32, I32, I32], ir.VoidType())
+    prefetch = declared(builder, "llvm.prefetch.p0", [line, I32, I32, I32], ir.VoidType())
     builder.call(prefetch, [builder.inttoptr(address, line), I32(int(writes)), I32(locality), I32(1)])  # as data

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.lowering.orders import Orders
 from ngraph_rewrite.ops import fused, semi  # noqa: F401  (declare the ops of the base set)
 from ngraph_rewrite.plan.launches import Loop, Work, kernels, loops_in
 from ngraph_rewrite.plan.operands import Ref
@@ -196,4 +197,4 @@ def _base() -> frozenset[str]:
     return frozenset(f"core.{name}" for name in CORE.split()) | semi_ops | own
 
 
-CPU = Target("cpu", _base(), CpuExecutable, sample="any", recurrent="any")
+CPU = Target("cpu", _base(), CpuExecutable, sample="any", recurrent="any", passes=(Orders(),))

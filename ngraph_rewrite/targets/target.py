@@ -47,7 +47,7 @@ class Target:
         recurrent: Where it wants the axis of time steps: one of the same.
         prepare: Makes an executable of a program.
         arrays: What makes arrays of its device; None if it computes on the host.
-        passes: Passes of its own, which run after all others.
+        passes: Passes of its own, which say where among the others they stand.
     """
 
     name: str
