@@ -11,7 +11,16 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import permutations
 
-from ngraph_rewrite.codegen.nest import MapNest, Operand, argument_lines, distance, place, signature, store_line, value_line
+from ngraph_rewrite.codegen.nest import (
+    MapNest,
+    Operand,
+    argument_lines,
+    distance,
+    place,
+    signature,
+    store_line,
+    value_line,
+)
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
 from ngraph_rewrite.codegen.template import kernel_template
 from ngraph_rewrite.types.dtypes import as_dtype
@@ -71,7 +80,7 @@ def _body(nest: MapNest, together: tuple[int, int] | None) -> list[str]:
     if not fast:
         return [*_part_of(0), *_plain(set(range(nest.rank)), 0, _move(nest))]
     outside = _plain(set(range(nest.rank)).difference(fast), 0, _tiles(nest, *fast))
-    return [*(_whole_tiles(fast) if 0 in fast else [*_part_of(0), *_all_of(fast)]), *outside]
+    return [*(whole_tiles(fast) if 0 in fast else [*_part_of(0), *_all_of(fast)]), *outside]
 
 
 def _part_of(dim: int) -> list[str]:
@@ -82,20 +91,26 @@ def _all_of(dims: Iterable[int]) -> list[str]:
     return [line for dim in sorted(dims) for line in (f"start{dim} = 0", f"stop{dim} = n{dim}")]
 
 
-def _whole_tiles(fast: Iterable[int]) -> list[str]:
-    """Chunks are whole tiles of the longer one of two loops."""
-    a, b = sorted(fast)
+def whole_tiles(two: Iterable[int]) -> list[str]:
+    """Where a chunk begins and ends along either one of two loops: it is whole tiles of the longer one."""
+    a, b = sorted(two)
     longer = [f"if n{a} < n{b}:", *_tiles_of(b), "else:", *_tiles_of(a)]
-    return [*_all_of(fast), *longer]
+    return [*_all_of((a, b)), *longer]
 
 
 def _tiles_of(dim: int) -> list[str]:
-    return [f"    start{dim} = tile_start(n{dim}, chunk, nchunks)", f"    stop{dim} = tile_start(n{dim}, chunk + 1, nchunks)"]
+    return [
+        f"    start{dim} = tile_start(n{dim}, chunk, nchunks)",
+        f"    stop{dim} = tile_start(n{dim}, chunk + 1, nchunks)",
+    ]
 
 
 def _fast(source: Operand, target: Operand) -> tuple[int, ...]:
-    """The loops with unit stride in the source and in the target, if they differ."""
-    pairs = permutations(range(len(source.strides)), 2)
+    """A loop with unit stride in the source and one in the target, if these differ.
+
+    Of windows several loops have unit stride: the last one is over places, those before it are over a window.
+    """
+    pairs = permutations(reversed(range(len(source.strides))), 2)
     both = (p for p in pairs if source.strides[p[0]] == target.strides[p[1]] == "1")
     same = any(a == b == "1" for a, b in zip(source.strides, target.strides, strict=True))
     return () if same else next(both, ())

@@ -4,19 +4,23 @@
 Chunks of a single loop begin where lines of memory do, seen from the first result; what comes before the first line is
 a loop of its own, the same one run twice: so no vector that is stored lies in two lines, wherever an array begins.
 
-An operand that lies along another loop than results do is walked in tiles with them, so that its lines are read while
-they are in cache; results do not go past the caches then.
+Where operands lie along another loop than results do, both loops are walked in tiles. A tile of such an operand is
+transposed into a block on the stack first (`runtime.transposed_tiles`): each line of memory is read once, and vectors
+from the block. Results do not go past the caches then.
 """
 
+import re
 from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.copy import extent, loop
+from ngraph_rewrite.codegen.copy import extent, loop, whole_tiles
 from ngraph_rewrite.codegen.nest import (
     MapNest,
     argument_lines,
+    distance,
     needed,
+    place,
     signature,
     store_line,
     stored_name,
@@ -29,7 +33,8 @@ from ngraph_rewrite.types.dtypes import as_dtype
 
 _LONG = 16  # loops of fewer elements meet a line again soon enough
 _LARGE = 1 << 14  # elements: of fewer all lines are in cache
-_CROWDED = 512  # elements: lines so many apart, or a multiple of it, fall on the same places of a cache
+_HEIGHT, _WIDTH = 32, 64  # of a tile: its block is at most the half of a first cache
+_BLOCKS = 4  # operands of which there are blocks, at most
 
 
 class Tiles(NamedTuple):
@@ -47,16 +52,14 @@ def tiles(nest: MapNest, sizes: Sequence[int]) -> Tiles | None:
     >>> across, along = Operand("float32", ("1", "s")), Operand("float32", ("s", "1"))
     >>> square = MapNest(2, (across,), (Step("square", "float32", (0,)),), ((1, along),), (0, 1))
     >>> tiles(square, (1000, 1000)), tiles(square, (1000, 3))
-    (Tiles(dim=0, height=16, width=64), None)
+    (Tiles(dim=0, height=32, width=64), None)
     """
     last = nest.rank - 1
     if nest.rank < 2 or prod(sizes) < _LARGE or any(at.strides[last] != "1" for _, at in nest.stores):
         return None
     found = {x.strides.index("1") for x in nest.loads if x.strides[last] == "s" and "1" in x.strides}
     dims = [dim for dim in found if sizes[dim] >= _LONG and sizes[last] >= _LONG]
-    if len(dims) != 1:
-        return None
-    return Tiles(dims[0], 32, 32) if sizes[dims[0]] % _CROWDED == 0 else Tiles(dims[0], 16, 64)
+    return Tiles(dims[0], _HEIGHT, _WIDTH) if len(dims) == 1 else None
 
 
 def render_map(nest: MapNest, tiled: Tiles | None = None) -> Source:
@@ -75,7 +78,8 @@ def render_map(nest: MapNest, tiled: Tiles | None = None) -> Source:
     streams = Streams(nest, nest.rank - 1, range(len(nest.stores)) if tiled is None else ())
     ends = ["stream_end()"] if streams.positions else []
     loops = _level(nest, 0, streams) if tiled is None else _in_tiles(nest, tiled)
-    body = "\n".join([_start(nest), *streams.arrays(), loops, *ends])
+    start = _start(nest) if tiled is None or tiled.dim > 0 else "\n".join(whole_tiles((0, nest.rank - 1)))
+    body = "\n".join([start, *streams.arrays(), loops, *ends])
     arguments = argument_lines(names, nest.steps)
     template = kernel_template("map")
     text = template.fill(
@@ -135,17 +139,60 @@ def _in_tiles(nest: MapNest, tiled: Tiles) -> str:
     last, (dim, height, width) = nest.rank - 1, tiled
     order = [*(d for d in range(last) if d != dim), dim, last]
     values = needed(nest, (value for value, _ in nest.stores))
+    blocks = [v for v in values if _lies_across(nest, v, tiled)][:_BLOCKS]
     known = [max((order.index(d) + 1 for d in nest.dims[v]), default=0) for v in values]
-    at = [[value_line(nest, v) for v, level in zip(values, known, strict=True) if level == n] for n in range(last + 2)]
+    at = [
+        [
+            _from_block(nest, v, tiled) if v in blocks else value_line(nest, v)
+            for v, k in zip(values, known, strict=True)
+            if k == n
+        ]
+        for n in range(last + 2)
+    ]
     lines = [*at[last + 1], *[store_line(nest, i, nest.dtypes) for i in range(len(nest.stores))]]
     for level, d, length in ((last, last, width), (last - 1, dim, height)):
-        end = "stop" if d == 0 else f"n{d}"
-        lines = [*at[level], *loop(f"for i{d} in range(t{d}, min(t{d} + {length}, {end})):", lines)]
+        lines = [
+            *at[level],
+            *loop(f"for i{d} in range(t{d}, min(t{d} + {length}, {_limits(nest, tiled, d)[1]})):", lines),
+        ]
+    lines = [*(_to_block(nest, v, tiled) for v in blocks), *lines]
     for d, length in ((last, width), (dim, height)):
-        lines = loop(f"for t{d} in range({extent(d)}, {length}):", lines)
+        lines = loop(f"for t{d} in range({', '.join(_limits(nest, tiled, d))}, {length}):", lines)
     for level in reversed(range(last - 1)):
         lines = [*at[level], *loop(f"for i{order[level]} in range({extent(order[level])}):", lines)]
-    return "\n".join(lines)
+    return "\n".join([*(f"b{v} = tile_space()" for v in blocks), *lines])
+
+
+def _limits(nest: MapNest, tiled: Tiles, dim: int) -> list[str]:
+    """Where a chunk begins and ends along a loop: if tiles take up the first one, it is a part of the longer loop."""
+    own = tiled.dim == 0 and dim in (0, nest.rank - 1)
+    return [f"start{dim}", f"stop{dim}"] if own else extent(dim).split(", ")
+
+
+def _lies_across(nest: MapNest, value: int, tiled: Tiles) -> bool:
+    """Whether a value is a load that lies along the other loop of tiles, of which a block holds one."""
+    if value >= len(nest.loads) or tiled.height * tiled.width > _HEIGHT * _WIDTH:
+        return False
+    strides = nest.loads[value].strides
+    return strides[tiled.dim] == "1" and strides[-1] == "s"
+
+
+def _to_block(nest: MapNest, value: int, tiled: Tiles) -> str:
+    """The line that transposes a tile of a load."""
+    load, last = nest.loads[value], nest.rank - 1
+    begin = re.sub(rf"\bi({tiled.dim}|{last})\b", r"t\1", place(f"x{value}", load))
+    read = f"x{value}, {begin}, {distance(f'x{value}', load, last)}"
+    left = ", ".join(
+        f"min({n}, {_limits(nest, tiled, d)[1]} - t{d})" for n, d in ((tiled.height, tiled.dim), (tiled.width, last))
+    )
+    return f"transpose_block_{as_dtype(load.dtype).itemsize}({read}, b{value}, 0, {tiled.width}, {left})"
+
+
+def _from_block(nest: MapNest, value: int, tiled: Tiles) -> str:
+    """The assignment of what a block holds."""
+    dim, last, load = tiled.dim, nest.rank - 1, nest.loads[value]
+    index = f"(i{dim} - t{dim}) * {tiled.width} + i{last} - t{last}"
+    return f"v{value} = load_{load.dtype}(b{value}, {index}, {nest.buffers[value]})"
 
 
 def _is_lined(nest: MapNest) -> bool:

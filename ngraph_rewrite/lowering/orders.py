@@ -16,7 +16,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ngraph_rewrite.lowering.driver import replace
 from ngraph_rewrite.lowering.graph_passes import GraphPass
+from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
 from ngraph_rewrite.rewriting.attributes_positions import (
     compose,
     identity,
@@ -26,38 +28,45 @@ from ngraph_rewrite.rewriting.attributes_positions import (
     pick,
     ranks,
 )
-from ngraph_rewrite.terms.making import make_op
+from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op, topological
 
 Order = tuple[int, ...]
-_CONVOLUTION, _TRANSPOSE = "cpu.convolution", "semi.transpose"
+_CONVOLUTION, _TRANSPOSE, _BROADCAST = "cpu.convolution", "semi.transpose", "semi.broadcast"
 _REDUCTIONS = frozenset(f"semi.{name}" for name in ("sum", "prod", "max", "min", "any", "all"))
 
 
 class Orders(GraphPass):
-    """Computes what follows a convolution in the order in which its kernel stores, before `select` looks at it."""
+    """Computes what follows a convolution in the order in which its kernel stores, before `select` looks at it.
+
+    Reductions and transposes are left to rules: a transpose behind them is what these bring it to.
+    """
 
     name = "orders"
 
     def __init__(self) -> None:
         super().__init__(before="select")
 
-    def run(self, roots: Sequence[Op]) -> None:
-        """As `GraphPass.run`."""
-        terms = topological(roots)
-        if not any(term.definition.name == _CONVOLUTION for term in terms):
-            return
-        orders: dict[Op, Order] = {}
-        for term in terms:
-            order = _order(term, orders)
-            if order is not None:
-                orders[term] = order
-                if term.definition.name in _ATTRIBUTES or _is_map(term):
-                    self._turn(term, order)
+    def applied(self, roots: Sequence[Op], table: ReplacementTable, bank: TermBank, target: Any) -> list[Op]:
+        """As `GraphPass.applied`; there is no stage if nothing lies otherwise."""
+        found = _turned(topological(roots), bank) if bank.tables.get(lookup(_CONVOLUTION)) else {}
+        return replace(roots, found, table, bank, self.name) if found else list(roots)
 
-    def _turn(self, term: Op, order: Order) -> None:
-        if not is_identity(order):
-            self.replace_op(term, make_op(_TRANSPOSE, _computed(term, order), perm=order))
+
+def _turned(terms: Iterable[Op], bank: TermBank) -> dict[Op, Forward]:
+    """Transposes of what is computed in another order than that of its type."""
+    orders: dict[Op, Order] = {}
+    found: dict[Op, Forward] = {}
+    for term in terms:
+        order = _order(term, orders)
+        if order is None:
+            continue
+        orders[term] = order
+        if not is_identity(order) and (term.definition.name in _ATTRIBUTES or _is_map(term)):
+            why = Replaced("computed as a convolution lies", f"axes {inverse(order)} of {term.type!r}")
+            found[term] = Forward(_transposed(_computed(term, order, bank), order, bank), why)
+    return found
 
 
 # -- in which order a term lies ----------------------------------------------------------------------------------------
@@ -77,16 +86,24 @@ def _order(term: Op, orders: Mapping[Op, Order]) -> Order | None:
         return ranks(pick(found, others(term.attribute("axes"), len(found))))
     if _is_map(term) or name in ("semi.pad", "semi.slice", "semi.concat"):
         return found
-    if name == "semi.windows" or (name == "semi.broadcast" and term.attribute("dims") == identity(len(found))):
+    if name == "semi.windows":
+        return found + _within(term, found)
+    if name == _BROADCAST and term.attribute("dims") == identity(len(found)):
         return (*found, *range(len(found), term.rank))
-    if name == "semi.fold" and found[term.rank :] == tuple(range(term.rank, len(found))):
+    if name == "semi.fold" and max(found[: term.rank]) < term.rank:
         return found[: term.rank]
     return None
 
 
+def _within(term: Op, order: Order) -> Order:
+    """Where the axes of a window's elements lie: in the order of those that windows slide along, behind all others."""
+    return tuple(len(order) + place for place in ranks(pick(order, term.attribute("axes"))))
+
+
 def _common(args: Iterable[Op], orders: Mapping[Op, Order]) -> Order | None:
-    """The order that most arguments have, of those that have one."""
-    counts = Counter(orders[a] for a in args if a in orders)
+    """The order that most arguments have, of those that have one; broadcasts, which any order suits, do not count."""
+    known = [a for a in args if a in orders]
+    counts = Counter(orders[a] for a in known if a.definition.name != _BROADCAST) or Counter(orders[a] for a in known)
     return max(counts, key=counts.__getitem__) if counts else None
 
 
@@ -98,25 +115,37 @@ def _is_map(term: Op) -> bool:
 # -- the same in another order -----------------------------------------------------------------------------------------
 
 
-def _computed(term: Op, order: Order) -> Op:
-    """What `term` is a transpose of, of operands in that order; what they lie in already cancels out."""
-    attributes = dict(zip(term.definition.attributes, term.attrs, strict=True))
-    attributes.update(_ATTRIBUTES.get(term.definition.name, _unchanged)(term, order))
-    return make_op(term.definition.name, *(_brought(a, order) for a in term.args), **attributes)
+def _computed(term: Op, order: Order, bank: TermBank) -> Op:
+    """What `term` is a transpose of. Operands are brought into that order: those that lie so are transposed back."""
+    definition = term.definition
+    attributes = dict(zip(definition.attributes, term.attrs, strict=True))
+    attributes.update(_ATTRIBUTES.get(definition.name, _unchanged)(term, order))
+    args = [_transposed(a, inverse(_own(term, a, order)), bank) for a in term.args]
+    return bank.make(definition, tuple(args), tuple(attributes.values()))
 
 
-def _brought(x: Op, order: Order) -> Op:
-    """An operand, which may have fewer axes than the result, or more."""
-    own = (*order[: x.rank], *range(len(order), x.rank))
-    return make_op(_TRANSPOSE, x, perm=inverse(own))
+def _own(term: Op, x: Op, order: Order) -> Order:
+    """The order of an operand, which may have fewer axes than the result, or those of windows more."""
+    return order + _within(term, order) if x.rank > len(order) else order[: x.rank]
+
+
+def _transposed(x: Op, perm: Order, bank: TermBank) -> Op:
+    return bank.make(lookup(_TRANSPOSE), (x,), (perm,))
 
 
 def _unchanged(term: Op, order: Order) -> dict[str, Any]:
     return {}
 
 
-def _moved_axes(term: Op, order: Order) -> dict[str, Any]:
-    return {"axes": pick(order, term.attribute("axes"))}
+def _sliding(*names: str) -> Callable[[Op, Order], dict[str, Any]]:
+    """The axes that windows slide along, in their order, and what belongs to each of them."""
+
+    def attributes(term: Op, order: Order) -> dict[str, Any]:
+        axes = pick(order, term.attribute("axes"))
+        turn = inverse(ranks(axes))
+        return {"axes": pick(axes, turn)} | {name: pick(term.attribute(name), turn) for name in names}
+
+    return attributes
 
 
 def _moved_axis(term: Op, order: Order) -> dict[str, Any]:
@@ -135,7 +164,7 @@ _ATTRIBUTES: Mapping[str, Callable[[Op, Order], dict[str, Any]]] = {
     "semi.pad": _for_each_axis("before", "after", "interior"),
     "semi.slice": _for_each_axis("starts", "stops", "steps"),
     "semi.concat": _moved_axis,
-    "semi.windows": _moved_axes,
-    "semi.fold": _moved_axes,
-    "semi.broadcast": _shape,
+    "semi.windows": _sliding("sizes", "strides", "dilations"),
+    "semi.fold": _sliding("lengths", "strides", "dilations"),
+    _BROADCAST: _shape,
 }

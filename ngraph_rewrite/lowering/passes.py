@@ -137,7 +137,7 @@ def _matcher(same: _Same, folder: Path) -> Matcher:
 
 
 def standard_passes(target: Any) -> tuple[str, ...]:
-    """The names of the passes that run in any case, in order: those that a target has of its own say where they stand."""
+    """The names of the passes that run in any case, in order: those of a target say where they stand."""
     return tuple(in_place(tuple(PASSES), getattr(target, "passes", ())))
 
 
@@ -216,7 +216,9 @@ def _lower(sequenced: Sequenced, target: Any, matchers: Passes) -> Lowering:
     before: Matcher | None = None
     for name, one in matchers.items():
         if isinstance(one, GraphPass):
-            terms, before = one.applied(terms, table, bank, target), None
+            stages = len(table.stages)
+            terms = one.applied(terms, table, bank, target)
+            before = before if len(table.stages) == stages else None
         else:
             left = Left(terms[0].mark, _lacked(before, one)) if before is not None and terms else NOTHING_LEFT
             counting = counted(one)

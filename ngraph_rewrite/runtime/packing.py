@@ -7,7 +7,17 @@ from typing import Any
 
 from llvmlite import ir
 
-from ngraph_rewrite.runtime.vector_code import I32, I64, Words, interleaved_halves, loop, mask, masked_load, pointer, words
+from ngraph_rewrite.runtime.vector_code import (
+    I32,
+    I64,
+    Words,
+    interleaved_halves,
+    loop,
+    mask,
+    masked_load,
+    pointer,
+    words,
+)
 
 
 def pack_module(dtype: str) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Square tiles of an array whose rows become columns, transposed in registers: whole cache lines on either side.
 
-Element by element, lines of a tile wait in the first cache until all of them has been used. Where rows lie some power of
+Element by element, lines of a tile wait in the first cache until all of them has been used. Where rows lie a power of
 two apart they do not fit there together, and each line comes again and again.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.typing import signature
 from numba.extending import intrinsic
 
@@ -18,6 +18,7 @@ from ngraph_rewrite.runtime.features import features, vectors
 from ngraph_rewrite.runtime.vector_code import I32, I64, declared, everywhere, interleaved_halves, loop
 
 __all__ = [
+    "tile_space",
     "tile_start",
     "transpose_block_1",
     "transpose_block_2",
@@ -25,7 +26,8 @@ __all__ = [
     "transpose_block_8",
 ]
 
-SIDE = 16  # elements, of a tile: a whole cache line, or half of one and more
+_BLOCK, _LINE = 2048, 64  # elements of a block on the stack; bytes that come together
+_SIDE = 16  # elements of a tile: of four bytes, a line
 
 
 class _Square:
@@ -33,7 +35,7 @@ class _Square:
 
     def __init__(self, builder: Any, size: int) -> None:
         self.builder, self.size = builder, size
-        self.lanes = min(SIDE, vectors().bytes // size)
+        self.lanes = min(_SIDE, vectors().bytes // size)
         self.element = ir.IntType(8 * size)
         self.vector = ir.VectorType(self.element, self.lanes)
         # Other vectors than these have no instruction for some of their lanes.
@@ -88,7 +90,7 @@ class _Square:
 
 
 def _tile(builder: Any, size: int) -> Any:
-    """A function that transposes a tile, a square after the other; less than a tile has parts of squares, or elements."""
+    """A function that transposes a tile, square by square; less than a tile has parts of squares, or elements."""
     module, name = builder.module, f"ngraph_rewrite_transpose_tile_{size}"
     if name in module.globals:
         return module.globals[name]
@@ -97,11 +99,11 @@ def _tile(builder: Any, size: int) -> Any:
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     *given, columns, rows = function.args
     ends, square = (columns, rows), _Square(builder, size)
-    full = builder.and_(*(builder.icmp_signed("==", end, I64(SIDE)) for end in ends))
+    full = builder.and_(*(builder.icmp_signed("==", end, I64(_SIDE)) for end in ends))
     with builder.if_else(full) as (whole, less):
         with whole:
-            for i in range(0, SIDE, square.lanes):
-                for j in range(0, SIDE, square.lanes):
+            for i in range(0, _SIDE, square.lanes):
+                for j in range(0, _SIDE, square.lanes):
                     square.whole(tuple(given), I64(i), I64(j))
         with less:
             step = square.lanes if square.masks else 1
@@ -118,13 +120,13 @@ def _block(builder: Any, size: int, given: tuple[Any, ...], ends: tuple[Any, Any
 
     def one(i: Any, j: Any) -> None:
         begins = [_place(builder, size, *at) for at in ((x, j, x_step, i), (y, i, y_step, j))]
-        left = [_lesser(builder, builder.sub(end, first), I64(SIDE)) for end, first in zip(ends, (i, j), strict=True)]
+        left = [_lesser(builder, builder.sub(end, first), I64(_SIDE)) for end, first in zip(ends, (i, j), strict=True)]
         builder.call(tile, [begins[0], x_step, begins[1], y_step, *left])
 
     with builder.if_else(builder.icmp_signed(">", x_step, y_step)) as (reading, writing):
-        with reading, loop(builder, I64(0), ends[1], SIDE) as j, loop(builder, I64(0), ends[0], SIDE) as i:
+        with reading, loop(builder, I64(0), ends[1], _SIDE) as j, loop(builder, I64(0), ends[0], _SIDE) as i:
             one(i, j)
-        with writing, loop(builder, I64(0), ends[0], SIDE) as i, loop(builder, I64(0), ends[1], SIDE) as j:
+        with writing, loop(builder, I64(0), ends[0], _SIDE) as i, loop(builder, I64(0), ends[1], _SIDE) as j:
             one(i, j)
 
 
@@ -138,13 +140,25 @@ def _lesser(builder: Any, one: Any, other: Any) -> Any:
 
 
 @intrinsic
+def tile_space(context: Any) -> Any:
+    """The address of a block on the stack, of 2048 elements of any size; each call has another one."""
+
+    def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        space = cgutils.alloca_once(builder, ir.ArrayType(I64, _BLOCK))
+        space.align = _LINE
+        return builder.ptrtoint(space, I64)
+
+    return signature(types.int64), generate
+
+
+@intrinsic
 def tile_start(context: Any, length: Any, chunk: Any, nchunks: Any) -> Any:
     """Where a chunk of whole tiles begins, the last of which may be a part of one."""
 
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         length, chunk, nchunks = arguments
-        tiles = builder.sdiv(builder.add(length, I64(SIDE - 1)), I64(SIDE))
-        first = builder.mul(builder.sdiv(builder.mul(tiles, chunk), nchunks), I64(SIDE))
+        tiles = builder.sdiv(builder.add(length, I64(_SIDE - 1)), I64(_SIDE))
+        first = builder.mul(builder.sdiv(builder.mul(tiles, chunk), nchunks), I64(_SIDE))
         return _lesser(builder, first, length)
 
     return signature(types.int64, types.int64, types.int64, types.int64), generate

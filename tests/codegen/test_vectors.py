@@ -188,6 +188,14 @@ def test_colours_of_a_picture_are_moved_in_packed_loops(run: Runner, turned: boo
     assert any(re.search(r"\bv?(?:perm|shuf|blend|insert)\w*\s|\b(?:ld3|st3|tbl)", loop) for loop in loops)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "bool"])
+def test_tiles_are_transposed_in_registers(run: Runner, dtype: str) -> None:
+    """Rows that become columns are loaded as vectors, interleaved and stored as vectors."""
+    source = render_copy(Operand(dtype, ("1", "s")), Operand(dtype, ("s", "1")))
+    text = assembly(source.text, source.name, run.cache)
+    assert len(re.findall(r"\bv?(?:perm|shuf|unpck|punpck|blend|pack)\w*\s|\b(?:zip|trn|uzp)[12]", text)) >= 12
+
+
 SORTS = {"sort": render_sort("float32", False), "argsort": render_argsort("float32", True)}
 
 
