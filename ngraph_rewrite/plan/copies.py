@@ -13,7 +13,7 @@ from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.views import Layout, row_major
 from ngraph_rewrite.terms.op import Op
 
-_WORTH = 1 << 16  # bytes from which on a kernel copies faster than NumPy what it puts into another order
+_ECHO = 1 << 20  # bytes from which on NumPy copies as fast; below, a call that is Python's takes longer than the copy
 
 
 class LayoutCopy(NamedTuple):
@@ -36,11 +36,11 @@ def layout_copies(jobs: Iterable[Job], echoes: Iterable[tuple[int, Load]]) -> It
 
 
 def is_echo(load: Load) -> bool:
-    """Whether what is seen is an input that NumPy copies as well as a kernel would: in its order, or a small one."""
+    """Whether what is seen is an input that NumPy copies as well as a kernel would: a large one, in its order."""
     if load.base.definition.name != "core.placeholder":
         return False
-    small = prod(load.layout.shape) * load.base.dtype.itemsize < _WORTH
-    return small or not reorders(load.layout, row_major(load.layout.shape))
+    large = prod(load.layout.shape) * load.base.dtype.itemsize >= _ECHO
+    return large and not reorders(load.layout, row_major(load.layout.shape))
 
 
 @lru_cache(maxsize=1 << 12)
