@@ -9,6 +9,7 @@ from benchmarks.workloads import (
     convolutions,
     depths,  # noqa: F401
     elementwise,
+    layouts,
     networks,
     pooling,
     products,
@@ -17,7 +18,7 @@ from benchmarks.workloads import (
     rows,
 )
 
-FAMILIES = (elementwise, rows, reductions, products, convolutions, pooling, networks, recurrent, attention)
+FAMILIES = (elementwise, layouts, rows, reductions, products, convolutions, pooling, networks, recurrent, attention)
 
 
 def every_task(size: int | None = None) -> Tasks:

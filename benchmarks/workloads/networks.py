@@ -117,7 +117,9 @@ def _cnn(batch: int) -> Task:
     weights = [normal(32, 3, 5, 5, scale=0.1), normal(32, scale=0.1), normal(64, 32, 3, 3, scale=0.1)]
     weights += [normal(64, scale=0.1), normal(4096, 10, scale=0.02), normal(10)]
     arrays = [normal(batch, 3, 32, 32), classes(batch), *weights]
-    engines: dict[str, Make] = {OURS: _cnn_in_ours(batch, arrays), "numpy": in_numpy(partial(_cnn_numpy, np), arrays)}
+    engines: dict[str, Make] = {OURS: _cnn_in_ours(batch, arrays)}
+    engines[f"{OURS}-last"] = _cnn_in_ours(batch, arrays, last=True)
+    engines |= {"numpy": in_numpy(partial(_cnn_numpy, np), arrays)}
     if "jax" in installed():
         engines["jax"] = jax_gradients(partial(_cnn_jax, "NCHW"), arrays, 2)
         turned = [np.ascontiguousarray(arrays[0].transpose(0, 2, 3, 1)), *arrays[1:]]
@@ -142,8 +144,8 @@ def _cnn_numpy(_: Any, x: Array, t: Array, w1: Array, b1: Array, w2: Array, b2: 
     return [loss, by_filters(x, d1, 5), sums[0], by_filters(middle, d2, 3), sums[1], *last]
 
 
-def _cnn_in_ours(batch: int, arrays: Arrays) -> Make:
-    """The frontend has filters as channels, window, results."""
+def _cnn_in_ours(batch: int, arrays: Arrays, last: bool = False) -> Make:
+    """The frontend has filters as channels, window, results; the batch may come last."""
     n, c, y = ng.Axis("N", batch), {k: ng.Axis("C", k) for k in (3, 32, 64)}, ng.Axis("Y", 10)
     size = {k: [ng.Axis("H", k), ng.Axis("W", k)] for k in (32, 8)}
 
@@ -154,6 +156,9 @@ def _cnn_in_ours(batch: int, arrays: Arrays) -> Make:
     axes += [[c[64], *size[8], y], [y]]
     given = [a.transpose(1, 2, 3, 0).copy() if i in (2, 4) else a for i, a in enumerate(arrays)]
     given[6] = given[6].reshape(64, 8, 8, 10)
+    if last:
+        axes[:2] = [[*a[1:], n] for a in axes[:2]]
+        given[:2] = [np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in given[:2]]
 
     def show(result: Any) -> Arrays:
         found = list(as_arrays(result))
@@ -168,7 +173,7 @@ def cnn_ours(x: ng.Op, t: ng.Op, *weights: ng.Op) -> ng.Op:
     """The loss of the convolution net, with filters as channels, window, results."""
     for w, b in (weights[:2], weights[2:4]):
         y = ng.convolution(x, w, padding=w.axes[1].length // 2)
-        y = ng.cast_axes(y, [y.axes[0], b.axes[0], *y.axes[2:]])
+        y = ng.cast_axes(y, [b.axes[0] if a.name == "K" else a for a in y.axes])
         x = ng.pooling(ng.relu(y + b), "max", size=2)
     return ours_cross_entropy(ng.dot(x, weights[4]) + weights[5], t)
 
