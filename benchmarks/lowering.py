@@ -17,7 +17,7 @@ from benchmarks.networks import lstm, resnet
 from benchmarks.peers.ours import Peer
 from benchmarks.rulesets import RuleChoice
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.lowering.driver import no_garbage_collection
+from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, lower, passes_of
 from ngraph_rewrite.targets.cpu import CPU
 from ngraph_rewrite.terms.bank import TermBank

@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,15 +92,32 @@ class Computation:
         )
         self._dtypes = [same_dtype(p.dtype) for p in self.inputs]
         # what makes a call: machine code for the shapes of the latest one, where there is any
-        self._by_python = self._entry = self._call
+        calls = _Calls(self)
+        self._by_python = self._entry = calls._call
         # the last call: what was ready, the number of the call, arguments and results
         self._kept: list[tuple[Any, ...] | None] = [None]
-        self._signature = Signature(self._dtypes, self.returns, self._kept, self, state, cache)
+        self._signature = self._signed(calls)
         terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         roots = [terms[h] for h in self._valued]
         self._prepared = Preparation(
             target, self.lowering, self._handles, roots, self.inputs, state, cache, threads, self._signature
         )
+
+    def _signed(self, calls: _Calls) -> Signature:
+        return Signature(self._dtypes, self.returns, self._kept, calls, self._state, self._cache)
+
+    def __del__(self) -> None:
+        """Whoever has only a function that calls it (`computation.__call__`) keeps it from now on."""
+        if not hasattr(self, "_prepared"):
+            return  # it was never whole
+        self.forget_executables()
+        calls = ref(self._signature.computation)
+        del self._entry, self._by_python, self._signature, self._prepared.signature
+        held: Any = calls()
+        if held is not None:
+            held.keep(self)
+            self._by_python = self._entry = held._call
+            self._signature = self._prepared.signature = self._signed(held)
 
     def __repr__(self) -> str:
         inside = ", ".join(describe(p, 1) for p in self.inputs)
@@ -148,7 +166,7 @@ class Computation:
         with self._state.lock:
             self._state.allocate()
             ready = self._executable(shapes)
-            return machine_call(ready, self._signature) or self._call
+            return machine_call(ready, self._signature._replace(computation=self)) or self._call
 
     def on_device(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None) -> Any:
         """As a call, but the results stay where they were computed, on the device of the transformer's target.
@@ -351,6 +369,27 @@ class Computation:
         if self._kept[0] is None:
             raise InvalidHandleError("nothing has run yet", where=user_line(), do="call the computation first")
         return self._kept[0]
+
+
+class _Calls:
+    """Makes the calls of a computation that machine code does not: what a computation keeps may not keep it.
+
+    Its memory would wait for the garbage collector, who does not know how much it is.
+    """
+
+    __slots__ = ("__weakref__", "_computation")
+
+    def __init__(self, computation: Computation) -> None:
+        self._computation: Callable[[], Computation | None] = ref(computation)
+
+    def keep(self, computation: Computation) -> None:
+        """From now on it is there as long as this."""
+        self._computation = lambda: computation
+
+    def _call(self, *args: Any, **given: Any) -> Any:
+        computation = self._computation()
+        assert computation is not None, "it ends with what calls it"
+        return computation._call(*args, **given)
 
 
 class QuickComputation(Computation):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.lowering.driver import no_garbage_collection
+from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.passes import Lowering
 from ngraph_rewrite.lowering.table import user_place
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
@@ -29,6 +29,7 @@ class Preparation:
         roots: The terms of the lowering whose values are wanted.
 
     Attributes:
+        signature: What calls have in common.
         latest: What was asked for last.
         entry: Machine code that makes a call with those shapes; None where there is none.
     """
@@ -47,7 +48,7 @@ class Preparation:
     ) -> None:
         self._target, self._lowering, self._inputs = target, lowering, inputs
         self._handles, self._roots = handles, list(roots)
-        self._state, self._cache, self._threads, self._signature = state, cache, threads, signature
+        self._state, self._cache, self._threads, self.signature = state, cache, threads, signature
         self._ready: dict[Shapes, Ready] = {}
         self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
         self._shared: dict[str, Any] = {}  # by all that is ready
@@ -65,7 +66,7 @@ class Preparation:
             if len(self._ready) >= MOST_PLANS:
                 oldest = next(iter(self._ready))  # the one that was used longest ago
                 del self._ready[oldest], self._entries[oldest]
-            self._entries[shapes] = machine_call(ready, self._signature)
+            self._entries[shapes] = machine_call(ready, self.signature)
         self._ready[shapes] = self.latest = ready
         self.entry = self._entries[shapes]
         return ready

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.derivation import derivation
 from ngraph_rewrite.lowering.disabling import Choice, disabled_now
-from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection
+from ngraph_rewrite.lowering.driver import adopt
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES
 from ngraph_rewrite.lowering.replaying import Replay
 from ngraph_rewrite.lowering.sequencing import Sequenced, sequence

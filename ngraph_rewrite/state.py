@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,14 @@ from ngraph_rewrite.terms.op import Op, describe, topological
 from ngraph_rewrite.types.lengths import known
 
 Array = NDArray[Any]
+_Words = ctypes.c_int64 * 2
 
 
 class State:
     """Variables and counters, shared by all computations of a transformer.
 
     Args:
-        compute: Computes initial values that are terms.
+        compute: Computes initial values that are terms, with a seed and the numbers of draws.
 
     Attributes:
         variables: The variables in the order in which computations met them.
@@ -41,8 +42,8 @@ class State:
         lock: Held by whoever computes. A fork waits for it, so that the forked process finds variables whole.
     """
 
-    def __init__(self, seed: int, compute: Callable[[Sequence[Op]], list[Array]]) -> None:
-        self.seed, self._closed, self.words = seed, False, (ctypes.c_int64 * 2)(1, 0)
+    def __init__(self, seed: int, compute: Callable[[Sequence[Op], int, Mapping[Uid, int]], list[Array]]) -> None:
+        self.seed, self._closed, self.words = seed, False, _Words(1, 0)
         self._compute = compute
         self.variables: dict[Uid, Op] = {}
         self.storage = Storage()
@@ -101,7 +102,8 @@ class State:
         if terms:
             order = topological(terms.values())
             self.register((), (t for t in order if "draw" in t.definition.traits))
-            for uid, value in zip(terms, self._compute(list(terms.values())), strict=True):
+            values = self._compute(list(terms.values()), self.seed, self.streams)
+            for uid, value in zip(terms, values, strict=True):
                 np.copyto(arrays[uid], value)
         return arrays
 

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from numpy.typing import NDArray
 
@@ -28,7 +31,7 @@ from ngraph_rewrite.runtime.pool import MOST_THREADS, usable_threads
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.choices import as_target
 from ngraph_rewrite.targets.target import Target
-from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.protocols import answers
 
@@ -109,6 +112,31 @@ def _checked_threads(threads: int | None) -> int:
     return threads
 
 
+PassesBut = Callable[[tuple[str, ...]], Passes]  # those without some rules
+
+
+class _PassesBut:
+    """The compiled rules of each pass but those that are off, and passes of one's own."""
+
+    def __init__(self, rules: RuleSet, target: Target, cache: Cache, own: tuple[GraphPass, ...]) -> None:
+        self._given = rules, target, cache, own
+        self._known: dict[tuple[str, ...], Passes] = {}
+
+    def __call__(self, off: tuple[str, ...]) -> Passes:
+        if () not in self._known:
+            self._known[()] = passes_of(*self._given)
+        if off not in self._known:
+            every = self._known[()].items()
+            self._known[off] = {n: without(one, off) if isinstance(one, Matcher) else one for n, one in every}
+        return self._known[off]
+
+
+def _initial_values(
+    target: Target, passes: PassesBut, cache: Cache, terms: Sequence[Op], seed: int, streams: Mapping[Uid, int]
+) -> list[NDArray[Any]]:
+    return run_initializers(terms, target, passes(disabled_now()), cache, seed, streams)
+
+
 class Transformer:
     """A target, the rules that may fire, storage, and computations. Make one with `make_transformer`.
 
@@ -130,15 +158,24 @@ class Transformer:
         self.target, self.rules, self.cache, self.threads = target, rules, cache, threads
         self.choice = choice or Choice(rules, CLASSES, ())
         in_place(standard_passes(target), passes)  # refuses what has no place
-        self._own_passes = passes
-        self.computations: list[Computation] = []
-        self._state = State(seed, self._initial_values)
-        self._matchers: dict[tuple[str, ...], Passes] = {}
+        self._passes = self._chosen(passes)
+        self._state = State(seed, partial(_initial_values, target, self._passes, cache))
+        self._computations: WeakValueDictionary[int, Computation] = WeakValueDictionary()
+        self._ages = count()
+
+    def _chosen(self, own: tuple[GraphPass, ...]) -> PassesBut:
+        """What runs; it may not know this object, which would wait for the garbage collector."""
+        return _PassesBut(self.rules, self.target, self.cache, own)
 
     @property
     def name(self) -> str:
         """The name of its target."""
         return self.target.name
+
+    @property
+    def computations(self) -> list[Computation]:
+        """Those that are still there, in the order in which they were made: nobody but who asked for one keeps it."""
+        return [made for _, made in sorted(self._computations.items())]
 
     def __repr__(self) -> str:
         return f"Transformer({self.name!r}, {len(self.computations)} computations)"
@@ -176,7 +213,7 @@ class Transformer:
         """
         made = self._computation(returns, inputs, (keep,) if isinstance(keep, Op) else _listed("keep", keep, "ops"))
         with self._state.lock:
-            self.computations.append(made)
+            self._computations[next(self._ages)] = made
         return made
 
     def lowered(self, returns: Any) -> Computation:
@@ -205,19 +242,6 @@ class Transformer:
                 return QuickComputation(
                     self.target, passes, state, self.cache, returns, inputs, keep, choice, complete, self.threads
                 )
-
-    def _passes(self, off: tuple[str, ...] = ()) -> Passes:
-        """The compiled rules of each pass but those that are off, and passes of one's own."""
-        if () not in self._matchers:
-            self._matchers[()] = passes_of(self.rules, self.target, self.cache, self._own_passes)
-        if off not in self._matchers:
-            every = self._matchers[()].items()
-            self._matchers[off] = {n: without(one, off) if isinstance(one, Matcher) else one for n, one in every}
-        return self._matchers[off]
-
-    def _initial_values(self, terms: Sequence[Op]) -> list[NDArray[Any]]:
-        state = self._state
-        return run_initializers(terms, self.target, self._passes(disabled_now()), self.cache, state.seed, state.streams)
 
     # -- state --------------------------------------------------------------------------------------
 
@@ -286,7 +310,7 @@ class Transformer:
             self._state.closed = True
             for computation in self.computations:
                 computation.forget_executables()
-            self.computations.clear()
+            self._computations.clear()
             self._state.storage.clear()
 
 

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import pytest
 
@@ -43,7 +44,7 @@ def kernels(first: int) -> dict[str, str]:
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the kernels of this process; there is always a core for a helper."""
-    monkeypatch.setattr(compiler, "_kernels", {})
+    monkeypatch.setattr(compiler, "_kernels", WeakValueDictionary())
     monkeypatch.setattr(helpers, "_idle", lambda: 1)
 
 

@@ -17,7 +17,8 @@ from programs import EXACT, Program, drawn
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection, normalise
+from ngraph_rewrite.garbage import no_garbage_collection
+from ngraph_rewrite.lowering.driver import adopt, normalise
 from ngraph_rewrite.lowering.passes import library, lower, matchers_of
 from ngraph_rewrite.lowering.reduction import NESTED
 from ngraph_rewrite.lowering.table import ARGUMENTS, Replaced, ReplacementTable, Step, Taken

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
 import json
 import threading
+import weakref
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -85,9 +87,10 @@ def test_a_disabled_rule_does_not_fire() -> None:
     v = ng.variable([H], initial_value=2.0)
     y = ng.log(ng.exp(v))
     with ng.make_transformer("cpu", disabled=["semi.log_exp"]) as without, ng.make_transformer("cpu") as full:
-        assert without.computation(y)().tolist() == full.computation(y)().tolist() == [2.0, 2.0]
-        assert "log_exp" in full.computations[0].explain(y)
-        assert "log_exp" not in without.computations[0].explain(y)
+        kept, fired = without.computation(y), full.computation(y)
+        assert kept().tolist() == fired().tolist() == [2.0, 2.0]
+        assert "log_exp" in fired.explain(y)
+        assert "log_exp" not in kept.explain(y)
 
 
 # -- calling ----------------------------------------------------------------------------------------
@@ -562,6 +565,65 @@ def test_an_error_inside_the_block_closes_too(target: str) -> None:
         raise ZeroDivisionError
     with pytest.raises(ng.ClosedError):
         transformer.computation(ng.constant(1.0))
+
+
+# -- memory -----------------------------------------------------------------------------------------
+
+
+def rows_of(x: ng.Op) -> ng.Op:
+    return ng.softmax(ng.tanh(x), normalization_axes=[H])
+
+
+def update_of(x: ng.Op) -> ng.Op:
+    v = ng.variable([H], initial_value=ng.uniform(ng.constant(1.0, axes=[H])))
+    return ng.sequential([ng.assign(v, v + ng.sum(x, reduction_axes=[N])), v])
+
+
+def products_of(x: ng.Op) -> ng.Op:
+    w = ng.constant(np.ones((2, 3)), axes=[H, W])
+    return ng.deriv(ng.sum(ng.tanh(ng.dot(x, w)), out_axes=[]), x)
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("of", [rows_of, update_of, products_of], ids=lambda of: of.__name__)
+def test_what_is_dropped_goes_without_the_garbage_collector(target: str, of: Callable[[ng.Op], ng.Op]) -> None:
+    """Who does not know how large an arena is, and comes when he likes."""
+
+    def watched() -> list[weakref.ref[Any]]:
+        x = ng.placeholder([H, N], name="x")
+        transformer = ng.make_transformer(target)
+        computation = transformer.computation(of(x), x)
+        computation(Batch)
+        computation(Batch[:, :2])
+        ready = computation._prepared.latest
+        assert ready is not None and transformer.computations == [computation]
+        lowering = computation.lowering
+        things = [transformer, computation, ready, ready.executable, lowering, lowering.table, lowering.roots[0]]
+        return [weakref.ref(thing) for thing in things]
+
+    watched()  # what is kept for others of this kind
+    assert [seen() for seen in watched()] == [None] * 7
+
+
+def test_a_transformer_keeps_no_computation_and_closes_those_there_are(target: str, x: ng.Op) -> None:
+    with ng.make_transformer(target) as transformer:
+        first, second = (transformer.computation(x + number, x) for number in (1, 2))
+        entry = transformer.computation(x + 3, x).entry((2, 3))
+        assert first(Batch).sum() == 21 and entry(Batch).sum() == 33 and entry(Batch[:, :1]).sum() == 9
+        del first
+        assert transformer.computations[0] is second
+    with pytest.raises(ng.ClosedError):
+        second(Batch)
+    with pytest.raises(ng.ClosedError):
+        entry(Batch)
 
 
 # -- threads ----------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from benchmarks.equations import KEPT
 from benchmarks.graphs import Graph, Node, Shape, checksum
 from benchmarks.rulesets import RuleChoice
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.lowering.driver import no_garbage_collection, normalise
+from ngraph_rewrite.garbage import no_garbage_collection
+from ngraph_rewrite.lowering.driver import normalise
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.targets.cpu import CPU

@@ -34,7 +34,7 @@ from ngraph_rewrite.rewriting.watched import without
 from ngraph_rewrite.targets.reference import ReferenceExecutable
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.transformer import Transformer, make_transformer
+from ngraph_rewrite.transformer import PassesBut, Transformer, make_transformer
 from ngraph_rewrite.types.dtypes import is_float
 
 
@@ -97,11 +97,12 @@ class _Trial(Transformer):
     """A transformer that executes what some of the rules make of a graph, by the meanings of ops."""
 
     def __init__(self, of: Transformer, passes: Passes, seed: int) -> None:
-        super().__init__(replace(of.target, prepare=ReferenceExecutable), of.rules, seed, Cache())
         self._trial = passes
+        super().__init__(replace(of.target, prepare=ReferenceExecutable), of.rules, seed, Cache())
 
-    def _passes(self, off: tuple[str, ...] = ()) -> Passes:
-        return self._trial
+    def _chosen(self, own: tuple[GraphPass, ...]) -> PassesBut:
+        passes = self._trial
+        return lambda off: passes
 
 
 class _Search(Search):

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -69,7 +67,8 @@ def normalise(
     known = table.known_order(roots)
     stage = table.stage(name, matcher.reasons, bank)
     most = LEAST_STEPS + STEPS_PER_TERM * len(bank) if budget is None else budget
-    order = Reduction(matcher, table, stage, bank, target, most, left).sweep(roots, known)
+    with Reduction(matcher, table, stage, bank, target, most, left) as reduction:
+        order = reduction.sweep(roots, known)
     if not stage.fired:
         stage.left = roots, order
     return [root if root.form is None else root.form for root in roots]
@@ -89,28 +88,9 @@ def replace(
     roots = list(roots)
     stage = table.stage(name, [forward.why for forward in replacements.values()], bank)
     stage.taken.update((old, (i, new)) for i, (old, (new, _)) in enumerate(replacements.items()))
-    reduction = Reduction(_Nothing(), table, stage, bank, None, 0)
-    for root in roots:
-        reduction.settle(root)
+    with Reduction(_Nothing(), table, stage, bank, None, 0) as reduction:
+        for root in roots:
+            reduction.settle(root)
     order = topological(roots)
     stage.ended(order, [term.form for term in order])
     return [root if root.form is None else root.form for root in roots]
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Lowering builds many terms and no cycles: looking for some would double the time.
-
-    What it has built lives as long as its computation. So it joins the old objects at once, without a search; unless
-    the program has frozen objects, which nobody else may thaw.
-    """
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()

@@ -10,9 +10,10 @@ from typing import overload
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.counting import counted
 from ngraph_rewrite.lowering.disabling import disabled_now
-from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection
+from ngraph_rewrite.lowering.driver import adopt
 from ngraph_rewrite.lowering.evaluation import evaluate, is_of_signature
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.inline import as_rules

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import ArgumentError, ExtensionError, UnloweredOpError
+from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.counting import counted
-from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection, normalise
+from ngraph_rewrite.lowering.driver import adopt, normalise
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.graph_rules import apply_graph_rules
 from ngraph_rewrite.lowering.pass_order import in_place

@@ -53,8 +53,12 @@ class _Parts(dict[OpDef, tuple[Any, Any, dict[Any, Op], dict[Any, Near], Any]]):
         return found
 
 
-def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op]]:
-    """What builds normal forms and what records steps: they run for every op, with what they need in their scope."""
+def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op], Callable[[], None]]:
+    """What builds normal forms and what records steps: they run for every op, with what they need in their scope.
+
+    They know each other and the reduction, so that all its terms would wait for the garbage collector; the last
+    function makes them forget.
+    """
     parts, mark, put_off, target = reduction.parts, reduction.mark, reduction.put_off, reduction.target
     fired, pending, collapsed, collapses = reduction.fired, reduction.pending, reduction.collapsed, reduction.collapses
     table_of_pass, moved, add = reduction.table, reduction.moved, reduction.bank.add
@@ -145,7 +149,11 @@ def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op]]:
             table_of_pass.carry(term, new)
         return new
 
-    return make, fires
+    def forget() -> None:
+        nonlocal make, fires, reduction, collapses
+        del make, fires, reduction, collapses
+
+    return make, fires, forget
 
 
 class Reduction:
@@ -159,7 +167,7 @@ class Reduction:
     """
 
     __slots__ = (
-        "bank", "budget", "collapsed", "fired", "fires", "left", "limit", "make", "mark", "matcher", "moved",
+        "bank", "budget", "collapsed", "fired", "fires", "forget", "left", "limit", "make", "mark", "matcher", "moved",
         "parts", "pending", "put_off", "stage", "table", "target",
     )  # fmt: skip
 
@@ -179,7 +187,13 @@ class Reduction:
         self.mark, self.fired, self.collapsed = object(), stage.fired, stage.collapsed
         self.pending = dict(stage.taken)
         self.put_off: set[Op] = set()
-        self.make, self.fires = _closures(self)
+        self.make, self.fires, self.forget = _closures(self)
+
+    def __enter__(self) -> Reduction:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.forget()
 
     def sweep(self, roots: list[Op], known: list[Op] | None = None) -> list[Op]:
         """Bring every term to its normal form, arguments first: those that changed on the same op with new ones.

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.helpers import Work, helped
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.lowering.driver import no_garbage_collection
 from ngraph_rewrite.ops import (  # noqa: F401  (the families declare their ops when imported)
     axes,
     cpu,

@@ -211,7 +211,7 @@ def row_job(term: Op, groups: Groups) -> RowJob:
     """
     rows = groups.rows[term]
     if term in groups.programs:
-        body, program = groups.programs[term]
+        body, program = groups.programs.pop(term)  # a body knows the groups: a cycle that would keep the graph
     else:
         body = RowBody(rows, groups, term)
         program = row_program(body, rows)

@@ -62,19 +62,25 @@ def host_machine() -> Any:
     )
 
 
-def load_object(code: ObjectCode) -> int:
-    """Load an object file and return the address of its entry; raises `KernelError` if it calls what is not there."""
-    return load_objects(code, [code.entry])[0]
+class Loaded(NamedTuple):
+    """Addresses of functions, and their memory: it has to live as long as anybody calls them."""
+
+    addresses: list[int]
+    memory: object
 
 
-def load_objects(code: ObjectCode, symbols: Sequence[str]) -> list[int]:
-    """The same, for some of the functions that an object file defines."""
+def load_objects(code: ObjectCode, symbols: Sequence[str]) -> Loaded:
+    """Load some of the functions that an object file defines.
+
+    Raises:
+        KernelError: if it calls what is not there.
+    """
     with _lock, undisturbed():
         # code calls them where no instruction does it
         converts = any(name.encode() in code.data for name in CONVERSIONS)
         if links() and not converts and all(map(outside, code.outside)):
             with contextlib.suppress(Unlinkable):
-                return linked(code.data, symbols)
+                return Loaded(*linked(code.data, symbols))
         engine = _engine()
         if converts:
             _define_conversions()
@@ -83,7 +89,7 @@ def load_objects(code: ObjectCode, symbols: Sequence[str]) -> list[int]:
             raise KernelError(f"{code.entry} calls {', '.join(missing)}, which this process does not have")
         engine.add_object_file(binding.ObjectFileRef.from_data(code.data))
         engine.finalize_object()
-        return [int(engine.get_function_address(symbol)) for symbol in symbols]
+        return Loaded([int(engine.get_function_address(symbol)) for symbol in symbols], engine)
 
 
 @cache

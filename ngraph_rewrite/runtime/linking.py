@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import NamedTuple
+from weakref import finalize
 
 _HEADER, _SECTION = struct.Struct("<16sHHIQQQIHHHHHH"), struct.Struct("<IIQQQQIIQQ")
 _SYMBOL, _RELOCATION = struct.Struct("<IBBHQQ"), struct.Struct("<QQq")
@@ -59,8 +60,19 @@ def links() -> bool:
     return machine and sys.platform.startswith("linux")
 
 
-def linked(data: bytes, symbols: Iterable[str]) -> list[int]:
-    """Put an object file into memory, for ever, and return the addresses of some of the functions that it defines.
+class Pages:
+    """Memory with machine code, which is there as long as this object. At its end the process keeps what there is:
+    threads may be in a kernel to the very end.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self, base: int, size: int) -> None:
+        finalize(self, _libc().munmap, base, size).atexit = False
+
+
+def linked(data: bytes, symbols: Iterable[str]) -> tuple[list[int], Pages]:
+    """Put an object file into memory: the addresses of some of the functions that it defines, and that memory.
 
     Raises:
         Unlinkable: if it needs more than addresses, or a function that the process does not have, is cut off, or does
@@ -72,7 +84,7 @@ def linked(data: bytes, symbols: Iterable[str]) -> list[int]:
         raise Unlinkable("a file that is not whole, or without a function") from error
 
 
-def _linked(data: bytes, symbols: Iterable[str]) -> list[int]:
+def _linked(data: bytes, symbols: Iterable[str]) -> tuple[list[int], Pages]:
     sections = [*_sections(data)]
     places, size = _places(sections)
     image = bytearray(size)
@@ -92,7 +104,7 @@ def _linked(data: bytes, symbols: Iterable[str]) -> list[int]:
         wanted = [found[symbol] for symbol in symbols]
         if _libc().mprotect(base, size, _READ | _RUN):
             raise Unlinkable("memory may not be made to run")
-    return wanted
+    return wanted, Pages(base, size)
 
 
 def _sections(data: bytes) -> Iterator[_Section]:
@@ -182,7 +194,7 @@ def _libc() -> ctypes.CDLL:
 
 @contextmanager
 def _memory(size: int) -> Iterator[int]:
-    """Whole pages: given back if something fails, and else never, since threads may be in a kernel to the very end."""
+    """Whole pages: given back here only if something fails."""
     base = _libc().mmap(None, size, _READ | _WRITE, _PRIVATE | _ANONYMOUS, -1, 0)
     if base is None or base == ctypes.c_void_p(-1).value:
         raise Unlinkable(f"no {size} bytes for machine code")

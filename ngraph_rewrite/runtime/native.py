@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.runtime.engine import ObjectCode, host_machine, load_functions, load_objects
+from ngraph_rewrite.runtime.engine import Loaded, ObjectCode, host_machine, load_functions, load_objects
 from ngraph_rewrite.runtime.forking import COMPILING, fork_lock
 from ngraph_rewrite.runtime.stored import object_key, read_object, write_object
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 else:
     binding = lazy_module("llvmlite.binding")
 
-_loaded: dict[tuple[str, tuple[str, ...]], list[int]] = {}  # by text and symbols: the process's, whoever asked
-_written: dict[str, int] = {}
+_loaded: dict[tuple[str, tuple[str, ...]], Loaded] = {}  # by text and symbols: the process's, whoever asked
+_written: dict[str, Loaded] = {}
 _lock = fork_lock(COMPILING)
 
 
@@ -32,8 +32,10 @@ def native_functions(name: str, text: str, symbols: Sequence[str], cache: Cache 
     key = (text, tuple(symbols))
     with _lock:
         if key not in _loaded:
-            _loaded[key] = load_functions(text, symbols) if cache is None else _kept(name, text, symbols, cache)
-        return _loaded[key]
+            _loaded[key] = (
+                Loaded(load_functions(text, symbols), None) if cache is None else _kept(name, text, symbols, cache)
+            )
+        return _loaded[key].addresses
 
 
 def written_function(symbol: str, write: Callable[[], str], cache: Cache) -> int:
@@ -49,11 +51,11 @@ def written_function(symbol: str, write: Callable[[], str], cache: Cache) -> int
             if code is None:
                 code = _compiled(write(), [symbol])
                 write_object(cache, entry, code)
-            (_written[symbol],) = load_objects(code, [symbol])
-        return _written[symbol]
+            _written[symbol] = load_objects(code, [symbol])
+        return _written[symbol].addresses[0]
 
 
-def _kept(name: str, text: str, symbols: Sequence[str], cache: Cache) -> list[int]:
+def _kept(name: str, text: str, symbols: Sequence[str], cache: Cache) -> Loaded:
     entry = object_key(text, name)
     code = read_object(cache, entry)
     if code is None:

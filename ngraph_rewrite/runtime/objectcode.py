@@ -3,21 +3,26 @@
 
 Numba's own callback reports Python exceptions and so needs Python and Numba where it is loaded. A kernel cannot raise;
 an entry of our own calls it and nothing else, and the object then depends on the C library only. Numba itself makes no
-machine code: that would be thrown away.
+machine code: that would be thrown away. So is all that compiling leaves, at once: it is a hundred times as large.
 """
 
 import re
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from typing import Any
 
 from llvmlite import binding
-from numba.core import compiler, types
+from llvmlite.binding.ffi import ObjectRef
+from llvmlite.binding.newpassmanagers import NewPassManager
+from numba.core import compiler, errors, types
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.core.typed_passes import NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
 
+from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
 from ngraph_rewrite.runtime.lanes import expanded
 from ngraph_rewrite.runtime.resolved import Resolved
@@ -39,6 +44,14 @@ _ARGUMENTS = ("args", "chunk", "nchunks", "thread")  # a kernel takes three, or 
 
 def object_code(function: Callable[..., None]) -> ObjectCode:
     """Compile a kernel: three int64 arguments or four, no result, IEEE arithmetic as written."""
+    with garbage_collected():
+        try:
+            return _object_code(function)
+        finally:
+            errors.loc_info.clear()  # type: ignore[attr-defined]  # the latest instruction, and with it all of the kernel
+
+
+def _object_code(function: Callable[..., None]) -> ObjectCode:
     entry, module = _module(function)
     outside = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
     return ObjectCode(entry, tuple(outside), bytes(host_machine().emit_object(module)))
@@ -82,12 +95,54 @@ def _optimised(function: Callable[..., None]) -> tuple[str, str]:
     cpu_target.options.parse_as_flags(flags, _OPTIONS)
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
     arguments = (types.int64,) * _arity(function)
-    contexts = _typing(), cpu_target.target_context
-    result = compiler.compile_extra(*contexts, function, arguments, types.void, flags, {}, pipeline_class=_Pipeline)
-    library = result.library
-    library._finalize_final_module = lambda: None  # it would make machine code
-    library.finalize()
-    return str(library.get_llvm_str()), str(result.fndesc.llvm_func_name)
+    given: list[Any] = [_typing(), cpu_target.target_context, function, arguments, types.void, flags, {}]
+    with closing(_Passes(cpu_target.target_context.codegen())) as passes:
+        library: Any = _Library(passes, function.__name__)  # type: ignore[no-untyped-call]
+        result = compiler.compile_extra(*[*given, library, _Pipeline])
+        library.finalize()
+        return str(library.get_llvm_str()), str(result.fndesc.llvm_func_name)
+
+
+class _Library(JITCodeLibrary):
+    """Numba's own, without machine code."""
+
+    def _finalize_final_module(self) -> None:
+        pass
+
+
+class _Passes:
+    """Numba's code generator, whose pass managers go when it is closed: llvmlite forgets to give them back."""
+
+    def __init__(self, codegen: Any) -> None:
+        self._codegen = codegen
+        self._managers: list[Any] = []
+        self._of_functions: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+    def _function_pass_manager(self) -> Any:
+        """One for all functions."""
+        if self._of_functions is None:
+            self._of_functions = self._kept(self._codegen._function_pass_manager())
+        return self._of_functions
+
+    def _module_pass_manager(self, **told: Any) -> Any:
+        return self._kept(self._codegen._module_pass_manager(**told))
+
+    def _kept(self, made: tuple[Any, Any]) -> tuple[Any, Any]:
+        self._managers.append(made[0])
+        return made
+
+    def close(self) -> None:
+        while self._managers:
+            _given_back(self._managers.pop())
+
+
+def _given_back(manager: Any) -> None:
+    if type(manager)._dispose is ObjectRef._dispose:  # of its two base classes the one that does nothing
+        NewPassManager._dispose(manager)
+    manager.close()
 
 
 @cache
@@ -114,6 +169,7 @@ def _with_entry(text: str, entry: str) -> Any:
         passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(module, binding.create_pass_builder(host_machine(), binding.create_pipeline_tuning_options()))
+    _given_back(passes)
     module.verify()
     return module
 

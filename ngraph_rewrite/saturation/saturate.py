@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.derivation import check_term, derivation
-from ngraph_rewrite.lowering.driver import adopt, no_garbage_collection
+from ngraph_rewrite.lowering.driver import adopt
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.rule import Rule

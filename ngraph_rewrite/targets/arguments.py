@@ -11,7 +11,7 @@ import numpy as np
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.runtime.aligned import address_of, aligned_array
-from ngraph_rewrite.runtime.compiler import compile_kernel
+from ngraph_rewrite.runtime.compiler import Kernel, compile_kernel
 from ngraph_rewrite.runtime.entry import fill_function
 from ngraph_rewrite.runtime.machine import LaunchTable
 from ngraph_rewrite.runtime.products import product_number
@@ -33,6 +33,7 @@ class Arguments:
         self.arena, self.call = aligned_array((arena,), np.uint8), np.zeros(1, np.int64)
         self._program = program
         self._constants: list[Array] = []
+        self._kernels: list[Kernel] = []  # those that others call
         self._begin: dict[tuple[str, object], int] = {}
         self._fixed: dict[Ref, int] = {}
         self._arena = address_of(self.arena)
@@ -88,7 +89,8 @@ class Arguments:
             return product_number(word, dtype, self._program.cache)
         if space == "kernel":
             assert isinstance(key, Source)
-            return compile_kernel(key.text, key.name, self._program.cache).address
+            self._kernels.append(compile_kernel(key.text, key.name, self._program.cache))
+            return self._kernels[-1].address
         return self._program.seed if space == "seed" else self._program.streams[key]  # type: ignore[index]
 
     def _constant(self, term: object) -> Array:

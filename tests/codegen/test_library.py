@@ -57,9 +57,9 @@ def test_sums_of_parts_are_handed_over_some_rows_at_a_time_from_workspace_of_eac
     sums, callback = render_sums(dtype), ctypes.cast(epilogue, ctypes.c_void_p).value or 0
     sizes = {"parts": 3, "m": 23, "n": 7, "block": 4, "sums": address(parts), "c": address(space)}
     arguments = np.array([{**sizes, "epilogue": callback}[name] for name in sums.signature])
-    kernel = _KERNEL(compile_kernel(sums.text, sums.name, run.cache).address)
+    kernel = compile_kernel(sums.text, sums.name, run.cache)
     for chunk, thread in enumerate((2, 0, 2)):
-        kernel(address(arguments), chunk, 3, thread)
+        _KERNEL(kernel.address)(address(arguments), chunk, 3, thread)
     assert {begin: thread for begin, (thread, _) in found.items()} == {0: 2, 4: 2, 7: 0, 11: 0, 15: 2, 19: 2}
     assert np.array_equal(np.concatenate([rows for _, (_, rows) in sorted(found.items())]), parts.sum(0))
 

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel is compiled once: in a process, and across processes that share a cache folder."""
 
+import gc
 import json
 import os
 import subprocess
 import sys
+from collections import Counter, deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 import pytest
+from llvmlite.binding.newpassmanagers import FunctionPassManager, ModulePassManager, NewPassManager
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.loops import MapNest, Operand, Source, Step, render_map
@@ -74,7 +80,7 @@ def test_two_processes_may_fill_one_folder(tmp_path: Path) -> None:
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the kernels of this process, as a new one would."""
-    monkeypatch.setattr(compiler, "_kernels", {})
+    monkeypatch.setattr(compiler, "_kernels", WeakValueDictionary())
 
 
 def scaled_by(factor: float) -> Source:
@@ -96,6 +102,53 @@ def test_equal_sources_are_one_kernel(tmp_path: Path, fresh: None) -> None:
     assert result_of(first) == 3.0
 
 
+def test_kernels_that_nobody_has_go_but_for_the_latest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache(tmp_path)
+    monkeypatch.setattr(compiler, "_recent", deque(maxlen=2))
+    sources = [scaled_by(factor) for factor in (8.0, 9.0, 10.0, 11.0)]
+    kept, *others = [compile_kernel(source.text, source.name, cache) for source in sources]
+    seen = [ref(kernel) for kernel in others]
+    table = LaunchTable([Launch(kept, [0, 0, 0])])
+    del kept, others
+    assert [kernel() is None for kernel in seen] == [True, False, False]
+    first = sources[0]
+    assert compile_kernel(first.text, first.name, cache) is table.launches[0].kernel
+
+
+def test_compiling_leaves_nothing_of_numba_and_llvm_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred programs left two gigabytes: nobody looks for cycles while a graph is planned."""
+    cache, made, given_back = Cache(tmp_path), [0], [0]
+    compile_kernel(scaled_by(12.0).text, scaled_by(12.0).name, cache)  # what is prepared once
+    for kind in (ModulePassManager, FunctionPassManager):
+        monkeypatch.setattr(kind, "__init__", counted(made, kind.__init__))
+    monkeypatch.setattr(NewPassManager, "_dispose", counted(given_back, NewPassManager._dispose))
+    counts = []
+    gc.collect()
+    gc.disable()
+    try:
+        for factor in (13.0, 14.0, 15.0):
+            source = scaled_by(factor)
+            compile_kernel(source.text, source.name, cache)
+            counts.append(Counter(type(one) for one in gc.get_objects() if is_of_compilers(one)))
+            assert source.name not in sys.modules
+    finally:
+        gc.enable()
+    assert counts[1] == counts[2]
+    assert made[0] == given_back[0] > 0
+
+
+def counted(count: list[int], method: Callable[..., None]) -> Callable[..., None]:
+    def counting(*args: Any) -> None:
+        count[0] += 1
+        method(*args)
+
+    return counting
+
+
+def is_of_compilers(thing: object) -> bool:
+    return str(type(thing).__module__).partition(".")[0] in ("numba", "llvmlite")
+
+
 def test_threads_that_ask_for_one_source_share_it(tmp_path: Path, fresh: None) -> None:
     source, cache = scaled_by(4.0), Cache(tmp_path)
     with ThreadPoolExecutor(4) as pool:
@@ -110,7 +163,7 @@ def test_the_source_is_a_file_to_read_and_is_written_again_if_changed(
     kernel = compile_kernel(source.text, source.name, cache)
     assert kernel.source_path.read_text().startswith(source.text)
     kernel.source_path.write_text("x = 1\n")
-    monkeypatch.setattr(compiler, "_kernels", {})
+    monkeypatch.setattr(compiler, "_kernels", WeakValueDictionary())
     again = compile_kernel(source.text, source.name, cache)
     assert again.from_cache
     assert again.source_path.read_text().startswith(source.text)
@@ -120,7 +173,7 @@ def test_the_source_is_a_file_to_read_and_is_written_again_if_changed(
 def test_other_instructions_make_other_objects(tmp_path: Path, fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     source, cache = scaled_by(6.0), Cache(tmp_path)
     compile_kernel(source.text, source.name, cache)
-    monkeypatch.setattr(compiler, "_kernels", {})
+    monkeypatch.setattr(compiler, "_kernels", WeakValueDictionary())
     monkeypatch.setattr(stored, "environment", lambda: b"another processor")
     assert not compile_kernel(source.text, source.name, cache).from_cache
 

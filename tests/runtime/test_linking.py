@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from llvmlite import binding
 
 from ngraph_rewrite.errors import ArgumentError, KernelError
 from ngraph_rewrite.runtime import engine, features, linking
-from ngraph_rewrite.runtime.engine import ObjectCode, host_machine, load_objects
+from ngraph_rewrite.runtime.engine import Loaded, ObjectCode, host_machine, load_objects
 from ngraph_rewrite.runtime.linking import Unlinkable, linked, links, outside
 
 pytestmark = pytest.mark.skipif(not links(), reason="object files are of another kind here: LLVM loads them all")
@@ -91,21 +92,21 @@ def function(address: int, *types: type) -> ctypes._CFuncPtr:
 
 
 @pytest.fixture(scope="module")
-def addresses() -> list[int]:
-    return linked(object_file(_MODULE), ["test_linking_jump", "test_linking_clear"])
+def loaded() -> Loaded:
+    return Loaded(*linked(object_file(_MODULE), ["test_linking_jump", "test_linking_clear"]))
 
 
 @given(n=st.integers(-1, 6), x=st.integers(0, 3))
-def test_functions_find_constants_tables_and_each_other(addresses: list[int], n: int, x: int) -> None:
-    jump = function(addresses[0], ctypes.c_double, ctypes.c_int64, ctypes.c_double)
+def test_functions_find_constants_tables_and_each_other(loaded: Loaded, n: int, x: int) -> None:
+    jump = function(loaded.addresses[0], ctypes.c_double, ctypes.c_int64, ctypes.c_double)
     ways = [x * 7.25, np.cos(float(x)), [1.5, -2.0, 0.125, 40.0][x], x + 1000.5, x / 3.0]
     assert jump(n, float(x)) == (ways[n] if 0 <= n < len(ways) else 0.0)
 
 
 @given(size=st.integers(0, 300))
-def test_functions_call_those_of_the_process(addresses: list[int], size: int) -> None:
+def test_functions_call_those_of_the_process(loaded: Loaded, size: int) -> None:
     memory = np.ones(301, np.uint8)
-    function(addresses[1], None, ctypes.c_void_p, ctypes.c_int64)(memory.ctypes.data, size)
+    function(loaded.addresses[1], None, ctypes.c_void_p, ctypes.c_int64)(memory.ctypes.data, size)
     assert memory.tolist() == [0] * size + [1] * (301 - size)
     assert outside("memset") and outside("sinhf") and outside("test_linking_that_nobody_has") is None
 
@@ -114,7 +115,7 @@ def test_what_has_variables_is_left_to_llvm() -> None:
     code = ObjectCode("test_linking_next", (), object_file(_VARIABLE))
     with pytest.raises(Unlinkable, match="variables"):
         linked(code.data, [code.entry])
-    step = function(load_objects(code, [code.entry])[0], ctypes.c_int64, ctypes.c_int64)
+    step = function(load_objects(code, [code.entry]).addresses[0], ctypes.c_int64, ctypes.c_int64)
     assert [step(2), step(3)] == [7, 10]
 
 
@@ -147,21 +148,37 @@ def test_a_file_that_is_cut_off_is_refused(length: int) -> None:
         linked(object_file(_MODULE)[:length], ["test_linking_jump"])
 
 
-def test_a_function_that_the_file_does_not_define_leaves_no_memory_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Which memory was taken of the system, and which was given back."""
     system, taken, given = linking._libc(), [], []
 
-    def take(*arguments: object) -> int:
+    def take(*arguments: Any) -> int:
         taken.append((system.mmap(*arguments), arguments[1]))
-        return taken[-1][0]
+        return int(taken[-1][0])
 
-    def give(*memory: int) -> None:
-        given.append(memory)
-        system.munmap(*memory)
+    def give(base: int, size: int) -> None:
+        given.append((base, size))
+        system.munmap(base, size)
 
     monkeypatch.setattr(linking, "_libc", lambda: SimpleNamespace(mmap=take, munmap=give, mprotect=system.mprotect))
+    return taken, given
+
+
+def test_a_function_that_the_file_does_not_define_leaves_no_memory_behind(memory: Any) -> None:
+    taken, given = memory
     with pytest.raises(Unlinkable, match="without a function"):
         linked(object_file(_MODULE), ["test_linking_other"])
     assert len(taken) == 1 and given == taken
+
+
+def test_machine_code_is_there_as_long_as_somebody_has_it(memory: Any) -> None:
+    taken, given = memory
+    loaded = load_objects(ObjectCode("test_linking_jump", (), object_file(_MODULE)), ["test_linking_jump"])
+    jump = function(loaded.addresses[0], ctypes.c_double, ctypes.c_int64, ctypes.c_double)
+    assert (jump(0, 2.0), len(taken), given) == (14.5, 1, [])
+    del loaded
+    assert given == taken
 
 
 def test_a_function_that_is_nowhere_is_an_error() -> None:

@@ -11,6 +11,7 @@ import platform
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakValueDictionary
 
 import mpmath
 import numpy as np
@@ -75,7 +76,7 @@ class Machine:
 @pytest.fixture(scope="module", params=["as the processor can", "without lanes", "multiplies, then adds"])
 def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiler, "_kernels", {})
+        patch.setattr(compiler, "_kernels", WeakValueDictionary())
         if request.param == "without lanes":
             patch.setattr(lanes, "has_lanes", lambda: False)
         if request.param == "multiplies, then adds":

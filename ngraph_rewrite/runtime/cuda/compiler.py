@@ -92,8 +92,8 @@ def compile_code(source: str, name: str, capabilities: Sequence[Capability], cac
     """
     path = source_file(source, name, cache)
     try:
-        function = source_function(path, name)
-        texts = compiling.compile_ptx(function, function.__code__.co_argcount, capabilities)
+        with source_function(path, name) as function:
+            texts = compiling.compile_ptx(function, function.__code__.co_argcount, capabilities)
     except Exception as error:
         raise KernelError(f"kernel {name} does not compile for the GPU: {error}", where=str(path)) from error
     codes = [linking.assembled(text, one, name) for text, one in zip(texts, capabilities, strict=True)]

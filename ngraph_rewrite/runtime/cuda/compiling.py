@@ -12,6 +12,7 @@ from typing import Any
 
 from numba.core import types
 from numba.cuda import compiler
+from numba.cuda.core import errors
 from numba.cuda.core.callconv import CUDACallConv
 from numba.cuda.core.compiler_lock import global_compiler_lock
 from numba.cuda.core.typed_passes import NopythonRewrites
@@ -20,6 +21,7 @@ from numba.cuda.descriptor import cuda_target
 from numba.cuda.flags import CUDAFlags
 from numba.cuda.utils import numba_target_override
 
+from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.cuda.generation import AMPERE
 from ngraph_rewrite.runtime.cuda.linking import nothing
 from ngraph_rewrite.runtime.resolved import Resolved
@@ -37,6 +39,14 @@ def compile_ptx(kernel: Callable[..., None], arguments: int, capabilities: Seque
         capabilities: Those of devices, such as ``(9, 0)``; what Numba makes of it for the oldest that has the same
             instructions serves the others.
     """
+    with garbage_collected():
+        try:
+            return _texts(kernel, arguments, capabilities)
+        finally:
+            errors.loc_info.clear()  # the latest instruction, and with it all of the kernel
+
+
+def _texts(kernel: Callable[..., None], arguments: int, capabilities: Sequence[tuple[int, int]]) -> list[str]:
     found: dict[tuple[int, int], str] = {}
     for _, alike in groupby(sorted(capabilities), lambda capability: capability >= AMPERE):
         some = list(alike)

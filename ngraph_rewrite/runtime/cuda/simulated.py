@@ -74,7 +74,8 @@ class SimulatedDevice:
         self.origin.check()
         for name, text in sources.items():
             if text not in self._functions:
-                self._functions[text] = SimulatedKernel(source_function(source_file(text, name, cache), name))
+                with source_function(source_file(text, name, cache), name) as function:
+                    self._functions[text] = SimulatedKernel(function)
         return {name: self._functions[text] for name, text in sources.items()}
 
     def library(self, name: str) -> Any:
