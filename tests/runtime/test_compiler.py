@@ -4,6 +4,7 @@
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter, deque
@@ -235,3 +236,28 @@ def test_an_interrupt_while_numba_is_imported_leaves_it_whole(tmp_path: Path) ->
     command = [sys.executable, "-c", INTERRUPTED, str(tmp_path)]
     found = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert (found.stdout, found.stderr) == ("interrupted\nnothing\n", "")
+
+
+def test_an_interrupt_ends_compiling_after_the_kernel_at_hand(
+    tmp_path: Path, fresh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That kernel is kept, and no other is begun."""
+    begun: list[str] = []
+
+    def slow(function: Callable[..., None]) -> Any:
+        begun.append(function.__name__)
+        if len(begun) == 2:
+            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does, when it comes
+        return real(function)
+
+    real = compiler.objectcode.object_code
+    monkeypatch.setattr(compiler.objectcode, "object_code", slow)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    sources = {source.name: source.text for source in map(scaled_by, (21.0, 22.0, 23.0, 24.0))}
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            compiler.compile_kernels(sources, Cache(tmp_path))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(begun) == 2 and {path.name.partition("-")[0] for path in tmp_path.glob("*.o")} <= {*begun}
+    assert set(compiler.compile_kernels(sources, Cache(tmp_path))) == {*sources} == {*begun}
