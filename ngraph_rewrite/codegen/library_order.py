@@ -51,7 +51,7 @@ def render_first_places(dtype: str, descending: bool) -> Source:
     has_dtype(dtype, DTYPES, "first_places")
     names = ("rows", "n", "inner", "count", "x", "y")
     precedes = _precedes("v", "u", dtype, descending)
-    return rendered("first_places", names, dtype=dtype, precedes=precedes, most=str(MOST_PLACES))
+    return rendered("first_places", names, dtype=dtype, precedes=precedes, room=str(2 * MOST_PLACES))
 
 
 def _sorting(dtype: str, moved: str, descending: bool, **holes: str) -> Source:

@@ -122,6 +122,23 @@ def test_a_few_of_many_are_the_beginning_of_an_order(
         assert one.dtype == two.dtype and one.tobytes() == two.tobytes()
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 33, 64])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_few_of_lines_in_reverse_order_are_the_beginning_of_an_order(count: int, axis: int) -> None:
+    """Every element belongs among the few when it comes, at the front or near it, and more often than there is room."""
+    length = 4 * count + 70
+    falling = np.arange(length, 0, -1.0)
+    pairs, few_values, unknown = falling.reshape(-1, 2)[:, ::-1].ravel(), falling // 3, falling.copy()
+    unknown[::7] = np.nan
+    noisy = falling + np.random.default_rng(count).normal(size=length) * 4
+    lines = np.stack([falling, pairs, few_values, unknown, noisy, -noisy])
+    x = ng.placeholder(lines.shape if axis else lines.shape[::-1], dtype=np.float64)
+    cut = (slice(None),) * axis + (slice(count),)
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation(nx.argsort(x, axis=axis)[cut], x)(lines if axis else lines.T)
+    assert np.array_equal(found if axis else found.T, np.argsort(lines, axis=1, kind="stable")[:, :count])
+
+
 def kernels_of(returns: Any, x: ng.Op) -> set[str]:
     with ng.make_transformer("cpu") as transformer:
         computation = transformer.computation(returns, x)
