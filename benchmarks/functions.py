@@ -27,7 +27,7 @@ from ngraph_rewrite.runtime.compiler import compile_kernel
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
 
 Array = np.ndarray[Any, Any]
-UNARY = "exp exp2 expm1 tanh sigmoid erf log log2 log10 log1p sin cos tan sinh cosh".split()
+UNARY = "exp exp2 expm1 tanh sigmoid erf log log2 log10 log1p sin cos tan sinh cosh asinh acosh atanh".split()
 FUNCTIONS = [*UNARY, "power"]
 BLOCK = 2**22
 SAMPLE = 2**21

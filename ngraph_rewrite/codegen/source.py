@@ -17,7 +17,8 @@ _WORDS = {
     "transposed_tiles": "tile_space tile_start transpose_block_1 transpose_block_2 transpose_block_4 transpose_block_8",
     "streams": "ask_ahead stream_block stream_end stream_float32 stream_float64",
     "arithmetic": "floor_divide modulo sign integer_power",
-    "elementary": "asin acos atan asinh acosh atanh atan2 hypot nextafter next_float16 next_bfloat16 trunc "
+    "inverse_hyperbolics": "asinh acosh atanh",
+    "elementary": "asin acos atan atan2 hypot nextafter next_float16 next_bfloat16 trunc "
     "copysign signbit left_shift right_shift",
     "exponentials": "exp exp2 expm1 tanh sigmoid erf",
     "logarithms": "log log2 log10 log1p",

@@ -34,7 +34,6 @@ def _real(name: str, arity: int, external: str | None = None) -> Any:
 
 
 asin, acos, atan = _real("asin", 1), _real("acos", 1), _real("atan", 1)
-asinh, acosh, atanh = _real("asinh", 1), _real("acosh", 1), _real("atanh", 1)
 atan2, hypot, nextafter = _real("atan2", 2), _real("hypot", 2), _real("nextafter", 2)
 trunc, copysign = _real("trunc", 1, "llvm.trunc"), _real("copysign", 2, "llvm.copysign")
 

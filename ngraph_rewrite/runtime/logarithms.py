@@ -119,7 +119,7 @@ def _log10(x: Real) -> Real:
     return _edges(_in_base(x, _LOG10_E[x.format], _LOG10_2[x.format]), x, 0.0)
 
 
-def _log1p(x: Real) -> Real:
+def log1p_formula(x: Real) -> Real:
     """The logarithm of ``1 + x``, to 1.4 ulp: the sum is split, and its mantissa is worked out anew from x."""
     form = x.format
     total = 1.0 + x
@@ -130,4 +130,4 @@ def _log1p(x: Real) -> Real:
     return _edges(_natural(k, f).signed_as(x), x, -1.0)
 
 
-log, log2, log10, log1p = (kernel_function(f) for f in (_log, _log2, _log10, _log1p))
+log, log2, log10, log1p = (kernel_function(f) for f in (_log, _log2, _log10, log1p_formula))

@@ -191,6 +191,10 @@ class Real:
         """The absolute value."""
         return self._llvm("llvm.fabs")
 
+    def root(self) -> Real:
+        """The square root."""
+        return self._llvm("llvm.sqrt")
+
     def nearest(self) -> Real:
         """The nearest integer, to even at a tie."""
         return self._llvm("llvm.rint")

@@ -36,6 +36,7 @@ compiling = settings(deadline=None)  # the first example of a function compiles 
 BOUNDS = {
     "exp": 1.07, "exp2": 1.2, "expm1": 1.6, "tanh": 1.4, "sigmoid": 1.7, "erf": 1.6, "sinh": 1.7, "cosh": 1.4,
     "log": 0.9, "log2": 1.3, "log10": 1.2, "log1p": 1.4, "sin": 1.6, "cos": 1.6, "tan": 1.9, "power": 1.0,
+    "asinh": 1.9, "acosh": 1.9, "atanh": 1.8,
 }  # fmt: skip
 UNARY = [name for name in BOUNDS if name != "power"]
 DTYPES = ["float32", "float64"]
@@ -202,6 +203,9 @@ ENDS = {
     "log1p": lambda limits: [-1.0, np.sqrt(0.5) - 1, limits.tiny, np.sqrt(2) - 1, 1.0, limits.max / 2],
     "sinh": lambda limits: [1.0, np.log(limits.max), np.log(limits.max) + np.log(2)],
     "cosh": lambda limits: [np.log(limits.eps), np.log(limits.max), np.log(limits.max) + np.log(2)],
+    "asinh": lambda limits: [1.0, 2.0**26, 2.0**56, limits.tiny, np.sqrt(limits.max)],
+    "acosh": lambda limits: [1.0, 2.0, 2.0**26, 2.0**56, np.sqrt(limits.max)],
+    "atanh": lambda limits: [limits.tiny, 0.5, -0.5, 1.0, -1.0],
     "tan": lambda limits: [2.0**-30, np.pi / 4, 0.75, np.pi / 2, 2.0**50, 2.0**76, 2.0**102],
     "sin": lambda limits: [2.0**-30, np.pi / 4, 0.75, 2.0**50, 2.0**76, 2.0**102],
     "cos": lambda limits: [2.0**-30, np.pi / 4, 0.75, 2.0**50, 2.0**76, 2.0**102],
@@ -227,7 +231,7 @@ def test_nothing_leaves_the_range(machine: Machine, function: str, dtype: str) -
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("function", ["tanh", "erf", "sin", "cos", "tan", "sinh", "cosh"])
+@pytest.mark.parametrize("function", ["tanh", "erf", "sin", "cos", "tan", "sinh", "cosh", "asinh", "atanh"])
 def test_odd_and_even_functions_are_so_to_the_bit(machine: Machine, function: str, dtype: str) -> None:
     x = sample(dtype, 10_000)
     there, back = machine(function, x), machine(function, -x)
@@ -278,6 +282,9 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN)],
     "tan": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
     "sinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (1e30, INF), (-1e30, -INF)],
+    "asinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)],
+    "acosh": [(1.0, 0.0), (0.5, NAN), (-2.0, NAN), (INF, INF), (-INF, NAN)],
+    "atanh": [(0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (1.5, NAN), (-1.5, NAN), (INF, NAN), (-INF, NAN)],
     "cosh": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, INF), (-1e30, INF)],
 }
 # C's table of pow: bases, exponents, results
