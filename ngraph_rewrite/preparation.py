@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.passes import Lowering
 from ngraph_rewrite.lowering.table import user_place
@@ -79,8 +80,12 @@ class Preparation:
     def _planned(self, shapes: Shapes) -> Ready:
         binding = bind_lengths(self._inputs, shapes)
         roots, lowering = self._roots, self._lowering
-        order = lowering.order if roots == lowering.roots else None
-        bound = bind_graph([*roots, *lowering.writes], binding, order, lambda term: user_place(lowering.table, term))
+        order, computed = lowering.order if roots == lowering.roots else None, [*roots, *lowering.writes]
+        try:
+            bound = bind_graph(computed, binding, order, lambda term: user_place(lowering.table, term))
+        except NGraphRewriteError:
+            bind_graph(self._handles, binding)  # what the user wrote says best what does not fit
+            raise
         if binding and any(0 in one.shape for term in bound.values() for one in tensors(term.type)):
             bind_graph(self._handles, binding)  # of no elements none is the greatest, whatever a maximum was lowered to
         placeholders = {t.attribute("uid"): b for t, b in bound.items() if t.definition.name == "core.placeholder"}

@@ -55,7 +55,8 @@ def convolution(
 
     Raises:
         AttributeValueError: for a missing parameter, five axes that are not five, a stride below 1 and the like.
-        AxesError: if channels, filters, groups or `axes` do not fit together.
+        AxesError: if channels, filters, groups or `axes` do not fit together, or windows are longer than an axis with
+            its padding.
         UnmatchedAxesError: for the name of an axis that is not there.
         LengthError: for a negative padding.
         DTypeError: if both are bool.

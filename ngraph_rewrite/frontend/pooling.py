@@ -54,7 +54,7 @@ def pooling(
 
     Raises:
         AttributeValueError: for another `op`, a missing parameter, five axes that are not five, or a size below 1.
-        AxesError: if `axes` have other lengths than the result.
+        AxesError: if `axes` have other lengths than the result, or windows are longer than an axis with its padding.
         UnmatchedAxesError: for the name of an axis that is not there.
         LengthError: for a negative padding.
         DTypeError: if `inputs` is bool.

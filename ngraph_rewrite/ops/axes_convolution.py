@@ -11,7 +11,7 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops.alignment import axis_of
 from ngraph_rewrite.ops.checks import as_int, extents, known_shape, named, numeric, several
-from ngraph_rewrite.ops.sliding import Slide, each, reach, slid, slides, steps
+from ngraph_rewrite.ops.sliding import Slide, each, fitting, reach, slid, slides, steps
 from ngraph_rewrite.ops.window_functions import correlated, spread_out
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
@@ -20,8 +20,8 @@ from ngraph_rewrite.types.dtypes import promote
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
-# From the length of an axis and of its window to that of the result.
-Length = Callable[[Extent, Extent, Slide], Extent]
+# From the length of an axis and of its window, and the axis's name, to that of the result.
+Length = Callable[[Extent, Extent, Slide, str], Extent]
 
 
 def image_order(have: Axes, channel: str, spatial: Sequence[str]) -> tuple[int, ...]:
@@ -91,7 +91,7 @@ def _result(x: TensorType, w: TensorType, longer: Length, inward: int, **own: An
     if inward == -1:
         outward = outward.with_length(outward.length * own["groups"])
     axes = (outward if a.name == own["channel"] else a for a in x.axes)
-    return Axes(a.with_length(longer(a.length, *every[a.name])) if a.name in every else a for a in axes)
+    return Axes(a.with_length(longer(a.length, *every[a.name], a.name)) if a.name in every else a for a in axes)
 
 
 def _channels(x: TensorType, w: TensorType, inward: int, channel: str, groups: int) -> None:
@@ -136,7 +136,7 @@ def _typed(x: TensorType, w: TensorType, axes: Axes, derived: Axes, free: Sequen
     return TensorType(promote(x.dtype, w.dtype), axes)
 
 
-@op("axes.convolution", meaning=_meaning(correlated), normalise=_attributes(slid, 0))
+@op("axes.convolution", meaning=_meaning(correlated), normalise=_attributes(fitting, 0))
 def convolution(
     x: TensorType,
     w: TensorType,
@@ -156,15 +156,20 @@ def convolution(
     """
     own = {"channel": channel, "spatial": spatial, "groups": groups}
     own |= {"strides": strides, "before": before, "after": after, "dilations": dilations}
-    return _typed(x, w, axes, _result(x, w, slid, 0, **own), ())
+    return _typed(x, w, axes, _result(x, w, fitting, 0, **own), ())
 
 
-def spread_length(length: Extent, size: Extent, slide: Slide) -> Extent:
+def spread_length(length: Extent, size: Extent, slide: Slide, axis: str) -> Extent:
     """The length that a window slides over to have `length` places; the least of them, if there are more.
 
-    >>> spread_length(3, 3, Slide(2, 1, 1, 0, 1))
+    Raises:
+        AxesError: if there are no places: a convolution has at least one.
+
+    >>> spread_length(3, 3, Slide(2, 1, 1, 0, 1), "H")
     5
     """
+    if length == 0:
+        raise AxesError(f"{axis} has no elements to put windows in the place of", do="give it at least one")
     least = (length - 1) * slide.stride + reach(size, slide.dilation) - slide.before - slide.after
     return max(least, 0) if isinstance(least, int) else least
 

@@ -10,7 +10,7 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.ops.alignment import averaging, axis_of
 from ngraph_rewrite.ops.checks import extents, flag, known_shape, named, numeric, several
-from ngraph_rewrite.ops.sliding import KINDS, each, slid, slides, steps
+from ngraph_rewrite.ops.sliding import KINDS, each, fitting, slides, steps
 from ngraph_rewrite.ops.window_functions import pooled
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
@@ -80,7 +80,7 @@ def pooling(
     axes = list(x.axes)
     for name, size, slide in zip(over, sizes, slides(strides, before, after, (0,) * len(over), dilations), strict=True):
         k = x.axes.index(name)
-        length = slid(axes[k].length, size, slide)
+        length = fitting(axes[k].length, size, slide, name)
         if slide.stride != 1 or length != axes[k].length:  # else it stays, whatever its length is
             axes[k] = axes[k].with_length(length)
     return TensorType(averaging(x.dtype) if kind == "avg" else x.dtype, axes)

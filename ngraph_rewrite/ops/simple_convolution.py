@@ -6,7 +6,7 @@ The three ops are bilinear, and each is the adjoint of the others: they are clos
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ngraph_rewrite.errors import AttributeValueError, AxesError, FamilyError, U
 from ngraph_rewrite.ops.axes_convolution import spread_length
 from ngraph_rewrite.ops.checks import as_int, extents, known_shape, numeric
 from ngraph_rewrite.ops.simple_marks import MARKERS, common, features, keys, placed, simple
-from ngraph_rewrite.ops.sliding import Slide, across, each, slid, slides, steps
+from ngraph_rewrite.ops.sliding import Slide, across, each, fitting, slid, slides, steps
 from ngraph_rewrite.ops.window_functions import correlated, spread_out
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
@@ -56,6 +56,11 @@ def each_slide(attributes: Any) -> list[Slide]:
     """How windows slide along each of the spatial axes."""
     s, b, a, d = (attributes[k] for k in ("strides", "before", "after", "dilations"))
     return slides(s, b, a, (0,) * len(s), d)
+
+
+def _names(spatial: Sized) -> list[str]:
+    """What messages call the spatial axes."""
+    return [f"feature {k + 1}" for k in range(len(spatial))]
 
 
 def _channels(x: TensorType, w: TensorType, wanted: Extent, groups: int) -> None:
@@ -128,13 +133,14 @@ def convolution(
     _check(x, w)
     _channels(x, w, w.shape[0] * groups, groups)
     how = slides(strides, before, after, (0,) * len(strides), dilations)
-    every = zip(features(x.axes)[1:], w.shape[1:-1], how, strict=True)
-    return TensorType(promote(x.dtype, w.dtype), placed((w.shape[-1], *(slid(*one) for one in every)), x.axes))
+    every = zip(features(x.axes)[1:], w.shape[1:-1], how, _names(how), strict=True)
+    return TensorType(promote(x.dtype, w.dtype), placed((w.shape[-1], *(fitting(*one) for one in every)), x.axes))
 
 
 def _back_attributes(x: TensorType, w: TensorType, *, lengths: Any, **given: Any) -> Attributes:
     stored = _attributes(x, w, **given)
-    every = zip(features(x.axes)[1:], w.shape[1:-1], each_slide(stored), strict=True)
+    how = each_slide(stored)
+    every = zip(features(x.axes)[1:], w.shape[1:-1], how, _names(how), strict=True)
     least = tuple(spread_length(*one) for one in every)
     return {"lengths": least if lengths is None else extents(each(lengths, "lengths", len(least))), **stored}
 
@@ -213,8 +219,8 @@ def convolution_update(
     own, other = features(x.axes), features(y.axes)
     if own[0] // groups * groups != own[0] or other[0] // groups * groups != other[0]:
         raise AxesError(f"the channels of {x!r} and {y!r} cannot be split into {groups} groups")
-    every = zip(own[1:], sizes, slides(strides, before, after, (0,) * len(strides), dilations), strict=True)
-    found = tuple(slid(*one) for one in every)
+    how = slides(strides, before, after, (0,) * len(strides), dilations)
+    found = tuple(fitting(*one) for one in zip(own[1:], sizes, how, _names(how), strict=True))
     if found != other[1:]:
         raise AxesError(f"windows of {sizes} over {x!r} have {found} places, and {y!r} has {other[1:]}")
     return TensorType(promote(x.dtype, y.dtype), anonymous((own[0] // groups, *sizes, other[0])))

@@ -12,8 +12,7 @@ from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops.alignment import averaging
 from ngraph_rewrite.ops.checks import extents, flag, known_shape, numeric, several
 from ngraph_rewrite.ops.simple_marks import features, keys, placed, places, simple
-from ngraph_rewrite.ops.sliding import KINDS, distinct, each, reach, slid, slides, steps
-from ngraph_rewrite.ops.sliding import places as number_of
+from ngraph_rewrite.ops.sliding import KINDS, Slide, distinct, each, fitting, reach, slides, steps
 from ngraph_rewrite.ops.window_functions import all_windows, pooled
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
@@ -87,7 +86,7 @@ def pooling(
     numeric(x)
     own = list(features(x.axes))
     for k, size, slide in zip(over, sizes, slides(strides, before, after, (0,) * len(over), dilations), strict=True):
-        own[k] = slid(own[k], size, slide)
+        own[k] = fitting(own[k], size, slide, f"feature {k}")
     return TensorType(averaging(x.dtype) if kind == "avg" else x.dtype, placed(own, x.axes))
 
 
@@ -134,7 +133,7 @@ def windows(x: TensorType, *, over: Steps, sizes: Shape, strides: Steps, dilatio
     """
     own = list(features(x.axes))
     for k, size, stride, dilation in zip(over, sizes, strides, dilations, strict=True):
-        own[k] = number_of(own[k], size, stride, dilation)
+        own[k] = fitting(own[k], size, Slide(stride, 0, 0, 0, dilation), f"feature {k}")
     return x.with_axes(placed((*own, *sizes), x.axes))
 
 
@@ -175,7 +174,7 @@ def fold(x: TensorType, *, over: Steps, lengths: Shape, strides: Steps, dilation
     shape = features(x.axes)
     own, sizes = list(shape[: len(shape) - len(over)]), shape[len(shape) - len(over) :]
     for k, length, size, stride, dilation in zip(over, lengths, sizes, strides, dilations, strict=True):
-        number = number_of(length, size, stride, dilation)
+        number = fitting(length, size, Slide(stride, 0, 0, 0, dilation), f"feature {k}")
         if own[k] != number:
             raise AxesError(f"feature {k} of {x!r} is {own[k]!r} windows, and {length!r} elements have {number!r}")
         own[k] = length

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.errors import AttributeValueError, LengthError
+from ngraph_rewrite.errors import AttributeValueError, AxesError, LengthError
 from ngraph_rewrite.ops.checks import as_int, position, several
 from ngraph_rewrite.types.lengths import Extent, Length
 
@@ -77,6 +77,29 @@ def padded(length: Extent, slide: Slide) -> Extent:
 def slid(length: Extent, size: Extent, slide: Slide) -> Extent:
     """The length of the result of a convolution along one axis."""
     return places(padded(length, slide), size, slide.stride, slide.dilation)
+
+
+def fitting(length: Extent, size: Extent, slide: Slide, axis: str) -> Extent:
+    """The number of windows along one axis, where at least one has to fit: a length that is not known yet may do.
+
+    Args:
+        axis: What the axis is called.
+
+    Raises:
+        AxesError: if windows are longer than the axis with its padding.
+
+    >>> fitting(7, 3, Slide(2, 0, 0, 0, 1), "H")
+    3
+    """
+    number = slid(length, size, slide)
+    if number == 0:
+        padding = f" with {slide.before} before and {slide.after} behind it"
+        whole = f"{axis}, which has length {length!r}{padding if (slide.before, slide.after) != (0, 0) else ''}"
+        raise AxesError(
+            f"a window of {reach(size, slide.dilation)} places is longer than {whole}",
+            do="use a smaller window, or pad more",
+        )
+    return number
 
 
 def slides(

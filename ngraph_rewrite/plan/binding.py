@@ -79,8 +79,8 @@ def bind_graph(
     seen: set[TensorType] = set()
     for term in order:
         args = tuple([bound[a] for a in term.args])
-        attrs = tuple([_bound(a, binding) for a in term.attrs])
         try:
+            attrs = tuple([_bound(a, binding) for a in term.attrs])
             bound[term] = new = bank.make(term.definition, args, attrs, term.info)
         except NGraphRewriteError as error:  # such as a maximum of no elements
             raise located(error, term.definition, args, place(term)) from error

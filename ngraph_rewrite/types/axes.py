@@ -26,7 +26,7 @@ from ngraph_rewrite.errors import (
     OutOfRangeError,
     UnmatchedAxesError,
 )
-from ngraph_rewrite.types.lengths import Extent, Length, bind, product
+from ngraph_rewrite.types.lengths import Extent, Length, bind, product, symbols
 
 # The names ngraph-python reserves: an axis called so has the role unless told otherwise.
 ROLES_BY_NAME = {"N": "sample", "REC": "recurrent", "C": "channel"}
@@ -380,7 +380,14 @@ def _bound_axis(axis: Axis, binding: Mapping[str, int]) -> Axis:
         return Axis.flattened(axis.components.bound(binding))
     if isinstance(axis.length, int):
         return axis
-    return axis.with_length(bind(axis.length, binding))
+    length = bind(axis.length, binding)
+    if isinstance(length, int) and length < 0:
+        values = ", ".join(f"{name} is {binding[name]}" for name in dict.fromkeys(symbols(axis.length)))
+        raise AxesError(
+            f"axis {axis.name} has the length {axis.length!r}, which is {length} where {values}",
+            do="give longer arguments",
+        )
+    return axis.with_length(length)
 
 
 def _elements(axes: AxesLike) -> Iterable[Axis]:

@@ -195,10 +195,12 @@ def test_a_deconvolution_is_the_adjoint_of_a_convolution(
     options: dict[str, Any] = {"stride": stride, "padding": [pad], "dilation": dilation, "groups": groups}
     x = ng.placeholder({"C": 4, "H": n, "N": 2}, "float64")
     w = ng.placeholder({"C": 4 // groups, "R": size, "K": 6}, "float64")
+    if n + sum(pad) < (size - 1) * dilation + 1:
+        with pytest.raises(ng.AxesError, match=f"a window of .* places is longer than H, which has length {n}"):
+            ng.convolution(x, w, **options)
+        return
     y = ng.convolution(x, w, **options)
     d = ng.placeholder(y.axes, "float64")
-    if not y.axes.size:
-        return
     back = ng.deconvolution(d, w, axes=x.axes, channel="K", **options)
     arrays = {t: whole_numbers(seed + i, t.shape) for i, t in enumerate((x, w, d))}
     assert back.axes == x.axes
@@ -215,6 +217,33 @@ def test_a_deconvolution_takes_the_least_length_unless_told() -> None:
     np.testing.assert_array_equal(*found)
     with pytest.raises(ng.AxesError, match="do not have the lengths of the result"):
         ng.deconvolution(y, w, {"C": 2, "P": 11, "N": 1}, stride=2, channel="K")
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("function", ["convolution", "pooling"])
+def test_what_is_refused_of_a_known_length_is_refused_of_one_that_a_call_gives(
+    function: str, stride: int, target: Any
+) -> None:
+    x, w = ng.placeholder({"C": 2, "H": None}, "float64"), ng.constant(np.ones((2, 3, 4)), {"C": 2, "R": 3, "K": 4})
+
+    def slide(x: ng.Op) -> ng.Op:
+        if function == "convolution":
+            return ng.convolution(x, w, stride=stride)
+        return ng.pooling(x, "max", size=3, stride=stride)
+
+    with ng.make_transformer(target) as transformer:
+        call = transformer.computation(slide(x), x)
+        for n in range(8):
+            known, array = ng.placeholder({"C": 2, "H": n}, "float64"), whole_numbers(n, (2, n))
+            if n >= 3:
+                np.testing.assert_array_equal(call(array), value(slide(known), {known: array}))
+                continue
+            with pytest.raises(ng.AxesError, match=f"a window of 3 places is longer than H, which has length {n}"):
+                slide(known)
+            with pytest.raises(ng.AxesError, match=rf"axes.{function}\(.*(longer than H|is -. where H is {n})") as no:
+                call(array)
+            assert __file__ in str(no.value)
 
 
 # -- derivatives --------------------------------------------------------------------------------------
@@ -290,6 +319,14 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "too few axes": (lambda: ng.convolution(X, F, spatial=["H"]), ng.AxesError, "give filters of 3 axes"),
     "axes of other lengths": (
         lambda: ng.convolution(X, F, axes={"K": 6, "H": 9, "W": 3, "N": 2}), ng.AxesError, "lengths of the result"),
+    "windows longer than images": (
+        lambda: ng.convolution(X, F, dilation={"H": 3}), ng.AxesError, "of 7 places is longer than H, .*length 5"),
+    "windows longer than padded images": (
+        lambda: ng.convolution(X, F, dilation={"W": 6}, padding=1), ng.AxesError,
+        r"7 places is longer than W, .* length 4 with 1 before and 1 behind it\n.*\n  use a smaller window"),
+    "no places to put windows in": (
+        lambda: ng.deconvolution(ng.placeholder({"K": 6, "H": 0, "N": 2}), ng.placeholder({"C": 4, "R": 3, "K": 6})),
+        ng.AxesError, "H has no elements"),
     "truth": (lambda: ng.convolution(X > 0, F > 0), ng.DTypeError, "expected numbers"),
     "shapes": (lambda: ng.semi.convolution(images(2, 3, 4), images(2, 3)), ng.AxesError, r"\(K, C, window"),
     "semi channels": (lambda: ng.semi.convolution(images(2, 3, 4), images(2, 2, 2)), ng.AxesError, "3 channels"),

@@ -171,6 +171,9 @@ def test_equal_greatest_elements_share_evenly() -> None:
 
 
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
+    "windows longer than images": (
+        lambda: ng.pooling(ng.placeholder({"C": 2, "H": 5}), "max", size=6), ng.AxesError,
+        "window of 6 places is longer than H, .*length 5"),
     "another kind": (lambda: ng.pooling(X, "median", size=2), ng.AttributeValueError, "only max and avg"),
     "another kind in parameters": (
         lambda: ng.pooling({**FULL, "op": "min"}, FIVE), ng.AttributeValueError, "unsupported pooling type 'min'"),

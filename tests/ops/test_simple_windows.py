@@ -35,6 +35,7 @@ ORDERS: list[tuple[Any, ...]] = [
 ORDERS += [(0, 1, N), (R, 0, N)]
 orders = st.sampled_from(ORDERS)
 LENGTHS = {N: 2, R: 3}
+NONE: list[tuple[int, ...]] = [()] * 4
 # Stride, before, after and dilation along one axis.
 SLIDES = st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(0, 2), st.integers(1, 2))
 
@@ -60,6 +61,12 @@ def put_back(images: Any, order: Sequence[Any]) -> Any:
     return np.transpose(whole, [lies.index(k) for k in order])
 
 
+def windows_fit(lengths: Any, sizes: Any, strides: Any, before: Any, after: Any, dilations: Any) -> bool:
+    """Whether there is a window along every axis."""
+    every = zip(lengths, sizes, before, after, dilations, strict=True)
+    return all(n + b + a >= ((r - 1) * e + 1 if r else 0) for n, r, b, a, e in every)
+
+
 def ranks(order: Sequence[Any]) -> int:
     return sum(isinstance(k, int) for k in order) - 1
 
@@ -77,11 +84,14 @@ def test_a_convolution_is_a_sum_over_windows_for_each_sample_and_step(
     x = standing(order, [2 * groups, *lengths])
     w = s.placeholder((2, *(data.draw(st.integers(0, 3)) for _ in range(rank)), 3 * groups), "float64")
     arrays = {x: whole_numbers(seed, x.shape), w: whole_numbers(seed + 1, w.shape)}
-    term = s.convolution(
-        x, w, stride=strides, padding=list(zip(before, after, strict=True)), dilation=dilations, groups=groups
-    )
     images, filters = lined_up(arrays[x], order), np.moveaxis(arrays[w], -1, 0)
-    wanted = put_back(correlate(images, filters, strides, before, after, (0,) * rank, dilations, groups), order)
+    found = correlate(images, filters, strides, before, after, (0,) * rank, dilations, groups)
+    how: dict[str, Any] = {"stride": strides, "padding": list(zip(before, after, strict=True)), "dilation": dilations}
+    if 0 in found.shape[2:]:
+        with pytest.raises(errors.AxesError, match="places is longer than feature"):
+            s.convolution(x, w, **how, groups=groups)
+        return
+    term, wanted = s.convolution(x, w, **how, groups=groups), put_back(found, order)
     assert term.shape == wanted.shape
     np.testing.assert_array_equal(value(term, arrays), wanted)
 
@@ -92,13 +102,15 @@ def test_the_three_ops_are_each_others_adjoints(
     data: st.DataObject, order: tuple[Any, ...], groups: int, seed: int
 ) -> None:
     rank = ranks(order)
-    strides, before, after, dilations = (
-        zip(*(data.draw(SLIDES) for _ in range(rank)), strict=True) if rank else [()] * 4
-    )
+    strides, before, after, dilations = zip(*(data.draw(SLIDES) for _ in range(rank)), strict=True) if rank else NONE
     lengths = [data.draw(st.integers(1, 5)) for _ in range(rank)]
     x = standing(order, [4, *lengths])
     w = s.placeholder((4 // groups, *(data.draw(st.integers(1, 3)) for _ in range(rank)), 6), "float64")
     how = {"strides": strides, "before": before, "after": after, "dilations": dilations, "groups": groups}
+    if not windows_fit(lengths, w.shape[1:-1], strides, before, after, dilations):
+        with pytest.raises(errors.AxesError, match="places is longer than feature"):
+            apply("simple.convolution", x, w, **how)
+        return
     y = apply("simple.convolution", x, w, **how)
     d = standing(order, [int(n) for k, n in zip(order, y.shape, strict=True) if isinstance(k, int)])
     back = apply("simple.deconvolution", d, w, lengths=tuple(lengths), **how)
@@ -119,11 +131,16 @@ def test_pooling_combines_what_each_window_sees(
     rows = [(data.draw(st.integers(1, 3)), *data.draw(SLIDES)) for _ in over]
     sizes, strides, before, after, dilations = zip(*rows, strict=True) if rows else [()] * 5
     array = whole_numbers(data.draw(st.integers(0, 99)), x.shape)
-    term = s.pooling(
-        x, kind, size=dict(zip(over, sizes, strict=True)), stride=strides, dilation=dilations,
-        padding=list(zip(before, after, strict=True)), counted=counted,
-    )  # fmt: skip
+    how: dict[str, Any] = {
+        "size": dict(zip(over, sizes, strict=True)), "stride": strides, "dilation": dilations,
+        "padding": list(zip(before, after, strict=True)), "counted": counted,
+    }  # fmt: skip
     places = [order.index(k) for k in over]
+    if not windows_fit([x.shape[k] for k in places], sizes, strides, before, after, dilations):
+        with pytest.raises(errors.AxesError, match="places is longer than feature"):
+            s.pooling(x, kind, **how)
+        return
+    term = s.pooling(x, kind, **how)
     wanted = pool(array, places, sizes, strides, before, after, dilations, kind, counted)
     assert term.shape == wanted.shape
     # an average of small whole numbers is rounded once
@@ -137,9 +154,14 @@ def test_folding_is_the_adjoint_of_taking_windows(data: st.DataObject, order: tu
     over = sorted(data.draw(st.sets(st.sampled_from(range(ranks(order) + 1)), max_size=2)))
     rows = [tuple(data.draw(st.integers(low, 3)) for low in (0, 1, 1)) for _ in over]
     sizes, strides, dilations = zip(*rows, strict=True) if rows else [()] * 3
+    lengths, nothing = [x.shape[order.index(k)] for k in over], (0,) * len(over)
+    if not windows_fit(lengths, sizes, strides, nothing, nothing, dilations):
+        with pytest.raises(errors.AxesError, match="longer than feature"):
+            s.windows(x, over, sizes, strides, dilations)
+        return
     seen = s.windows(x, over, sizes, strides, dilations)
     other = ng.placeholder(seen.axes, "float64")
-    folded = s.fold(other, over, [x.shape[order.index(k)] for k in over], strides, dilations)
+    folded = s.fold(other, over, lengths, strides, dilations)
     given_ = {x: whole_numbers(seed, x.shape), other: whole_numbers(seed + 1, seen.shape)}
     same = np.transpose(value(folded, given_), [keys(folded.axes).index(k) for k in keys(x.axes)])
     assert (value(seen, given_) * given_[other]).sum() == (given_[x] * same).sum()
@@ -322,6 +344,17 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "pooled truth": (lambda: s.pooling(X > 0, "max", size=2), errors.DTypeError, "expected numbers"),
     "windows over a feature twice": (lambda: s.windows(X, [0, 0], 2), errors.AttributeValueError, "twice"),
     "windows that do not fit": (lambda: s.fold(s.placeholder((3, 2)), [0], 9), errors.AxesError, "9 elements have 8"),
+    "no windows to fold": (
+        lambda: s.fold(s.placeholder((0, 2)), [0], 1), errors.AxesError, "2 places is longer than feature 0"),
+    "windows longer than a feature": (
+        lambda: s.windows(X, [2], 3, dilations=2), errors.AxesError, "5 places is longer than feature 2, .* length 4"),
+    "windows longer than images": (
+        lambda: s.convolution(X, s.placeholder((4, 3, 5, 6))), errors.AxesError, "5 places .* feature 2, .* length 4"),
+    "windows longer than padded images": (
+        lambda: s.pooling(X, "max", size=7, padding=[1, (1, 0)]), errors.AxesError,
+        r"feature 2, .* length 4 with 1 before and 0 behind it\n.*\n  use a smaller window, or pad more"),
+    "no places to put windows in": (
+        lambda: s.deconvolution(s.placeholder((6, 0)), s.placeholder((4, 3, 6))), errors.AxesError, "feature 1 has no"),
     "no windows at the end": (lambda: s.fold(s.placeholder((3,)), [0], 3), errors.AttributeValueError, "at its end"),
     "folding out of order": (
         lambda: s.fold(s.placeholder((3, 3, 2, 2)), [1, 0], 4), errors.AttributeValueError, "in order"),

@@ -40,7 +40,8 @@ def convolution(
         groups: Into how many parts channels are split; each sees its own part of the filters.
 
     Raises:
-        AxesError: if channels, filters or groups do not fit together.
+        AxesError: if channels, filters or groups do not fit together, or windows are longer than a feature with its
+            padding.
         FamilyError: if `filters` have N or R.
         AttributeValueError: for a wrong number of strides and the like, or a stride below 1.
         OutOfRangeError: for a feature that is not there.
@@ -118,6 +119,7 @@ def pooling(
 
     Raises:
         ArgumentError: if there is no size.
+        AxesError: if windows are longer than a feature with its padding.
         AttributeValueError: for another `op`, or a size or stride below 1.
         OutOfRangeError: for a feature that is not there.
         LengthError: for a negative padding.
@@ -154,6 +156,7 @@ def windows(x: Array, over: Iterable[int], sizes: ByAxis, strides: ByAxis = 1, d
         dilations: How far apart the elements of a window are.
 
     Raises:
+        AxesError: if windows are longer than a feature.
         AttributeValueError: for a feature that stands twice, or a stride or dilation below 1.
         OutOfRangeError: for a feature that is not there.
 
