@@ -12,6 +12,7 @@ from ngraph_rewrite.frontend.building import Operand, apply, checked
 from ngraph_rewrite.frontend.sliding import ByAxis, by_axis, five_axes, name_of, paddings, parameters
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.alignment import axis_of
+from ngraph_rewrite.ops.checks import several
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import AxesLike, Axis
@@ -113,9 +114,9 @@ def _over(x: Op, size: ByAxis, spatial: Iterable[Axis | str] | None) -> tuple[st
     """The names of the axes that windows slide over."""
     if spatial is None and not isinstance(size, Mapping):
         return tuple(str(a.name) for a in x.axes.spatial_axes())
-    listed: Any = size if spatial is None else spatial
-    listed = [listed] if isinstance(listed, str | Axis) else listed
-    return tuple(name_of(checked("pooling", axis_of, x.axes, a)) for a in listed)
+    listed: Any = list(size) if spatial is None else (spatial,) if isinstance(spatial, str | Axis) else spatial
+    names = checked("pooling", several, listed, "spatial")
+    return tuple(name_of(checked("pooling", axis_of, x.axes, a)) for a in names)
 
 
 def _named(term: Op, axes: AxesLike) -> Op:

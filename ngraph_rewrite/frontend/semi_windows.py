@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ngraph_rewrite.frontend.building import Operand, apply
+from ngraph_rewrite.frontend.building import Operand, apply, checked
 from ngraph_rewrite.frontend.storage import as_op
+from ngraph_rewrite.ops.checks import several
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent
 
@@ -35,7 +36,7 @@ def windows(x: Operand, axes: Iterable[int], sizes: Each, strides: Each = 1, dil
     >>> ng.semi.windows(ng.placeholder(ng.anonymous([2, 7])), [1], 3, strides=2).type
     float32[2, 3, 3]
     """
-    over = tuple(axes)
+    over = checked("semi.windows", several, axes, "axes")
     every = (_each(v, len(over)) for v in (sizes, strides, dilations))
     return apply(
         "semi.windows", as_op(x), axes=over, **dict(zip(("sizes", "strides", "dilations"), every, strict=True))
@@ -57,7 +58,7 @@ def fold(x: Operand, axes: Iterable[int], lengths: Each, strides: Each = 1, dila
     >>> ng.semi.fold(ng.placeholder(ng.anonymous([2, 3, 3])), [1], 7, strides=2).type
     float32[2, 7]
     """
-    over = tuple(axes)
+    over = checked("semi.fold", several, axes, "axes")
     every = (_each(v, len(over)) for v in (lengths, strides, dilations))
     return apply("semi.fold", as_op(x), axes=over, **dict(zip(("lengths", "strides", "dilations"), every, strict=True)))
 
@@ -123,7 +124,7 @@ def pooling(
     >>> ng.semi.pooling(ng.placeholder(ng.anonymous([2, 3, 8, 8])), "max", [2, 3], 2, strides=2).type
     float32[2, 3, 4, 4]
     """
-    over = tuple(axes)
+    over = checked("semi.pooling", several, axes, "axes")
     names = ("sizes", "strides", "before", "after", "dilations")
     values = (_each(v, len(over)) for v in (sizes, strides, before, after, dilations))
     every: dict[str, Any] = dict(zip(names, values, strict=True))

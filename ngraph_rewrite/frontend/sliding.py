@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError, UnmatchedAxesError
@@ -11,6 +11,8 @@ from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axis
 
+# What messages call an axis that has a number and no name, before that number.
+FEATURE = "feature "
 # One value for every axis, one for each in order, or values by the axis or its name.
 ByAxis = Any
 
@@ -24,9 +26,16 @@ def by_axis(call: str, what: str, value: ByAxis, axes: Sequence[str], default: A
     """One value for each of `axes`; what a mapping does not name gets the default.
 
     Raises:
-        AttributeValueError: if a sequence has more or fewer values.
+        AttributeValueError: if a sequence has more or fewer values, or there is neither a number nor a sequence.
         UnmatchedAxesError: if a mapping names another axis.
     """
+    return _each(call, what, value, axes, default, _number_forms)
+
+
+def _each(
+    call: str, what: str, value: ByAxis, axes: Sequence[str], default: Any, forms: Callable[[Any, Sequence[str]], str]
+) -> tuple[Any, ...]:
+    """As `by_axis`; `forms` says in which forms a wrong value may be given."""
     if isinstance(value, Mapping):
         named = {name_of(a): v for a, v in value.items()}
         unknown = [n for n in named if n not in axes]
@@ -37,14 +46,40 @@ def by_axis(call: str, what: str, value: ByAxis, axes: Sequence[str], default: A
                 do=f"use {', '.join(axes) or 'no axis'}",
             )
         return tuple(named.get(a, default) for a in axes)
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        each = tuple(value)
-        if len(each) != len(axes):
-            raise AttributeValueError(
-                f"{call}: {what} is {value!r}", where=user_line(), do=f"give one for each of {', '.join(axes)}"
-            )
-        return each
-    return (value,) * len(axes)
+    each = _values(value, (value,) * len(axes))
+    if len(each) != len(axes) or any(v is None or isinstance(v, str | bytes) for v in (value, *each)):
+        raise AttributeValueError(f"{call}: {what} is {value!r}", where=user_line(), do=forms(value, axes))
+    return each
+
+
+def _values(value: Any, alone: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values of a sequence; `alone` for what is none."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        return alone
+    try:
+        return tuple(value)
+    except TypeError:  # an array of rank 0
+        return alone
+
+
+def _number_forms(value: Any, axes: Sequence[str]) -> str:
+    """How to give numbers by axis, with an example close to a wrong value."""
+    first = next(iter(_values(value, ())), None)
+    example = first if isinstance(first, int) and first > 0 else 2
+    named = f" or by axis, such as {{{_key(axes[-1])}: {example}}}" if axes else ""
+    return f"give one number, one for each of {', '.join(axes) or 'no axes'},{named}"
+
+
+def _padding_forms(value: Any, axes: Sequence[str]) -> str:
+    """How to give paddings by axis: a pair for one axis is what is often meant."""
+    pair = tuple(value) if isinstance(value, tuple | list) and [*map(type, value)] == [int, int] else (1, 1)
+    named = f", or by axis, such as {{{_key(axes[-1])}: {pair!r}}}" if axes else ""
+    return f"give one number, or a number or (before, after) for each of {', '.join(axes) or 'no axes'}{named}"
+
+
+def _key(axis: str) -> str:
+    """How an axis is written in a mapping: features have numbers."""
+    return axis.removeprefix(FEATURE) if axis.startswith(FEATURE) else repr(axis)
 
 
 def paddings(call: str, value: ByAxis, axes: Sequence[str]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -54,8 +89,8 @@ def paddings(call: str, value: ByAxis, axes: Sequence[str]) -> tuple[tuple[Any, 
         AttributeValueError: for what is neither.
     """
     pairs = []
-    for own in by_axis(call, "padding", value, axes, 0):
-        pair = tuple(own) if isinstance(own, tuple | list) else (own, own)
+    for own in _each(call, "padding", value, axes, 0, _padding_forms):
+        pair = _values(own, (own, own))
         if len(pair) != 2:
             raise AttributeValueError(
                 f"{call}: the padding {own!r}", where=user_line(), do="give a number, or the pair (before, after)"

@@ -159,6 +159,15 @@ def test_axes_stand_in_any_order(order: tuple[ng.Axis, ...]) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("padding", [[(2, 1)], {"H": (2, 1)}, ([2, 1],), np.array([[2, 1]]), {"H": np.array([2, 1])}])
+def test_a_pair_of_paddings_for_one_axis_stands_in_a_list_or_a_mapping(padding: Any) -> None:
+    x, w = ng.placeholder({"C": 4, "H": 5, "N": 2}, "float64"), ng.placeholder({"C": 4, "R": 3, "K": 6}, "float64")
+    arrays = {x: whole_numbers(1, x.shape), w: whole_numbers(2, w.shape)}
+    wanted = correlate(np.moveaxis(arrays[x], 2, 0), np.moveaxis(arrays[w], 2, 0), [2], [2], [1], [0], [1])
+    found = value(ng.convolution(x, w, padding=padding, stride=np.array(2)), arrays)
+    np.testing.assert_array_equal(np.moveaxis(found, 2, 0), wanted)
+
+
 def test_every_other_axis_is_a_batch() -> None:
     time = ng.Axis("REC", 3)
     x, w = ng.placeholder([C, time, H, N], "float64"), ng.placeholder([FILTERS[0], FILTERS[1], K], "float64")
@@ -295,6 +304,7 @@ def test_the_derivative_of_a_stride_along_an_unknown_length_says_what_to_give() 
 X = ng.placeholder({"C": 4, "H": 5, "W": 4, "N": 2})
 F = ng.placeholder(FILTERS)
 FIVE = ng.placeholder({"C": 4, "D": 3, "H": 5, "W": 4, "N": 2})
+LINE, LINE_FILTERS = ng.placeholder({"C": 4, "H": 5, "N": 2}), ng.placeholder({"C": 4, "R": 3, "K": 6})
 OTHER = ng.placeholder({"Z": 4, "D": 3, "H": 5, "W": 4, "K": 2})
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "a missing parameter": (lambda: ng.convolution({"pad_d": 0}, FIVE, FIVE), ng.AttributeValueError, "str_d"),
@@ -307,6 +317,19 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "no filters": (lambda: ng.convolution(X), ng.ArgumentError, "no filters"),
     "a stride of 0": (lambda: ng.convolution(X, F, stride=0), ng.AttributeValueError, "at least 1"),
     "two strides of three": (lambda: ng.convolution(X, F, stride=[1, 1, 1]), ng.AttributeValueError, "each of H, W"),
+    "a pair of paddings for one axis": (
+        lambda: ng.convolution(LINE, LINE_FILTERS, padding=(2, 1)), ng.AttributeValueError,
+        r"padding is \(2, 1\)\n.*\n  give one number, or .* for each of H, or by axis, such as \{'H': \(2, 1\)\}"),
+    "a padding in words": (
+        lambda: ng.convolution(LINE, LINE_FILTERS, padding="same"), ng.AttributeValueError,
+        r"padding is 'same'\n.*\n.* such as \{'H': \(1, 1\)\}"),
+    "two strides of one": (
+        lambda: ng.convolution(LINE, LINE_FILTERS, stride=(3, 3)), ng.AttributeValueError,
+        r"stride is \(3, 3\)\n.*\n  give one number, one for each of H, or by axis, such as \{'H': 3\}"),
+    "no dilation": (
+        lambda: ng.convolution(LINE, LINE_FILTERS, dilation=None), ng.AttributeValueError, "dilation is None"),
+    "an array of paddings": (
+        lambda: ng.convolution(X, F, padding=np.ones(3)), ng.AttributeValueError, "for each of H, W, or by axis"),
     "a stride by another name": (lambda: ng.convolution(X, F, stride={"D": 2}), ng.UnmatchedAxesError, "axis D"),
     "a negative padding": (lambda: ng.convolution(X, F, padding=-1), ng.LengthError, "padding is -1"),
     "three paddings": (lambda: ng.convolution(X, F, padding={"H": (1, 2, 3)}), ng.AttributeValueError, "pair"),
@@ -337,6 +360,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "semi dtypes": (
         lambda: ng.semi.convolution(images(2, 3, 4), images(2, 3, 2, dtype="float32")), ng.DTypeError, "equal dtypes"),
     "an axis twice": (lambda: ng.semi.windows(images(4, 4), [0, 0], 2), ng.AttributeValueError, "twice"),
+    "no list of axes": (lambda: ng.semi.windows(images(4, 4), 1, 2), ng.AttributeValueError, "axes is 1"),
     "no such axis": (lambda: ng.semi.windows(images(4, 4), [2], 2), ng.OutOfRangeError, "outside of 2 axes"),
     "a dilation of 0": (lambda: ng.semi.windows(images(4, 4), [0], 2, 1, 0), ng.AttributeValueError, "dilations"),
     "windows that do not fit": (lambda: ng.semi.fold(images(3, 2), [0], 9), ng.AxesError, "9 elements have 8"),

@@ -184,6 +184,9 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "options twice": (lambda: ng.pooling(FULL, FIVE, size=2), ng.ArgumentError, "stand in the parameters"),
     "no size": (lambda: ng.pooling(X, "max"), ng.ArgumentError, "no size"),
     "a size of 0": (lambda: ng.pooling(X, "max", size=0), ng.AttributeValueError, "at least 1"),
+    "a size in words": (
+        lambda: ng.pooling(X, "max", size="all"), ng.AttributeValueError, r"size is 'all'\n.*\n.*such as \{'W': 2\}"),
+    "no list of axes": (lambda: ng.pooling(X, "max", size=2, spatial=1), ng.AttributeValueError, "spatial is 1"),
     "a size for one of two": (lambda: ng.pooling(X, "max", size=[2]), ng.AttributeValueError, "each of H, W"),
     "an axis that is not there": (lambda: ng.pooling(X, "max", size={"Z": 2}), ng.UnmatchedAxesError, "'Z'"),
     "a negative padding": (lambda: ng.pooling(X, "max", size=2, padding=-1), ng.LengthError, "padding is -1"),

@@ -266,6 +266,12 @@ def test_every_dtype(dtype: str) -> None:
         np.testing.assert_array_equal(one, two)
 
 
+def test_windows_and_paddings_may_be_given_by_feature() -> None:
+    x = s.placeholder((2, 8, 8, N))
+    assert s.windows(x, [1, 2], {1: 3, 2: 4}, strides={-1: 2}).shape[:5] == (2, 6, 3, 3, 4)
+    assert s.pad(x, {1: 1, -1: (0, 2)}).shape[:3] == (2, 10, 10) and s.pad(x, 1).shape[:3] == (4, 10, 10)
+
+
 # -- derivatives ----------------------------------------------------------------------------------------
 
 
@@ -313,6 +319,15 @@ X, F = s.placeholder((4, 5, 4, N)), s.placeholder((4, 3, 2, 6))
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "a stride of 0": (lambda: s.convolution(X, F, stride=0), errors.AttributeValueError, "at least 1"),
     "three strides": (lambda: s.convolution(X, F, stride=[1, 1, 1]), errors.AttributeValueError, "each of feature 1"),
+    "a pair of paddings for one feature": (
+        lambda: s.convolution(s.placeholder((4, 5)), s.placeholder((4, 3, 6)), padding=(2, 1)),
+        errors.AttributeValueError,
+        r"padding is \(2, 1\)\n.*\n  give one number, or .* each of feature 1, or by axis, such as \{1: \(2, 1\)\}"),
+    "paddings for one of two features": (lambda: s.pad(X, [1, 1]), errors.AttributeValueError, r"as \{2: \(1, 1\)"),
+    "a padding of a feature beyond": (lambda: s.pad(X, {3: 1}), errors.OutOfRangeError, "feature axis 3"),
+    "no list of features": (lambda: s.windows(X, 1, 2), errors.AttributeValueError, "over is 1"),
+    "no list of axes": (
+        lambda: s.pooling(X, "max", size=2, spatial=1.5), errors.AttributeValueError, "spatial is 1.5"),
     "a stride of channels": (lambda: s.convolution(X, F, stride={0: 2}), errors.UnmatchedAxesError, "feature 0"),
     "a stride beyond": (lambda: s.convolution(X, F, stride={3: 2}), errors.OutOfRangeError, "feature axis 3"),
     "a negative padding": (lambda: s.convolution(X, F, padding=-1), errors.LengthError, "padding is -1"),

@@ -9,6 +9,8 @@ from typing import Any
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.simple.operands import Array, Shape, apply, as_term, several
+from ngraph_rewrite.frontend.simple.windows import paddings_by_feature
+from ngraph_rewrite.frontend.sliding import ByAxis
 from ngraph_rewrite.ops.simple_marks import Key, N, R, features, keys, marked
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -134,27 +136,26 @@ def slice_axis(x: Array, axis: Key, item: int | slice) -> Op:
     return apply("slice_axis", as_term(x), axis=axis, item=item)
 
 
-def pad(x: Array, paddings: Sequence[int | tuple[int, int]], value: float = 0) -> Op:
+def pad(x: Array, paddings: ByAxis, value: float = 0) -> Op:
     """`x` with `value` before and after it, per feature axis.
 
     Args:
-        paddings: For each feature the number of elements on either side, or the pair (before, after).
+        paddings: A number of elements on either side, or the pair (before, after): for each feature, or by feature.
 
     Raises:
         AttributeValueError: if there is not one padding for each feature.
         LengthError: if one is negative.
+        OutOfRangeError: for a feature that is not there.
 
     >>> import ngraph_rewrite as ng
     >>> ng.simple.pad(ng.simple.placeholder((5, 4, ng.simple.N)), [1, (0, 2)]).type
     float32[7, 6, sample:N]
+    >>> ng.simple.pad(ng.simple.placeholder((5, 4, ng.simple.N)), {1: (0, 2)}).type
+    float32[5, 6, sample:N]
     """
-    pairs = [p if isinstance(p, tuple | list) else (p, p) for p in paddings]
-    if any(len(p) != 2 for p in pairs):
-        raise AttributeValueError(
-            f"pad: the paddings {paddings!r}", where=user_line(), do="give a number or (before, after) for each feature"
-        )
-    before, after = (tuple(p[k] for p in pairs) for k in (0, 1))
-    return apply("pad", as_term(x), before=before, after=after, value=value)
+    term = as_term(x)
+    before, after = paddings_by_feature("pad", term, paddings, range(len(features(term.axes))))
+    return apply("pad", term, before=before, after=after, value=value)
 
 
 def concat(xs: Iterable[Array], axis: Key = 0) -> Op:

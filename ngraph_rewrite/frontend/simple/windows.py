@@ -9,8 +9,8 @@ from typing import Any
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.simple.operands import Array, apply, as_term
-from ngraph_rewrite.frontend.sliding import ByAxis, by_axis, paddings
-from ngraph_rewrite.ops.checks import position
+from ngraph_rewrite.frontend.sliding import FEATURE, ByAxis, by_axis, paddings
+from ngraph_rewrite.ops.checks import position, several
 from ngraph_rewrite.ops.simple_marks import features
 from ngraph_rewrite.ops.sliding import KINDS
 from ngraph_rewrite.terms.info import user_line
@@ -140,7 +140,7 @@ def pooling(
     over = _over(x, size, spatial)
     sizes = _by_feature("pooling", "size", x, size, over, 1)
     strides = sizes if stride is None else _by_feature("pooling", "stride", x, stride, over, 1)
-    before, after = paddings("pooling", _named("pooling", x, padding), _names(over))
+    before, after = paddings_by_feature("pooling", x, padding, over)
     dilations = _by_feature("pooling", "dilation", x, dilation, over, 1)
     how = {"over": over, "sizes": sizes, "strides": strides, "before": before, "after": after, "dilations": dilations}
     return apply("pooling", x, **how, kind=op, counted=counted)
@@ -164,9 +164,10 @@ def windows(x: Array, over: Iterable[int], sizes: ByAxis, strides: ByAxis = 1, d
     >>> ng.simple.windows(ng.simple.placeholder((2, 7, ng.simple.N)), [1], 3, strides=2).type
     float32[2, 3, 3, sample:N]
     """
-    term, features_ = as_term(x), tuple(over)
+    term = as_term(x)
+    features_ = tuple(_feature("windows", term, k) for k in checked("windows", several, over, "over"))
     values = (
-        by_axis("windows", what, v, _names(features_), 1)
+        _by_feature("windows", what, term, v, features_, 1)
         for what, v in (("sizes", sizes), ("strides", strides), ("dilations", dilations))
     )
     return apply("windows", term, over=features_, **dict(zip(("sizes", "strides", "dilations"), values, strict=True)))
@@ -187,9 +188,9 @@ def fold(x: Array, over: Sequence[int], lengths: ByAxis, strides: ByAxis = 1, di
     >>> ng.simple.fold(ng.simple.placeholder((2, 3, 3, ng.simple.N)), [1], 7, strides=2).type
     float32[2, 7, sample:N]
     """
-    term, features_ = as_term(x), tuple(over)
+    term, features_ = as_term(x), checked("fold", several, over, "over")
     values = (
-        by_axis("fold", what, v, _names(features_), 1)
+        _by_feature("fold", what, term, v, features_, 1)
         for what, v in (("lengths", lengths), ("strides", strides), ("dilations", dilations))
     )
     return apply("fold", term, over=features_, **dict(zip(("lengths", "strides", "dilations"), values, strict=True)))
@@ -201,7 +202,7 @@ def fold(x: Array, over: Sequence[int], lengths: ByAxis, strides: ByAxis = 1, di
 def _slides(call: str, x: Op, stride: ByAxis, padding: ByAxis, dilation: ByAxis) -> dict[str, Any]:
     """Strides, paddings and dilations along all features but the first."""
     over = tuple(range(1, len(features(x.axes))))
-    before, after = paddings(call, _named(call, x, padding), _names(over))
+    before, after = paddings_by_feature(call, x, padding, over)
     return {
         "strides": _by_feature(call, "stride", x, stride, over, 1),
         "before": before,
@@ -214,15 +215,26 @@ def _by_feature(call: str, what: str, x: Op, value: ByAxis, over: Sequence[int],
     return by_axis(call, what, _named(call, x, value), _names(over), default)
 
 
+def paddings_by_feature(call: str, x: Op, value: ByAxis, over: Sequence[int]) -> tuple[tuple[Any, ...], ...]:
+    """What is before and after some features of `x`: a number for either side, or a pair, given as by `by_axis`.
+
+    Raises:
+        AttributeValueError: for what is neither.
+        OutOfRangeError: for a feature that is not there.
+        UnmatchedAxesError: for one that is not among those.
+    """
+    return paddings(call, _named(call, x, value), _names(over))
+
+
 def _names(over: Iterable[int]) -> tuple[str, ...]:
-    return tuple(f"feature {k}" for k in over)
+    return tuple(f"{FEATURE}{k}" for k in over)
 
 
 def _named(call: str, x: Op, value: ByAxis) -> ByAxis:
     """A mapping by feature as one by the names that messages show."""
     if not isinstance(value, Mapping):
         return value
-    return {f"feature {_feature(call, x, k)}": v for k, v in value.items()}
+    return {f"{FEATURE}{_feature(call, x, k)}": v for k, v in value.items()}
 
 
 def _feature(call: str, x: Op, number: int) -> int:
@@ -233,5 +245,5 @@ def _over(x: Op, size: ByAxis, spatial: Iterable[int] | int | None) -> tuple[int
     """The features that windows slide over."""
     if spatial is None and not isinstance(size, Mapping):
         return tuple(range(1, len(features(x.axes))))
-    listed: Any = size if spatial is None else spatial
-    return tuple(_feature("pooling", x, k) for k in ([listed] if isinstance(listed, int) else listed))
+    listed: Any = list(size) if spatial is None else (spatial,) if isinstance(spatial, int) else spatial
+    return tuple(_feature("pooling", x, k) for k in checked("pooling", several, listed, "spatial"))
