@@ -87,11 +87,12 @@ def _result(x: TensorType, w: TensorType, longer: Length, inward: int, **own: An
     """The axes of `x` with the filters' other axis in the channel's place, and the spatial ones of new lengths."""
     _channels(x, w, inward, own["channel"], own["groups"])
     outward = w.axes[-1 - inward]
-    every = dict(zip(own["spatial"], zip(w.shape[1:-1], each_slide(own), strict=True), strict=True))
+    windows = zip(own["spatial"], w.shape[1:-1], each_slide(own), strict=True)
+    every = {name: (size, slide, name) for name, size, slide in windows}
     if inward == -1:
         outward = outward.with_length(outward.length * own["groups"])
     axes = (outward if a.name == own["channel"] else a for a in x.axes)
-    return Axes(a.with_length(longer(a.length, *every[a.name], a.name)) if a.name in every else a for a in axes)
+    return Axes(a.with_length(longer(a.length, *every[a.name])) if a.name in every else a for a in axes)
 
 
 def _channels(x: TensorType, w: TensorType, inward: int, channel: str, groups: int) -> None:
