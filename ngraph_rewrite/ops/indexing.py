@@ -77,17 +77,18 @@ def _known_slice(item: slice, length: int) -> Triple:
 
 
 def _open_slice(item: slice, step: int, length: Length) -> Triple:
-    """A slice of an unknown length: whole, reversed, or cut by fixed amounts at its ends."""
-    if step == -1 and item.start is None and item.stop is None:
-        return length - 1, -1, -1
-    start = 0 if item.start is None else item.start
-    stop = 0 if item.stop is None else item.stop
-    if step != 1 or not isinstance(start, int) or not isinstance(stop, int) or start < 0 or stop > 0 or item.stop == 0:
+    """A slice of an unknown length: cut by fixed amounts at its ends, every `step`-th element, from either end."""
+    first, last = (item.start, item.stop) if step > 0 else (item.stop, item.start)
+    low = None if first is None else as_index(first, "a start or stop")
+    high = None if last is None else as_index(last, "a start or stop")
+    if (low is not None and low < 0) or (high is not None and high >= 0):
         raise LengthError(
             f"{item!r} of an axis of unknown length {length!r} has no length that can be written down",
-            do="use x[a:], x[:-b], x[a:-b] or x[::-1], or give the axis a length",
+            do="use x[a:], x[:-b], x[a:-b:k] or x[::-k], or give the axis a length",
         )
-    return start, length + stop, 1
+    if step > 0:
+        return low or 0, length + (high or 0), step
+    return length - 1 if high is None else length + high, -1 if low is None else low, step
 
 
 def canonical_triple(triple: Sequence[Any], length: Extent) -> Triple:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AttributeValueError, AxesError, LengthError
+from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.checks import (
     extents,
@@ -25,7 +25,7 @@ from ngraph_rewrite.ops.indexing import as_slice, canonical_triples, count
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.lengths import Extent, product
+from ngraph_rewrite.types.lengths import Extent, natural, product
 from ngraph_rewrite.types.tensor import TensorType
 
 
@@ -131,15 +131,7 @@ def _pad(term: Op, x: Any) -> Any:
 
 
 def _padded(n: Extent, before: Extent, after: Extent, interior: Extent) -> Extent:
-    gaps: Extent = 0
-    if interior != 0:
-        if not isinstance(n, int):
-            raise LengthError(
-                f"an axis of unknown length {n!r} cannot be padded between its elements, as adjoints of strides are",
-                do="give the axis a length",
-            )
-        gaps = max(n - 1, 0) * interior
-    return before + n + gaps + after
+    return before + (n if interior == 0 else n + natural(n - 1) * interior) + after
 
 
 @op("semi.pad", meaning=_pad, normalise=_pad_attributes)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.errors import AttributeValueError, AxesError, LengthError
+from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops.checks import as_int, position, several
-from ngraph_rewrite.types.lengths import Extent, Length
+from ngraph_rewrite.types.lengths import Extent, Length, natural
 
 # What pooling makes of a window.
 KINDS = ("max", "min", "sum", "avg")
@@ -30,10 +30,10 @@ class Slide(NamedTuple):
 def reach(size: Extent, dilation: int) -> Extent:
     """How many positions a window of `size` elements covers, when `dilation` lies between neighbours.
 
-    >>> reach(3, 1), reach(3, 2), reach(0, 2)
-    (3, 5, 0)
+    >>> reach(3, 1), reach(3, 2), reach(0, 2), reach(Length.symbol("N"), 3)
+    (3, 5, 0, N + 2*max(N - 1, 0))
     """
-    return 0 if size == 0 else (size - 1) * dilation + 1
+    return size if dilation == 1 else size + natural(size - 1) * (dilation - 1)
 
 
 def places(length: Extent, size: Extent, stride: int, dilation: int) -> Extent:
@@ -49,19 +49,9 @@ def places(length: Extent, size: Extent, stride: int, dilation: int) -> Extent:
 def spaced(length: Extent, interior: int) -> Extent:
     """The length of an axis with `interior` new elements between neighbours.
 
-    Raises:
-        LengthError: if there are any, and the length is not known.
-
     >>> spaced(3, 1), spaced(0, 1)
     (5, 0)
     """
-    if interior == 0:
-        return length
-    if not isinstance(length, int):
-        raise LengthError(
-            f"an axis of unknown length {length!r} cannot be padded between its elements, as adjoints of strides are",
-            do="give the axis a length",
-        )
     return reach(length, interior + 1)
 
 

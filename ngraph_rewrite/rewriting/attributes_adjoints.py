@@ -24,27 +24,6 @@ def index_of(starts: Sequence[Extent], stops: Sequence[Extent], steps: Sequence[
 
 
 @attribute_function
-def can_space(shape: Sequence[Extent], gaps: Sequence[int]) -> bool:
-    """Whether a padding can put gaps between elements: their number is known wherever there are gaps.
-
-    >>> from ngraph_rewrite.types.lengths import Length
-    >>> can_space((3, Length.symbol("N")), (1, 0)), can_space((3, Length.symbol("N")), (0, 1))
-    (True, False)
-    """
-    return all(gap == 0 or isinstance(n, int) for n, gap in zip(shape, gaps, strict=True))
-
-
-@attribute_function
-def spaced(shape: Sequence[Extent], gaps: Sequence[int]) -> tuple[Extent, ...]:
-    """The lengths once every element is followed by a gap.
-
-    >>> spaced((3, 2), (1, 0))
-    (6, 2)
-    """
-    return tuple(n * (gap + 1) for n, gap in zip(shape, gaps, strict=True))
-
-
-@attribute_function
 def with_ones(shape: Sequence[Extent], places: Iterable[int]) -> tuple[Extent, ...]:
     """The lengths with 1 at some places.
 

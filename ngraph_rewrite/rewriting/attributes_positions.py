@@ -9,11 +9,12 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ngraph_rewrite.ops.indexing import Index, Triple, count
+from ngraph_rewrite.ops.sliding import reach
 from ngraph_rewrite.rewriting.bounds import counted, times
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes
-from ngraph_rewrite.types.lengths import Extent, known
+from ngraph_rewrite.types.lengths import Extent, known, natural
 
 Triples = tuple[tuple[Extent, ...], tuple[Extent, ...], tuple[int, ...]]
 
@@ -319,9 +320,11 @@ def _padding(item: Any, length: Extent) -> tuple[Extent, Extent, int]:
     number = count(item)
     if number == 0:
         return 0, length, 0
-    last = start + (number - 1) * step
-    low, high = (start, last) if step > 0 else (last, start)
-    return low, length - 1 - high, abs(step) - 1
+    near = start if step > 0 else length - 1 - start
+    if abs(step) > 1 and isinstance(near, int) and near > 0:
+        near = length - natural(length - near)  # where nothing is taken, the axis may be shorter
+    far = length - near - reach(number, abs(step))
+    return (near, far, step - 1) if step > 0 else (far, near, -step - 1)
 
 
 @attribute_function

@@ -13,25 +13,21 @@ from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.axes import Axes, AxesLike
 from ngraph_rewrite.types.dtypes import DType
-from ngraph_rewrite.types.lengths import Extent, Length
+from ngraph_rewrite.types.lengths import Extent, Length, natural
 
 Extents = tuple[Extent, ...]
 # Strides, before, after, interior, dilations: one of each for every axis.
 Slides = tuple[tuple[Any, ...], ...]
 
 
-def _crops(padding: Extent) -> bool:
-    return isinstance(padding, int) and padding < 0
-
-
 @attribute_function
 def outward(paddings: Sequence[Extent]) -> Extents:
-    """The paddings that add something; 0 for those that crop. An unknown one adds.
+    """The paddings that add something; 0 for those that crop.
 
     >>> outward((2, -1))
     (2, 0)
     """
-    return tuple(0 if _crops(p) else p for p in paddings)
+    return tuple(map(natural, paddings))
 
 
 @attribute_function
@@ -45,8 +41,8 @@ def cropped(
     """
     starts, stops = [], []
     for n, b, a, i in zip(shape, before, after, interior, strict=True):
-        starts.append(-b if _crops(b) else 0)
-        stops.append((0 if _crops(b) else b) + sliding.spaced(n, i) + a)
+        starts.append(natural(b) - b)
+        stops.append(natural(b) + sliding.spaced(n, i) + a)
     return tuple(starts), tuple(n if isinstance(n, Length) else max(n, 0) for n in stops)
 
 

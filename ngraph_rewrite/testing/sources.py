@@ -16,7 +16,7 @@ from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.types.axes import ROLES_BY_NAME, Axes, Axis
 from ngraph_rewrite.types.dtypes import is_float
-from ngraph_rewrite.types.lengths import Atom, Extent, Length, Quotient
+from ngraph_rewrite.types.lengths import Atom, Extent, Length, Natural, Quotient
 
 # Where what expressions name is imported from.
 _PUBLIC = {"Axes": "ngraph_rewrite", "Axis": "ngraph_rewrite", "Length": "ngraph_rewrite"}
@@ -114,6 +114,8 @@ class Source:
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, Quotient):
             return f"(({self._extent(atom[0])}) // {atom[1]})"
+        if isinstance(atom, Natural):
+            return f"{self.use('natural', 'ngraph_rewrite.types.lengths')}({self._extent(atom[0])})"
         return f"{self.use('Length')}.symbol({atom!r})"
 
     def _extent(self, extent: Extent) -> str:

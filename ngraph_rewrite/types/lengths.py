@@ -13,7 +13,7 @@ from typing import Union
 
 from ngraph_rewrite.errors import LengthError
 
-Atom = Union[str, "Quotient"]
+Atom = Union[str, "Quotient", "Natural"]
 Monomial = tuple[Atom, ...]
 Extent = Union[int, "Length"]
 
@@ -27,6 +27,15 @@ class Quotient(tuple[Extent, int]):
         length, divisor = self
         shown = f"({length!r})" if len(_terms(length)) > 1 else repr(length)
         return f"({shown} // {divisor})"
+
+
+class Natural(tuple[Extent]):
+    """``max(length, 0)`` where it cannot be worked out yet: an atom of a `Length`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"max({self[0]!r}, 0)"
 
 
 def _key(monomial: Monomial) -> tuple[int, list[str]]:
@@ -125,6 +134,26 @@ def _collect(pairs: Iterable[tuple[Monomial, int]]) -> Extent:
     return Length(tuple(sorted(left.items(), key=lambda item: (-_key(item[0])[0], _key(item[0])[1]))))
 
 
+def natural(extent: Extent) -> Extent:
+    """`extent`, or 0 where that is less: ``max(extent, 0)``.
+
+    >>> natural(-2), natural(Length.symbol("N") - 1), natural(Length.symbol("N") // 2)
+    (0, max(N - 1, 0), (N // 2))
+    """
+    if isinstance(extent, int):
+        return max(extent, 0)
+    return extent if _is_natural(extent) else Length((((Natural((extent,)),), 1),))
+
+
+def _is_natural(extent: Extent) -> bool:
+    """Whether a length is at least 0 by its form: unknown lengths are, and what is added up and divided of them."""
+    return all(n > 0 and all(map(_is_natural_atom, mono)) for mono, n in _terms(extent))
+
+
+def _is_natural_atom(atom: Atom) -> bool:
+    return not isinstance(atom, Quotient) or _is_natural(atom[0])
+
+
 def bind(extent: Extent, binding: Mapping[str, int]) -> Extent:
     """`extent` with every symbol in `binding` replaced by its value.
 
@@ -145,6 +174,8 @@ def bind(extent: Extent, binding: Mapping[str, int]) -> Extent:
 def _bind_atom(atom: Atom, binding: Mapping[str, int]) -> Extent:
     if isinstance(atom, Quotient):
         return bind(atom[0], binding) // atom[1]
+    if isinstance(atom, Natural):
+        return natural(bind(atom[0], binding))
     return binding[atom] if atom in binding else Length.symbol(atom)
 
 
@@ -153,7 +184,7 @@ def symbols(extent: Extent) -> Iterator[str]:
     if isinstance(extent, Length):
         for mono, _ in extent.terms:
             for atom in mono:
-                yield from symbols(atom[0]) if isinstance(atom, Quotient) else (atom,)
+                yield from (atom,) if isinstance(atom, str) else symbols(atom[0])
 
 
 def known(extent: Extent, what: str = "a length") -> int:

@@ -291,14 +291,6 @@ def test_the_derivative_of_an_unknown_batch(batch: int) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-def test_the_derivative_of_a_stride_along_an_unknown_length_says_what_to_give() -> None:
-    """The zeros between elements are as many as there are elements, less one, but none where there is no element."""
-    x = ng.placeholder({"C": 2, "W": None})
-    y = ng.convolution(x, ng.variable({"C": 2, "R": 3, "K": 4}), stride=2, padding=1)
-    with pytest.raises(ng.LengthError, match=r"\(\(W \+ 1\) // 2\) cannot be padded .*\n.*\n  give the axis a length"):
-        ng.deriv(ng.sum(y, out_axes=[]), x)
-
-
 # -- wrong calls --------------------------------------------------------------------------------------
 
 X = ng.placeholder({"C": 4, "H": 5, "W": 4, "N": 2})

@@ -46,7 +46,18 @@ def test_count_is_the_number_of_elements(item: slice, length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "left"), [(slice(None), N), (slice(2, None), N - 2), (slice(1, -1), N - 2), (slice(None, None, -1), N)]
+    ("item", "left"),
+    [
+        (slice(None), N),
+        (slice(2, None), N - 2),
+        (slice(1, -1), N - 2),
+        (slice(None, None, -1), N),
+        (slice(None, None, 3), (N + 2) // 3),
+        (slice(1, -2, 2), (N - 2) // 2),
+        (slice(None, None, -2), (N + 1) // 2),
+        (slice(-2, 1, -3), (N - 1) // 3),
+        (slice(None, 0, -1), N - 1),
+    ],
 )
 def test_an_unknown_length_can_be_cut_at_its_ends(item: slice, left: Length) -> None:
     (triple,) = canonical_index((item,), (N,))
@@ -55,7 +66,7 @@ def test_an_unknown_length_can_be_cut_at_its_ends(item: slice, left: Length) -> 
     assert canonical_triple(bound, 5) == canonical_index((item,), (5,))[0]
 
 
-@pytest.mark.parametrize("item", [slice(0, 3), slice(-3, None), slice(None, None, 2), slice(None, 0)])
+@pytest.mark.parametrize("item", [slice(0, 3), slice(-3, None, 2), slice(None, 0), slice(3, None, -1)])
 def test_an_unknown_length_cannot_be_clipped(item: slice) -> None:
     with pytest.raises(LengthError, match="unknown length N"):
         canonical_index((item,), (N,))

@@ -45,12 +45,5 @@ def test_unknown_lengths_stay_symbols() -> None:
     assert at.padded_places((1,), (2,), (0,)) == ((1,), (1,), (3,))
     first, second = (ng.placeholder(ng.anonymous((n, 2))) for n in (N, 3))
     assert at.runs((first, second), 0) == (((0, 0), (N, 2), (1, 1)), ((N, 0), (N + 3, 2), (1, 1)))
-    assert at.spaced((N, 3), (2, 0)) == (N * 3, 3)
     assert at.with_ones((N, 3), (0,)) == (1, 3)
     assert at.index_of((0,), (N,), (2,)) == ((0, N, 2),)
-
-
-def test_gaps_need_a_known_number_of_elements() -> None:
-    assert at.can_space((N, 3), (0, 2))
-    assert not at.can_space((N, 3), (1, 0))
-    assert at.can_space((), ())

@@ -28,7 +28,7 @@ from ngraph_rewrite.testing.sources import Source
 from ngraph_rewrite.testing.strategies import draw_example
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import DTYPES
-from ngraph_rewrite.types.lengths import Length
+from ngraph_rewrite.types.lengths import Length, natural
 from ngraph_rewrite.types.tensor import TensorType
 
 
@@ -122,7 +122,7 @@ n, m = Length.symbol("n"), Length.symbol("m")
 @pytest.mark.parametrize(
     "value",
     [
-        n, n * m * 2 - 3, (n + 1) // 2, (n * 3 + m) // 4 * n,
+        n, n * m * 2 - 3, (n + 1) // 2, (n * 3 + m) // 4 * n, natural(n - m) * 2 + 1,
         Axis("H", 3), Axis("N", None), Axis("N", 2, ()), Axis("K", 2, ("time", "channel")), Axis(None, 3, "sample"),
         Axes(), Axes([2, 3]), Axes([Axis(None, n), Axis(None, 2, "recurrent")]),
         Axes([Axis.flattened([Axis("H", 2), Axis.flattened([Axis("W", n), Axis("C", 1)])]), Axis("N", 4)]),

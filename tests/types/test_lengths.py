@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import LengthError, NGraphRewriteError
-from ngraph_rewrite.types.lengths import Extent, Length, bind, known, product, symbols
+from ngraph_rewrite.types.lengths import Extent, Length, bind, known, natural, product, symbols
 
 drawn = settings(max_examples=150, deadline=None)
 NAMES = ("N", "T", "longer name")
@@ -25,6 +25,7 @@ def _grown(inner: st.SearchStrategy[Extent]) -> st.SearchStrategy[Extent]:
         pairs.map(lambda p: p[0] * p[1]),
         inner.map(lambda x: -x),
         st.tuples(inner, st.integers(1, 4)).map(lambda p: p[0] // p[1]),
+        inner.map(natural),
     )
 
 
@@ -47,6 +48,20 @@ def test_arithmetic_is_that_of_the_bound_integers(x: Extent, y: Extent, binding:
 @given(EXTENTS, st.integers(1, 6), BINDINGS)
 def test_quotients_round_down(x: Extent, divisor: int, binding: dict[str, int]) -> None:
     assert bind(x // divisor, binding) == bind(x, binding) // divisor  # type: ignore[operator]
+
+
+@drawn
+@given(EXTENTS, BINDINGS)
+def test_a_natural_length_is_none_where_it_would_be_less(x: Extent, binding: dict[str, int]) -> None:
+    assert bind(natural(x), binding) == max(bind(x, binding), 0)
+    assert natural(natural(x)) == natural(x)
+
+
+def test_a_length_that_is_natural_by_its_form_stays_as_it_is() -> None:
+    n = Length.symbol("N")
+    for x in (n, 2 * n + 1, (n + 3) // 2, n * (n // 2), natural(n - 1) + 1):
+        assert natural(x) == x
+    assert natural(n - 1) != n - 1 and natural((n - 1) // 2) != (n - 1) // 2
 
 
 @drawn
