@@ -11,10 +11,10 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ngraph_rewrite.errors import ArgumentError, CacheWarning
 from ngraph_rewrite.lazy import lazy_module
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import platformdirs
 else:
     tempfile, platformdirs = lazy_module("tempfile"), lazy_module("platformdirs")
+
+T = TypeVar("T")
 
 _VARIABLE, _BOUND = "NGRAPH_REWRITE_CACHE", "NGRAPH_REWRITE_CACHE_MEGABYTES"
 MEGABYTES = 512
@@ -71,6 +73,17 @@ class Cache:
                 if time.time() - path.stat().st_mtime > _NOTED:
                     os.utime(path)
         return found
+
+    def parsed(self, key: str, ext: str, parse: Callable[[bytes], T | None]) -> T | None:
+        """Return what `parse` makes of an entry, or None if there is none, or it makes nothing of it.
+
+        An entry may be whole and still not be what is looked for: another program wrote it.
+        """
+        found = self.read(key, ext)
+        try:
+            return None if found is None else parse(found)
+        except Exception:  # of any kind: whoever wrote it knows what it is
+            return None
 
     def write(self, key: str, ext: str, data: bytes) -> Path:
         """Store an entry whole, replacing an earlier one, and return its path."""

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ngraph_rewrite.cache import Cache
+
 PROGRAM = """
 import sys, numpy as np, ngraph_rewrite as ng
 H, W, N = ng.Axis("H", 3), ng.Axis("W", 4), ng.Axis("N")
@@ -43,6 +45,19 @@ def test_a_second_process_compiles_nothing(filled: tuple[Path, str]) -> None:
     before = sorted(p.name for p in folder.iterdir())
     assert run(folder)[0] == [result, "0", "False"]
     assert sorted(p.name for p in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"\xff\0" * 9, b"[[7]]", b"null"])
+def test_entries_that_are_whole_and_say_nothing_are_made_again(
+    filled: tuple[Path, str], tmp_path: Path, content: bytes
+) -> None:
+    """Another program may have written them: their digests are right."""
+    folder, result = filled
+    cache = Cache(tmp_path)
+    for path in folder.iterdir():
+        first = path.read_bytes().partition(b"\n")[0] + b"\n" if path.suffix in (".rules", ".code") else b""
+        cache.write(path.stem, path.suffix[1:], first + content)  # what is in front says what they are made of
+    assert run(tmp_path)[0][0] == result
 
 
 @pytest.mark.parametrize("pattern", ["*.o", "rules_*.py", "reduce_*.py"])

@@ -226,6 +226,14 @@ def test_what_has_no_place_in_json_is_refused_and_still_compiles(value: Any, tmp
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("body", [b"", b"garbage", b"[]", b"null", b'[{"Var": [1]}]', b"\xff"])
+def test_a_stored_rule_that_says_nothing_is_refused_when_it_is_asked(body: bytes) -> None:
+    head, _ = write_rules([made(pattern.Var("x"))]).split(b"\n")
+    (one,) = read_rules(head + b"\n" + body)
+    with pytest.raises(ng.RuleFileError, match=r"kept in the cache is b.*\n  remove the files of the cache folder"):
+        _ = one.left
+
+
 def test_a_stored_rule_has_no_attributes_of_its_own_making() -> None:
     (one,) = read_rules(write_rules([made(pattern.Var("x"))]))
     with pytest.raises(AttributeError, match="a Rule has no attribute 'lfet'"):

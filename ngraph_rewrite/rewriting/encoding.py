@@ -14,6 +14,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting import expression, pattern, rule, waivers
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
@@ -102,7 +103,13 @@ class _Body(NamedTuple):
     line: bytes
 
     def __call__(self) -> dict[str, Any]:
-        return dict(zip(_LATER, decoded(json.loads(self.line)), strict=True))
+        try:
+            return dict(zip(_LATER, decoded(json.loads(self.line)), strict=True))
+        except NGraphRewriteError:
+            raise
+        except (LookupError, TypeError, ValueError) as error:
+            what = f"a rule that was kept in the cache is {self.line[:60]!r}, which is none"
+            raise RuleFileError(what, do="remove the files of the cache folder") from error
 
 
 def write_rules(rules: Iterable[Rule]) -> bytes:

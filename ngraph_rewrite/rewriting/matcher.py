@@ -157,11 +157,16 @@ def generated(rules: Sequence[Rule], numbers: Sequence[int], cache: Cache) -> tu
     name = _name(rules, numbers)
     path = cache.path(name, "py")
     slot = f"{name}-{key(str(path), sys.version, importlib.util.MAGIC_NUMBER)}"
-    digest, _, code = (cache.read(slot, "code") or b"").partition(b"\n")
     text = cache.read(name, "py") or b""
-    if digest == _digest(text):
-        found: CodeType = marshal.loads(code)
-        return path, found
+
+    def parse(stored: bytes) -> CodeType | None:
+        digest, _, code = stored.partition(b"\n")
+        found = marshal.loads(code) if digest == _digest(text) else None
+        return found if isinstance(found, CodeType) else None
+
+    code = cache.parsed(slot, "code", parse)
+    if code is not None:
+        return path, code
     return _written(emit.emit(rules, numbers).encode(), name, slot, cache)
 
 

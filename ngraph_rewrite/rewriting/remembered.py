@@ -93,11 +93,12 @@ def _files(modules: Iterable[str]) -> set[str] | None:
 
 def recalled(cache: Cache, slot: str, known: str) -> RuleSet | None:
     """The rules in an entry of a cache, if it is whole and stands for `known`."""
-    stored = cache.read(slot, "rules")
-    if stored is None:
-        return None
-    first, _, data = stored.partition(b"\n")
-    return read_rules(data) if first == known.encode() else None
+
+    def parse(stored: bytes) -> RuleSet | None:
+        first, _, data = stored.partition(b"\n")
+        return read_rules(data) if first == known.encode() else None
+
+    return cache.parsed(slot, "rules", parse)
 
 
 def remember(cache: Cache, slot: str, known: str, rules: RuleSet) -> None:
@@ -118,9 +119,9 @@ def chosen(rules: RuleSet, choose: Callable[[RuleSet], RuleSet], cache: Cache, *
         slot = "chosen_" + set_key(rules, *depends)
     except Unencodable:
         return choose(rules)
-    stored = cache.read(slot, "json")
+    stored = cache.parsed(slot, "json", lambda text: RuleSet(rules.rules[i] for i in json.loads(text)))
     if stored is not None:
-        return RuleSet(rules.rules[i] for i in json.loads(stored))
+        return stored
     found = choose(rules)
     numbers = {id(rule): i for i, rule in enumerate(rules)}
     cache.write(slot, "json", json.dumps([numbers[id(rule)] for rule in found]).encode())

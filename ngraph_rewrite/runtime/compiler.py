@@ -11,7 +11,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.runtime.engine import ObjectCode, load_objects
+from ngraph_rewrite.runtime.engine import DamagedCode, ObjectCode, load_objects
 from ngraph_rewrite.runtime.forking import COMPILING, fork_lock
 from ngraph_rewrite.runtime.sharing import Helping, compile_shared
 from ngraph_rewrite.runtime.stored import object_key, read_object, write_object
@@ -124,7 +124,9 @@ def _from_cache(source: str, name: str, cache: Cache) -> Kernel | None:
     code = read_object(cache, object_key(source, name))
     if code is None:
         return None
-    return _loaded(code, name, source_file(source, name, cache), True)
+    with suppress(DamagedCode):  # it is compiled again
+        return _loaded(code, name, source_file(source, name, cache), True)
+    return None
 
 
 def _loaded(code: ObjectCode, name: str, path: Path, from_cache: bool) -> Kernel:

@@ -6,7 +6,7 @@ Object files are loaded without llvmlite on Linux and x86-64, if they need no mo
 
 import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,7 @@ from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.features import processor
 from ngraph_rewrite.runtime.forking import LOADING, fork_lock
 from ngraph_rewrite.runtime.half_code import CONVERSIONS, HALF
-from ngraph_rewrite.runtime.linking import Unlinkable, linked, links, outside
+from ngraph_rewrite.runtime.linking import Damaged, Unlinkable, check_object, linked, links, outside
 from ngraph_rewrite.undisturbed import undisturbed
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ else:
     binding = lazy_module("llvmlite.binding")
 
 _lock = fork_lock(LOADING)
+
+
+class DamagedCode(KernelError):
+    """Object code that was kept is none, or not that of a kernel: it has to be made anew."""
 
 
 class ObjectCode(NamedTuple):
@@ -74,13 +78,16 @@ def load_objects(code: ObjectCode, symbols: Sequence[str]) -> Loaded:
 
     Raises:
         KernelError: if it calls what is not there.
+        DamagedCode: if it is no object file, or does not define one of them.
     """
     with _lock, undisturbed():
         # code calls them where no instruction does it
         converts = any(name.encode() in code.data for name in CONVERSIONS)
-        if links() and not converts and all(map(outside, code.outside)):
-            with contextlib.suppress(Unlinkable):
-                return Loaded(*linked(code.data, symbols))
+        if links():
+            with contextlib.suppress(Unlinkable), _told(code):
+                if not converts and all(map(outside, code.outside)):
+                    return Loaded(*linked(code.data, symbols))
+                check_object(code.data, symbols)
         engine = _engine()
         if converts:
             _define_conversions()
@@ -90,6 +97,14 @@ def load_objects(code: ObjectCode, symbols: Sequence[str]) -> Loaded:
         engine.add_object_file(binding.ObjectFileRef.from_data(code.data))
         engine.finalize_object()
         return Loaded([int(engine.get_function_address(symbol)) for symbol in symbols], engine)
+
+
+@contextlib.contextmanager
+def _told(code: ObjectCode) -> Iterator[None]:
+    try:
+        yield
+    except Damaged as error:
+        raise DamagedCode(f"the object code of {code.entry} is {error}") from error
 
 
 @cache

@@ -35,6 +35,10 @@ class Unlinkable(Exception):
     """An object file needs what only LLVM knows how to do."""
 
 
+class Damaged(Unlinkable):
+    """What stands for an object file is none, is cut off, or does not define what it has to."""
+
+
 class _Section(NamedTuple):
     name: int
     kind: int
@@ -75,13 +79,36 @@ def linked(data: bytes, symbols: Iterable[str]) -> tuple[list[int], Pages]:
     """Put an object file into memory: the addresses of some of the functions that it defines, and that memory.
 
     Raises:
-        Unlinkable: if it needs more than addresses, or a function that the process does not have, is cut off, or does
-            not define one of these functions.
+        Unlinkable: if it needs more than addresses, or a function that the process does not have.
+        Damaged: if it is cut off, or does not define one of these functions.
     """
-    try:
+    with _told():
         return _linked(data, symbols)
+
+
+def check_object(data: bytes, symbols: Iterable[str]) -> None:
+    """Demand an object file that defines some functions, before LLVM reads it, which would end the process.
+
+    Raises:
+        Damaged: if it is none, is cut off, or does not define one of these functions.
+    """
+    with _told():
+        sections = [*_sections(data)]
+        for section in sections:
+            if section.kind != _NO_BITS:
+                _of(data, section)
+        missing = set(symbols) - {s.name for s in _symbols(data, sections) if s.section != _UNDEFINED}
+    if missing:
+        raise Damaged(f"a file without the function {missing.pop()}")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors of reading what is not there are those of a file that is not whole."""
+    try:
+        yield
     except (struct.error, IndexError, KeyError, ValueError) as error:
-        raise Unlinkable("a file that is not whole, or without a function") from error
+        raise Damaged("a file that is not whole, or without a function") from error
 
 
 def _linked(data: bytes, symbols: Iterable[str]) -> tuple[list[int], Pages]:
@@ -110,7 +137,7 @@ def _linked(data: bytes, symbols: Iterable[str]) -> tuple[list[int], Pages]:
 def _sections(data: bytes) -> Iterator[_Section]:
     magic, kind, machine, *_, start, _, _, _, _, size, count, _ = _HEADER.unpack_from(data)
     if not magic.startswith(_MAGIC) or (kind, machine, size) != (_RELOCATABLE, _X86_64, _SECTION.size):
-        raise Unlinkable("another kind of file")
+        raise Damaged("another kind of file")
     return (_Section(*_SECTION.unpack_from(data, start + n * size)) for n in range(count))
 
 
@@ -140,7 +167,7 @@ def _symbols(data: bytes, sections: Sequence[_Section]) -> list[_Symbol]:
 def _of(data: bytes, section: _Section) -> bytes:
     found = data[section.offset : section.offset + section.size]
     if len(found) != section.size:
-        raise Unlinkable("a file that is not whole")
+        raise Damaged("a file that is not whole")
     return found
 
 

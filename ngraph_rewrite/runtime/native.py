@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.runtime.engine import Loaded, ObjectCode, host_machine, load_functions, load_objects
+from ngraph_rewrite.runtime.engine import DamagedCode, Loaded, ObjectCode, host_machine, load_functions, load_objects
 from ngraph_rewrite.runtime.forking import COMPILING, fork_lock
 from ngraph_rewrite.runtime.stored import object_key, read_object, write_object
 
@@ -46,21 +47,22 @@ def written_function(symbol: str, write: Callable[[], str], cache: Cache) -> int
     """
     with _lock:
         if symbol not in _written:
-            entry = object_key(symbol, symbol)
-            code = read_object(cache, entry)
-            if code is None:
-                code = _compiled(write(), [symbol])
-                write_object(cache, entry, code)
-            _written[symbol] = load_objects(code, [symbol])
+            _written[symbol] = _loaded_or_made(object_key(symbol, symbol), write, [symbol], cache)
         return _written[symbol].addresses[0]
 
 
 def _kept(name: str, text: str, symbols: Sequence[str], cache: Cache) -> Loaded:
-    entry = object_key(text, name)
+    return _loaded_or_made(object_key(text, name), lambda: text, symbols, cache)
+
+
+def _loaded_or_made(entry: str, write: Callable[[], str], symbols: Sequence[str], cache: Cache) -> Loaded:
+    """The functions that object code in a cache defines; it is compiled if it is not there, or damaged."""
     code = read_object(cache, entry)
-    if code is None:
-        code = _compiled(text, symbols)
-        write_object(cache, entry, code)
+    if code is not None:
+        with suppress(DamagedCode):
+            return load_objects(code, symbols)
+    code = _compiled(write(), symbols)
+    write_object(cache, entry, code)
     return load_objects(code, symbols)
 
 

@@ -34,11 +34,12 @@ def object_key(source: str, name: str) -> str:
 
 def read_object(cache: Cache, key: str) -> ObjectCode | None:
     """Object code that was stored, or None if there is none or it is damaged."""
-    stored = cache.read(key, OBJECT)
-    if stored is None:
-        return None
-    entry, outside, data = stored.split(b"\0", 2)
-    return ObjectCode(entry.decode(), tuple(outside.decode().split()), data)
+    return cache.parsed(key, OBJECT, _object)
+
+
+def _object(stored: bytes) -> ObjectCode | None:
+    entry, outside, data = stored.split(b"\0", 2)  # object files of all kinds have the names of their functions in them
+    return ObjectCode(entry.decode(), tuple(outside.decode().split()), data) if entry and entry in data else None
 
 
 def write_object(cache: Cache, key: str, code: ObjectCode) -> None:

@@ -201,6 +201,27 @@ def test_an_object_that_needs_what_is_not_there_is_refused(tmp_path: Path, fresh
         compile_kernel(source.text, source.name, cache)
 
 
+@pytest.mark.parametrize("damage", [
+    lambda entry, data: (b"", data), lambda entry, data: (b"other", data), lambda entry, data: (entry, b""),
+    lambda entry, data: (entry, entry), lambda entry, data: (entry, data[:64] + entry),
+    lambda entry, data: (entry, data[: len(data) // 2] + entry), lambda entry, data: (entry, data[:-64] + entry),
+])  # fmt: skip
+def test_an_object_that_is_none_is_compiled_again(
+    damage: Callable[[bytes, bytes], tuple[bytes, bytes]], tmp_path: Path, fresh: None
+) -> None:
+    """Its digest is right: another program wrote it."""
+    source, cache = scaled_by(9.0), Cache(tmp_path)
+    compile_kernel(source.text, source.name, cache)
+    (path,) = tmp_path.glob("*.o")
+    entry, outside, data = (cache.read(path.stem, "o") or b"").split(b"\0", 2)
+    first, rest = damage(entry, data)
+    cache.write(path.stem, "o", b"\0".join([first, outside, rest]))
+    compiler._kernels.clear()
+    assert not compile_kernel(source.text, source.name, cache).from_cache
+    compiler._kernels.clear()
+    assert compile_kernel(source.text, source.name, cache).from_cache
+
+
 @pytest.mark.parametrize("statement", ["print(args)", "[args].append(chunk)\n    print(nchunks)", "str(args)"])
 def test_a_kernel_that_needs_the_interpreter_is_refused_also_from_the_cache(statement: str, tmp_path: Path) -> None:
     source = f"def talks(args, chunk, nchunks):\n    {statement}\n"

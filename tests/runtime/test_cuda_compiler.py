@@ -72,6 +72,16 @@ def test_what_is_damaged_is_compiled_again(tmp_path: Path, compiled: list[str]) 
     assert compiled == ["first"] * 2
 
 
+@pytest.mark.parametrize("content", [b"", b"garbage", b'["first"]\ncode', b"\xff", b"null\n"])
+def test_what_is_no_machine_code_is_compiled_again(content: bytes, tmp_path: Path, compiled: list[str]) -> None:
+    cache = Cache(tmp_path)
+    prepare_codes({"first": SOURCES["first"]}, [NEW], cache)
+    (entry,) = tmp_path.glob("*.cubin")
+    cache.write(entry.stem, "cubin", content)
+    assert code_of(SOURCES["first"], "first", NEW, cache).entry == "first"
+    assert compiled == ["first"] * 2
+
+
 def test_any_bytes_are_machine_code() -> None:
     code = MachineCode("kernel", Resources(32, 0, 8, 4, 9), b"\x7fELF\n\0\n[")
     assert read_code(write_code(code)) == code

@@ -77,9 +77,9 @@ def code_of(source: str, name: str, capability: Capability, cache: Cache) -> Mac
     Raises:
         KernelError: if it does not compile; the source file stays in the cache folder to be read.
     """
-    stored = cache.read(_key(source, name, capability), CUBIN)
+    stored = cache.parsed(_key(source, name, capability), CUBIN, read_code)
     if stored is not None:
-        return read_code(stored)
+        return stored
     with _lock:
         return compile_code(source, name, [capability], cache)[0]
 
