@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -94,8 +94,9 @@ class OpKernel:
         common = {"name": "$name", "idea": self.template.idea, "signature": ", ".join(names)}
         common |= {"arguments": argument_lines(names), "parameters": ", ".join(names)}
         body = self.template.fill(target, **common, **holes, imports="")
-        text = self.template.fill(target, **common, **holes, imports=imports(body, target))
-        return named(self.template.name, text, names), list(sizes.values())
+        holes |= {**common, "imports": imports(body, target)}
+        source = named(self.template.name, self.template.fill(target, **holes), names)
+        return replace(source, origin=self.template.origin(target, **holes)), list(sizes.values())
 
     def _number(self, name: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int | np.integer):

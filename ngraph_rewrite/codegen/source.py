@@ -4,7 +4,7 @@
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _RUNTIME = "ngraph_rewrite.runtime"
 _WORDS = {
@@ -41,13 +41,15 @@ _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 class Source:
     """A rendered kernel: ``signature`` names the int64 arguments in the order in which the kernel reads them.
 
-    If it stands for a function of a library, ``library`` is its name, and the text says what that does.
+    If it stands for a function of a library, ``library`` is its name, and the text says what that does. If it came of a
+    kernel file of somebody's own, ``origin`` has the place of each of its lines there.
     """
 
     name: str
     text: str
     signature: tuple[str, ...]
     library: str = ""
+    origin: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 def imports(body: str, target: str = "cpu") -> str:

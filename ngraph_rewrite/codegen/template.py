@@ -54,14 +54,21 @@ class KernelTemplate:
         """Return the body for a target with its holes filled; raises `KernelError` naming a missing body or hole."""
         if target not in self.bodies:
             raise KernelError(f"kernel {self.name} has no body for {target}", where=self.place)
+        return self._filled(self.bodies[target], holes)
 
+    def origin(self, target: str, **holes: str) -> tuple[str, ...]:
+        """The place in the file of each line of a body with its holes filled."""
+        lines = zip(self.lines[target], self.bodies[target].split("\n"), strict=False)
+        return tuple(self.at(n) for n, line in lines for _ in self._filled(line, holes).split("\n"))
+
+    def _filled(self, text: str, holes: Mapping[str, str]) -> str:
         def block(found: re.Match[str]) -> str:
             name = found[2] or found[3]
-            text = holes.get(name)
-            return found[0] if text is None else indented(text.replace("$", "$$"), len(found[1]))
+            inside = holes.get(name)
+            return found[0] if inside is None else indented(inside.replace("$", "$$"), len(found[1]))
 
         try:
-            return string.Template(_BLOCK_HOLE.sub(block, self.bodies[target])).substitute(holes)
+            return string.Template(_BLOCK_HOLE.sub(block, text)).substitute(holes)
         except KeyError as error:
             what = f"kernel {self.name}: nothing fills the hole ${error.args[0]}"
             raise KernelError(what, where=self.place) from None

@@ -114,6 +114,12 @@ def compile_object(source: str, name: str, cache: Cache) -> ObjectCode:
     return code
 
 
+def raised_by(source: str, name: str, cache: Cache, arguments: int) -> Exception | None:
+    """What a kernel raises, if anything, whose arguments lie at an address: one that is loaded tells nobody."""
+    found: Exception | None = objectcode.raised(source_function(source_file(source, name, cache), name), arguments)
+    return found
+
+
 def assembly(source: str, name: str, cache: Cache) -> str:
     """Return the assembly of a kernel; this compiles it anew, through Numba."""
     with source_function(source_file(source, name, cache), name) as function:

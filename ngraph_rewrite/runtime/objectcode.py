@@ -15,6 +15,7 @@ from typing import Any
 from llvmlite import binding
 from llvmlite.binding.ffi import ObjectRef
 from llvmlite.binding.newpassmanagers import NewPassManager
+from numba import njit
 from numba.core import compiler, errors, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
@@ -64,6 +65,16 @@ def warm() -> None:
 
 def _nothing(arguments: int, chunk: int, chunks: int) -> None:
     pass
+
+
+def raised(function: Callable[..., None], arguments: int) -> Exception | None:
+    """What a kernel raises that is all of the work, by Numba's own way to call it, which hears that."""
+    compiled = njit(error_model="numpy")(function)
+    try:
+        compiled(arguments, 0, 1, *[0] * (_arity(function) - 3))
+    except Exception as error:
+        return error
+    return None
 
 
 def assembly(function: Callable[..., None]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ngraph_rewrite.codegen.kernel_places import told_in_kernel_files
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.orders import Orders
 from ngraph_rewrite.ops import fused, semi  # noqa: F401  (declare the ops of the base set)
@@ -51,8 +52,11 @@ class CpuExecutable:
         self.program = program
         self.plan: Plan = make_plan(program.results, program.writes, program.order, threads=program.threads)
         self._work = list(kernels(self.plan.work))
-        sources = {source.name: source.text for work in self._work for source in (work.source, *work.parts)}
-        self.kernels: dict[str, Kernel] = compile_kernels(sources, program.cache, program.threads)
+        sources = [source for work in self._work for source in (work.source, *work.parts)]
+        with told_in_kernel_files(sources):
+            self.kernels: dict[str, Kernel] = compile_kernels(
+                {source.name: source.text for source in sources}, program.cache, program.threads
+            )
         self._arguments = Arguments(program, self.plan.arena)
         self._table = LaunchTable([self._launch(work) for work in self.plan.work], cache=program.cache)
         self._arguments.seal(self._table)

@@ -9,11 +9,13 @@ from types import MappingProxyType
 import numpy as np
 
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.codegen.kernel_places import told_in_kernel_files
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.shares import Grid
-from ngraph_rewrite.runtime.compiler import compile_kernel
+from ngraph_rewrite.runtime.aligned import address_of
+from ngraph_rewrite.runtime.compiler import compile_kernel, raised_by
 from ngraph_rewrite.runtime.cuda.device import Launched, find_device, free_all
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
 from ngraph_rewrite.testing.compare import same_bits
@@ -24,10 +26,15 @@ CHUNKS = 3
 Run = Callable[[Source, Sequence[int], Sequence[Array], Array, Cache], Array]
 
 
+class UnequalRuns(KernelError):
+    """What a kernel stores depends on how it is shared out."""
+
+
 def _on_cpu(source: Source, sizes: Sequence[int], arrays: Sequence[Array], result: Array, cache: Cache) -> Array:
     """In one chunk and in several."""
-    compiled = compile_kernel(source.text, source.name, cache)
-    addresses = [a.__array_interface__["data"][0] for a in (*arrays, result)]
+    with told_in_kernel_files([source]):
+        compiled = compile_kernel(source.text, source.name, cache)
+    addresses = [address_of(a) for a in (*arrays, result)]
     LaunchTable([Launch(compiled, [*sizes, *addresses])]).run()
     whole, result[...] = result.copy(), 78  # what is not written shows
     LaunchTable([Launch(compiled, [*sizes, *addresses], CHUNKS)]).run()
@@ -35,10 +42,20 @@ def _on_cpu(source: Source, sizes: Sequence[int], arrays: Sequence[Array], resul
     return whole
 
 
+def raised_on_cpu(
+    source: Source, sizes: Sequence[int], arrays: Sequence[Array], result: Array, cache: Cache
+) -> Exception | None:
+    """What a kernel raises, which ends it and which nobody hears."""
+    block = np.array([*sizes, *(address_of(a) for a in (*arrays, result))], np.int64)
+    return raised_by(source.text, source.name, cache, address_of(block))
+
+
 def _on_cuda(source: Source, sizes: Sequence[int], arrays: Sequence[Array], result: Array, cache: Cache) -> Array:
     """With a thread for each element, as far as these go, and with one for all."""
     device = find_device()
-    function, addresses = device.load({source.name: source.text}, cache, 1)[source.name], list[int]()
+    with told_in_kernel_files([source]):
+        function = device.load({source.name: source.text}, cache, 1)[source.name]
+    addresses = list[int]()
 
     def stored(grid: Grid, before: int) -> Array:
         found = np.full_like(result, before)
@@ -64,7 +81,7 @@ def _on_cuda(source: Source, sizes: Sequence[int], arrays: Sequence[Array], resu
 
 def _demand_same(first: Array, second: Array, how: str, other: str) -> None:
     if not same_bits(first, second).all():
-        raise KernelError(f"{how} it stores {second!r}, {other} {first!r}")
+        raise UnequalRuns(f"{second!r} {how}, and {first!r} {other}")
 
 
 RUNS: Mapping[str, Run] = MappingProxyType({"cpu": _on_cpu, "cuda": _on_cuda})

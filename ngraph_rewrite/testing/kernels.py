@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from hypothesis import assume, given
@@ -19,8 +20,8 @@ from ngraph_rewrite.rewriting.instances import signature
 from ngraph_rewrite.runtime.cuda.device import find_device
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.testing.compare import as_rounded, same_bits
-from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate
-from ngraph_rewrite.testing.kernel_runs import RUNS
+from ngraph_rewrite.testing.evaluate import Undefined, Values, evaluate
+from ngraph_rewrite.testing.kernel_runs import RUNS, UnequalRuns, raised_on_cpu
 from ngraph_rewrite.testing.rules import quietly
 from ngraph_rewrite.testing.strategies import Example, lengths, seeded_instances
 from ngraph_rewrite.testing.values import ENOUGH
@@ -95,22 +96,29 @@ def _difference(kernel: OpKernel, term: Op, values: Values, cache: Cache, target
     place = f"{kernel.template.place}: kernel {kernel.template.name}{'' if target == 'cpu' else f' on {target}'}"
     known = evaluate(term, values)[term]
     inputs = [t for t in topological([term]) if t in values]
+    does = "does not compute"
     try:
-        found = _computed(kernel, term, values, cache, target)
+        found = _computed(RUNS[target], kernel, term, values, cache, target)
+    except UnequalRuns as error:
+        found, does = error.what, "fails on"
     except NGraphRewriteError as error:
         return [f"{place} fails on {signature(term)}: {error}"]
-    right = same_bits(known, found)
-    if right.all() or (right | as_rounded(term, values, known, found)).all():
-        return []
+    else:
+        right = same_bits(known, found)
+        if right.all() or (right | as_rounded(term, values, known, found)).all():
+            return []
+    raised = _computed(raised_on_cpu, kernel, term, values, cache, target) if target == "cpu" else None
+    if raised is not None:  # nobody hears it but here
+        does = f"ends by {type(raised).__name__}: {raised}, on"
     shown = [f"  {t!r}: {t.type!r} = {values[t]!r}" for t in inputs]
-    return ["\n".join([f"{place} does not compute {signature(term)}", *shown, f"  the op gives      {known!r}",
-                       f"  the kernel gives  {found!r}"])]  # fmt: skip
+    return ["\n".join([f"{place} {does} {signature(term)}", *shown, f"  the op gives      {known!r}",
+                       f"  the kernel gives  {found if isinstance(found, str) else repr(found)}"])]  # fmt: skip
 
 
-def _computed(kernel: OpKernel, term: Op, values: Values, cache: Cache, target: str) -> Array:
-    """What the kernel stores."""
+def _computed(run: Callable[..., Any], kernel: OpKernel, term: Op, values: Values, cache: Cache, target: str) -> Any:
+    """What comes of running the kernel on values."""
     bound = kernel.match(term)
     assert bound is not None, "the guard holds for what is drawn"
     source, sizes = kernel.render(term, bound, target)
     arrays = [np.ascontiguousarray(values[a]) for a in term.args]
-    return RUNS[target](source, sizes, arrays, np.full(lengths(term), 77, term.dtype), cache)
+    return run(source, sizes, arrays, np.full(lengths(term), 77, term.dtype), cache)

@@ -252,6 +252,34 @@ def test_a_mistake_that_shows_when_a_kernel_is_rendered(old: str, new: str, mess
 
 
 @pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        ("left + right + $t[5]", "does not compile: tuple index out of range: `once = left"),
+        ("left + right + $t", "No implementation of function"),
+        ("left + right + nosuch", "NameError: name 'nosuch' is not defined: `once = left"),
+    ],
+)
+def test_what_does_not_compile_is_told_with_the_line_of_the_kernel_file(new: str, message: str) -> None:
+    text = KERNEL.replace("left + right", new, 1)
+    line = 1 + [f"once = {new}" in row for row in text.split("\n")].index(True)
+    ng.add_kernel(text)
+    for run, kind in (
+        (lambda: computed(lambda a: (a, a), X), ng.KernelError),
+        (lambda: check_kernel(text), WrongKernel),
+    ):
+        with pytest.raises(kind) as caught:
+            run()
+        assert message in str(caught.value) and f"\n  at <kernel>:{line}\n  mend the line" in str(caught.value)
+        assert "candidate" not in str(caught.value)
+
+
+def test_a_kernel_that_ends_by_an_index_out_of_range_is_told_so() -> None:
+    text = KERNEL.replace("left + right", "(left + right) * to_$x_dtype((1.0, 1.0)[i])", 1)
+    with pytest.raises(WrongKernel, match="kernel mix ends by IndexError: tuple index out of range, on own_base.mix"):
+        check_kernel(text, examples=8)
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("left + right", "left - right"),
