@@ -11,6 +11,7 @@ from ngraph_rewrite.codegen.nest import (
     Operand,
     argument_lines,
     needed,
+    numbers,
     operand_names,
     store_line,
     value_line,
@@ -29,7 +30,7 @@ def render_epilogue(nest: MapNest, literals: tuple[object, ...] = ()) -> Source:
     """Return the epilogue that a nest of rows and columns is, whose first load is the product.
 
     Its arguments are, for each other load and each store, the address of what lies at the first row and column of the
-    first matrix, the stride from matrix to matrix, and the strides that are known only at run time.
+    first matrix, the stride from matrix to matrix, and the strides that are known only at run time; then numbers.
 
     Args:
         literals: The constants of the nest bit by bit: in the nest itself 0.0 equals -0.0.
@@ -67,7 +68,7 @@ def _rendered(kind: str, nest: MapNest, inside: str, each: Sequence[str] = ()) -
         each: What is done for each row besides.
     """
     others = [(name, x) for name, x in zip(operand_names(nest), nest.operands, strict=True) if name != inside]
-    names = _signature(others)
+    names = (*_signature(others), *numbers(nest))
     body, places = _loops(nest, each), _places(others)
     block = "\n".join(f"{name.format(inside)} = argument(block, {i})" for i, name in enumerate(_BLOCK))
     arguments = argument_lines(names, nest.steps)
@@ -86,11 +87,11 @@ def _rendered(kind: str, nest: MapNest, inside: str, each: Sequence[str] = ()) -
     return named(kind, text, names)
 
 
-def _signature(others: Sequence[tuple[str, Operand]]) -> tuple[str, ...]:
+def _signature(others: Sequence[tuple[str, Operand]]) -> list[str]:
     names: list[str] = []
     for name, operand in others:
         names += [name, f"{name}_batch"] + [f"{name}_s{dim}" for dim, s in enumerate(operand.strides) if s == "s"]
-    return tuple(names)
+    return names
 
 
 def _places(others: Sequence[tuple[str, Operand]]) -> str:

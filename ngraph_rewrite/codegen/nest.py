@@ -173,11 +173,16 @@ class RowNest(_Nest):
 
 
 def signature(nest: _Nest) -> tuple[str, ...]:
-    """The arguments: sizes ``n0..``, then for each operand its address and its run-time strides."""
+    """The arguments: sizes ``n0..``, then for each operand its address and its run-time strides, then numbers."""
     names = [f"n{dim}" for dim in range(nest.rank)]
     for name, operand in zip(operand_names(nest), nest.operands, strict=True):
         names += [name] + [f"{name}_s{dim}" for dim, stride in enumerate(operand.strides) if stride == "s"]
-    return tuple(names)
+    return (*names, *numbers(nest))
+
+
+def numbers(nest: _Nest) -> tuple[str, ...]:
+    """``c0 c1 ..`` for the steps that are arguments."""
+    return tuple(f"c{dict(step.attributes)['at']}" for step in nest.steps if step.op == "number")
 
 
 def operand_names(nest: _Nest) -> list[str]:

@@ -52,6 +52,8 @@ def expression(
     """
     if op == "constant":
         return literal(attributes["value"], dtype)
+    if op == "number":
+        return number(f"c{attributes['at']}", dtype)
     if op == "index":
         return cast(f"i{attributes['dim']}", "int64", dtype)
     if op == "cast":
@@ -87,6 +89,15 @@ def literal(value: object, dtype: str) -> str:
         return f"np.{dtype}({number})"
     text = repr(number) if np.isfinite(number) else f"np.{number}".replace("np.-", "-np.")
     return text if dtype == "float64" and np.isfinite(number) else f"np.{held(dtype)}({text})"
+
+
+def number(argument: str, dtype: str) -> str:
+    """Return the text of a number of a dtype that an int64 argument tells: the bits of a float as it is computed with.
+
+    >>> number("c0", "float16"), number("c0", "int8")
+    ('bits_as_float32(c0)', 'to_int8(c0)')
+    """
+    return f"bits_as_{held(dtype)}({argument})" if is_real(dtype) else cast(argument, "int64", dtype)
 
 
 def held(dtype: str) -> str:

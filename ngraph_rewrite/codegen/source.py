@@ -25,7 +25,8 @@ _WORDS = {
     "trigonometry": "sin cos tan",
     "hyperbolics": "sinh cosh",
     "powers": "power",
-    "draws": "bits_as_float64 box_muller philox_block unit_double unit_single",
+    "casts": "bits_as_float32 bits_as_float64",
+    "draws": "box_muller philox_block unit_double unit_single",
 }
 _MODULE_OF = {word: module for module, words in _WORDS.items() for word in words.split()}
 _PREFIXES = {"load_": "intrinsics", "store_": "intrinsics", "workspace_": "intrinsics", "to_": "casts"}

@@ -20,6 +20,7 @@ from ngraph_rewrite.codegen.loops import (
 )
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
+from ngraph_rewrite.plan.numbers import attributes, constants
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import Grid, Share
@@ -45,11 +46,6 @@ class ScalarProgram(NamedTuple):
     store: Layout
     in_place: tuple[bool, ...]
 
-    @property
-    def literals(self) -> tuple[object, ...]:
-        """Its constants."""
-        return tuple([attribute for op, _, _, attribute in self.steps if op == "constant"])
-
 
 class JointProgram(NamedTuple):
     """All that decides a kernel of several maps: loads by dtype and layout, steps, and what is stored how and where.
@@ -64,11 +60,6 @@ class JointProgram(NamedTuple):
     stores: tuple[tuple[Value, str, Layout], ...]
     buffers: tuple[int, ...]
 
-    @property
-    def literals(self) -> tuple[object, ...]:
-        """Its constants."""
-        return tuple([attribute for op, _, _, attribute in self.steps if op == "constant"])
-
 
 class Told(NamedTuple):
     """What a kernel is told of an operand: where its first element lies, and the strides that are not in its text."""
@@ -78,13 +69,14 @@ class Told(NamedTuple):
 
 
 class CollapsedJoint(NamedTuple):
-    """The kernel of several maps with the run-time numbers it takes."""
+    """The kernel of several maps with the run-time numbers it takes; `numbers` are constants."""
 
     source: Source
     sizes: tuple[int, ...]
     loads: tuple[Told, ...]
     stores: tuple[Told, ...]
     share: Share | Grid
+    numbers: tuple[int, ...]
 
 
 class Collapsed(NamedTuple):
@@ -92,6 +84,7 @@ class Collapsed(NamedTuple):
 
     Attributes:
         share: How its loops may be shared out.
+        numbers: Constants that it is told.
     """
 
     source: Source
@@ -99,6 +92,7 @@ class Collapsed(NamedTuple):
     loads: tuple[Told, ...]
     store: Told
     share: Share | Grid
+    numbers: tuple[int, ...]
 
 
 class RowProgram(NamedTuple):
@@ -117,16 +111,12 @@ class RowProgram(NamedTuple):
     axes: tuple[int, ...]
     totals: tuple[Value, ...] = ()
 
-    @property
-    def literals(self) -> tuple[object, ...]:
-        """Its constants."""
-        return tuple([attribute for op, _, _, attribute in self.steps if op == "constant"])
-
 
 class CollapsedRows(NamedTuple):
     """A kernel over rows with the run-time numbers it takes.
 
     Attributes:
+        numbers: Constants that it is told.
         workspaces: Bytes that a thread needs in each workspace, and a chunk for each sum over all rows.
     """
 
@@ -135,36 +125,40 @@ class CollapsedRows(NamedTuple):
     loads: tuple[Told, ...]
     stores: tuple[Told, ...]
     share: Share | Grid
+    numbers: tuple[int, ...]
     workspaces: tuple[int, ...]
 
 
 @lru_cache(maxsize=_PROGRAMS)
 def collapsed(program: ScalarProgram, renderer: Renderer) -> Collapsed:
     """The kernel of a program: store the value at every index."""
+    steps, numbers, literals = constants(program.steps)
+    program = program._replace(steps=steps)
     space = _Space(program, [program.store], [False] * len(program.shape))
     loads = space.operands()
     buffers = tuple(len(loads) if same else i for i, same in enumerate(program.in_place)) + (len(loads),)
-    number, steps = _numbered(program, space)
+    number, done = _numbered(program, space)
     store = space.operand(program.dtype, program.store)
     streamed = not any(program.in_place) and bool(steps) and is_streamed(space.sizes, [store])
-    nest = MapNest(len(space.sizes), loads, steps, ((number(program.value), store),), buffers, streamed=streamed)
-    source = _rendered(nest, program.literals, renderer, renderer.form(nest, space.sizes))
-    return Collapsed(source, space.sizes, space.loads(), space.told(program.store), space.share(nest, renderer))
+    nest = MapNest(len(space.sizes), loads, done, ((number(program.value), store),), buffers, streamed=streamed)
+    source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
+    share = space.share(nest, renderer)
+    return Collapsed(source, space.sizes, space.loads(), space.told(program.store), share, numbers)
 
 
 @lru_cache(maxsize=_PROGRAMS)
 def collapsed_joint(program: JointProgram, renderer: Renderer) -> CollapsedJoint:
     """The kernel of several maps: store all their values at every index."""
+    steps, numbers, literals = constants(program.steps)
+    program = program._replace(steps=steps)
     layouts = [layout for _, _, layout in program.stores]
     space = _Space(program, layouts, [False] * len(program.shape))
-    loads = space.operands()
-    number, steps = _numbered(program, space)
+    number, done = _numbered(program, space)
     stores = tuple((number(value), space.operand(dtype, layout)) for value, dtype, layout in program.stores)
-    nest = MapNest(len(space.sizes), loads, steps, stores, program.buffers)
-    source = _rendered(nest, program.literals, renderer, renderer.form(nest, space.sizes))
-    return CollapsedJoint(
-        source, space.sizes, space.loads(), tuple(map(space.told, layouts)), space.share(nest, renderer)
-    )
+    nest = MapNest(len(space.sizes), space.operands(), done, stores, program.buffers)
+    source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
+    told, share = tuple(map(space.told, layouts)), space.share(nest, renderer)
+    return CollapsedJoint(source, space.sizes, space.loads(), told, share, numbers)
 
 
 @lru_cache(maxsize=_KERNELS)
@@ -172,7 +166,7 @@ def _rendered(nest: MapNest | RowNest, literals: tuple[object, ...], renderer: R
     """The kernel of a nest.
 
     Args:
-        literals: The constants of the nest bit by bit: in the nest itself 0.0 equals -0.0.
+        literals: The constants in the text of the nest bit by bit: in the nest itself 0.0 equals -0.0.
     """
     return renderer.nest(nest, form)
 
@@ -180,11 +174,12 @@ def _rendered(nest: MapNest | RowNest, literals: tuple[object, ...], renderer: R
 @lru_cache(maxsize=_PROGRAMS)
 def collapsed_rows(program: RowProgram, renderer: Renderer) -> CollapsedRows:
     """The kernel of a program over rows."""
-    space, nest = _row_nest(program)
-    source = _rendered(nest, program.literals, renderer, renderer.form(nest, space.sizes))
+    steps, numbers, literals = constants(program.steps)
+    space, nest = _row_nest(program._replace(steps=steps))
+    source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     stores = tuple([space.told(layout) for _, _, layout in program.stores])
     spare = tuple(renderer.workspaces(nest, space.sizes))
-    return CollapsedRows(source, space.sizes, space.loads(), stores, space.share(nest, renderer), spare)
+    return CollapsedRows(source, space.sizes, space.loads(), stores, space.share(nest, renderer), numbers, spare)
 
 
 @lru_cache(maxsize=_PROGRAMS)
@@ -269,17 +264,15 @@ def _numbered(
     def number(value: Value) -> int:
         return numbers[value] if value >= 0 else -value - 1
 
-    def emit(op: str, dtype: str, operands: tuple[int, ...] = (), **attributes: object) -> int:
-        steps.append(Step(op, dtype, operands, tuple(attributes.items())))
+    def emit(op: str, dtype: str, operands: tuple[int, ...] = (), **known: object) -> int:
+        steps.append(Step(op, dtype, operands, tuple(known.items())))
         return len(program.loads) + len(steps) - 1
 
     for op, dtype, operands, attribute in program.steps:
         if isinstance(attribute, Position):
             found = _position(attribute, space, emit)
-        elif op == "constant":
-            found = emit("constant", dtype, value=getattr(attribute, "scalar", attribute))
         else:
-            found = emit(op, dtype, tuple(map(number, operands)))
+            found = emit(op, dtype, tuple(map(number, operands)), **attributes(op, attribute))
         numbers.append(found)
     return number, tuple(steps)
 

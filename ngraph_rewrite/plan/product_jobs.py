@@ -16,6 +16,7 @@ from ngraph_rewrite.plan.convolution_operands import Convolution
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.launches import Work, address, called
 from ngraph_rewrite.plan.nests import Load, ScalarStep, Value
+from ngraph_rewrite.plan.numbers import attributes, constants
 from ngraph_rewrite.plan.operand_maps import OperandMap
 from ngraph_rewrite.plan.operands import Ref, Scratch
 from ngraph_rewrite.plan.products import EPILOGUE, MAP_PLACES, Product
@@ -200,7 +201,9 @@ def _with_epilogue(
         stores.append((value, _operand(term, plain, target, given, refs)))
         buffers.append(number)
     how = (epilogues, epilogues.form(job.given), job.given.dtype)
-    return _epilogue(*how, tuple(loads), tuple(program.steps), tuple(stores), tuple(buffers))
+    source, numbers = _epilogue(*how, tuple(loads), tuple(program.steps), tuple(stores), tuple(buffers))
+    given += numbers
+    return source
 
 
 def _with_operand(
@@ -212,7 +215,8 @@ def _with_operand(
     loads = tuple([_operand(load.base, at, address(job, load, home), given, refs) for load, at in operands])
     assert job.given is not None
     follows = place == MAP_PLACES[1] and not map_.turned
-    source = _prologue(job.given.dtype, loads, map_.steps, map_.value, follows)
+    source, numbers = _prologue(job.given.dtype, loads, map_.steps, map_.value, follows)
+    given += numbers
     given[place : place + 2] = Ref("kernel", source), told
     refs.append(place)
     return source
@@ -222,6 +226,8 @@ def _with_operand(
 _IN_ROWS = ("s", "1")
 # The dtype of an operand, and its strides as a nest has them.
 _Operand = tuple[str, tuple[str, ...]]
+# A kernel, and constants that it is told.
+_Told = tuple[Source, tuple[int, ...]]
 
 
 def _operand(term: Op, layout: Layout, place: Ref, given: list[Any], refs: list[int]) -> _Operand:
@@ -249,24 +255,26 @@ def _epilogue(
     steps: tuple[ScalarStep, ...],
     stores: tuple[tuple[Value, _Operand], ...],
     buffers: tuple[int, ...],
-) -> Source:
+) -> _Told:
     """The epilogue with these operands: the product comes first, then the loads, then the steps."""
+    steps, numbers, literals = constants(steps)
     done, number = _numbered(steps, len(loads) + 1)
     operands_of = (Operand(dtype, _IN_ROWS), *(Operand(*load) for load in loads))
     stored = tuple((number(value), Operand(*store)) for value, store in stores)
     nest = MapNest(2, operands_of, done, stored, buffers)
-    return epilogues.render(form, nest, _literals(steps))
+    return epilogues.render(form, nest, literals), numbers
 
 
 @lru_cache(maxsize=1 << 12)
 def _prologue(
     dtype: str, loads: tuple[_Operand, ...], steps: tuple[ScalarStep, ...], value: Value, follows: bool
-) -> Source:
+) -> _Told:
     """What computes an operand of a dtype of these."""
+    steps, numbers, literals = constants(steps)
     done, number = _numbered(steps, len(loads))
     stored = ((number(value), Operand(dtype, _IN_ROWS)),)
     nest = MapNest(2, tuple(Operand(*load) for load in loads), done, stored, tuple(range(len(loads) + 1)))
-    return render_prologue(nest, _literals(steps), follows)
+    return render_prologue(nest, literals, follows), numbers
 
 
 def _numbered(steps: tuple[ScalarStep, ...], first: int) -> tuple[tuple[Step, ...], Callable[[Value], int]]:
@@ -277,10 +285,5 @@ def _numbered(steps: tuple[ScalarStep, ...], first: int) -> tuple[tuple[Step, ..
 
     found = list[Step]()
     for op, kind, operands, attribute in steps:
-        attributes = (("value", getattr(attribute, "scalar", attribute)),) if op == "constant" else ()
-        found.append(Step(op, kind, tuple(map(number, operands)), attributes))
+        found.append(Step(op, kind, tuple(map(number, operands)), tuple(attributes(op, attribute).items())))
     return tuple(found), number
-
-
-def _literals(steps: tuple[ScalarStep, ...]) -> tuple[object, ...]:
-    return tuple([step[3] for step in steps if step[0] == "constant"])

@@ -75,6 +75,7 @@ def _work(
     refs: list[int] = []
     for (place, size), layout in zip((*loads, *stores), (*kernel.loads, *kernel.stores), strict=True):
         strided(arguments, refs, place, layout, size)
+    arguments += kernel.numbers
     for scratch, size in zip(kernels.spare[number], kernel.workspaces, strict=True):
         refs.append(len(arguments))
         arguments += [home[scratch], size]

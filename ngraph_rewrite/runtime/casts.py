@@ -140,3 +140,23 @@ to_bool, to_float32, to_float64 = (_cast(name) for name in ("bool", "float32", "
 to_float16, to_bfloat16 = (_cast(name) for name in ("float16", "bfloat16"))
 to_int8, to_int16, to_int32, to_int64 = (_cast(name) for name in ("int8", "int16", "int32", "int64"))
 to_uint8, to_uint16, to_uint32, to_uint64 = (_cast(name) for name in ("uint8", "uint16", "uint32", "uint64"))
+
+
+@intrinsic
+def bits_as_float32(context: Any, bits: Any) -> Any:
+    """The float32 whose bits are the lower half of an int64 argument."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.bitcast(builder.trunc(args[0], _I32), _FLOAT)
+
+    return signature(types.float32, types.int64), generate
+
+
+@intrinsic
+def bits_as_float64(context: Any, bits: Any) -> Any:
+    """The float64 whose bits an int64 argument carries."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], _DOUBLE)
+
+    return signature(types.float64, types.int64), generate

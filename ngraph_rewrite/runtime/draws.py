@@ -4,10 +4,7 @@
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.core.typing import signature
-from numba.extending import intrinsic, register_jitable
+from numba.extending import register_jitable
 
 from ngraph_rewrite.runtime.logarithms import log
 from ngraph_rewrite.runtime.philox import MULTIPLIERS, ROUNDS, WEYL
@@ -51,13 +48,3 @@ def box_muller(first: float, second: float) -> tuple[float, float]:
     """Two independent normal draws from two uniform ones."""
     radius, angle = sqrt(-2.0 * log(1.0 - first)), _TURN * second
     return radius * near_cos(angle), radius * near_sin(angle)
-
-
-@intrinsic
-def bits_as_float64(context: Any, bits: Any) -> Any:
-    """The float64 whose bits an int64 argument carries."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return signature(types.float64, types.int64), generate

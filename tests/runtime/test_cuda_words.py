@@ -546,7 +546,7 @@ def test_kernels_branch_and_loop_as_python_does(x: Array, step: int) -> None:
 
 # -- draws -------------------------------------------------------------------------------------------------------------
 
-DRAWN = """def drawn(block, call, stream, seed, bits, words, units):
+DRAWN = """def drawn(block, call, stream, seed, bits, words, units, single):
     a, b, c, d = philox_block(block, call, stream, seed)
     store_uint64(words, 0, a, 0)
     store_uint64(words, 1, b, 0)
@@ -559,6 +559,7 @@ DRAWN = """def drawn(block, call, stream, seed, bits, words, units):
     store_float64(units, 2, x, 1)
     store_float64(units, 3, y, 1)
     store_float64(units, 4, bits_as_float64(bits), 1)
+    store_float32(single, 0, bits_as_float32(bits), 2)
 """
 INT64 = st.integers(-(2**63), 2**63 - 1)
 
@@ -567,9 +568,9 @@ INT64 = st.integers(-(2**63), 2**63 - 1)
 @given(block=st.integers(0, 2**63 - 1), call=st.integers(0, 2**32 - 1), stream=st.integers(0, 2**32 - 1), seed=INT64,
        number=st.floats())  # fmt: skip
 def test_draws_have_the_bits_of_the_cpu(block: int, call: int, stream: int, seed: int, number: float) -> None:
-    found, units = np.zeros(4, "uint64"), np.zeros(5)
+    found, units, single = np.zeros(4, "uint64"), np.zeros(5), np.zeros(1, "float32")
     bits = int(np.float64(number).view("int64"))
-    launch(DRAWN, block, call, stream, seed, bits, found, units, lanes=1)
+    launch(DRAWN, block, call, stream, seed, bits, found, units, single, lanes=1)
     low = 0xFFFFFFFF
     words = [int(word) for word in philox((block & low, block >> 32, call, stream), (seed & low, seed >> 32 & low))]
     assert found.tolist() == words
@@ -578,6 +579,7 @@ def test_draws_have_the_bits_of_the_cpu(block: int, call: int, stream: int, seed
     assert units[:2].tolist() == [first, second]
     assert np.allclose(units[2:4], [radius * math.cos(angle), radius * math.sin(angle)], rtol=1e-14, atol=1e-15)
     assert same_bits(units[4:], np.array([number]))
+    assert same_bits(single, np.array([bits]).astype("int32").view("float32"))
 
 
 # -- what is compiled --------------------------------------------------------------------------------------------------

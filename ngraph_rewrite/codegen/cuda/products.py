@@ -9,7 +9,7 @@ from functools import lru_cache
 from ngraph_rewrite.codegen.cuda.lanes import FOUR, Lanes, bytes_of_four
 from ngraph_rewrite.codegen.cuda.tiles import Side, Tile, threads_placed
 from ngraph_rewrite.codegen.library import has_dtype, rendered
-from ngraph_rewrite.codegen.nest import MapNest, Operand, needed, operand_names
+from ngraph_rewrite.codegen.nest import MapNest, Operand, needed, numbers, operand_names
 from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, held, is_real, literal
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.types.dtypes import as_dtype
@@ -24,9 +24,9 @@ def render_product(
     """Return the kernel of products of matrices of a dtype, and of a map over them.
 
     The first load of the nest, of rows and columns, is the product. After its own arguments the kernel has, for each
-    other load and each store, its address, the stride from matrix to matrix, and strides known only at run time.
-    ``parts`` parts of k, each ``stretch`` long, are summed apart, and count as matrices for the map. All strides are
-    in elements.
+    other load and each store, its address, the stride from matrix to matrix, and strides known only at run time; then
+    numbers. ``parts`` parts of k, each ``stretch`` long, are summed apart, and count as matrices for the map. All
+    strides are in elements.
 
     Args:
         along: Whether A, and B, lie in memory along k.
@@ -89,7 +89,7 @@ def signature(nest: MapNest) -> tuple[str, ...]:
             f"{name}_batch",
             *(f"{name}_s{dim}" for dim, s in enumerate(operand.strides) if s == "s"),
         ]
-    return tuple(names)
+    return (*names, *numbers(nest))
 
 
 def _others(nest: MapNest) -> list[tuple[str, Operand]]:

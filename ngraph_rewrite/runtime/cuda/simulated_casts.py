@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-__all__ = ["to_bfloat16", "to_bool", "to_float16", "to_float32", "to_float64"]
+__all__ = ["bits_as_float32", "bits_as_float64", "to_bfloat16", "to_bool", "to_float16", "to_float32", "to_float64"]
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
@@ -44,6 +44,16 @@ def _to_integer(dtype: str) -> Any:
 for _dtype in _INTEGERS:
     globals()[f"to_{_dtype}"] = _to_integer(_dtype)
     __all__.append(f"to_{_dtype}")
+
+
+def bits_as_float32(bits: Any) -> Any:
+    """The float32 whose bits are the lower half of an int64."""
+    return np.int64(bits).astype(np.int32).view(np.float32)
+
+
+def bits_as_float64(bits: Any) -> Any:
+    """The float64 whose bits an int64 carries."""
+    return np.int64(bits).view(np.float64)
 
 
 def to_bool(value: Any) -> Any:

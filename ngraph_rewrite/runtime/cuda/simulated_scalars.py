@@ -172,12 +172,6 @@ def next_bfloat16(x: Any, y: Any) -> Any:
 
 
 @_word
-def bits_as_float64(bits: Any) -> Any:
-    """The float64 whose bits an int64 carries."""
-    return np.int64(bits).view(np.float64)
-
-
-@_word
 def philox_block(block: Any, call: Any, stream: Any, seed: Any) -> Any:
     """Four words of 32 random bits, as uint64."""
     counter: Any = map(np.int64, (block, call, stream, seed))
