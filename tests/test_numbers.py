@@ -293,3 +293,18 @@ def test_a_training_step_with_another_batch_length_compiles_no_kernel(loss: Call
     for ours, exact in zip(found["cpu"], found["reference"], strict=True):
         for one, other in zip(ours, exact, strict=True):
             assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "float16", "float64"])
+def test_lengths_are_told_as_numbers_of_any_dtype(dtype: str) -> None:
+    x = ng.placeholder([ng.Axis("N")], dtype)
+    length = ng.batch_size(x, dtype)
+    returns = [x * length + x, ng.maximum(x, length), x - length, ng.less(x, length)]
+    kernels = []
+    with ng.make_transformer("cpu") as transformer, ng.make_transformer("reference") as reference:
+        ours, theirs = (t.computation(returns, x) for t in (transformer, reference))
+        for count in (2, 3, 64, 100):
+            array = np.arange(count).astype(dtype)
+            assert_same(ours(array), theirs(array))
+            kernels.append(ours.stats()["kernels"])
+    assert kernels == kernels[:1] * len(kernels)
