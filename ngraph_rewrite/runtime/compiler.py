@@ -116,7 +116,8 @@ def compile_object(source: str, name: str, cache: Cache) -> ObjectCode:
 
 def raised_by(source: str, name: str, cache: Cache, arguments: int) -> Exception | None:
     """What a kernel raises, if anything, whose arguments lie at an address: one that is loaded tells nobody."""
-    found: Exception | None = objectcode.raised(source_function(source_file(source, name, cache), name), arguments)
+    with source_function(source_file(source, name, cache), name) as function:
+        found: Exception | None = objectcode.raised(function, arguments)
     return found
 
 
