@@ -83,9 +83,10 @@ def kernels_on(definition: OpDef, target: Target) -> str:
             plan = make_plan(list(leaves(unboxed(term))), [])
         except KernelError:
             return "none"
-        names.update(dict.fromkeys(w.source.name.rpartition("_")[0] for w in kernels(plan.work)))
-        if not plan.work:
-            names["view"] = None
+        own = [w.source.name.rpartition("_")[0] for w in kernels(plan.work)]
+        if "view" in definition.traits:
+            own = [name for name in own if name != "copy"]  # of what is given back, which is no view of an argument
+        names.update(dict.fromkeys(own or ["view"]))
     return " ".join(names)
 
 
