@@ -8,6 +8,7 @@ the states have, and another, of any other name, for the state before, over whic
 from __future__ import annotations
 
 from ngraph_rewrite.errors import ArgumentError, AxesError, FamilyError, UnmatchedAxesError
+from ngraph_rewrite.frontend.arrangement import axes_with_order
 from ngraph_rewrite.frontend.axes import dot, map_roles, sigmoid, tanh
 from ngraph_rewrite.frontend.building import Operand
 from ngraph_rewrite.frontend.scan import scan
@@ -27,7 +28,7 @@ def lstm_cell(z: Op, state: States, u: Op) -> States:
     Cummins, *Learning to Forget*, 2000).
 
     Args:
-        z: What the input and the biases give the gates: it has the axis of the four gates first.
+        z: What the input and the biases give the four gates.
         state: The output and the memory, (h, c), before the step.
         u: The recurrent weights: gates (input, forget, candidate, output), hidden, hidden before.
 
@@ -60,7 +61,7 @@ def gru_cell(z: Op, h: Op, u: Op) -> Op:
     Statistical Machine Translation*, 2014).
 
     Args:
-        z: What the input and the biases give the gates: it has the axis of the three gates first.
+        z: What the input and the biases give the three gates.
         h: The state before the step.
         u: The recurrent weights: gates (reset, update, candidate), hidden, hidden before.
 
@@ -101,7 +102,7 @@ def lstm(
         reverse: Whether to begin at its end.
 
     Returns:
-        The outputs, with the axis first, and the final (h, c).
+        The outputs, with the axis first and hidden units last, and the final (h, c).
 
     Raises:
         AxesError: if there are not four gates, or the hidden axes differ in length.
@@ -114,17 +115,17 @@ def lstm(
     >>> w, u = ng.variable({"gate": 4, "H": 3, "F": 5}), ng.variable({"gate": 4, "H": 3, "before": 3})
     >>> y, (h, c) = ng.lstm(x, w, u)
     >>> y.type, c.type
-    (float32[REC:7, H:3, N:2], float32[H:3, N:2])
+    (float32[REC:7, N:2, H:3], float32[N:2, H:3])
     """
     weights = as_op(u)
     z, start, along = _prepared("lstm", as_op(x), as_op(w), weights, b, axis, 4)
-    first = (start, start) if init is None else init
+    first = (start, start) if init is None else tuple(_in_order(state, start) for state in init)
 
     def step(state: States, z: Op) -> tuple[States, Op]:
         h, c = lstm_cell(z, state, weights)
         return (h, c), h
 
-    (h, c), outputs = scan(step, tuple(first), z, along, reverse)
+    (h, c), outputs = scan(step, first, z, along, reverse)
     return outputs, (h, c)
 
 
@@ -142,14 +143,14 @@ def gru(
     The arguments and errors are those of `lstm`, with three gates (reset, update, candidate) and one state.
 
     Returns:
-        The outputs, with the axis first, and the final state.
+        The outputs, with the axis first and hidden units last, and the final state.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.placeholder({"F": 5, "REC": 7, "N": 2})
     >>> w, u = ng.variable({"gate": 3, "H": 3, "F": 5}), ng.variable({"gate": 3, "H": 3, "before": 3})
     >>> y, h = ng.gru(x, w, u)
     >>> y.type, h.type
-    (float32[REC:7, H:3, N:2], float32[H:3, N:2])
+    (float32[REC:7, N:2, H:3], float32[N:2, H:3])
     """
     weights = as_op(u)
     z, start, along = _prepared("gru", as_op(x), as_op(w), weights, b, axis, 3)
@@ -158,7 +159,7 @@ def gru(
         following = gru_cell(z, h, weights)
         return following, following
 
-    h, outputs = scan(step, start if init is None else init, z, along, reverse)
+    h, outputs = scan(step, start if init is None else _in_order(init, start), z, along, reverse)
     return outputs, h
 
 
@@ -180,10 +181,16 @@ def _prepared(
         if needed not in w.axes:
             what = f"{call}: the input weights {w.type!r} lack the axis {needed!r}"
             raise UnmatchedAxesError(what, where=user_line(), do="give them the axes of gates and hidden units")
-    z = dot(w, x)
+    z = dot(x, w)  # gates and hidden units last: samples lie apart, and each of them in one place
     z = z if b is None else z + b
     zeros = constant(0, z.axes - gates - along, z.dtype)
     return z, zeros, along
+
+
+def _in_order(state: Op, zeros: Op) -> Op:
+    """A state with its axes in the order in which a step has them."""
+    own = as_op(state)
+    return axes_with_order(own, zeros.axes) if set(own.axes) == set(zeros.axes) else own
 
 
 def _roles(call: str, u: Op, count: int) -> tuple[Axis, Axis, Axis]:
@@ -202,7 +209,7 @@ def _recurrent(call: str, u: Op, h: Op) -> Op:
     hidden, before = u.axes[-2], u.axes[-1]
     if hidden not in h.axes:
         raise UnmatchedAxesError(f"{call}: the state {h.type!r} lacks the axis {hidden!r}", where=user_line())
-    return dot(u, map_roles(h, {str(hidden.name): str(before.name)}))
+    return dot(map_roles(h, {str(hidden.name): str(before.name)}), u)
 
 
 def _gate(z: Op, gates: Axis, number: int) -> Op:

@@ -20,7 +20,7 @@ from ngraph_rewrite.plan.joint import JointJob, joined, joint_work
 from ngraph_rewrite.plan.kinds import Kinds
 from ngraph_rewrite.plan.launches import Loop, Work, launches
 from ngraph_rewrite.plan.lives import holds_up, let_overwrite
-from ngraph_rewrite.plan.loops import LoopJob, loop_job, loop_work
+from ngraph_rewrite.plan.loops import Band, LoopJob, loop_job, loop_work
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.operands import Ref, Scratch
 from ngraph_rewrite.plan.product_jobs import ProductJob, product_work
@@ -98,7 +98,8 @@ class Attempt:
         forced: The terms that get memory of their own.
         direct: Whether kernels may compute straight into variables.
         echoing: Whether a result that is a view of an input may be left to the caller.
-        bodies: The plans of loops.
+        bodies: What loops do, by rows.
+        inside: The plans of that.
         stead: What stands for a term in the groups.
         previous: The try before, of whose jobs those stand in which nothing has changed.
     """
@@ -113,12 +114,13 @@ class Attempt:
         kinds: Kinds,
         direct: bool,
         echoing: bool,
-        bodies: Mapping[Op, Plan],
+        bodies: Mapping[Op, Sequence[Band]],
+        inside: Sequence[Plan],
         stead: Mapping[Op, Op],
         previous: Attempt | None,
     ) -> None:
         self.results, self.writes, self.forced, self.direct = list(results), list(writes), forced, direct
-        self.echoing, self.bodies = echoing, bodies
+        self.echoing, self.bodies, self.inside = echoing, bodies, inside
         self.order = order
         self.groups = fuse(self.order, results, writes, forced, renderer, kinds, stead)
         gather_rows(self.groups, forced)
@@ -166,7 +168,7 @@ class Attempt:
         plan = Plan(work, found.arena, self.results, inlined, found.blocks, self.echoes, copies=copies)
         plan.again, plan.costs = dict(self.groups.again), dict(self.groups.costs)
         plan.home, plan.accesses = self.home, accesses
-        for body in self.bodies.values():
+        for body in self.inside:
             plan.tell_of(body)
         return plan
 
@@ -209,8 +211,7 @@ class Attempt:
     def _job(self, term: Op) -> Job:
         if term not in self.bodies:
             return self.groups.renderer.job(term, self.groups)
-        body = self.bodies[term]
-        return loop_job(term, self.groups, parts_of(term, self.order), body.work, body.arena)
+        return loop_job(term, self.groups, parts_of(term, self.order), self.bodies[term])
 
     # -- effects ------------------------------------------------------------------------------------
 

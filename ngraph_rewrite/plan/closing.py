@@ -16,7 +16,7 @@ from typing import Any
 
 from ngraph_rewrite.plan.keeping import keep
 from ngraph_rewrite.plan.needs import SCAN, Needs, Scan
-from ngraph_rewrite.plan.scan_changes import Changed, ScanChanges
+from ngraph_rewrite.plan.scan_changes import Changed, ScanChanges, made_like
 from ngraph_rewrite.plan.stacking import stack
 from ngraph_rewrite.plan.views import Layout, is_view, row_major, view
 from ngraph_rewrite.terms.binders import body_terms, free_parameters, is_parameter
@@ -115,6 +115,7 @@ class _Level:
     def __init__(self, needs: Needs, parent: _Level | None, bound: frozenset[Uid], origins: dict[Op, Op]) -> None:
         self.needs, self.parent, self.bound, self.origins = needs, parent, bound, origins
         self.made: dict[Op, Op] = {}
+        self.turned: dict[Op, Op] = {}  # matrices by what they are the transposes of
         self.captured: dict[Op, tuple[Op, Op]] = {}  # by the term: what it is outside, and the input inside
 
     def convert(self, terms: Iterable[Op]) -> None:
@@ -128,9 +129,30 @@ class _Level:
         self.origins[made] = term
 
     def _plain(self, term: Op) -> Op:
+        if term.definition.name == "cpu.gemm" and self.parent is not None:
+            return self._product(term)
         readable = _readable(term)
         args = tuple([self.argument(a, readable) for a in term.args])
         return term if args == term.args else Op(term.definition, args, term.attrs, term.type, term.info)
+
+    def _product(self, term: Op) -> Op:
+        """A product of a step: what is multiplied with in each of them is brought into rows once, outside."""
+        (x, y), (ta, tb) = term.args, term.attrs
+        across = self._across(y) if tb and y not in self.made else None
+        if across is not None:
+            y, tb = across, False
+        args = self.argument(x, _matrix), self.argument(y, _matrix if tb else _by_rows)
+        return Op(term.definition, args, (ta, tb), term.type, term.info)
+
+    def _across(self, term: Op) -> Op | None:
+        """The transpose of a matrix from outside, made there."""
+        if term in self.made:
+            found = self.turned.get(term)
+            if found is None:
+                found = self.turned[term] = made_like(lookup("semi.transpose"), (term,), ((1, 0),), term)
+                self._note(found, Op(found.definition, (self.made[term],), found.attrs, found.type, found.info))
+            return found
+        return None if self.parent is None else self.parent._across(term)
 
     def argument(self, term: Op, readable: Callable[[Layout], bool]) -> Op:
         """A converted term; one from outside as a view of what is captured, if its reader can read that."""
@@ -263,6 +285,11 @@ def _anyhow(layout: Layout) -> bool:
 
 def _contiguous(layout: Layout) -> bool:
     return layout.is_contiguous
+
+
+def _by_rows(layout: Layout) -> bool:
+    """Whether rows have unit stride."""
+    return _matrix(layout) and layout.strides[-1] == 1
 
 
 def _matrix(layout: Layout) -> bool:

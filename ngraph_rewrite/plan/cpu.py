@@ -134,4 +134,17 @@ def _epilogue(form: Hashable, nest: MapNest, literals: tuple[object, ...]) -> So
 
 
 _EPILOGUES = Epilogues(_mapped, _one_form, _epilogue, is_called=True)
-CPU = Renderer("cpu", _job, _form, _nest, _share, _own_share, workspaces, _parts, _EPILOGUES, prologues=True, sums=True)
+CPU = Renderer(
+    "cpu",
+    _job,
+    _form,
+    _nest,
+    _share,
+    _own_share,
+    workspaces,
+    _parts,
+    _EPILOGUES,
+    prologues=True,
+    sums=True,
+    bands=True,
+)

@@ -49,17 +49,29 @@ class Loop(NamedTuple):
 
     Attributes:
         steps: Which of its arguments (numbered through all the work) move with each time, and by how many bytes.
+        beside: Whether its work is loops that know nothing of each other: threads share them, and each has one whole.
     """
 
     times: int
     work: tuple[Work | Loop, ...]
     steps: tuple[tuple[int, int], ...]
     term: Op
+    beside: bool = False
 
     @property
     def slots(self) -> int:
         """The number of arguments of all its work."""
         return sum(len(one.arguments) for one in kernels(self.work))
+
+    @property
+    def weight(self) -> int:
+        """About how many nanoseconds all of it takes."""
+        return self.times * weight(self.work)
+
+
+def weight(work: Iterable[Work | Loop]) -> int:
+    """About how many nanoseconds work takes in one thread."""
+    return sum(one.weight if isinstance(one, Loop) else one.share.weight for one in work)
 
 
 def kernels(work: Iterable[Work | Loop]) -> Iterator[Work]:

@@ -2,20 +2,22 @@
 """A loop as a job: its body's kernels run once per step, and the addresses of slices move on by a slice.
 
 The body has a plan of its own, made once, however many steps there are. Its states are the memory of the final
-states, its results the rows of the stacked outputs, its arena a part of the arena around it.
+states, its results the rows of the stacked outputs, its arena a part of the arena around it. Where it is done by bands
+of samples (`ngraph_rewrite.plan.bands`), each band has a loop of its own, and threads share these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
 from typing import NamedTuple
 
 from ngraph_rewrite.plan.closing import LoopBody
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job, Piece
-from ngraph_rewrite.plan.launches import Loop, Work, address, nest
+from ngraph_rewrite.plan.launches import Loop, Work, address, nest, weight
 from ngraph_rewrite.plan.memory import ALIGNMENT
 from ngraph_rewrite.plan.nests import Body, CopyFirst, Load
 from ngraph_rewrite.plan.operands import Ref, Scratch, all_plain, in_memory, known
@@ -25,6 +27,23 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
 
 Home = Mapping[Op | Scratch, Ref]
+# Nanoseconds of work that bands do beside each other before Python can look at signals.
+_STRETCH = 10_000_000
+
+
+class Band(NamedTuple):
+    """What a step does with some rows of all states, or with all.
+
+    Attributes:
+        first: The first row.
+        work: Its kernels.
+        arena: The bytes that they need.
+    """
+
+    first: int
+    body: LoopBody
+    work: Sequence[Work | Loop]
+    arena: int
 
 
 class _Place(NamedTuple):
@@ -39,15 +58,16 @@ class LoopJob(Job):
     """The job of a loop.
 
     Attributes:
-        work: The kernels of a step.
+        body: What a step does with all rows.
+        bands: The work of a step, by rows.
         parts: The terms that read its results, by number.
         sequences, captured: What the inputs of the body are outside.
-        workspace: The memory of a step, and of states that nothing else reads.
+        workspace: The memory of a step of each band, and of states that nothing else reads.
         hidden: Where in the workspace those states lie.
     """
 
     body: LoopBody | None = None
-    work: tuple[Work | Loop, ...] = ()
+    bands: tuple[Band, ...] = ()
     parts: Mapping[int, Op] | None = None
     sequences: tuple[Load, ...] = ()
     captured: tuple[Load, ...] = ()
@@ -76,10 +96,11 @@ class LoopJob(Job):
         return [*super().operands(), *self.sequences, *self.captured]
 
 
-def loop_job(term: Op, groups: Groups, parts: Mapping[int, Op], work: Sequence[Work | Loop], arena: int) -> LoopJob:
-    """The job of a loop whose body does `work` in an arena of this size.
+def loop_job(term: Op, groups: Groups, parts: Mapping[int, Op], bands: Sequence[Band]) -> LoopJob:
+    """The job of a loop.
 
     Args:
+        bands: What its body does, by rows.
         parts: The terms that are parts of the loop's tuple, by number.
 
     Raises:
@@ -88,12 +109,12 @@ def loop_job(term: Op, groups: Groups, parts: Mapping[int, Op], work: Sequence[W
     body: LoopBody = term.attrs[0]
     n, m = len(body.states), len(body.slices)
     pieces = tuple(_initial(arg, term, groups) for arg in term.args[:n])
-    hidden, size = _hidden(body, parts, arena)
+    hidden, size = _hidden(body, parts, sum(_aligned(band.arena) for band in bands))
     return LoopJob(
         term,
         pieces,
         body=body,
-        work=tuple(work),
+        bands=tuple(bands),
         parts=parts,
         sequences=tuple(_rows(arg, groups) for arg in term.args[n : n + m]),
         captured=tuple(all_plain(term.args[n + m :], groups)),
@@ -148,7 +169,44 @@ def loop_work(job: LoopJob, home: Home) -> list[Work | Loop]:
         nest(job, piece, home, states[variable], variable.dtype)
         for piece, (_, variable) in zip(job.pieces, body.states, strict=True)
     ]
-    return [*first, Loop(body.length, *_moved(_awake(job.work), _Places(job, home, states)), job.term)]
+    arenas = accumulate((_aligned(band.arena) for band in job.bands), initial=0)
+    places = [_Places(job, home, states, band, at) for band, at in zip(job.bands, arenas, strict=False)]
+    if len(places) == 1:
+        return [*first, Loop(body.length, *_moved(_awake(job.bands[0].work), places[0]), job.term)]
+    loops = [Loop(body.length, *_moved(band.work, at), job.term) for band, at in zip(job.bands, places, strict=True)]
+    return [*first, *_beside(loops, body.length, job.term)]
+
+
+def _beside(loops: Sequence[Loop], length: int, term: Op) -> list[Loop]:
+    """Loops that run beside each other, a stretch of steps at a time."""
+    stretch = max(1, _STRETCH // weight(one._replace(times=1) for one in loops))
+    if stretch >= length:
+        return [Loop(1, tuple(loops), (), term, beside=True)]
+    times, rest = divmod(length, stretch)
+    steps, slot = list[tuple[int, int]](), 0
+    for loop in loops:
+        steps += [(slot + at, stretch * step) for at, step in loop.steps]
+        slot += loop.slots
+    some = Loop(1, tuple([loop._replace(times=stretch) for loop in loops]), (), term, beside=True)
+    found = [Loop(times, (some,), tuple(steps), term)]
+    if rest:
+        last = [_later(loop, times * stretch)._replace(times=rest) for loop in loops]
+        found.append(Loop(1, tuple(last), (), term, beside=True))
+    return found
+
+
+def _later(loop: Loop, times: int) -> Loop:
+    """A loop as it stands after so many steps; it has no loops in it."""
+    moves, work, slot = dict(loop.steps), list[Work | Loop](), 0
+    for one in loop.work:
+        assert isinstance(one, Work)
+        arguments = list(one.arguments)
+        for at, ref in enumerate(arguments):
+            if isinstance(ref, Ref):
+                arguments[at] = ref.moved(times * moves.get(slot + at, 0))
+        work.append(one._replace(arguments=tuple(arguments)))
+        slot += len(arguments)
+    return loop._replace(work=tuple(work))
 
 
 def _awake(work: Sequence[Work | Loop]) -> list[Work | Loop]:
@@ -166,21 +224,36 @@ def _state(job: LoopJob, number: int, home: Home) -> Ref:
 
 
 class _Places:
-    """Where what the body's kernels name lies outside."""
+    """Where what the kernels of a band name lies outside.
 
-    def __init__(self, job: LoopJob, home: Home, states: Mapping[Op, Ref]) -> None:
+    Args:
+        states: Where they lie, with all rows.
+        arena: Where the arena of the band begins in the workspace.
+    """
+
+    def __init__(self, job: LoopJob, home: Home, states: Mapping[Op, Ref], band: Band, arena: int) -> None:
         body, parts = job.body, job.parts
         assert body is not None and parts is not None and job.workspace is not None
-        self.workspace = home[job.workspace]
-        self.named: dict[tuple[str, object], _Place] = {("storage", v): _Place(r) for v, r in states.items()}
+        self._first, own = band.first, band.body
+        self.workspace = home[job.workspace].moved(arena)
+        self.named: dict[tuple[str, object], _Place] = {
+            ("storage", leaf): _Place(self._begun(states[variable], leaf, variable))
+            for (_, leaf), (_, variable) in zip(own.states, body.states, strict=True)
+        }
         last = body.length - 1
-        for leaf, load in zip(body.slices, job.sequences, strict=True):
-            step = load.layout.strides[0] * leaf.dtype.itemsize
-            self.named["input", leaf] = _started(address(job, load, home), step, last, body.reverse)
-        for leaf, load in zip(body.captured, job.captured, strict=True):
-            self.named["input", leaf] = _Place(address(job, load, home))
-        for i, (number, result) in enumerate(body.read(parts)):
-            self.named["result", i] = _started(home[parts[number]], _bytes(result.type), last, body.reverse)
+        for leaf, was, load in zip(own.slices, body.slices, job.sequences, strict=True):
+            step, begin = load.layout.strides[0] * leaf.dtype.itemsize, self._begun(address(job, load, home), leaf, was)
+            self.named["input", leaf] = _started(begin, step, last, body.reverse)
+        for leaf, was, load in zip(own.captured, body.captured, job.captured, strict=True):
+            self.named["input", leaf] = _Place(self._begun(address(job, load, home), leaf, was))
+        pairs = zip(own.read(parts), body.read(parts), strict=True)
+        for i, ((number, result), (_, was)) in enumerate(pairs):
+            begin = self._begun(home[parts[number]], result, was)
+            self.named["result", i] = _started(begin, _bytes(was.type), last, body.reverse)
+
+    def _begun(self, ref: Ref, term: Op, was: Op) -> Ref:
+        """Where a term begins in memory that holds it with all rows."""
+        return ref if term is was else ref.moved(self._first * (_bytes(was.type) // known(was)[0]))
 
     def of(self, ref: Ref) -> _Place:
         """The place of what the body calls `ref`."""

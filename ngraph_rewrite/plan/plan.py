@@ -7,19 +7,26 @@ are symbolic until a call fills them in.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from ngraph_rewrite.plan.attempt import Attempt, CopyAll, Cycle, Plan, parts_of
+from ngraph_rewrite.plan.bands import banded
 from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
 from ngraph_rewrite.plan.cpu import CPU
 from ngraph_rewrite.plan.foresight import foreseen
 from ngraph_rewrite.plan.kinds import kinds_of
-from ngraph_rewrite.plan.launches import Work
+from ngraph_rewrite.plan.launches import Work, weight
+from ngraph_rewrite.plan.loops import Band
 from ngraph_rewrite.plan.narrowing import narrowed
 from ngraph_rewrite.plan.nesting import nested
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.renderer import Renderer
+from ngraph_rewrite.plan.shares import SHARED_TIME
 from ngraph_rewrite.terms.op import Op, topological
+
+# Nanoseconds of a loop whose bands are worth threads of their own.
+BANDS_TIME = 4 * SHARED_TIME
 
 
 def make_plan(
@@ -37,8 +44,8 @@ def make_plan(
         threads: How many run chunks at once, each in workspace of its own; by default each chunk has some.
     """
     closed = close(results, writes, order)
-    plan = _planned(closed.results, closed.writes, closed.order, renderer, threads, echoes=True)
     was = closed.origins
+    plan = _planned(closed.results, closed.writes, closed.order, renderer, threads, was, echoes=True)
     if was:
         plan.inlined = {was.get(t, t): was.get(g, g) for t, g in plan.inlined.items()}
         plan.again = {was.get(t, t): [was.get(g, g) for g in groups] for t, groups in plan.again.items()}
@@ -53,28 +60,27 @@ def _planned(
     order: Sequence[Op],
     renderer: Renderer,
     threads: int | None,
+    origins: dict[Op, Op],
     echoes: bool,
 ) -> Plan:
     """The plan of a graph without scans, after those of the bodies of its loops.
 
     Args:
         order: Its terms, arguments first.
+        origins: What terms were before; those of bands are added.
         echoes: Whether a result that is a view of an input may be left to the caller.
     """
-    bodies: dict[Op, Plan] = {}
     kinds = kinds_of(order)
-    for term in order if any(definition.name == LOOP for definition in kinds) else ():
-        if term.definition.name == LOOP:
-            body: LoopBody = term.attrs[0]
-            inside = [r for _, r in body.read(parts_of(term, order))]
-            within = topological([*inside, *body.writes])
-            bodies[term] = _planned(inside, body.writes, within, renderer, threads, echoes=False)
+    loops = [t for t in order if t.definition.name == LOOP] if any(d.name == LOOP for d in kinds) else []
+    steps = {term: _steps(term, parts_of(term, order), renderer, threads, origins) for term in loops}
+    bodies, inside = {term: one.bands for term, one in steps.items()}, [p for one in steps.values() for p in one.plans]
     order, stead = nested(order, kinds)
     forced, layouts = foreseen(order, renderer, kinds)
     forced |= narrowed(results, order, kinds)
     direct, attempt = True, None
     while True:
-        attempt = Attempt(results, writes, order, renderer, forced, kinds, direct, echoes, bodies, stead, attempt)
+        how = (forced, kinds, direct, echoes, bodies, inside, stead, attempt)
+        attempt = Attempt(results, writes, order, renderer, *how)
         attempt.groups.layouts.update(layouts)
         layouts = {}  # from here on attempts hand on theirs
         try:
@@ -89,6 +95,38 @@ def _planned(
                 raise
             direct = False
         forced = forced | more
+
+
+class _Steps(NamedTuple):
+    """What a loop does in a step, by rows, and the plans of that."""
+
+    bands: Sequence[Band]
+    plans: Sequence[Plan]
+
+
+def _steps(loop: Op, parts: Mapping[int, Op], renderer: Renderer, threads: int | None, origins: dict[Op, Op]) -> _Steps:
+    """The plan of a loop's body, or those of its bands, if it has several and they are worth threads of their own."""
+    body: LoopBody = loop.attrs[0]
+    found = banded(body, body.read(parts)) if renderer.bands else None
+    if found is not None:
+        own, plans = origins | {new: origins.get(was, was) for new, was in found.origins.items()}, dict[int, Plan]()
+        for _, band in found.bands:
+            if id(band) not in plans:
+                plans[id(band)] = _body_plan(band, parts, renderer, 1, own)
+        bands = [Band(first, b, plans[id(b)].work, plans[id(b)].arena) for first, b in found.bands]
+        if body.length * sum(weight(band.work) for band in bands) >= BANDS_TIME:
+            origins.update(own)
+            return _Steps(bands, [*plans.values()])
+    plan = _body_plan(body, parts, renderer, threads, origins)
+    return _Steps([Band(0, body, plan.work, plan.arena)], [plan])
+
+
+def _body_plan(
+    body: LoopBody, parts: Mapping[int, Op], renderer: Renderer, threads: int | None, origins: dict[Op, Op]
+) -> Plan:
+    results = [r for _, r in body.read(parts)]
+    order = topological([*results, *body.writes])
+    return _planned(results, body.writes, order, renderer, threads, origins, echoes=False)
 
 
 __all__ = ["Plan", "Ref", "Work", "make_plan"]

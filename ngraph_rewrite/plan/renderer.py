@@ -62,6 +62,7 @@ class Renderer:
         totals: Whether sums over all rows are taken on the way, share by share.
         pooling: Whether reductions of windows have kernels of their own.
         echoes: Whether results that are views of arguments are left to whoever runs the plan.
+        bands: Whether samples go through a loop in bands, each of which is one thread's.
         concurrent: Whether launches may run at once: a plan says then what memory each of them touches.
     """
 
@@ -79,4 +80,5 @@ class Renderer:
     totals: bool = True
     pooling: bool = True
     echoes: bool = True
+    bands: bool = False
     concurrent: bool = False

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import prod
+from typing import NamedTuple
 
 from ngraph_rewrite.plan.needs import Scan
 from ngraph_rewrite.plan.scan_changes import Make, ScanChanges
@@ -36,26 +37,42 @@ def stack(scans: Sequence[Scan], order: Iterable[Op], free: Free, changes: ScanC
         read = {int(t.attrs[0]) for t in users.get(scan.term, ()) if t.definition.name == "core.item"}
         stacked = len(scan.inits) + len(scan.outputs)
         for number in range(len(scan.inits)):
-            product = _summed(scan, number, users, free) if stacked + number not in read else None
-            if number in read and product is not None:
-                factors = [_unshaped(arg) for arg in product.args]
+            summed = _summed(scan, number, users, free) if stacked + number not in read else None
+            if number in read and summed is not None:
+                factors = [_unshaped(arg) for arg in summed.product.args]
                 for factor in factors:
                     if not _is_own(scan, factor):
                         changes.stack(scan.term, factor)
-                changes.finals[scan.term, number] = partial(_product, scan, number, product, factors)
+                changes.finals[scan.term, number] = partial(_product, scan, number, summed, factors)
 
 
-def _summed(scan: Scan, number: int, users: Mapping[Op, Sequence[Op]], free: Free) -> Op | None:
+class _Summed(NamedTuple):
+    """A product, and what it goes through before it is added: transposes and reshapes, the first one first."""
+
+    product: Op
+    views: Sequence[Op]
+
+
+def _summed(scan: Scan, number: int, users: Mapping[Op, Sequence[Op]], free: Free) -> _Summed | None:
     """The product that a state is the sum of, if that is all there is to it."""
     following, uid = scan.following[number], scan.parameters[number]
     if following.definition.name != "semi.add" or users[following] != [scan.term]:
         return None
     for state, other in (following.args, following.args[::-1]):
         if state.definition.name == "core.parameter" and state.attribute("uid") == uid and users[state] == [following]:
-            product = _unshaped(other)
+            product, views = _seen(other)
             if product.definition.name == "cpu.gemm" and uid not in free.get(product, NONE):
-                return product if _pays(scan, product, free) else None
+                return _Summed(product, views) if _pays(scan, product, free) else None
     return None
+
+
+def _seen(term: Op) -> tuple[Op, list[Op]]:
+    """What a term has all elements of, in its order or another one, and how it comes of that."""
+    views = list[Op]()
+    while term.definition.name in ("semi.reshape", "semi.transpose"):
+        views.insert(0, term)
+        term = term.args[0]
+    return term, views
 
 
 def _pays(scan: Scan, product: Op, free: Free) -> bool:
@@ -81,16 +98,16 @@ def _shape(term: Op) -> Shape:
 
 
 def _product(
-    scan: Scan, number: int, product: Op, factors: Sequence[Op], stacked: Callable[[Op], Op], make: Make
+    scan: Scan, number: int, summed: _Summed, factors: Sequence[Op], stacked: Callable[[Op], Op], make: Make
 ) -> Op:
     """The product over all steps, and what the state is at first."""
-    init, (ta, tb) = scan.inits[number], product.attrs
-    x, y = product.args
+    init, (ta, tb) = scan.inits[number], summed.product.attrs
+    x, y = summed.product.args
     first = _long(stacked(factors[0]), _shape(x), not ta, make)
     second = _long(stacked(factors[1]), _shape(y), tb, make)
     total = make("cpu.gemm", (first, second), (ta, tb))
-    if init.shape != total.shape:
-        total = make("semi.reshape", (total,), (init.shape,))
+    for view in summed.views:
+        total = make(view.definition.name, (total,), view.attrs)
     is_zero = init.definition.name == "core.constant" and init.attrs[0].scalar == 0
     return total if is_zero else make("semi.add", (init, total), ())
 

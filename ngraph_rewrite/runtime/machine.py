@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launch table: a computation as rows of (kernel, arguments, chunks) that one compiled function walks.
 
-A row may also be a table of its own that runs a number of times, while some of its arguments grow. The chunks of a row
-are shared out to threads. A walk that takes long is cut, so that an interrupt is noticed between two rows.
+A row may also be a table of its own that runs a number of times, while some of its arguments grow; or several that run
+beside each other. The chunks of a row are shared out to threads, of several tables each is one. A walk that takes long
+is cut, so that an interrupt is noticed between two rows.
 """
 
 from __future__ import annotations
@@ -47,9 +48,18 @@ class Repeat(NamedTuple):
             afterwards they are what they were.
     """
 
-    launches: Sequence[Launch | Repeat]
+    launches: Sequence[Row]
     times: int
     steps: Sequence[tuple[int, int]] = ()
+
+
+class Beside(NamedTuple):
+    """One row that runs others beside each other, each of them whole in one thread."""
+
+    launches: Sequence[Row]
+
+
+Row = Launch | Repeat | Beside
 
 
 class LaunchTable:
@@ -68,9 +78,7 @@ class LaunchTable:
         shared: Whether any launch has chunks to share out.
     """
 
-    def __init__(
-        self, launches: Sequence[Launch | Repeat], pool: Pool | None = None, cache: Cache | None = None
-    ) -> None:
+    def __init__(self, launches: Sequence[Row], pool: Pool | None = None, cache: Cache | None = None) -> None:
         self.launches = tuple(launches)
         every = list(_flat(self.launches))
         lengths = [len(launch.arguments) for launch in every]
@@ -79,16 +87,16 @@ class LaunchTable:
         self.arguments: npt.NDArray[np.int64] = np.array(array("q", flat or [0]))
         self._tables: list[npt.NDArray[np.int64]] = []  # what rows point to
         self._records: list[int] = []
+        self._pool, self._cache = pool, cache
+        self._walk, self._rewind, self._walk_at, self._walk_one_at = walker(cache)
         self._address, _ = self._table(self.launches, 0)
         self._records_at = self._kept([(record,) for record in self._records])
         self._context = np.array([0, 0, SLICE, 0], dtype=np.int64)
         self._context_at = int(self._context.ctypes.data)
-        self.weight, self.shared = _weight(self.launches), any(launch.chunks > 1 for launch in every)
-        self._pool, self._cache = pool, cache
-        self._walk, self._rewind, self._walk_at = walker(cache)
+        self.weight, self.shared = _weight(self.launches), _is_shared(self.launches)
         self._unfinished = False
 
-    def _table(self, launches: Sequence[Launch | Repeat], slot: int) -> tuple[int, int]:
+    def _table(self, launches: Sequence[Row], slot: int) -> tuple[int, int]:
         """The address of the rows of launches whose arguments begin at `slot`, and where they end."""
         base, rows = self.arguments.ctypes.data, []
         for one in launches:
@@ -99,10 +107,21 @@ class LaunchTable:
                 record = self._kept([(inner, len(one.launches), steps, len(one.steps), 0, 0)])
                 self._records.append(record)
                 rows.append((0, record, one.times, 0))
+            elif isinstance(one, Beside):
+                tables, slot = self._beside(one, first)
+                rows.append((self._walk_one_at, tables, len(one.launches), _weight(one.launches)))
             else:
                 rows.append((one.kernel.address, base + 8 * first, one.chunks, one.weight))
                 slot += len(one.arguments)
         return self._kept(rows), slot
+
+    def _beside(self, row: Beside, slot: int) -> tuple[int, int]:
+        """The address of tables that are walked beside each other, each in a context without other threads."""
+        tables = list[tuple[int, int, int]]()
+        for one in row.launches:
+            table, slot = self._table([one], slot)
+            tables.append((table, 1, self._kept([(0, 0, _NEVER, 0)])))
+        return self._kept(tables), slot
 
     def _kept(self, rows: Sequence[tuple[int, ...]]) -> int:
         """The address of a table that lives as long as this one."""
@@ -192,13 +211,22 @@ class LaunchTable:
         return other
 
 
-def _weight(launches: Sequence[Launch | Repeat]) -> int:
-    return sum(one.times * _weight(one.launches) if isinstance(one, Repeat) else one.weight for one in launches)
+def _weight(launches: Sequence[Row]) -> int:
+    return sum(
+        one.weight if isinstance(one, Launch) else getattr(one, "times", 1) * _weight(one.launches) for one in launches
+    )
 
 
-def _flat(launches: Sequence[Launch | Repeat]) -> Iterator[Launch]:
+def _is_shared(launches: Sequence[Row]) -> bool:
+    return any(
+        one.chunks > 1 if isinstance(one, Launch) else isinstance(one, Beside) or _is_shared(one.launches)
+        for one in launches
+    )
+
+
+def _flat(launches: Sequence[Row]) -> Iterator[Launch]:
     for one in launches:
-        if isinstance(one, Repeat):
-            yield from _flat(one.launches)
-        else:
+        if isinstance(one, Launch):
             yield one
+        else:
+            yield from _flat(one.launches)

@@ -119,6 +119,20 @@ end:
   ret i64 %i
 }
 
+; As a kernel: walk the whole of one table of several, in this thread alone.
+define void @ngraph_rewrite_walk_one(i64 %tables, i64 %number, i64 %count, i64 %thread) {
+  %words = inttoptr i64 %tables to ptr
+  %at = mul i64 %number, 3
+  %first_at = getelementptr i64, ptr %words, i64 %at
+  %length_at = getelementptr i64, ptr %first_at, i64 1
+  %context_at = getelementptr i64, ptr %first_at, i64 2
+  %table = load i64, ptr %first_at
+  %length = load i64, ptr %length_at
+  %context = load ptr, ptr %context_at
+  %stands = call i64 @ngraph_rewrite_walk(i64 %table, i64 0, i64 %length, ptr %context)
+  ret void
+}
+
 define internal void @ngraph_rewrite_move(i64 %table, i64 %count, i64 %times) {
 entry:
   %moves = inttoptr i64 %table to ptr
@@ -182,11 +196,14 @@ class Walker(NamedTuple):
         walk: From (rows, first, number, context) to where it stands.
         rewind: Of (addresses of records, number).
         address: Of `walk`, for machine code that calls it.
+        one: The address of a kernel whose arguments are tables: three words each, its rows, their number and a context
+            of its own.
     """
 
     walk: Callable[[int, int, int, int], int]
     rewind: Callable[[int, int], None]
     address: int
+    one: int
 
 
 def walker(kept: Cache | None = None) -> Walker:
@@ -195,12 +212,12 @@ def walker(kept: Cache | None = None) -> Walker:
     Args:
         kept: Where their machine code is kept, if they have to be compiled.
     """
-    symbols = ("ngraph_rewrite_walk", "ngraph_rewrite_rewind")
+    symbols = ("ngraph_rewrite_walk", "ngraph_rewrite_rewind", "ngraph_rewrite_walk_one")
     return _functions(*native_functions("walker", _WALKER, symbols, kept))
 
 
 @cache
-def _functions(walk: int, rewind: int) -> Walker:
+def _functions(walk: int, rewind: int, one: int) -> Walker:
     word = ctypes.c_int64
     walking, rewinding = ctypes.CFUNCTYPE(word, word, word, word, word), ctypes.CFUNCTYPE(None, word, word)
-    return Walker(walking(walk), rewinding(rewind), walk)
+    return Walker(walking(walk), rewinding(rewind), walk, one)

@@ -20,7 +20,7 @@ from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernels
-from ngraph_rewrite.runtime.machine import Launch, LaunchTable, Repeat
+from ngraph_rewrite.runtime.machine import Beside, Launch, LaunchTable, Repeat, Row
 from ngraph_rewrite.targets.arguments import Arguments
 from ngraph_rewrite.targets.target import Array, Program, Quick, Target
 from ngraph_rewrite.terms.catalogue import definitions
@@ -63,9 +63,10 @@ class CpuExecutable:
         position = {p: i for i, p in enumerate(program.inputs)}
         self._echoes = [(number, position[load.base], load.layout) for number, load in self.plan.echoes]
 
-    def _launch(self, work: Work | Loop) -> Launch | Repeat:
+    def _launch(self, work: Work | Loop) -> Row:
         if isinstance(work, Loop):
-            return Repeat([self._launch(inner) for inner in work.work], work.times, work.steps)
+            inside = [self._launch(inner) for inner in work.work]
+            return Beside(inside) if work.beside else Repeat(inside, work.times, work.steps)
         kernel, share = self.kernels[work.source.name], work.share
         arguments = self._arguments.numbers(work.arguments, work.refs)
         return Launch(kernel, arguments, self._chunks(work), share.weight)

@@ -112,6 +112,12 @@ def _stored(term: Op, ref: Ref, ends: Ends | None) -> str:
 
 
 def _loop(loop: Loop) -> str:
+    if loop.beside:
+        first = loop.work[0]
+        assert isinstance(first, Loop)
+        return f"beside each other in {len(loop.work)} bands of samples: {_loop(first)}"
+    if isinstance(loop.work[0], Loop) and loop.work[0].beside:
+        return f"{loop.times} times, {_loop(loop.work[0])}"
     names = ", ".join(dict.fromkeys(work.source.name for work in kernels(loop.work)))
     return f"{loop.times} times {names}"
 
