@@ -228,12 +228,20 @@ def test_a_loop_in_a_loop() -> None:
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_layers_go_in_bands(kind: str) -> None:
-    gates = ng.Axis("gate", 4 if kind == "lstm" else 3)
-    loop, F = Loop(48), ng.Axis("F", 3)
-    inputs = [loop.leaf(*axes) for axes in ([REC, loop.samples, F], [gates, H, F], [gates, H, BEFORE], [gates, H])]
+    gates, hidden, before = ng.Axis("gate", 4 if kind == "lstm" else 3), ng.Axis("H", 32), ng.Axis("before", 32)
+    loop, F = Loop(32), ng.Axis("F", 3)
+    axes = [REC, loop.samples, F], [gates, hidden, F], [gates, hidden, before], [gates, hidden]
+    inputs = [loop.leaf(*own) for own in axes]
     outputs = getattr(ng, kind)(*inputs)[0]
     told = loop.check([outputs, *ng.deriv(ng.sum(ng.square(outputs), out_axes=()), inputs)])
-    assert told.count(BANDS + "3 bands of samples") == 2
+    assert told.count(BANDS + "2 bands of samples") == 2
+
+
+def test_a_cell_with_biases_goes_in_bands_back_too() -> None:
+    """What biases and weights get is summed over samples, but of what all steps give, behind the loop."""
+    loop = Loop(32)
+    results = scanned(loop, lambda loop, h, x: product(loop, h, x + loop.leaf(H)))
+    assert loop.check(results).count(BANDS) == 2
 
 
 def test_explanations_name_the_kernels_of_a_band() -> None:

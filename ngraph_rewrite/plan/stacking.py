@@ -3,7 +3,8 @@
 
 ``S + A B`` in each step, with S read by nothing else, is what the adjoint of a scan makes of weights that every step
 reads. One product sums over all steps at once: S is not read and written in each of them, and a large product is
-nearer to what the processor can do. What is multiplied is stacked as outputs are.
+nearer to what the processor can do. What is multiplied is stacked as outputs are. Where that is what biases get
+sums of, as adjoints, these are sums of the stack.
 """
 
 from __future__ import annotations
@@ -36,33 +37,50 @@ def stack(scans: Sequence[Scan], order: Iterable[Op], free: Free, changes: ScanC
     for scan in scans:
         read = {int(t.attrs[0]) for t in users.get(scan.term, ()) if t.definition.name == "core.item"}
         stacked = len(scan.inits) + len(scan.outputs)
-        for number in range(len(scan.inits)):
-            summed = _summed(scan, number, users, free) if stacked + number not in read else None
-            if number in read and summed is not None:
-                factors = [_unshaped(arg) for arg in summed.product.args]
-                for factor in factors:
-                    if not _is_own(scan, factor):
-                        changes.stack(scan.term, factor)
-                changes.finals[scan.term, number] = partial(_product, scan, number, summed, factors)
+        numbers = [i for i in range(len(scan.inits)) if i in read and stacked + i not in read]
+        found = {i: summed for i in numbers if (summed := _summed(scan, i, users, free)) is not None}
+        _stack_products(scan, found, free, changes)
+        _stack_sums(scan, found, changes)
+
+
+def _stack_products(scan: Scan, found: Mapping[int, _Summed], free: Free, changes: ScanChanges) -> None:
+    """Let states that are sums of products be products of stacks."""
+    for number, summed in found.items():
+        if summed.term.definition.name == "cpu.gemm" and _pays(scan, summed.term, free):
+            factors = [_unshaped(arg) for arg in summed.term.args]
+            for factor in factors:
+                if not _is_own(scan, factor):
+                    changes.stack(scan.term, factor)
+            changes.finals[scan.term, number] = partial(_product, scan, number, summed, factors)
+
+
+def _stack_sums(scan: Scan, found: Mapping[int, _Summed], changes: ScanChanges) -> None:
+    """Let states that are sums of what is stacked anyway be sums of the stack."""
+    there = {*scan.outputs, *changes.outputs.get(scan.term, ())}
+    for number, summed in found.items():
+        if summed.term.definition.name == "semi.sum":
+            whole = _unshaped(summed.term.args[0])
+            if whole in there or _is_own(scan, whole):
+                changes.finals[scan.term, number] = partial(_total, scan, number, summed, whole)
 
 
 class _Summed(NamedTuple):
-    """A product, and what it goes through before it is added: transposes and reshapes, the first one first."""
+    """A product or a sum, and what it goes through before it is added: transposes and reshapes, the first one first."""
 
-    product: Op
+    term: Op
     views: Sequence[Op]
 
 
 def _summed(scan: Scan, number: int, users: Mapping[Op, Sequence[Op]], free: Free) -> _Summed | None:
-    """The product that a state is the sum of, if that is all there is to it."""
+    """The product or the sum that a state is the sum of, if that is all there is to it."""
     following, uid = scan.following[number], scan.parameters[number]
     if following.definition.name != "semi.add" or users[following] != [scan.term]:
         return None
     for state, other in (following.args, following.args[::-1]):
         if state.definition.name == "core.parameter" and state.attribute("uid") == uid and users[state] == [following]:
-            product, views = _seen(other)
-            if product.definition.name == "cpu.gemm" and uid not in free.get(product, NONE):
-                return _Summed(product, views) if _pays(scan, product, free) else None
+            term, views = _seen(other)
+            if term.definition.name in ("cpu.gemm", "semi.sum") and uid not in free.get(term, NONE):
+                return _Summed(term, views)
     return None
 
 
@@ -79,7 +97,9 @@ def _pays(scan: Scan, product: Op, free: Free) -> bool:
     """Whether both factors change with the steps, and no more is stacked than the sums would be read and written."""
     own = set(scan.parameters)
     changing = all(not own.isdisjoint(free.get(arg, NONE)) for arg in product.args)
-    return changing and sum(prod(_shape(arg)) for arg in product.args) <= 2 * prod(_shape(product))
+    factors = [_unshaped(arg) for arg in product.args]
+    more = sum(prod(_shape(x)) for x in factors if x not in scan.outputs and not _is_own(scan, x))
+    return changing and more <= 2 * prod(_shape(product))
 
 
 def _is_own(scan: Scan, term: Op) -> bool:
@@ -101,11 +121,24 @@ def _product(
     scan: Scan, number: int, summed: _Summed, factors: Sequence[Op], stacked: Callable[[Op], Op], make: Make
 ) -> Op:
     """The product over all steps, and what the state is at first."""
-    init, (ta, tb) = scan.inits[number], summed.product.attrs
-    x, y = summed.product.args
+    (x, y), (ta, tb) = summed.term.args, summed.term.attrs
     first = _long(stacked(factors[0]), _shape(x), not ta, make)
     second = _long(stacked(factors[1]), _shape(y), tb, make)
-    total = make("cpu.gemm", (first, second), (ta, tb))
+    return _added(scan, number, summed, make("cpu.gemm", (first, second), (ta, tb)), make)
+
+
+def _total(scan: Scan, number: int, summed: _Summed, whole: Op, stacked: Callable[[Op], Op], make: Make) -> Op:
+    """The sum over all steps, and what the state is at first."""
+    (x,), stack = summed.term.args, stacked(whole)
+    shape = (_shape(stack)[0], *_shape(x))
+    stack = stack if _shape(stack) == shape else make("semi.reshape", (stack,), (shape,))
+    axes = (0, *(axis + 1 for axis in summed.term.attribute("axes")))
+    return _added(scan, number, summed, make("semi.sum", (stack,), (axes,)), make)
+
+
+def _added(scan: Scan, number: int, summed: _Summed, total: Op, make: Make) -> Op:
+    """What is summed over all steps, as a step adds it, and what the state is at first."""
+    init = scan.inits[number]
     for view in summed.views:
         total = make(view.definition.name, (total,), view.attrs)
     is_zero = init.definition.name == "core.constant" and init.attrs[0].scalar == 0
