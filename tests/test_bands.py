@@ -171,6 +171,24 @@ def test_a_state_without_samples_is_counted_by_all_in_step() -> None:
     assert BANDS not in loop.check([last, count, outputs])
 
 
+def test_a_state_that_stays_as_it_is() -> None:
+    loop = Loop(32)
+    sequence, start = loop.leaf(loop.times, loop.samples, H), (loop.leaf(loop.samples, H), loop.leaf(loop.samples))
+    (last, kept), outputs = ng.scan(lambda s, x: ((s[0] + x, s[1]), s[0]), start, sequence, loop.times)
+    assert BANDS in loop.check([last, kept, outputs])
+
+
+def test_a_step_of_many_terms() -> None:
+    loop = Loop(32)
+
+    def step(loop: Loop, h: Op, x: Op) -> Op:
+        for _ in range(600):
+            h = ng.sin(h) + x
+        return h
+
+    assert BANDS in loop.check(scanned(loop, step)[:2])
+
+
 def test_what_is_the_same_for_all_samples_may_change_with_time() -> None:
     loop = Loop(32)
     x, rate, start = loop.leaf(loop.samples, H), loop.leaf(loop.times), loop.leaf(loop.samples, H)
@@ -182,6 +200,23 @@ def test_weights_that_fill_the_cache_are_read_by_all_together(monkeypatch: pytes
     monkeypatch.setattr(bands, "_SHARED", 8 * HIDDEN * HIDDEN - 1)
     loop = Loop(32)
     assert BANDS not in loop.check(scanned(loop, product))
+
+
+def test_what_would_be_computed_by_each_band_again_keeps_them_together() -> None:
+    loop = Loop(32)
+
+    def step(loop: Loop, h: Op, x: Op) -> Op:
+        weights = ng.tanh(loop.leaf(H, BEFORE) * ng.sum(loop.leaf(loop.times, H), reduction_axes=["REC"]))
+        return ng.dot(ng.map_roles(h, {"H": "before"}), weights) + x
+
+    assert BANDS in loop.check(scanned(loop, step)[:2])  # once for all steps
+    loop = Loop(32)
+    rates, x, start = loop.leaf(loop.times), loop.leaf(loop.samples, H), loop.leaf(loop.samples, H)
+    w = loop.leaf(H, BEFORE)
+    last, _ = ng.scan(
+        lambda h, rate: (ng.dot(ng.map_roles(h, {"H": "before"}), ng.tanh(w * rate)) + x, None), start, rates
+    )
+    assert BANDS not in loop.check([last])
 
 
 @pytest.mark.parametrize("times", [1, 7, 8, 9])

@@ -5,12 +5,12 @@ Threads that share each step of a recurrence wait for each other in every one, a
 know nothing of each other: a band of them goes through all steps in one thread, without a wait.
 
 The body for a band is the body with fewer rows. From what it assigns and returns, the rows are followed back through
-all terms to states and arguments: *along* some axis, a term has a row for each sample; *whole*, it is the same for all.
+all terms to states and arguments: a term has a row for each sample along some axis, or it is the same for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
@@ -27,6 +27,8 @@ from ngraph_rewrite.types.tensor import TensorType
 _ROWS, _MOST = 16, 64
 # Bytes of what is the same for all: each thread reads it in each step, so it has to stay in its own cache.
 _SHARED = 1 << 19
+# So many times more is computed for samples than all bands repeat for themselves.
+_REPEATED = 8
 
 
 class Banded(NamedTuple):
@@ -58,26 +60,96 @@ def banded(body: LoopBody, results: Sequence[tuple[int, Op]]) -> Banded | None:
         return None
     (length,) = rows.pop()
     ends = [length * i // count for i in range(count + 1)]
-    cuts: dict[int, tuple[LoopBody, _Cut]] = {}
     try:
-        for n in {end - first for first, end in zip(ends, ends[1:], strict=False)}:
-            cut = _Cut(body, n)
-            cuts[n] = cut.body(results), cut
+        rows_of = _Rows(body, results)
     except _Mixed:
         return None
-    origins = {new: old for _, cut in cuts.values() for (old, _), new in cut.made.items()}
-    bands = tuple([(first, cuts[end - first][0]) for first, end in zip(ends, ends[1:], strict=False)])
-    return Banded(bands, origins) if _fits(bands[0][1], body) else None
-
-
-def _fits(band: LoopBody, body: LoopBody) -> bool:
-    """Whether what all bands read stays in the cache of a thread."""
-    pairs = zip((*band.slices, *band.captured), (*body.slices, *body.captured), strict=True)
-    return sum(prod(_shape(leaf)) * leaf.dtype.itemsize for leaf, was in pairs if leaf is was) <= _SHARED
+    if rows_of.bytes > _SHARED or _REPEATED * (count - 1) * rows_of.repeated > rows_of.computed:
+        return None
+    cuts = {n: _Cut(rows_of, n) for n in {end - first for first, end in zip(ends, ends[1:], strict=False)}}
+    origins = {new: old for cut in cuts.values() for (old, _), new in cut.made.items()}
+    return Banded(tuple([(first, cuts[end - first].body) for first, end in zip(ends, ends[1:], strict=False)]), origins)
 
 
 def _shape(term: Op) -> tuple[int, ...]:
     return tuple([int(n) for n in term.shape])  # type: ignore[arg-type]
+
+
+class _Step(NamedTuple):
+    """How a term has its rows: the axis along which each argument has them, if it does, and attributes that change."""
+
+    axes: tuple[int | None, ...]
+    changed: Mapping[str, Any] = {}
+
+
+class _Rows:
+    """Along which axes the terms of a body have rows.
+
+    Attributes:
+        order: All terms, arguments first.
+        axes: By term, those along which rows of it are wanted.
+        steps: By a term and one of these, if it is no source.
+        shared: What has to be the same for all samples.
+
+    Raises:
+        _Mixed: if rows depend on others.
+    """
+
+    def __init__(self, body: LoopBody, results: Sequence[tuple[int, Op]]) -> None:
+        self.body, self.results = body, results
+        self.states = {variable for _, variable in body.states}
+        self.leaves = self.states.union(body.slices, body.captured)
+        read = [term for _, term in results]
+        self.order = topological([*read, *self.states, *body.writes])
+        self.axes: dict[Op, set[int]] = {term: {0} for term in (*read, *self.states)}
+        self.axes |= {write.args[1]: {0} for write in body.writes}
+        self.steps: dict[tuple[Op, int], _Step] = {}
+        self.shared = set[Op]()
+        self._follow()
+
+    def _follow(self) -> None:
+        whole = set[Op]()
+        for term in reversed(self.order):
+            if term in whole:
+                self._share(term)
+                whole.update(term.args)
+            for axis in () if term.definition.name == "core.assign" else self.axes.get(term, ()):
+                if term in self.leaves:
+                    if axis:
+                        raise _Mixed  # its rows lie apart
+                    continue
+                step = self.steps[term, axis] = _step(term, axis)
+                for arg, own in zip(term.args, step.axes, strict=True):
+                    if own is None:
+                        whole.add(arg)
+                    else:
+                        self.axes.setdefault(arg, set()).add(own)
+        if any(term in self.leaves and term in self.axes for term in self.shared):
+            raise _Mixed
+
+    def _share(self, term: Op) -> None:
+        if term in self.states or "draw" in term.definition.traits:
+            raise _Mixed
+        self.shared.add(term)
+
+    @property
+    def bytes(self) -> int:
+        """Of arguments that are the same for all samples."""
+        return sum(prod(_shape(term)) * term.dtype.itemsize for term in self.leaves & self.shared)
+
+    @property
+    def repeated(self) -> int:
+        """How many numbers each band computes of these alone."""
+        return _numbers(self.shared)
+
+    @property
+    def computed(self) -> int:
+        """How many numbers are computed for all samples."""
+        return _numbers(term for term, _ in self.steps)
+
+
+def _numbers(terms: Iterable[Op]) -> int:
+    return sum(prod(_shape(term)) for term in terms if not term.definition.traits & {"view", "source"})
 
 
 class _Cut:
@@ -85,71 +157,40 @@ class _Cut:
 
     Attributes:
         made: By a term and the axis along which it has its rows.
+        body: The body.
     """
 
-    def __init__(self, body: LoopBody, rows: int) -> None:
-        self._body, self._rows = body, rows
-        self._states = {variable for _, variable in body.states}
-        self._leaves = self._states.union(body.slices, body.captured)
-        self._whole = set[Op]()  # leaves that are the same for all
+    def __init__(self, given: _Rows, rows: int) -> None:
+        self._rows = rows
         self.made: dict[tuple[Op, int], Op] = {}
-
-    def body(self, results: Sequence[tuple[int, Op]]) -> LoopBody:
-        """The body.
-
-        Raises:
-            _Mixed: if its rows depend on others.
-        """
-        made = [(number, self.along(term, 0)) for number, term in results]
-        writes = [self._assigned(write) for write in self._body.writes]
-        if any((leaf, 0) in self.made for leaf in self._whole):
-            raise _Mixed
-        return replace(
-            self._body,
-            states=tuple([(number, self.along(variable, 0)) for number, variable in self._body.states]),
-            slices=tuple([self._own(leaf) for leaf in self._body.slices]),
-            captured=tuple([self._own(leaf) for leaf in self._body.captured]),
-            writes=tuple(writes),
-            results=tuple(made),
+        for term in given.order:
+            for axis in given.axes.get(term, ()):
+                self.made[term, axis] = self._cut(term, axis, given)
+        body, made = given.body, self.made
+        self.body = replace(
+            body,
+            states=tuple([(number, made[variable, 0]) for number, variable in body.states]),
+            slices=tuple([made.get((leaf, 0), leaf) for leaf in body.slices]),
+            captured=tuple([made.get((leaf, 0), leaf) for leaf in body.captured]),
+            writes=tuple([self._assigned(write) for write in body.writes]),
+            results=tuple([(number, made[term, 0]) for number, term in given.results]),
         )
 
-    def _own(self, leaf: Op) -> Op:
-        return self.made.get((leaf, 0), leaf)
+    def _cut(self, term: Op, axis: int, given: _Rows) -> Op:
+        if term in given.leaves:
+            return self._sized(term, axis, uid=Uid())
+        step = given.steps[term, axis]
+        if not term.args:
+            return self._sized(term, axis)
+        args = [a if own is None else self.made[a, own] for a, own in zip(term.args, step.axes, strict=True)]
+        changed = {name: (*at[:axis], self._rows, *at[axis + 1 :]) for name, at in step.changed.items()}
+        found = dict(zip(term.definition.attributes, term.attrs, strict=True)) | changed
+        return made_like(term.definition, tuple(args), tuple(found.values()), term)
 
     def _assigned(self, write: Op) -> Op:
-        variable, value = (self.along(term, 0) for term in write.args)
+        variable, value = (self.made[term, 0] for term in write.args)
         found = self.made[write, 0] = Op(write.definition, (variable, value), (Uid(),), variable.type, write.info)
         return found
-
-    def along(self, term: Op, axis: int) -> Op:
-        """A term with fewer places along an axis, along which it has a row for each sample."""
-        found = self.made.get((term, axis))
-        if found is None:
-            if term in self._leaves:
-                found = self._leaf(term, axis)
-            else:
-                follow = _FOLLOWED.get(term.definition.name)
-                if "elementwise" in term.definition.traits:
-                    follow = _Cut._each
-                if follow is None:
-                    raise _Mixed
-                found = follow(self, term, axis)
-            self.made[term, axis] = found
-        return found
-
-    def whole(self, term: Op) -> Op:
-        """A term that is the same for all samples."""
-        for below in topological([term]):
-            if below in self._states or below.definition.traits & {"draw"}:
-                raise _Mixed
-            if below in self._leaves:
-                self._whole.add(below)
-        return term
-
-    def _leaf(self, term: Op, axis: int) -> Op:
-        if axis:
-            raise _Mixed  # its rows would lie apart
-        return self._sized(term, axis, uid=Uid())
 
     def _sized(self, term: Op, axis: int, **attributes: Any) -> Op:
         """A source with fewer places."""
@@ -157,88 +198,90 @@ class _Cut:
         found = dict(zip(term.definition.attributes, term.attrs, strict=True)) | {"axes": axes} | attributes
         return Op(term.definition, (), tuple(found.values()), TensorType(term.dtype, axes), term.info)
 
-    def _like(self, term: Op, args: Sequence[Op], **attributes: Any) -> Op:
-        found = dict(zip(term.definition.attributes, term.attrs, strict=True)) | attributes
-        return made_like(term.definition, tuple(args), tuple(found.values()), term)
 
-    def _put(self, lengths: Sequence[Any], axis: int) -> tuple[Any, ...]:
-        """Lengths of all axes, with fewer places along one."""
-        return (*lengths[:axis], self._rows, *lengths[axis + 1 :])
-
-    # -- by what a term is ---------------------------------------------------------------------------------------------
-
-    def _each(self, term: Op, axis: int) -> Op:
-        return self._like(term, [self.along(a, axis) for a in term.args])
-
-    def _constant(self, term: Op, axis: int) -> Op:
-        if term.attrs[0].scalar is None:
-            raise _Mixed
-        return self._sized(term, axis)
-
-    def _broadcast(self, term: Op, axis: int) -> Op:
-        (x,), dims = term.args, term.attribute("dims")
-        inner = dims.index(axis) if axis in dims else None
-        repeated = inner is None or x.shape[inner] != term.shape[axis]
-        arg = self.whole(x) if repeated else self.along(x, inner or 0)
-        return self._like(term, [arg], shape=self._put(_shape(term), axis))
-
-    def _transpose(self, term: Op, axis: int) -> Op:
-        return self._like(term, [self.along(term.args[0], term.attribute("perm")[axis])])
-
-    def _reshape(self, term: Op, axis: int) -> Op:
-        own, given = _shape(term), _shape(term.args[0])
-        before = prod(own[:axis])
-        places = (i for i, n in enumerate(given) if n == own[axis] and prod(given[:i]) == before)
-        place = next(places, None)
-        if place is None:
-            raise _Mixed
-        return self._like(term, [self.along(term.args[0], place)], shape=self._put(own, axis))
-
-    def _slice(self, term: Op, axis: int) -> Op:
-        starts, stops, steps = (term.attribute(name)[axis] for name in ("starts", "stops", "steps"))
-        if (starts, stops, steps) != (0, term.args[0].shape[axis], 1):
-            raise _Mixed
-        return self._like(term, [self.along(term.args[0], axis)], stops=self._put(term.attribute("stops"), axis))
-
-    def _pad(self, term: Op, axis: int) -> Op:
-        if any(term.attribute(name)[axis] for name in ("before", "after", "interior")):
-            raise _Mixed
-        return self._each(term, axis)
-
-    def _beside(self, term: Op, axis: int) -> Op:
-        """Something is done along another axis."""
-        if axis == term.attribute("axis") % term.rank:
-            raise _Mixed
-        return self._each(term, axis)
-
-    def _reduced(self, term: Op, axis: int) -> Op:
-        kept = others(term.attribute("axes"), term.args[0].rank)
-        return self._like(term, [self.along(term.args[0], kept[axis])])
-
-    def _strip(self, term: Op, axis: int) -> Op:
-        return self._each(term, axis)
-
-    def _product(self, term: Op, axis: int) -> Op:
-        """Of matrices, or of as many in each operand."""
-        (x, y), (ta, tb), rows = term.args, term.attrs or (False, False), term.rank - 2
-        if axis < rows:
-            return self._each(term, axis)
-        if axis == rows:
-            return self._like(term, [self.along(x, axis + ta), self.whole(y)])
-        return self._like(term, [self.whole(x), self.along(y, axis - tb)])
+# -- by what a term is -------------------------------------------------------------------------------------------------
 
 
-_FOLLOWED: Mapping[str, Callable[[_Cut, Op, int], Op]] = {
-    "core.constant": _Cut._constant,
-    "core.strip": _Cut._strip,
-    "semi.broadcast": _Cut._broadcast,
-    "semi.transpose": _Cut._transpose,
-    "semi.reshape": _Cut._reshape,
-    "semi.slice": _Cut._slice,
-    "semi.pad": _Cut._pad,
-    **{f"semi.{name}": _Cut._beside for name in ("concat", "cumsum", "cumprod", "cummax", "cummin", "sort", "argsort")},
-    **{f"semi.{name}": _Cut._reduced for name in ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")},
-    "cpu.gemm": _Cut._product,
-    "cpu.batch_gemm": _Cut._product,
-    "semi.batch_dot": _Cut._product,
+def _step(term: Op, axis: int) -> _Step:
+    follow = _each if "elementwise" in term.definition.traits else _FOLLOWED.get(term.definition.name)
+    if follow is None:
+        raise _Mixed
+    return follow(term, axis)
+
+
+def _each(term: Op, axis: int) -> _Step:
+    return _Step((axis,) * len(term.args))
+
+
+def _constant(term: Op, axis: int) -> _Step:
+    if term.attrs[0].scalar is None:
+        raise _Mixed
+    return _Step(())
+
+
+def _broadcast(term: Op, axis: int) -> _Step:
+    (x,), dims = term.args, term.attribute("dims")
+    inner = dims.index(axis) if axis in dims else None
+    repeated = inner is None or x.shape[inner] != term.shape[axis]
+    return _Step((None if repeated else inner,), {"shape": _shape(term)})
+
+
+def _transpose(term: Op, axis: int) -> _Step:
+    return _Step((term.attribute("perm")[axis],))
+
+
+def _reshape(term: Op, axis: int) -> _Step:
+    own, given = _shape(term), _shape(term.args[0])
+    before = prod(own[:axis])
+    place = next((i for i, n in enumerate(given) if n == own[axis] and prod(given[:i]) == before), None)
+    if place is None:
+        raise _Mixed
+    return _Step((place,), {"shape": own})
+
+
+def _slice(term: Op, axis: int) -> _Step:
+    starts, stops, steps = (term.attribute(name) for name in ("starts", "stops", "steps"))
+    if (starts[axis], stops[axis], steps[axis]) != (0, term.args[0].shape[axis], 1):
+        raise _Mixed
+    return _Step((axis,), {"stops": stops})
+
+
+def _pad(term: Op, axis: int) -> _Step:
+    if any(term.attribute(name)[axis] for name in ("before", "after", "interior")):
+        raise _Mixed
+    return _Step((axis,))
+
+
+def _beside(term: Op, axis: int) -> _Step:
+    """Something is done along another axis."""
+    if axis == term.attribute("axis") % term.rank:
+        raise _Mixed
+    return _each(term, axis)
+
+
+def _reduced(term: Op, axis: int) -> _Step:
+    return _Step((others(term.attribute("axes"), term.args[0].rank)[axis],))
+
+
+def _product(term: Op, axis: int) -> _Step:
+    """Of matrices, or of as many in each operand."""
+    (ta, tb), rows = term.attrs or (False, False), term.rank - 2
+    if axis < rows:
+        return _each(term, axis)
+    return _Step((axis + ta, None) if axis == rows else (None, axis - tb))
+
+
+_FOLLOWED: Mapping[str, Callable[[Op, int], _Step]] = {
+    "core.constant": _constant,
+    "core.strip": _each,
+    "semi.broadcast": _broadcast,
+    "semi.transpose": _transpose,
+    "semi.reshape": _reshape,
+    "semi.slice": _slice,
+    "semi.pad": _pad,
+    **{f"semi.{name}": _beside for name in ("concat", "cumsum", "cumprod", "cummax", "cummin", "sort", "argsort")},
+    **{f"semi.{name}": _reduced for name in ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")},
+    "cpu.gemm": _product,
+    "cpu.batch_gemm": _product,
+    "semi.batch_dot": _product,
 }
