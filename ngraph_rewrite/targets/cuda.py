@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from ngraph_rewrite.codegen.kernel_places import told_in_kernel_files
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.lowering.transfers import Transfers
 from ngraph_rewrite.ops import cuda, fused, semi  # noqa: F401  (declare the ops of the base set)
@@ -49,7 +50,8 @@ class CudaExecutable:
     def _loaded(self, sources: Iterable[Source]) -> dict[str, Any]:
         own = {source.name: source.text for source in sources if not source.library}
         library = {source.name: self.device.library(source.library) for source in sources if source.library}
-        return library | self.device.load(own, self.program.cache, self.program.threads)
+        with told_in_kernel_files(sources):
+            return library | self.device.load(own, self.program.cache, self.program.threads)
 
     def run(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
         """Copy arguments to the device unless they are there, run, and copy results from it unless they stay."""

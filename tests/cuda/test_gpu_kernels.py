@@ -15,6 +15,7 @@ from ngraph_rewrite.cli import main
 from ngraph_rewrite.plan.cuda.calls import CALLS
 from ngraph_rewrite.plan.cuda.products import PRODUCTS
 from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.runtime.cuda.device import find_device
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.testing import WrongKernel, check_kernel, kernels
 from ngraph_rewrite.testing.compare import as_rounded, same_bits
@@ -68,6 +69,26 @@ def test_a_kernel_file_may_have_a_body_for_gpus() -> None:
     with ng.make_transformer(ng.find_target("cpu").extended("shop_cpu", add=["shop_gpu.add_triple"])) as transformer:
         with pytest.raises(ng.NGraphRewriteError, match="has no body for cpu"):
             transformer.computation(term, b, c)(x, x)
+
+
+def test_what_does_not_compile_is_told_with_the_line_of_the_kernel_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the compiler tells it; the simulator compiles nothing."""
+
+    def load(device: object, sources: dict[str, str], *how: object) -> None:
+        (name,) = sources
+        lines = sources[name].split("\n")
+        place = f"/rendered/{name}.py"
+        line = next(number for number, text in enumerate(lines, 1) if "i += threads()" in text)
+        raise ng.KernelError(f"kernel {name} does not compile: no\n\nDuring: {place} ({line})", where=place)
+
+    ng.add_kernel(TRIPLE)
+    shop = ng.find_target("cuda").extended("shop_gpu_lines", add=["shop_gpu.add_triple"])
+    b, c = (ng.placeholder((5,), "float64") for _ in "bc")
+    monkeypatch.setattr(type(find_device()), "load", load)
+    with ng.make_transformer(shop) as transformer, pytest.raises(ng.KernelError) as caught:
+        transformer.computation(ng.make_op("shop_gpu.add_triple", b, c), b, c)(np.arange(5.0), np.arange(5.0))
+    line = 1 + ["i += threads()" in text for text in TRIPLE.split("\n")].index(True)
+    assert f"does not compile: no: `i += threads()`\n  at <kernel>:{line}\n  mend the line" in str(caught.value)
 
 
 def test_it_means_what_the_op_means() -> None:
