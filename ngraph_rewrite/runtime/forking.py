@@ -7,6 +7,7 @@ what it was writing would stay half written.
 
 from __future__ import annotations
 
+import logging  # noqa: F401  (its lock, which importing Numba takes, is taken by forks: it has to be after ours)
 import os
 import threading
 from contextlib import AbstractContextManager
@@ -47,9 +48,20 @@ _ages, _fork = count(), _Fork()
 
 
 def _hold() -> None:
-    for _, lock in sorted(_locks.items(), key=itemgetter(0)):
-        lock.__enter__()
-        _fork.held.append(lock)
+    """Take all locks; those that are made meanwhile too, which have their place among the others."""
+    taken = list[Lock]()
+    while (there := _present()) != taken:
+        _let_go()
+        for lock in there:
+            lock.__enter__()
+            _fork.held.append(lock)
+        taken = there
+
+
+def _present() -> list[Lock]:
+    """The locks in the order in which they are taken, while other threads make some."""
+    found = [(seen.key, lock) for seen in _locks.valuerefs() if (lock := seen()) is not None]
+    return [lock for _, lock in sorted(found, key=itemgetter(0))]
 
 
 def _let_go() -> None:
