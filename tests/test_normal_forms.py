@@ -7,6 +7,7 @@ import gc
 import inspect
 import sys
 import textwrap
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from programs import EXACT, Program, drawn
 
 import ngraph_rewrite as ng
+from ngraph_rewrite import garbage
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.driver import adopt, normalise
@@ -325,6 +327,24 @@ def test_a_guard_that_fails_before_its_term_is_built_is_named(x: Op) -> None:
 
 
 # -- garbage -----------------------------------------------------------------------------------------
+
+
+class Cycle:
+    """A large one."""
+
+    def __init__(self) -> None:
+        self.itself, self.others = self, [[number] for number in range(20_000)]
+
+
+def test_cycles_that_grow_old_unseen_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that lowered again and again kept all that was dropped in cycles."""
+    monkeypatch.setattr(garbage, "_PAUSE", 0)
+    gc.collect()
+    seen = []
+    for _ in range(40):
+        with no_garbage_collection():
+            seen.append(weakref.ref(Cycle()))
+    assert sum(cycle() is not None for cycle in seen) < 30
 
 
 @pytest.mark.parametrize("enabled", [True, False])
