@@ -295,6 +295,19 @@ def test_a_training_step_with_another_batch_length_compiles_no_kernel(loss: Call
             assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(("dtype", "length"), [("int8", 129), ("uint16", 70_000), ("float16", 70_000)])
+@pytest.mark.filterwarnings("error")
+def test_a_length_that_a_dtype_does_not_have_is_cast_to_it(dtype: str, length: int) -> None:
+    x = ng.placeholder([ng.Axis("N")], dtype)
+    returns = [ng.batch_size(x, dtype), x * ng.batch_size(x, dtype)]
+    array = np.ones(length, dtype)
+    with ng.make_transformer("cpu") as transformer, ng.make_transformer("reference") as reference:
+        found, wanted = (t.computation(returns, x)(array) for t in (transformer, reference))
+    assert_same(found, wanted)
+    with np.errstate(over="ignore"):
+        assert float(found[0]) == float(np.asarray(length).astype(dtype))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "float16", "float64"])
 def test_lengths_are_told_as_numbers_of_any_dtype(dtype: str) -> None:
     x = ng.placeholder([ng.Axis("N")], dtype)

@@ -20,6 +20,12 @@ from ngraph_rewrite.types.lengths import Extent, known
 from ngraph_rewrite.types.tensor import TensorType
 
 
+def _length(number: Any, dtype: Any) -> Any:
+    """A length as a cast makes it: one that a dtype does not have wraps around, or is infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(number).astype(dtype)
+
+
 def _size_attributes(*, value: Any, dtype: Any) -> Attributes:
     return {"value": extent(value), "dtype": as_dtype(dtype)}
 
@@ -27,7 +33,7 @@ def _size_attributes(*, value: Any, dtype: Any) -> Attributes:
 @op(
     "axes.size",
     "source",
-    meaning=lambda term: np.asarray(known(term.attribute("value")), term.dtype),
+    meaning=lambda term: _length(known(term.attribute("value")), term.dtype),
     normalise=_size_attributes,
 )
 def size(*, value: Extent, dtype: DType) -> TensorType:
@@ -41,7 +47,7 @@ def _tensor_size_attributes(x: TensorType, *, axes: Any, dtype: Any) -> Attribut
 
 def _tensor_size(term: Op, x: Any) -> Any:
     chosen = [n for a, n in zip(term.args[0].axes, x.shape, strict=True) if a in term.attribute("axes")]
-    return np.asarray(np.prod(chosen, dtype=np.int64), term.dtype)
+    return _length(np.prod(chosen, dtype=np.int64), term.dtype)
 
 
 @op("axes.tensor_size", meaning=_tensor_size, normalise=_tensor_size_attributes)
@@ -58,7 +64,7 @@ def _batch_size_attributes(x: TensorType, *, dtype: Any) -> Attributes:
 def _batch_size(term: Op, x: Any) -> Any:
     batch = term.args[0].axes.batch_axis()
     assert batch is not None
-    return np.asarray(x.shape[term.args[0].axes.index(batch)], term.dtype)
+    return _length(x.shape[term.args[0].axes.index(batch)], term.dtype)
 
 
 @op("axes.batch_size", meaning=_batch_size, normalise=_batch_size_attributes)

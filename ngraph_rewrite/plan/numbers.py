@@ -104,7 +104,8 @@ def bits(value: object, dtype: str) -> int:
     >>> hex(bits(0.1, "float32")), bits(-2.5, "float64") < 0, bits(17, "int32")
     ('0x3dcccccd', True, 17)
     """
-    number = np.asarray(getattr(value, "scalar", value)).astype(dtype).item()
+    with np.errstate(over="ignore"):  # a length may be more than a float of 16 bits
+        number = np.asarray(getattr(value, "scalar", value)).astype(dtype).item()
     if not is_real(dtype):
         return int(number)
     real, integer = _BITS[held(dtype)]
