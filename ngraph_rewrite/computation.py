@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -43,6 +44,7 @@ else:  # for those who ask
     why_not = lazy_module("ngraph_rewrite.lowering.why_not")
 
 Array = NDArray[Any]
+_PATIENCE = 10.0  # seconds that a call waits for the garbage collector at most
 
 
 class Computation:
@@ -91,33 +93,36 @@ class Computation:
             (t for t in order if "draw" in t.definition.traits),
         )
         self._dtypes = [same_dtype(p.dtype) for p in self.inputs]
-        # what makes a call: machine code for the shapes of the latest one, where there is any
-        calls = _Calls(self)
-        self._by_python = self._entry = calls._call
         # the last call: what was ready, the number of the call, arguments and results
         self._kept: list[tuple[Any, ...] | None] = [None]
-        self._signature = self._signed(calls)
+        self._called_by(_Calls(self))
         terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         roots = [terms[h] for h in self._valued]
         self._prepared = Preparation(
             target, self.lowering, self._handles, roots, self.inputs, state, cache, threads, self._signature
         )
 
-    def _signed(self, calls: _Calls) -> Signature:
-        return Signature(self._dtypes, self.returns, self._kept, calls, self._state, self._cache)
+    def _called_by(self, calls: _Calls) -> None:
+        """What makes a call: this, or machine code for the shapes of the latest one, where there is any."""
+        self._by_python = self._entry = calls._call
+        self._signature = Signature(self._dtypes, self.returns, self._kept, calls, self._state, self._cache)
 
     def __del__(self) -> None:
-        """Whoever has only a function that calls it (`computation.__call__`) keeps it from now on."""
+        """Whoever has only a function that calls it (`computation.__call__`) keeps it from now on.
+
+        It is whole all the time: other threads may find it meanwhile, such as one that closes the transformer.
+        """
         if not hasattr(self, "_prepared"):
             return  # it was never whole
         self.forget_executables()
         calls = ref(self._signature.computation)
-        del self._entry, self._by_python, self._signature, self._prepared.signature
+        self._called_by(_Calls(self))
+        self._prepared.signature = self._signature
         held: Any = calls()
         if held is not None:
             held.keep(self)
-            self._by_python = self._entry = held._call
-            self._signature = self._prepared.signature = self._signed(held)
+            self._called_by(held)
+            self._prepared.signature = self._signature
 
     def __repr__(self) -> str:
         inside = ", ".join(describe(p, 1) for p in self.inputs)
@@ -223,6 +228,8 @@ class Computation:
 
     def _executable(self, shapes: Shapes) -> Ready:
         """What is ready for a set of shapes; it becomes the latest."""
+        if self._prepared.stale:  # nobody told this one: it came back from the garbage collector
+            self.forget_executables()
         latest = self._prepared.latest
         if latest is not None and latest.given == shapes:
             return latest
@@ -374,7 +381,8 @@ class Computation:
 class _Calls:
     """Makes the calls of a computation that machine code does not: what a computation keeps may not keep it.
 
-    Its memory would wait for the garbage collector, who does not know how much it is.
+    Its memory would wait for the garbage collector, who does not know how much it is. What he finds has no weak
+    references any more before its `__del__` is called: other threads that call it wait for that.
     """
 
     __slots__ = ("__weakref__", "_computation")
@@ -387,8 +395,10 @@ class _Calls:
         self._computation = lambda: computation
 
     def _call(self, *args: Any, **given: Any) -> Any:
-        computation = self._computation()
-        assert computation is not None, "it ends with what calls it"
+        end = time.monotonic() + _PATIENCE
+        while (computation := self._computation()) is None:
+            assert time.monotonic() < end, "it ends with what calls it"
+            time.sleep(0)
         return computation._call(*args, **given)
 
 

@@ -53,6 +53,7 @@ class Preparation:
         self._ready: dict[Shapes, Ready] = {}
         self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
         self._shared: dict[str, Any] = {}  # by all that is ready
+        self._words = state.words
         self.latest: Ready | None = None
         self.entry: Any = None
 
@@ -103,8 +104,14 @@ class Preparation:
         )
         return Ready(self._target.prepare(program), bound, program.results, shapes)
 
+    @property
+    def stale(self) -> bool:
+        """Whether the state was restored since, maybe with another seed."""
+        return self._words is not self._state.words
+
     def forget(self) -> None:
         """Drop all; the next call prepares it again."""
+        self._words = self._state.words
         for ready in self._ready.values():
             ready.dropped.value = 1
         self._ready.clear()

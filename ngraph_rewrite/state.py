@@ -38,7 +38,8 @@ class State:
         streams: The number of each random draw, by the same order.
         calls: How many calls have been made: what tells their draws apart.
         closed: Whether nothing can be called any more.
-        words: Two words that machine code reads: 0 if it is open and every variable has its array; `calls`.
+        words: Two words that machine code reads: 0 if it is open and every variable has its array; `calls`. They are
+            others after `restore`, and so is what was made ready with them.
         lock: Held by whoever computes. A fork waits for it, so that the forked process finds variables whole.
     """
 
@@ -146,7 +147,8 @@ class State:
         for (uid, variable), array in zip(self.variables.items(), arrays, strict=True):
             np.copyto(self.storage.setdefault(uid, _array(variable)), array)
         self.storage.changed()
-        self.seed, self.calls = seed, calls
+        self.words[0] = 1  # for ever: what was made ready has another seed
+        self.seed, self.words = seed, _Words(1, calls)
 
     def check_open(self) -> None:
         """Refuse to go on after the transformer was closed."""

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
+from operator import itemgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -175,7 +176,8 @@ class Transformer:
     @property
     def computations(self) -> list[Computation]:
         """Those that are still there, in the order in which they were made: nobody but who asked for one keeps it."""
-        return [made for _, made in sorted(self._computations.items())]
+        found = [(seen.key, made) for seen in self._computations.valuerefs() if (made := seen()) is not None]
+        return [made for _, made in sorted(found, key=itemgetter(0))]  # while other threads make some
 
     def __repr__(self) -> str:
         return f"Transformer({self.name!r}, {len(self.computations)} computations)"

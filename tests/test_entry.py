@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -395,6 +396,46 @@ def test_what_a_computation_calls_keeps_it() -> None:
     transformer.close()
     with pytest.raises(ClosedError):
         call([1, 2, 3])
+
+
+def test_a_computation_that_ends_is_whole() -> None:
+    """Another thread may close the transformer meanwhile."""
+    x = ng.placeholder([H])
+    transformer = ng.make_transformer("cpu")
+    computation = transformer.computation(x * 3, x)
+    computation.__del__()
+    assert np.array_equal(computation([1, 2, 3]), [3, 6, 9])
+    transformer.close()
+    with pytest.raises(ClosedError):
+        computation([1, 2, 3])
+
+
+class Late:
+    """A cycle whose end takes time, in which another thread makes a call."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def take(self, computation: ng.Computation, results: list[Any]) -> threading.Thread:
+        call, self.computation = computation.__call__, computation
+        self.thread = threading.Thread(target=lambda: results.append(call([1, 2, 3])))
+        return self.thread
+
+    def __del__(self) -> None:
+        self.thread.start()
+        time.sleep(0.1)
+
+
+def test_a_call_waits_for_the_garbage_collector() -> None:
+    """Weak references to what he has found are gone before its ``__del__`` is called."""
+    x = ng.placeholder([H])
+    transformer = ng.make_transformer("cpu")
+    late, results = Late(), list[Any]()  # before the computation: it ends in this order
+    thread = late.take(transformer.computation(x * 3, x), results)
+    del late
+    gc.collect()
+    thread.join()
+    assert len(results) == 1 and np.array_equal(results[0], [3, 6, 9])
 
 
 def test_a_computation_is_a_function_like_others() -> None:

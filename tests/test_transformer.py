@@ -7,6 +7,7 @@ import gc
 import hashlib
 import io
 import json
+import sys
 import threading
 import weakref
 from collections import namedtuple
@@ -424,6 +425,39 @@ def test_restoring_goes_back_to_when_it_was_saved(saved: tuple[ng.Transformer, n
     assert [r.tolist() for r in computation()] == [r.tolist() for r in third]
 
 
+class Cycle:
+    """What only the garbage collector finds."""
+
+    def __init__(self, thing: object) -> None:
+        self.itself, self.thing = self, thing
+
+
+@pytest.mark.parametrize("how", ["plans", "collector"])
+def test_functions_that_nobody_knows_draw_by_the_restored_seed(target: str, tmp_path: Path, how: str) -> None:
+    """Those of a plan that was dropped for others, and of a computation that the garbage collector has found."""
+    x = ng.placeholder([ng.Axis("N")])
+    draws = x + ng.uniform(x.axes)
+    zeros = [np.zeros(length, np.float32) for length in range(2, 4 + MOST_PLANS)]
+    with ng.make_transformer(target, seed=7) as other:
+        wanted = other.computation(draws, x)(zeros[0])
+        other.initialize()
+        other.save(tmp_path / "state.npz")
+    with ng.make_transformer(target) as transformer:
+        computation = transformer.computation(draws, x)
+        computation(zeros[0])
+        call = computation.__call__
+        if how == "plans":
+            for array in zeros:
+                computation(array)
+        else:
+            computation = Cycle(computation)
+            del computation
+            gc.collect()
+            call(zeros[0])
+        transformer.restore(tmp_path / "state.npz")
+        assert call(zeros[0]).tolist() == wanted.tolist()
+
+
 def test_another_process_can_restore(saved: tuple[ng.Transformer, ng.Op, Any, Path], target: str) -> None:
     """The same model built again, with another seed."""
     _, _, computation, path = saved
@@ -647,6 +681,30 @@ def test_threads_may_call_at_once(transformer: ng.Transformer, x: ng.Op) -> None
         thread.join()
     assert not wrong
     assert transformer.get(w).tolist() == [200.0, 200.0]
+
+
+def test_computations_are_listed_while_others_are_made(transformer: ng.Transformer, x: ng.Op) -> None:
+    over = threading.Event()
+
+    def make() -> None:
+        while not over.is_set():
+            ages = [next(transformer._ages) for _ in range(100)]
+            for age in ages:
+                transformer._computations[age] = computation
+            for age in ages:
+                del transformer._computations[age]
+
+    computation, interval = transformer.computation(x, x), sys.getswitchinterval()
+    thread = threading.Thread(target=make)
+    thread.start()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(100):
+            assert {*transformer.computations} == {computation}
+    finally:
+        over.set()
+        sys.setswitchinterval(interval)
+        thread.join()
 
 
 # -- asking -----------------------------------------------------------------------------------------
