@@ -197,10 +197,13 @@ def _integer(op: str, dtype: str, operands: list[str]) -> str | None:
         same["absolute"] = x
     if op in same:
         return same[op]
+    a, b, none = x, y, zero
+    if dtype == "int64":  # Numba tells LLVM that it does not overflow, and LLVM makes something of that
+        a, b, none = f"to_uint64({x})", f"to_uint64({y})", literal(0, "uint64")
     wrapped = {
-        "add": f"{x} + {y}", "subtract": f"{x} - {y}", "multiply": f"{x} * {y}", "square": f"{x} * {x}",
+        "add": f"{a} + {b}", "subtract": f"{a} - {b}", "multiply": f"{a} * {b}", "square": f"{a} * {a}",
         "bitwise_invert": f"~{x}", **{name: f"{x} {sign} {y}" for name, sign in _BITWISE.items()},
-        "negative": f"{zero} - {x}", "absolute": f"select({x} < {zero}, to_{dtype}({zero} - {x}), {x})",
+        "negative": f"{none} - {a}", "absolute": f"select({x} < {zero}, to_{dtype}({none} - {a}), {x})",
         "reciprocal": f"1.0 / to_float64({x})", "power": f"integer_power(to_int64({x}), to_int64({y}), {signed})",
     }  # fmt: skip
     text = wrapped.get(op)

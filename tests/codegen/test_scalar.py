@@ -92,6 +92,23 @@ def test_bool_adds_as_or_and_multiplies_as_and(run: Runner) -> None:
     check_exact(run, steps_for(ops, "bool", 2), list(pairs("bool")))
 
 
+@pytest.mark.parametrize(("bound", "within", "op"), [("maximum", 5, "add"), ("minimum", -5, "subtract")])
+def test_int64_wraps_around_though_llvm_knows_that_it_does(run: Runner, bound: str, within: int, op: str) -> None:
+    """What may not overflow, as Numba says of its own sums, would be the greatest number there is."""
+    steps = [Step("constant", "int64", (), (("value", n),)) for n in (within, 2**63 - 1)]
+    steps += [Step(bound, "int64", (0, 1)), Step(op, "int64", (3, 2)), Step("absolute", "int64", (4,)),
+              Step("less", "bool", (5, 1))]  # fmt: skip
+    x = np.array([*special("int64"), *range(40)], "int64")
+    stores = ((4, contiguous("int64")), (6, contiguous("bool")))
+    nest = MapNest(1, (contiguous("int64"),), tuple(steps), stores, (0, 1, 2))
+    found = [np.zeros(x.shape, "int64"), np.zeros(x.shape, "bool")]
+    run(render_map(nest), nest_arguments(x.shape, [x], found))
+    bounded = getattr(np, bound)(x, within)
+    wanted = bounded + (2**63 - 1) if op == "add" else bounded - (2**63 - 1)
+    assert found[0].tolist() == wanted.tolist()
+    assert found[1].tolist() == (np.abs(wanted) < within).tolist()
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integer_power_wraps(run: Runner, dtype: str) -> None:
     base, exponent = pairs(dtype)
