@@ -3,7 +3,8 @@
 
 Memory is read in order: the innermost loop runs over the lanes of a block, whatever the pass. What is computed once a
 row lies in stack arrays as well, for the loops that use it. One pass takes wide blocks, a few indices of the row at a
-time, so that accumulators are read and written less often than memory; several take blocks that stay in cache.
+time, so that accumulators are read and written less often than memory; several take blocks that stay in cache. What is
+in no cache is asked for ahead, piece by piece: busy with accumulators, a processor sees too little of what follows.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ngraph_rewrite.codegen.accumulate import Accumulator, combined, ending, followed, initial
-from ngraph_rewrite.codegen.form import LANES, Form
+from ngraph_rewrite.codegen.form import Form
+from ngraph_rewrite.codegen.nest import place
 from ngraph_rewrite.codegen.scalar import is_real
 from ngraph_rewrite.codegen.source import indented
+from ngraph_rewrite.types.dtypes import as_dtype
 
 # Indices of a row that one loop over lanes takes in, where a value takes few steps. Memory is read in as many places;
 # all of them, and accumulators, may fall on one set of the first cache, which has 8 lines.
 _AT_A_TIME = 6
 _FEW = 6
+# Elements of an operand that are asked for together, and how far ahead: of float32, 16 KiB.
+_PIECE, _AHEAD = 64, 4096
 
 
 def columns(form: Form) -> list[str]:
@@ -101,16 +106,39 @@ class _Columns:
         taken = self._take_in(number, kept=True)
         variables = [line for r in form.stages.reductions(number) for line in self._begun(r)]
         ends = [line for r in form.stages.reductions(number) for line in self._ended(r)]
-        steps = [[f"i{dim} = at + {k}", *values, *taken] for k in range(_AT_A_TIME)]
-        many = self._lane_loop(read + variables + [line for step in steps for line in step] + ends)
+        count = form.ahead or _AT_A_TIME
+        steps = [[f"i{dim} = at + {k}", *values, *taken] for k in range(count)]
+        inside = read + variables + [line for step in steps for line in step] + ends
+        many = self._pieces(inside, dim, count) if form.ahead else self._lane_loop(inside)
         one = self._lane_loop(read + variables + [f"i{dim} = at", *values, *taken] + ends)
+        if count == 1:
+            return [f"for at in range(n{dim}):", indented("\n".join(many), 4)]
         return [
-            f"whole = n{dim} - n{dim} % {_AT_A_TIME}",
-            f"for at in range(0, whole, {_AT_A_TIME}):",
+            f"whole = n{dim} - n{dim} % {count}",
+            f"for at in range(0, whole, {count}):",
             indented("\n".join(many), 4),
             f"for at in range(whole, n{dim}):",
             indented("\n".join(one), 4),
         ]
+
+    def _pieces(self, body: list[str], dim: int, count: int) -> list[str]:
+        """The loop over lanes piece by piece: what is so far ahead in memory is asked for before each."""
+        form = self.form
+        last, asked = form.order[-1], list[str]()
+        for k in range(count):
+            asked.append(f"i{dim} = at + ahead + {k}")
+            for v, load in enumerate(form.nest.loads):
+                if load.strides[last] == "1" and dim in load.dims:
+                    size = as_dtype(load.dtype).itemsize
+                    asked.append(f"ask_ahead(x{v}, {place(f'x{v}', load)}, {_PIECE}, {size})")
+        lines = [
+            f"i{last} = block + piece",
+            *asked,
+            f"for lane in range(piece, min(piece + {_PIECE}, lanes)):",
+            indented("\n".join([f"i{last} = block + lane", *body]), 4),
+        ]
+        start = f"ahead = max({count}, {_AHEAD} // lanes)"
+        return [start, f"for piece in range(0, lanes, {_PIECE}):", indented("\n".join(lines), 4)]
 
     def _take_in(self, number: int, kept: bool = False) -> list[str]:
         """Take the values of one index into the accumulators, and store what is to be stored there.
@@ -165,8 +193,8 @@ class _Columns:
 
     def arrays(self) -> list[str]:
         """The stack arrays."""
-        lines = [f"{name}_lanes = workspace_{dtype}({LANES})" for name, (dtype, _) in self.variables.items()]
-        return lines + [f"v{v}_lanes = workspace_{self.form.nest.dtypes[v]}({LANES})" for v in self.saved]
+        lines = [f"{name}_lanes = workspace_{dtype}({self.form.lanes})" for name, (dtype, _) in self.variables.items()]
+        return lines + [f"v{v}_lanes = workspace_{self.form.nest.dtypes[v]}({self.form.lanes})" for v in self.saved]
 
     def _read(self, values: list[int]) -> list[str]:
         """What other loops computed."""

@@ -13,6 +13,7 @@ from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.codegen.stages import Stages
 
 LANES = 1024  # rows side by side that are reduced at once, at most: a page of each index, some KiB of stack
+BROAD = 2048  # so many, where all of an index is read before the next one
 _LEAST, _IN_CACHE = 64, 1 << 16  # at least, and elements of a block that stay in cache from one pass to the next
 
 
@@ -27,9 +28,14 @@ def block_width(length: int) -> int:
 
 @dataclass(frozen=True)
 class Form:
-    """A row nest with its loops in the order in which they are written."""
+    """A row nest with its loops in the order in which they are written.
+
+    Attributes:
+        ahead: How many indices of a row are taken in at once where memory is asked ahead for others; 0 where it is not.
+    """
 
     nest: RowNest
+    ahead: int = 0
 
     @cached_property
     def stages(self) -> Stages:
@@ -128,9 +134,14 @@ class Form:
     def width(self) -> str:
         """The lanes of a block by columns: one pass takes as many as there are, more passes what `block_width` says."""
         if self.stages.passes == 1:
-            return str(LANES)
+            return str(self.lanes)
         length = " * ".join(f"n{dim}" for dim in self.reduced)
         return f"max({_LEAST}, min({LANES}, {_IN_CACHE} // max({length}, 1)))"
+
+    @property
+    def lanes(self) -> int:
+        """How many a block by columns has at most."""
+        return BROAD if self.ahead == 1 else LANES
 
     def extent(self, dim: int) -> str:
         return "start, stop" if self.kept and dim == self.kept[0] else f"n{dim}"

@@ -23,11 +23,15 @@ _WIDTH = {"bool": 1, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8} | 
 _LINE = 64
 
 
-def render_rows(nest: RowNest) -> Source:
+def render_rows(nest: RowNest, ahead: int = 0) -> Source:
     """Return the kernel of a row nest; chunks split the first kept loop, and chunk 0 does all if there is none.
 
     For each workspace, and for each sum over all rows (see `workspaces`), it takes an address, and the bytes that are
     each thread's, or of such a sum each chunk's.
+
+    Args:
+        ahead: Of one pass by columns, how many indices of a row are taken in at once while memory is asked for others;
+            0 for what is in a cache.
 
     >>> from ngraph_rewrite.codegen.loops import Operand, Step
     >>> x, y = Operand("float32", ("s", "1")), Operand("float32", ("1", "0"))
@@ -35,6 +39,7 @@ def render_rows(nest: RowNest) -> Source:
     ('n0', 'n1', 'x0', 'x0_s0', 'y0')
     """
     form = Form(nest)
+    form = Form(nest, ahead) if form.stages.passes == 1 else form
     stem = "rows" if form.stages.passes > 1 else "reduce"
     spare = [name for space in form.spare for name in (space, f"{space}_bytes")]
     names = (*signature(nest), *spare)

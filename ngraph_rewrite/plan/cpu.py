@@ -9,6 +9,7 @@ from typing import Any
 
 from ngraph_rewrite.codegen.copy import few, render_copy
 from ngraph_rewrite.codegen.epilogue import render_epilogue
+from ngraph_rewrite.codegen.form import BROAD, LANES
 from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Tiles, render_map, render_rows, tiles, workspaces
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.collapsing import RowProgram, row_share
@@ -25,6 +26,8 @@ from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import CHUNK_TIME, Share, nest_share
 from ngraph_rewrite.terms.op import Op
 
+_UNCACHED = 1 << 25  # bytes that are read from memory rather than from a cache
+_AHEAD = 4  # indices of narrower rows that are taken in at once
 _PARTS = 32  # of a reduction in two steps, at most, and
 _LONG = 64  # so many indices in each at least, where rows lie side by side
 _BLOCK = 1024  # rows side by side that are enough for a chunk
@@ -47,10 +50,13 @@ def _job(term: Op, groups: Groups) -> Job:
     return job_of(term, groups)
 
 
-def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> tuple[int, int] | Tiles | None:
-    """Where rows become columns: the short loop of a copy, if there is one, and its length; the tiles of a map."""
+def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> tuple[int, int] | Tiles | int | None:
+    """Where rows become columns: the short loop of a copy, if there is one, and its length; the tiles of a map.
+
+    Of a reduction by columns, how many indices it takes in at once where it asks memory ahead.
+    """
     if isinstance(nest, RowNest):
-        return None
+        return _ahead(nest, sizes)
     moved = _moved(nest)
     if moved is None:
         return tiles(nest, sizes)
@@ -58,10 +64,18 @@ def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> tuple[int, int] | Ti
     return None if dim is None else (dim, sizes[dim])
 
 
+def _ahead(nest: RowNest, sizes: Sequence[int]) -> int:
+    """A few indices, where caches may not hold all; one, where they cannot, and all of it is a block that is wide."""
+    read = prod(sizes) * sum(_each(nest)[0])
+    if nest.reduced[-1] or not any(nest.reduced) or read < _UNCACHED:
+        return 0
+    return 1 if read >= 2 * _UNCACHED and LANES <= sizes[-1] <= BROAD else _AHEAD
+
+
 def _nest(nest: MapNest | RowNest, form: Any) -> Source:
     """The kernel of a nest; a map that only moves elements is a copy."""
     if isinstance(nest, RowNest):
-        return render_rows(nest)
+        return render_rows(nest, form)
     moved = _moved(nest)
     return render_map(nest, form) if moved is None else render_copy(*moved, form)
 

@@ -52,10 +52,10 @@ def test_tiles_end_where_loops_do(run: Runner, shape: tuple[int, ...], chunks: i
 
 
 @drawn
-@given(reduce_cases())
-def test_a_reduction_combines_its_expression(run: Runner, case: Case) -> None:
+@given(reduce_cases(), st.sampled_from([0, 1, 4]))
+def test_a_reduction_combines_its_expression(run: Runner, case: Case, ahead: int) -> None:
     nest, values = case.nest, row_values(case)
-    run(render_rows(nest), nest_arguments(case.lengths, case.loads, case.stores), case.chunks)
+    run(render_rows(nest, ahead), nest_arguments(case.lengths, case.loads, case.stores), case.chunks)
     kept = tuple(slice(None, 1) if flag else slice(None) for flag in nest.reduced)
     for (value, _), found in zip(nest.stores, case.stores, strict=True):
         if found.size:  # a reduced length of 0 leaves no element of the view to look at; see the empty reductions below
@@ -86,7 +86,7 @@ def test_chunks_that_begin_with_lines_do_each_element_once(
 
 
 def reduce_array(
-    run: Runner, x: np.ndarray, reduced: tuple[bool, ...], kinds: list[str], chunks: int = 1
+    run: Runner, x: np.ndarray, reduced: tuple[bool, ...], kinds: list[str], chunks: int = 1, ahead: int = 0
 ) -> list[np.ndarray]:
     """Reduce a contiguous array; results keep the kept dimensions."""
     shape = [n for n, flag in zip(x.shape, reduced, strict=True) if not flag]
@@ -101,8 +101,20 @@ def reduce_array(
         steps = iter(y.strides)
         arguments |= {f"y{i}": y.ctypes.data}
         arguments |= {f"y{i}_s{d}": next(steps) // y.itemsize for d, flag in enumerate(reduced) if not flag}
-    run(render_rows(nest), arguments, chunks)
+    run(render_rows(nest, ahead), arguments, chunks)
     return found
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 64), (9, 65), (7, 1024), (6, 2048), (5, 2049), (4, 5000), (2, 3, 70)])
+@pytest.mark.parametrize("ahead", [1, 4])
+def test_memory_that_is_asked_for_ahead_changes_no_bit(run: Runner, shape: tuple[int, ...], ahead: int) -> None:
+    x = np.random.default_rng(0).normal(size=shape).astype("float32")
+    x[..., ::3] = np.nan
+    reduced = tuple([i == len(shape) - 2 for i in range(len(shape))])
+    for kinds in (["sum"], ["max", "sum"], ["argmin"], ["prod"]):
+        found = reduce_array(run, x, reduced, kinds, chunks=3, ahead=ahead)
+        for a, b in zip(found, reduce_array(run, x, reduced, kinds), strict=True):
+            assert same_bits(a, b)
 
 
 def kept_only(value: np.ndarray, reduced: tuple[bool, ...]) -> np.ndarray:
