@@ -182,3 +182,13 @@ def test_where_nothing_is_turned_there_is_no_such_stage(order: Sequence[int]) ->
     with ng.make_transformer("cpu") as transformer:
         computation = transformer.computation(result, net.x)
         assert "orders" not in [stage.name for stage in computation.lowering.table.stages]
+
+
+def test_what_is_given_back_is_not_turned() -> None:
+    """What no convolution has a part in would be read across, and the result copied across."""
+    net = Net((1, 2, 3, 0))
+    result = net.convolution(net.x, 2) * ng.sin(net.x)
+    (found,), plan = net.computed([result])
+    (expected,), _ = net.computed([result], "reference")
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert re.findall(r"^\d+: (\w+)_\w{16} ", plan, re.MULTILINE) == ["convolution", "map"]

@@ -7,7 +7,8 @@ in any order; in the kernel's, the transposes meet and are gone, and a convoluti
 
 The *order* of a term is the permutation that brings what lies as a convolution left it to the term's own axes. Where
 operands lie in several orders, the order of most of them is taken. An operand that a convolution has no part in is
-brought there: bias and other broadcasts cost nothing, an array is read across.
+brought there: bias and other broadcasts cost nothing, an array is read across. What no other convolution, no window
+and no reduction is made of is left as it is: it has to be brought into its own order anyway.
 """
 
 from __future__ import annotations
@@ -56,16 +57,34 @@ class Orders(GraphPass):
 
 def _turned(terms: Iterable[Op], bank: TermBank) -> dict[Op, Forward]:
     """Transposes of what is computed in another order than that of its type."""
+    every = list(terms)
+    wanted = _wanted(every)
     orders: dict[Op, Order] = {}
     found: dict[Op, Forward] = {}
-    for term in terms:
+    for term in every:
         order = _order(term, orders)
-        if order is None:
+        if order is None or not (term in wanted or term.definition.name == _CONVOLUTION):
             continue
         orders[term] = order
         if not is_identity(order) and (term.definition.name in _ATTRIBUTES or _is_map(term)):
             why = Replaced("computed as a convolution lies", f"axes {inverse(order)} of {term.type!r}")
             found[term] = Forward(_transposed(_computed(term, order, bank), order, bank), why)
+    return found
+
+
+def _wanted(terms: Sequence[Op]) -> set[Op]:
+    """What something reads as a convolution lies: another one, a reduction, or what that is wanted of."""
+    orders: dict[Op, Order] = {}
+    for term in terms:
+        order = _order(term, orders)
+        if order is not None:
+            orders[term] = order
+    found = set[Op]()
+    for term in reversed(terms):
+        if term in orders and (
+            term in found or term.definition.name == _CONVOLUTION or term.definition.name in _REDUCTIONS
+        ):
+            found.update(term.args)
     return found
 
 
