@@ -333,3 +333,32 @@ def test_drawn_steps_give_what_they_mean(step: Any) -> None:
     found, _ = calls("cpu", returns, inputs, values)
     for one, two in zip(found, right, strict=True):
         assert_allclose(one, two, **CLOSE)
+
+
+# -- matrices that steps multiply with ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "times", "copied"), [(4, 4, True), (4, 3, False), (1, 50, False)])
+@pytest.mark.parametrize("across", [True, False])
+def test_a_matrix_that_lies_across_is_brought_into_rows_before_many_steps(
+    rows: int, times: int, copied: bool, across: bool
+) -> None:
+    """A product would pack it in each of them; not for a single row, nor if it lies in rows."""
+    axes = ng.Axis("T", times), ng.Axis("N", rows), H
+    inputs = [leaf(*axes), leaf(*((H, BEFORE) if across else (BEFORE, H)))]
+    x, w = inputs
+
+    def step(h: Op, z: Op) -> tuple[Op, None]:
+        return ng.tanh(ng.dot(ng.map_roles(h, {"H": "before"}), w) + z), None
+
+    last, _ = ng.scan(step, ng.constant(0.0, axes[1:], "float64"), x, axes[0])
+    values = drawn(inputs)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(last, *inputs)
+        found, plan = computation(*values), computation.plan()
+    state = np.zeros((rows, HIDDEN))
+    for z in values[0]:
+        state = np.tanh(state @ (values[1].T if across else values[1]) + z)
+    assert_allclose(found, state, **CLOSE)
+    before = plan.partition(f"{times} times")[0]
+    assert ("copy_" in before) == (copied and across)

@@ -41,6 +41,8 @@ _LOOP = OpDef(
     family="plan",
     short="loop",
 )
+# Of so many steps a matrix that lies across is copied, for more than one row: a product packs it each time.
+_STEPS = 4
 # Ops whose kernels read operands at any strides.
 _STRIDED = frozenset("semi.concat semi.pad semi.update cuda.gemm".split())
 
@@ -112,8 +114,10 @@ def _changed(roots: list[Op], order: list[Op]) -> Changed:
 class _Level:
     """The terms of one body (or of the whole graph), as they are converted."""
 
-    def __init__(self, needs: Needs, parent: _Level | None, bound: frozenset[Uid], origins: dict[Op, Op]) -> None:
-        self.needs, self.parent, self.bound, self.origins = needs, parent, bound, origins
+    def __init__(
+        self, needs: Needs, parent: _Level | None, bound: frozenset[Uid], origins: dict[Op, Op], steps: int = 0
+    ) -> None:
+        self.needs, self.parent, self.bound, self.origins, self.steps = needs, parent, bound, origins, steps
         self.made: dict[Op, Op] = {}
         self.turned: dict[Op, Op] = {}  # matrices by what they are the transposes of
         self.captured: dict[Op, tuple[Op, Op]] = {}  # by the term: what it is outside, and the input inside
@@ -129,7 +133,7 @@ class _Level:
         self.origins[made] = term
 
     def _plain(self, term: Op) -> Op:
-        if term.definition.name == "cpu.gemm" and self.parent is not None:
+        if term.definition.name == "cpu.gemm" and self.steps >= _STEPS and _known(term)[0] > 1:
             return self._product(term)
         readable = _readable(term)
         args = tuple([self.argument(a, readable) for a in term.args])
@@ -180,7 +184,8 @@ class _Level:
 
     def _loop(self, scan: Scan) -> Op:
         states, outputs, sequences = self.needs.of(scan)
-        inner = _Level(self.needs, self, self.bound.union(scan.parameters), self.origins)
+        steps = int(scan.term.attribute("length"))
+        inner = _Level(self.needs, self, self.bound.union(scan.parameters), self.origins, steps)
         n = len(scan.inits)
         needed = inner.terms(scan, [scan.following[i] for i in states] + [scan.outputs[i] for i in outputs])
         own = {p.attribute("uid"): p for p in needed if is_parameter(p)}
@@ -196,7 +201,7 @@ class _Level:
         walked = [i for i in sequences if slices[i].definition.name == "core.placeholder"]
         body = LoopBody(
             scan.term.type,  # type: ignore[arg-type]
-            int(scan.term.attribute("length")),
+            steps,
             scan.term.attribute("reverse"),
             tuple(storage.items()),
             tuple(slices[i] for i in walked),
