@@ -73,6 +73,10 @@ def test_arrays_beside_slices(index: Any) -> None:
     check(index)
 
 
+def test_where_nothing_is_picked_no_index_is_out_of_range() -> None:
+    check((..., np.zeros(0, np.int64), np.array([2])))
+
+
 @MANY
 @given(mask=hnp.arrays(bool, hnp.array_shapes(min_dims=1, max_dims=3).map(lambda s: SHAPE[: len(s)])))
 def test_masks_that_are_known(mask: Any) -> None:

@@ -31,8 +31,9 @@ def picked(x: Op, indices: Mapping[int, Index], together: bool) -> Op:
     """
     places = sorted(indices)
     lengths = [x.shape[k] for k in places]
-    for place, length in zip(places, lengths, strict=True):
-        _refuse_outside(indices[place], length, place)
+    if not any(0 in i.shape for i in indices.values()):  # else nothing is picked
+        for place, length in zip(places, lengths, strict=True):
+            _refuse_outside(indices[place], length, place)
     at = places[0] if together else 0
     rest = [k for k in range(x.rank) if k not in places]
     order = [*rest[:at], *places, *rest[at:]]
