@@ -397,7 +397,9 @@ class _Calls:
     def _call(self, *args: Any, **given: Any) -> Any:
         end = time.monotonic() + _PATIENCE
         while (computation := self._computation()) is None:
-            assert time.monotonic() < end, "it ends with what calls it"
+            if time.monotonic() > end:
+                what = "the computation that this function calls is gone"
+                raise InvalidHandleError(what, where=user_line(), do="keep the computation beside it")
             time.sleep(0)
         return computation._call(*args, **given)
 

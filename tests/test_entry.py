@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
+from ngraph_rewrite import computation as computation_module
 from ngraph_rewrite import preparation
 from ngraph_rewrite.errors import ClosedError, ComputationError
 from ngraph_rewrite.runtime.array_api import array_api
@@ -521,3 +522,12 @@ def test_a_forked_process_shares_out_what_it_calls() -> None:
         shared = process_pool().workers == 1
         os._exit(0 if right and left and shared and is_quick(again) == (array_api() is not None) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_function_whose_computation_never_comes_back_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(computation_module, "_PATIENCE", 0.0)
+    x = ng.placeholder([H])
+    calls = computation_module._Calls(ng.make_transformer("cpu").computation(x + 1, x))
+    gc.collect()
+    with pytest.raises(ng.InvalidHandleError, match=r"is gone\n.*\n  keep the computation beside it"):
+        calls._call(np.zeros(3))

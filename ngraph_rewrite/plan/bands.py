@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from ngraph_rewrite.plan.closing import LoopBody
 from ngraph_rewrite.plan.scan_changes import made_like
+from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.rewriting.attributes_positions import others
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, topological
@@ -54,7 +55,7 @@ def banded(body: LoopBody, results: Sequence[tuple[int, Op]]) -> Banded | None:
         results: Those that are read.
     """
     every = [*(variable for _, variable in body.states), *(result for _, result in results)]
-    rows = {_shape(term)[:1] for term in every}
+    rows = {known(term)[:1] for term in every}
     count = min(next(iter(rows))[0] // _ROWS, _MOST) if len(rows) == 1 and () not in rows else 0
     if count < 2:
         return None
@@ -69,10 +70,6 @@ def banded(body: LoopBody, results: Sequence[tuple[int, Op]]) -> Banded | None:
     cuts = {n: _Cut(rows_of, n) for n in {end - first for first, end in zip(ends, ends[1:], strict=False)}}
     origins = {new: old for cut in cuts.values() for (old, _), new in cut.made.items()}
     return Banded(tuple([(first, cuts[end - first].body) for first, end in zip(ends, ends[1:], strict=False)]), origins)
-
-
-def _shape(term: Op) -> tuple[int, ...]:
-    return tuple([int(n) for n in term.shape])  # type: ignore[arg-type]
 
 
 class _Step(NamedTuple):
@@ -135,7 +132,7 @@ class _Rows:
     @property
     def bytes(self) -> int:
         """Of arguments that are the same for all samples."""
-        return sum(prod(_shape(term)) * term.dtype.itemsize for term in self.leaves & self.shared)
+        return sum(prod(known(term)) * term.dtype.itemsize for term in self.leaves & self.shared)
 
     @property
     def repeated(self) -> int:
@@ -149,7 +146,7 @@ class _Rows:
 
 
 def _numbers(terms: Iterable[Op]) -> int:
-    return sum(prod(_shape(term)) for term in terms if not term.definition.traits & {"view", "source"})
+    return sum(prod(known(term)) for term in terms if not term.definition.traits & {"view", "source"})
 
 
 class _Cut:
@@ -223,7 +220,7 @@ def _broadcast(term: Op, axis: int) -> _Step:
     (x,), dims = term.args, term.attribute("dims")
     inner = dims.index(axis) if axis in dims else None
     repeated = inner is None or x.shape[inner] != term.shape[axis]
-    return _Step((None if repeated else inner,), {"shape": _shape(term)})
+    return _Step((None if repeated else inner,), {"shape": known(term)})
 
 
 def _transpose(term: Op, axis: int) -> _Step:
@@ -231,7 +228,7 @@ def _transpose(term: Op, axis: int) -> _Step:
 
 
 def _reshape(term: Op, axis: int) -> _Step:
-    own, given = _shape(term), _shape(term.args[0])
+    own, given = known(term), known(term.args[0])
     before = prod(own[:axis])
     place = next((i for i, n in enumerate(given) if n == own[axis] and prod(given[:i]) == before), None)
     if place is None:
