@@ -65,7 +65,7 @@ def same_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def machine_call(ready: Ready, signature: Signature) -> Any | None:
-    """A function in machine code that makes a call; None if it is not short enough for that, or none can be made."""
+    """A function in machine code that makes a call; None if that is too long for it, or none can be made."""
     quick, returns = getattr(ready.executable, "quick", _never)(), signature.returns
     structure = None if isinstance(returns, Op) else type(returns)
     items = [returns] if structure is None else returns
@@ -78,6 +78,7 @@ def machine_call(ready: Ready, signature: Signature) -> Any | None:
         patches=quick.patches,
         rows=quick.rows,
         lock=signature.state.lock,
+        lets_go=quick.long,
         gates=[ctypes.addressof(words), ctypes.addressof(ready.dropped), address_of(told), *quick.gates],
         counter=ctypes.addressof(words) + _WORD,
         number=quick.number,

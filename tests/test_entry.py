@@ -27,6 +27,7 @@ from ngraph_rewrite import preparation
 from ngraph_rewrite.errors import ClosedError, ComputationError
 from ngraph_rewrite.runtime.array_api import array_api
 from ngraph_rewrite.runtime.pool import process_pool
+from ngraph_rewrite.targets import cpu
 from ngraph_rewrite.types.dtypes import kind_of
 from tests.programs import drawn
 
@@ -35,6 +36,15 @@ DTYPES = "bool int8 uint16 int32 int64 float16 bfloat16 float32 float64".split()
 SHAPES: dict[tuple[int, ...], list[ng.Axis]] = {
     (): [], (3,): [H], (3, 4): [H, W], (0,): [ng.Axis("Z", 0)], (0, 4): [ng.Axis("Z", 0), W],
 }  # fmt: skip
+
+
+@pytest.fixture(params=["short", "long"], autouse=True)
+def whole(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All of it twice: calls that hold the interpreter's lock, and those that let go of it while kernels run."""
+    made.cache_clear()
+    monkeypatch.setattr(cpu, "SHORT", 10**9 if request.param == "short" else -1)
+    yield
+    made.cache_clear()
 
 
 def is_quick(computation: ng.Computation) -> bool:
@@ -150,8 +160,10 @@ def test_so_are_those_that_give_back_a_small_argument(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["long", "echo", "dict", "nested"])
-def test_other_calls_are_left_to_python(name: str) -> None:
-    x = ng.placeholder([ng.Axis("H", {"long": 3_000_000, "echo": 300_000}.get(name, 3))])
+def test_other_calls_are_left_to_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In which signals have to be looked at, or that do more than run kernels."""
+    monkeypatch.setattr(cpu, "SLICE", 1000)
+    x = ng.placeholder([ng.Axis("H", {"long": 3000, "echo": 300_000}.get(name, 3))])
     returns = {"long": ng.tanh(x), "echo": [x, x + 1], "dict": {"a": x + 1}, "nested": [(x + 1,)]}[name]
     computation = ng.make_transformer("cpu").computation(returns, x)
     computation(np.ones(x.axes.lengths, np.float32))
@@ -340,6 +352,34 @@ def test_threads_that_call_at_once_lose_nothing() -> None:
     assert transformer.get(w) == 1 + times * len(ways)
 
 
+def test_other_threads_run_while_kernels_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though nobody takes the interpreter's lock from who has it: in long calls, that is."""
+    n = 2_000_000
+    x, value = ng.placeholder([ng.Axis("H", n)]), np.ones(n, np.float32)
+    computation = ng.make_transformer("cpu", threads=1).computation(ng.tanh(ng.exp(ng.sin(x))), x)
+    computation(value)
+    began, ended = threading.Event(), list[bool]()
+
+    def call() -> None:
+        began.set()
+        computation(value)
+        ended.append(True)
+
+    before, found = sys.getswitchinterval(), set[bool]()
+    sys.setswitchinterval(1000)
+    try:
+        for _ in range(10):
+            began.clear(), ended.clear()
+            thread = threading.Thread(target=call)
+            thread.start()
+            began.wait()
+            found.add(not ended)
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert (True in found) == (cpu.SHORT < 0 or array_api() is None)
+
+
 # -- memory ---------------------------------------------------------------------------------------------
 
 
@@ -367,6 +407,21 @@ def test_no_reference_is_lost_or_kept() -> None:
     gc.collect()
     differences = [sys.getrefcount(thing) - was for thing, was in zip(watched, before, strict=True)]
     assert all(abs(difference) < 100 for difference in differences), differences
+
+
+@pytest.mark.parametrize("n", [1023, 1024, 1025, 100_000])
+def test_results_of_a_page_begin_at_cache_lines(n: int) -> None:
+    """As they do where Python code makes the call: NumPy's own do not."""
+    x, value = ng.placeholder([ng.Axis("H", n)]), np.arange(n, dtype=np.float32)
+    computation = ng.make_transformer("cpu").computation((x + x, x * 3), x)
+    computation(value)
+    entry = computation.entry((n,))
+    results = [*computation(value), *entry(value), *computation._call(value)]
+    assert all(np.array_equal(found, value * factor) for found, factor in zip(results, [2, 3] * 3, strict=True))
+    assert all(found.flags.carray and found.flags.writeable for found in results)
+    if n >= 1024:
+        assert all(found.ctypes.data % 64 == 0 and found.base is not None for found in results)
+    assert len({found.ctypes.data for found in results}) == len(results)
 
 
 def test_results_go_when_nobody_has_them() -> None:

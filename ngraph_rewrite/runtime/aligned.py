@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ALIGNMENT = 64
-_WORTH = 4096  # bytes from which on a result is aligned
+WORTH = 4096  # bytes from which on a result is aligned
 
 
 def address_of(array: NDArray[Any]) -> int:
@@ -38,4 +38,4 @@ def result_array(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     NumPy's arrays begin 16 bytes beyond one: a kernel over rows takes a tenth longer to write there and read again.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    return np.empty(shape, dtype) if size < _WORTH else aligned_array(shape, dtype)
+    return np.empty(shape, dtype) if size < WORTH else aligned_array(shape, dtype)

@@ -34,7 +34,7 @@ from ngraph_rewrite.runtime.entry_parts import (
     WRITEABLE,
 )
 
-_ARRAY_TYPE, _EMPTY = 2, 184  # in NumPy's table of functions, whose order never changes
+_ARRAY_TYPE, _VIEW, _EMPTY, _SET_BASE = 2, 94, 184, 282  # in NumPy's table of functions, whose order never changes
 _FUNCTIONS = {
     "incref": "Py_IncRef",
     "decref": "Py_DecRef",
@@ -44,8 +44,18 @@ _FUNCTIONS = {
     "set_list": "PyList_SetItem",
     "integer": "PyLong_FromLongLong",
     "call_method": "PyObject_VectorcallMethod",
+    "call_alone": "PyObject_CallNoArgs",
+    "let_go": "PyEval_SaveThread",
+    "come_back": "PyEval_RestoreThread",
 }
-_OBJECTS = {"none": None, "not_implemented": NotImplemented, "out": "out", "tuple_type": tuple, "list_type": list}
+_OBJECTS = {
+    "none": None,
+    "not_implemented": NotImplemented,
+    "out": "out",
+    "tuple_type": tuple,
+    "list_type": list,
+    "byte": np.dtype(np.uint8),
+}
 
 
 class ArrayApi(NamedTuple):
@@ -80,7 +90,8 @@ def _words() -> dict[str, int]:
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = int(pointer_of(module._ARRAY_API, None))
-    words = {"array_type": _at(table + 8 * _ARRAY_TYPE), "empty": _at(table + 8 * _EMPTY)}
+    places = {"array_type": _ARRAY_TYPE, "view": _VIEW, "empty": _EMPTY, "set_base": _SET_BASE}
+    words = {name: _at(table + 8 * place) for name, place in places.items()}
     words |= {name: _address(getattr(ctypes.pythonapi, c_name)) for name, c_name in _FUNCTIONS.items()}
     return words | {name: id(value) for name, value in _OBJECTS.items()}
 
@@ -127,14 +138,28 @@ def _array_is_right(array: NDArray[Any]) -> bool:
 
 
 def _makes_arrays(words: dict[str, int]) -> bool:
-    """Whether NumPy's function for a new array is where it is thought to be."""
+    """Whether NumPy's functions for a new array, and for one in another's memory, are where they are thought to be."""
     if words["array_type"] != id(np.ndarray):
         return False
     dtype, shape = np.dtype(np.float32), (ctypes.c_int64 * 2)(3, 4)
-    made = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.py_object, ctypes.c_int)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the function takes the reference
-    array = made(words["empty"])(2, ctypes.addressof(shape), dtype, 0)
-    return type(array) is np.ndarray and array.dtype is dtype and array.shape == (3, 4) and bool(array.flags.carray)
+    number, address, thing = ctypes.c_int, ctypes.c_void_p, ctypes.py_object
+    empty = ctypes.PYFUNCTYPE(thing, number, address, thing, number)(words["empty"])
+    view = ctypes.PYFUNCTYPE(thing, thing, thing, number, *[address] * 3, number, address)(words["view"])
+    set_base = ctypes.PYFUNCTYPE(number, thing, thing)(words["set_base"])
+    array = empty(2, ctypes.addressof(shape), _taken(dtype), 0)
+    begin = array.__array_interface__["data"][0]
+    part = view(np.ndarray, _taken(dtype), 2, ctypes.addressof(shape), None, begin, WRITEABLE, None)
+    based = set_base(part, _taken(array)) == 0 and part.base is array
+    return based and all(
+        type(made) is np.ndarray and made.dtype is dtype and made.shape == (3, 4) and bool(made.flags.carray)
+        for made in (array, part)
+    )
+
+
+def _taken(thing: Any) -> Any:
+    """The same, with a reference for the function that takes one."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+    return thing
 
 
 def _owner_word() -> int | None:

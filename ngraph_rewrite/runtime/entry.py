@@ -48,6 +48,7 @@ class Call(NamedTuple):
     Attributes:
         patches: Where an address goes, of which array (inputs come before results), how far into it.
         lock: A lock that nobody may have.
+        lets_go: Whether the call takes that lock and lets go of the interpreter's while kernels run.
         gates: Addresses of words: the call is made only if each of them is 0.
         counter: The address where calls are counted.
         number: The address where kernels read the number of the call.
@@ -61,7 +62,8 @@ class Call(NamedTuple):
     results: Sequence[ArraySpec]
     patches: Patches
     rows: Rows
-    lock: object
+    lock: Any
+    lets_go: bool
     gates: Sequence[int]
     counter: int
     number: int
@@ -94,7 +96,7 @@ def call_entry(call: Call, slow: object, method: str, cache: Cache | None = None
     api = array_api()
     if api is None:
         return None
-    parts = _parts(api, call)
+    parts, methods = _parts(api, call), (call.lock.acquire, call.lock.release)
     header = dict(zip(HEADER, [0] * len(HEADER), strict=True)) | {
         "api": address_of(api.words),
         "inputs": len(call.inputs),
@@ -107,6 +109,8 @@ def call_entry(call: Call, slow: object, method: str, cache: Cache | None = None
         "gate_count": len(call.gates) + 1,
         "counter": call.counter,
         "call": call.number,
+        "acquire": id(methods[0]) if call.lets_go else 0,
+        "release": id(methods[1]) if call.lets_go else 0,
         "holder": id(call.holder),
         "kept": id(call.kept),
         "structure": (None, tuple, list).index(call.structure),
@@ -115,7 +119,7 @@ def call_entry(call: Call, slow: object, method: str, cache: Cache | None = None
         "slow_object": id(slow),
         "slow_name": id(method),
     }
-    return _function(0, _words([header[name] for name in HEADER]), (api, call, parts, slow, method), cache)
+    return _function(0, _words([header[name] for name in HEADER]), (api, call, parts, methods, slow, method), cache)
 
 
 def fill_function(inputs: int, results: int, patches: Patches, owner: object, cache: Cache | None) -> Any | None:

@@ -4,7 +4,8 @@
 It is a function of CPython's fast calling convention. It takes what is usual only, exact arrays that need no
 conversion; for all else it has done nothing yet, and calls the Python method it was given.
 While arguments are patched and the table is walked nothing of Python runs: whoever holds the interpreter lock holds
-all, so no other lock is taken, but nobody else may have one: the gates, words that have to be 0, tell.
+all, so no other lock is taken, but nobody else may have one: the gates, words that have to be 0, tell. A call that
+takes longer lets go of the interpreter lock while the table is walked, and holds the computation's instead.
 
 What it knows of a computation is in `ngraph_rewrite.runtime.entry_parts`.
 """
@@ -14,7 +15,6 @@ from ngraph_rewrite.runtime.entry_parts import (
     ARRAY_DATA,
     FITS,
     GIVEN,
-    MADE,
     OBJECT_SIZE,
     OPEN,
     PATCH,
@@ -24,6 +24,7 @@ from ngraph_rewrite.runtime.entry_parts import (
     field,
     header,
 )
+from ngraph_rewrite.runtime.entry_results import MADE, NEW
 
 _CALL = f"""
 define ptr @ngraph_rewrite_entry(ptr %self, ptr %args, i64 %given, ptr %names) {{
@@ -97,16 +98,38 @@ ready:
   %open_now = call i1 @open(ptr %header)
   br i1 %open_now, label %run, label %closed
 run:
-{header("counter", "call", "rows", "row_count", "context", "walk")}
+{header("counter", "call", "rows", "row_count", "context", "walk", "acquire", "release")}
+{api("call_alone", "let_go", "come_back")}
+  %long = icmp ne ptr %acquire, null
+  br i1 %long, label %lock, label %begin
+lock:  ; nobody has it
+  %locked = call ptr %call_alone(ptr %acquire)
+  %not_locked = icmp eq ptr %locked, null
+  br i1 %not_locked, label %fail_last, label %has_lock
+has_lock:
+  call void %decref(ptr %locked)
+  br label %begin
+begin:
   %calls = load i64, ptr %counter
   store i64 %calls, ptr %call
   call void @patch(ptr %header, ptr %arrays)
+  br i1 %long, label %leave, label %walking
+leave:
+  %thread = call ptr %let_go()
   br label %walking
 walking:
-  %stood = phi i64 [0, %run], [%stands, %walking]
+  %stood = phi i64 [0, %begin], [0, %leave], [%stands, %walking]
+  %gone = phi ptr [null, %begin], [%thread, %leave], [%gone, %walking]
   %stands = call i64 %walk(ptr %rows, i64 %stood, i64 %row_count, ptr %context)
   %unfinished = icmp slt i64 %stands, %row_count
-  br i1 %unfinished, label %walking, label %done
+  br i1 %unfinished, label %walking, label %walked
+walked:
+  br i1 %long, label %return, label %done
+return:
+  call void %come_back(ptr %gone)
+  %unlocked = call ptr %call_alone(ptr %release)
+  call void %decref(ptr %unlocked)
+  br label %done
 done:
   %calls_now = add i64 %calls, 1
   store i64 %calls_now, ptr %counter
@@ -177,6 +200,12 @@ closed:
 drop_container:
   call void %decref(ptr %container)
   br label %give_up
+fail_last:
+  %has_one = icmp ne ptr %container, null
+  br i1 %has_one, label %drop_one, label %fail_later
+drop_one:
+  call void %decref(ptr %container)
+  br label %fail_later
 fail_later:
   call void %decref(ptr %record)
   br label %fail
@@ -245,4 +274,4 @@ ask:
   ret ptr %answer
 }}
 """
-ENTRY = "\n".join([FITS, APART, PATCH, OPEN, GIVEN, MADE, _CALL])
+ENTRY = "\n".join([FITS, APART, PATCH, OPEN, GIVEN, NEW, MADE, _CALL])

@@ -9,6 +9,7 @@ What it knows of a computation are the words of a header, at the addresses of wh
 * rows of the launch table, their number, the context, the walker; gates, their number;
 * where calls are counted, and where kernels read the number;
 * a list that keeps what the last call took and gave; an object that is kept with it;
+* what takes and gives back the lock of the computation, if the call lets go of the interpreter's, or 0;
 * what is returned: 0 for the first result, 1 for a tuple, 2 for a list; of how many items; where a word for each says
   whether it has a value; how many of them have;
 * an object and the name of its method to call with what is not usual.
@@ -16,11 +17,11 @@ What it knows of a computation are the words of a header, at the addresses of wh
 
 API = (
     "array_type empty incref decref new_tuple set_tuple new_list set_list integer "
-    "none not_implemented out tuple_type list_type call_method"
+    "none not_implemented out tuple_type list_type call_method view set_base byte call_alone let_go come_back"
 ).split()
 HEADER = (
     "api inputs results specs patches patch_count rows row_count context walk gates gate_count "
-    "counter call holder kept structure items valued slow_object slow_name"
+    "counter call acquire release holder kept structure items valued slow_object slow_name"
 ).split()
 # Where CPython and NumPy keep these, in bytes; `ngraph_rewrite.runtime.array_api` looks whether they do.
 OBJECT_TYPE, OBJECT_SIZE, TUPLE_ITEMS, LIST_ITEMS = 8, 16, tuple.__basicsize__, 24
@@ -236,37 +237,6 @@ keep:
 following:
   %taken_now = phi i64 [%taken, %ask], [%one_more, %keep]
   br label %item
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
-"""
-MADE = f"""
-; new arrays for the results from `from` on; false if there is no memory
-define internal i1 @made(ptr %header, ptr %arrays, ptr %taken_at) {{
-entry:
-{header("api", "inputs", "results", "specs")}{api("empty", "incref")}
-  br label %result
-result:
-  %i = load i64, ptr %taken_at
-  %more = icmp slt i64 %i, %results
-  br i1 %more, label %make, label %yes
-make:
-  %number = add i64 %inputs, %i
-  %spec = getelementptr [4 x i64], ptr %specs, i64 %number
-{field("dtype", "%spec", 0)}{field("rank", "%spec", 8, "i64")}{field("shape", "%spec", 16)}
-  call void %incref(ptr %dtype)
-  %rank32 = trunc i64 %rank to i32
-  %array = call ptr %empty(i32 %rank32, ptr %shape, ptr %dtype, i32 0)
-  %failed = icmp eq ptr %array, null
-  br i1 %failed, label %no, label %keep
-keep:
-  %place = getelementptr ptr, ptr %arrays, i64 %number
-  store ptr %array, ptr %place
-  %next = add i64 %i, 1
-  store i64 %next, ptr %taken_at
-  br label %result
 yes:
   ret i1 true
 no:

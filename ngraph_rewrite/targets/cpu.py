@@ -20,7 +20,7 @@ from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernels
-from ngraph_rewrite.runtime.machine import Beside, Launch, LaunchTable, Repeat, Row
+from ngraph_rewrite.runtime.machine import SLICE, Beside, Launch, LaunchTable, Repeat, Row
 from ngraph_rewrite.targets.arguments import Arguments
 from ngraph_rewrite.targets.target import Array, Program, Quick, Target
 from ngraph_rewrite.terms.catalogue import definitions
@@ -33,8 +33,8 @@ else:  # for those who ask
     steps = lazy_module("ngraph_rewrite.targets.steps")
 
 CORE = "constant placeholder variable strip label assign after doall parameter item make_tuple"
-# Other Python threads wait for so many nanoseconds at most, as far as weights are right; they always may for 5 ms.
-SHORT = 300_000
+# Other Python threads wait for so many nanoseconds at most, as far as weights are right.
+SHORT = 200_000
 _COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution", "semi.pooling"})
 
 
@@ -76,11 +76,12 @@ class CpuExecutable:
         return share.chunks_for(self.program.threads) if isinstance(share, Share) else share.chunks
 
     def quick(self) -> Quick | None:
-        """What machine code needs to run it: if it is short, and nothing else is to be done."""
-        if self._table.weight > SHORT or self._echoes:
+        """What machine code needs to run it: if no signals have to be looked at, and nothing else is to be done."""
+        weight = self._table.weight
+        if weight > SLICE or self._echoes:
             return None
         rows, gates = self._table.rows(self.program.threads)
-        return Quick(self._arguments.patches, rows, address_of(self._arguments.call), self, gates)
+        return Quick(self._arguments.patches, rows, address_of(self._arguments.call), self, gates, weight > SHORT)
 
     def run(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:
         """Fill in the addresses of this call and walk the table."""

@@ -134,6 +134,7 @@ class Quick(NamedTuple):
         number: Where kernels read the number of the call.
         owner: What has to live as long.
         gates: Addresses of words that are not 0 once it may not be made in this way any more.
+        long: Whether other Python threads should not wait for it.
     """
 
     patches: Sequence[tuple[int, int, int]]
@@ -141,6 +142,7 @@ class Quick(NamedTuple):
     number: int
     owner: object
     gates: Sequence[int] = ()
+    long: bool = False
 
 
 class Executable(Protocol):
