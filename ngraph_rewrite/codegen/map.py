@@ -33,7 +33,9 @@ from ngraph_rewrite.types.dtypes import as_dtype
 
 _LONG = 16  # loops of fewer elements meet a line again soon enough
 _LARGE = 1 << 14  # elements: of fewer all lines are in cache
-_HEIGHT, _WIDTH = 32, 64  # of a tile: its block is at most the half of a first cache
+# Of a tile, in elements, and the bytes of its block, which is at most the half of a first cache. Where one operand lies
+# across, and its elements are small, more lines of each of its rows are read together.
+_HEIGHT, _TALL, _WIDTH, _SPACE = 32, 64, 64, 1 << 14
 _BLOCKS = 4  # operands of which there are blocks, at most
 
 
@@ -52,14 +54,15 @@ def tiles(nest: MapNest, sizes: Sequence[int]) -> Tiles | None:
     >>> across, along = Operand("float32", ("1", "s")), Operand("float32", ("s", "1"))
     >>> square = MapNest(2, (across,), (Step("square", "float32", (0,)),), ((1, along),), (0, 1))
     >>> tiles(square, (1000, 1000)), tiles(square, (1000, 3))
-    (Tiles(dim=0, height=32, width=64), None)
+    (Tiles(dim=0, height=64, width=64), None)
     """
     last = nest.rank - 1
     if nest.rank < 2 or prod(sizes) < _LARGE or any(at.strides[last] != "1" for _, at in nest.stores):
         return None
-    found = {x.strides.index("1") for x in nest.loads if x.strides[last] == "s" and "1" in x.strides}
-    dims = [dim for dim in found if sizes[dim] >= _LONG and sizes[last] >= _LONG]
-    return Tiles(dims[0], _HEIGHT, _WIDTH) if len(dims) == 1 else None
+    across = [x for x in nest.loads if x.strides[last] == "s" and "1" in x.strides]
+    dims = [d for d in {x.strides.index("1") for x in across} if sizes[d] >= _LONG and sizes[last] >= _LONG]
+    tall = len(across) == 1 and _TALL * _WIDTH * as_dtype(across[0].dtype).itemsize <= _SPACE
+    return Tiles(dims[0], _TALL if tall else _HEIGHT, _WIDTH) if len(dims) == 1 else None
 
 
 def render_map(nest: MapNest, tiled: Tiles | None = None) -> Source:
@@ -171,7 +174,7 @@ def _limits(nest: MapNest, tiled: Tiles, dim: int) -> list[str]:
 
 def _lies_across(nest: MapNest, value: int, tiled: Tiles) -> bool:
     """Whether a value is a load that lies along the other loop of tiles, of which a block holds one."""
-    if value >= len(nest.loads) or tiled.height * tiled.width > _HEIGHT * _WIDTH:
+    if value >= len(nest.loads) or tiled.height * tiled.width * as_dtype(nest.loads[value].dtype).itemsize > _SPACE:
         return False
     strides = nest.loads[value].strides
     return strides[tiled.dim] == "1" and strides[-1] == "s"

@@ -26,7 +26,7 @@ __all__ = [
     "transpose_block_8",
 ]
 
-_BLOCK, _LINE = 2048, 64  # elements of a block on the stack; bytes that come together
+_BLOCK, _LINE = 2048, 64  # words of 8 bytes of a block on the stack; bytes that come together
 _SIDE = 16  # elements of a tile: of four bytes, a line
 
 
@@ -141,7 +141,7 @@ def _lesser(builder: Any, one: Any, other: Any) -> Any:
 
 @intrinsic
 def tile_space(context: Any) -> Any:
-    """The address of a block on the stack, of 2048 elements of any size; each call has another one."""
+    """The address of a block on the stack, of 16 KiB; each call has another one."""
 
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         space = cgutils.alloca_once(builder, ir.ArrayType(I64, _BLOCK))

@@ -35,20 +35,32 @@ def test_so_it_is_in_tiles_of_any_two_loops(run: Runner, case: Case, data: st.Da
 
 
 @pytest.mark.parametrize("chunks", [1, 3])
-@pytest.mark.parametrize("shape", [(32, 3, 64), (33, 2, 100), (1, 1, 1), (70, 0, 40), (16, 2, 129)])
-def test_tiles_end_where_loops_do(run: Runner, shape: tuple[int, ...], chunks: int) -> None:
-    """Beside an operand that lies along the first loop, one that only the loop between moves."""
-    across = np.random.default_rng(0).normal(size=shape[::-1]).astype("float32").T
-    middle = np.arange(shape[1], dtype="float32")
-    loads = (Operand("float32", ("1", "s", "s")), Operand("float32", ("0", "1", "0")))
-    nest = MapNest(3, loads, (Step("add", "float32", (0, 1)),), ((2, contiguous("float32", 3)),), (0, 1, 2))
+@pytest.mark.parametrize(("dtype", "height"), [("float32", 64), ("float64", 32)])
+@pytest.mark.parametrize("shape", [(0, 3, 64), (1, 2, 100), (-63, 1, 1), (6, 0, 40), (-16, 2, 129)], ids=str)
+def test_tiles_end_where_loops_do(run: Runner, shape: tuple[int, ...], dtype: str, height: int, chunks: int) -> None:
+    """Beside an operand that lies along the first loop, one that only the loop between moves.
+
+    The first loop of each shape is longer than a tile by so much.
+    """
+    shape = (max(height + shape[0], 1), *shape[1:])
+    across = np.random.default_rng(0).normal(size=shape[::-1]).astype(dtype).T
+    middle = np.arange(shape[1], dtype=dtype)
+    loads = (Operand(dtype, ("1", "s", "s")), Operand(dtype, ("0", "1", "0")))
+    nest = MapNest(3, loads, (Step("add", dtype, (0, 1)),), ((2, contiguous(dtype, 3)),), (0, 1, 2))
     tiled = tiles(nest, (70, 9, 64))
-    assert tiled == Tiles(0, 32, 64)
-    found = np.full((shape[0] + 1, *shape[1:]), 7, "float32")
+    assert tiled == Tiles(0, height, 64)
+    found = np.full((shape[0] + 1, *shape[1:]), 7, dtype)
     arguments = nest_arguments(shape, [across, middle], [found[: shape[0]]])
     run(render_map(nest, tiled), arguments, chunks)
     np.testing.assert_array_equal(found[: shape[0]], across + middle[:, None])
     assert (found[shape[0]] == 7).all()
+
+
+def test_several_operands_that_lie_across_have_lower_tiles() -> None:
+    """Their blocks share the first cache."""
+    across = Operand("float32", ("1", "s"))
+    nest = MapNest(2, (across, across), (Step("add", "float32", (0, 1)),), ((2, contiguous("float32", 2)),), (0, 1, 2))
+    assert tiles(nest, (200, 200)) == Tiles(0, 32, 64)
 
 
 @drawn
