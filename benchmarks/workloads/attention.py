@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A block of a transformer, forward: attention of 4 heads and two dense layers, each after a layer norm."""
+"""A block of a transformer, forward: attention of 4 heads and two dense layers, each after a layer norm; and gradients
+of attention over a long sequence, whose scores no cache holds."""
 
 from __future__ import annotations
 
@@ -11,16 +12,20 @@ import numpy as np
 
 import ngraph_rewrite as ng
 from benchmarks.comparison import Task, Tasks
-from benchmarks.engines import Make, both_torches, in_jax, in_numpy, in_ours, installed, module, normal, task
+from benchmarks.engines import Make, both_torches, in_jax, in_numpy, in_ours, in_torch, installed, module, normal, task
 from benchmarks.harness import OURS
 
 LENGTH, WIDTH, HEADS, EPS = 128, 256, 4, 1e-5
 EACH = WIDTH // HEADS
+LONG, MANY = 2048, 8  # places, and heads, of the long sequence
 
 
 def tasks(size: int | None) -> Tasks:
-    """``transformer``: 8 sequences of 128 places and 256 numbers; `size` is the number of sequences."""
-    return {"transformer": partial(_block, size or 8)}
+    """``transformer``: 8 sequences of 128 places and 256 numbers; ``attention_slopes``: 2048 places, 8 heads of 64.
+
+    `size` is the number of sequences, or of places.
+    """
+    return {"transformer": partial(_block, size or 8), "attention_slopes": partial(_slopes, size or LONG)}
 
 
 def _block(batch: int) -> Task:
@@ -96,3 +101,48 @@ def block_torch(x: Any, *weights: Any) -> Any:
     x = x + mixed.transpose(1, 2).flatten(2) @ wo
     inner = functional.linear(functional.layer_norm(x, [WIDTH], g2, b2, EPS), w1.T, c1)
     return x + functional.linear(functional.gelu(inner), w2.T, c2)
+
+
+def _slopes(places: int) -> Task:
+    arrays = [normal(MANY, places, EACH, seed=i) for i in range(4)]
+    a, p, q, e = ng.Axis("A", MANY), ng.Axis("P", places), ng.Axis("Q", places), ng.Axis("E", EACH)
+    engines: dict[str, Make] = {
+        OURS: in_ours(_slopes_ours, [[a, p, e], [a, q, e], [a, q, e], [a, p, e]], arrays),
+        "torch": in_torch(_slopes_torch, arrays),
+    }
+    if "jax" in installed():
+        engines["jax"] = lambda: in_jax(_slopes_jax, arrays)()
+    flops = 2 * 5 * MANY * places * places * EACH
+    return task("attention_slopes", lambda _, *x: _slopes_numpy(*x), arrays, engines, ("numpy",), flops=flops)
+
+
+def _slopes_ours(query: ng.Op, key: ng.Op, value: ng.Op, given: ng.Op) -> list[ng.Op]:
+    scores = ng.dot(query, key, reduction_axes=["E"]) * EACH**-0.5
+    mixed = ng.dot(ng.softmax(scores, normalization_axes=["Q"]), value, reduction_axes=["Q"])
+    return list(ng.deriv(ng.sum(mixed * given, out_axes=[]), [query, key, value]))
+
+
+def _slopes_torch(query: Any, key: Any, value: Any, given: Any) -> list[Any]:
+    torch = module("torch")
+    with torch.inference_mode(False), torch.enable_grad():
+        wanted = [x.detach()[None].requires_grad_() for x in (query, key, value)]
+        mixed = torch.nn.functional.scaled_dot_product_attention(*wanted)
+        return [x[0] for x in torch.autograd.grad(mixed, wanted, given[None])]
+
+
+def _slopes_jax(query: Any, key: Any, value: Any, given: Any) -> list[Any]:
+    jax = module("jax")
+
+    def mixed(query: Any, key: Any, value: Any) -> Any:
+        return jax.nn.softmax(query @ key.swapaxes(1, 2) * EACH**-0.5) @ value
+
+    return list(jax.vjp(mixed, query, key, value)[1](given))
+
+
+def _slopes_numpy(query: Any, key: Any, value: Any, given: Any) -> list[Any]:
+    scores = query @ key.swapaxes(1, 2) * EACH**-0.5
+    weights = np.exp(scores - scores.max(2, keepdims=True))
+    weights /= weights.sum(2, keepdims=True)
+    slopes = given @ value.swapaxes(1, 2)
+    slopes = weights * (slopes - np.sum(slopes * weights, 2, keepdims=True)) * EACH**-0.5
+    return [slopes @ key, slopes.swapaxes(1, 2) @ query, weights.swapaxes(1, 2) @ given]

@@ -10,22 +10,21 @@ all terms to states and arguments: a term has a row for each sample along some a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ngraph_rewrite.plan.closing import LoopBody
+from ngraph_rewrite.plan.followed import Mixed, Step, sized, step_of
 from ngraph_rewrite.plan.scan_changes import made_like
 from ngraph_rewrite.plan.shapes import known
-from ngraph_rewrite.rewriting.attributes_positions import others
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, topological
-from ngraph_rewrite.types.axes import Axes
-from ngraph_rewrite.types.tensor import TensorType
 
-# Rows of a band, at least: tiles of products have 14, and a line of memory belongs to one band.
-_ROWS, _MOST = 16, 64
+# Rows of a band, at least: tiles of products have 14, and a line of memory belongs to one band. What computes so many
+# numbers for each row has products for each.
+_ROWS, _MOST, _MUCH = 16, 64, 1 << 16
 # Bytes of what is the same for all: each thread reads it in each step, so it has to stay in its own cache.
 _SHARED = 1 << 19
 # So many times more is computed for samples than all bands repeat for themselves.
@@ -44,10 +43,6 @@ class Banded(NamedTuple):
     origins: Mapping[Op, Op]
 
 
-class _Mixed(Exception):
-    """Rows depend on each other, or nothing is known of a term."""
-
-
 def banded(body: LoopBody, results: Sequence[tuple[int, Op]]) -> Banded | None:
     """A loop by bands, if there are several, decided by shapes alone.
 
@@ -55,28 +50,21 @@ def banded(body: LoopBody, results: Sequence[tuple[int, Op]]) -> Banded | None:
         results: Those that are read.
     """
     every = [*(variable for _, variable in body.states), *(result for _, result in results)]
-    rows = {known(term)[:1] for term in every}
-    count = min(next(iter(rows))[0] // _ROWS, _MOST) if len(rows) == 1 and () not in rows else 0
-    if count < 2:
+    lengths = {known(term)[:1] for term in every}
+    if len(lengths) != 1 or () in lengths:
         return None
-    (length,) = rows.pop()
-    ends = [length * i // count for i in range(count + 1)]
+    ((length,),) = lengths
     try:
         rows_of = _Rows(body, results)
-    except _Mixed:
+    except Mixed:
         return None
-    if rows_of.bytes > _SHARED or _REPEATED * (count - 1) * rows_of.repeated > rows_of.computed:
+    count = min(length // (1 if rows_of.computed >= _MUCH * length else _ROWS), _MOST)
+    if count < 2 or rows_of.bytes > _SHARED or _REPEATED * (count - 1) * rows_of.repeated > rows_of.computed:
         return None
+    ends = [length * i // count for i in range(count + 1)]
     cuts = {n: _Cut(rows_of, n) for n in {end - first for first, end in zip(ends, ends[1:], strict=False)}}
     origins = {new: old for cut in cuts.values() for (old, _), new in cut.made.items()}
     return Banded(tuple([(first, cuts[end - first].body) for first, end in zip(ends, ends[1:], strict=False)]), origins)
-
-
-class _Step(NamedTuple):
-    """How a term has its rows: the axis along which each argument has them, if it does, and attributes that change."""
-
-    axes: tuple[int | None, ...]
-    changed: Mapping[str, Any] = {}
 
 
 class _Rows:
@@ -89,7 +77,7 @@ class _Rows:
         shared: What has to be the same for all samples.
 
     Raises:
-        _Mixed: if rows depend on others.
+        Mixed: if rows depend on others.
     """
 
     def __init__(self, body: LoopBody, results: Sequence[tuple[int, Op]]) -> None:
@@ -100,7 +88,7 @@ class _Rows:
         self.order = topological([*read, *self.states, *body.writes])
         self.axes: dict[Op, set[int]] = {term: {0} for term in (*read, *self.states)}
         self.axes |= {write.args[1]: {0} for write in body.writes}
-        self.steps: dict[tuple[Op, int], _Step] = {}
+        self.steps: dict[tuple[Op, int], Step] = {}
         self.shared = set[Op]()
         self._follow()
 
@@ -113,20 +101,20 @@ class _Rows:
             for axis in () if term.definition.name == "core.assign" else self.axes.get(term, ()):
                 if term in self.leaves:
                     if axis:
-                        raise _Mixed  # its rows lie apart
+                        raise Mixed  # its rows lie apart
                     continue
-                step = self.steps[term, axis] = _step(term, axis)
+                step = self.steps[term, axis] = step_of(term, axis)
                 for arg, own in zip(term.args, step.axes, strict=True):
                     if own is None:
                         whole.add(arg)
                     else:
                         self.axes.setdefault(arg, set()).add(own)
         if any(term in self.leaves and term in self.axes for term in self.shared):
-            raise _Mixed
+            raise Mixed
 
     def _share(self, term: Op) -> None:
         if term in self.states or "draw" in term.definition.traits:
-            raise _Mixed
+            raise Mixed
         self.shared.add(term)
 
     @property
@@ -175,10 +163,10 @@ class _Cut:
 
     def _cut(self, term: Op, axis: int, given: _Rows) -> Op:
         if term in given.leaves:
-            return self._sized(term, axis, uid=Uid())
+            return sized(term, axis, self._rows, uid=Uid())
         step = given.steps[term, axis]
         if not term.args:
-            return self._sized(term, axis)
+            return sized(term, axis, self._rows)
         args = [a if own is None else self.made[a, own] for a, own in zip(term.args, step.axes, strict=True)]
         changed = {name: (*at[:axis], self._rows, *at[axis + 1 :]) for name, at in step.changed.items()}
         found = dict(zip(term.definition.attributes, term.attrs, strict=True)) | changed
@@ -188,97 +176,3 @@ class _Cut:
         variable, value = (self.made[term, 0] for term in write.args)
         found = self.made[write, 0] = Op(write.definition, (variable, value), (Uid(),), variable.type, write.info)
         return found
-
-    def _sized(self, term: Op, axis: int, **attributes: Any) -> Op:
-        """A source with fewer places."""
-        axes = Axes([a.with_length(self._rows) if i == axis else a for i, a in enumerate(term.axes)])
-        found = dict(zip(term.definition.attributes, term.attrs, strict=True)) | {"axes": axes} | attributes
-        return Op(term.definition, (), tuple(found.values()), TensorType(term.dtype, axes), term.info)
-
-
-# -- by what a term is -------------------------------------------------------------------------------------------------
-
-
-def _step(term: Op, axis: int) -> _Step:
-    follow = _each if "elementwise" in term.definition.traits else _FOLLOWED.get(term.definition.name)
-    if follow is None:
-        raise _Mixed
-    return follow(term, axis)
-
-
-def _each(term: Op, axis: int) -> _Step:
-    return _Step((axis,) * len(term.args))
-
-
-def _constant(term: Op, axis: int) -> _Step:
-    if term.attrs[0].scalar is None:
-        raise _Mixed
-    return _Step(())
-
-
-def _broadcast(term: Op, axis: int) -> _Step:
-    (x,), dims = term.args, term.attribute("dims")
-    inner = dims.index(axis) if axis in dims else None
-    repeated = inner is None or x.shape[inner] != term.shape[axis]
-    return _Step((None if repeated else inner,), {"shape": known(term)})
-
-
-def _transpose(term: Op, axis: int) -> _Step:
-    return _Step((term.attribute("perm")[axis],))
-
-
-def _reshape(term: Op, axis: int) -> _Step:
-    own, given = known(term), known(term.args[0])
-    before = prod(own[:axis])
-    place = next((i for i, n in enumerate(given) if n == own[axis] and prod(given[:i]) == before), None)
-    if place is None:
-        raise _Mixed
-    return _Step((place,), {"shape": own})
-
-
-def _slice(term: Op, axis: int) -> _Step:
-    starts, stops, steps = (term.attribute(name) for name in ("starts", "stops", "steps"))
-    if (starts[axis], stops[axis], steps[axis]) != (0, term.args[0].shape[axis], 1):
-        raise _Mixed
-    return _Step((axis,), {"stops": stops})
-
-
-def _pad(term: Op, axis: int) -> _Step:
-    if any(term.attribute(name)[axis] for name in ("before", "after", "interior")):
-        raise _Mixed
-    return _Step((axis,))
-
-
-def _beside(term: Op, axis: int) -> _Step:
-    """Something is done along another axis."""
-    if axis == term.attribute("axis") % term.rank:
-        raise _Mixed
-    return _each(term, axis)
-
-
-def _reduced(term: Op, axis: int) -> _Step:
-    return _Step((others(term.attribute("axes"), term.args[0].rank)[axis],))
-
-
-def _product(term: Op, axis: int) -> _Step:
-    """Of matrices, or of as many in each operand."""
-    (ta, tb), rows = term.attrs or (False, False), term.rank - 2
-    if axis < rows:
-        return _each(term, axis)
-    return _Step((axis + ta, None) if axis == rows else (None, axis - tb))
-
-
-_FOLLOWED: Mapping[str, Callable[[Op, int], _Step]] = {
-    "core.constant": _constant,
-    "core.strip": _each,
-    "semi.broadcast": _broadcast,
-    "semi.transpose": _transpose,
-    "semi.reshape": _reshape,
-    "semi.slice": _slice,
-    "semi.pad": _pad,
-    **{f"semi.{name}": _beside for name in ("concat", "cumsum", "cumprod", "cummax", "cummin", "sort", "argsort")},
-    **{f"semi.{name}": _reduced for name in ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")},
-    "cpu.gemm": _product,
-    "cpu.batch_gemm": _product,
-    "semi.batch_dot": _product,
-}

@@ -163,9 +163,12 @@ class _Level:
         if term in self.made:
             return self.made[term]
         base, path = _seen(term)
-        layout = row_major(_known(base))
-        for step in path:
+        layout, plain = row_major(_known(base)), 0
+        for i, step in enumerate(path):
             layout = view(step, layout)  # type: ignore[assignment]  # views that are none were sorted out
+            if layout == row_major(_known(step)):
+                base, plain = step, i + 1  # the same memory, in the axes that readers see
+        path = path[plain:]
         if path and not readable(layout):
             base, path = term, []
         inside = base if _is_everywhere(base) else self._capture(base)

@@ -23,6 +23,7 @@ from ngraph_rewrite.plan.nesting import nested
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shares import SHARED_TIME
+from ngraph_rewrite.plan.strip_loops import stripped
 from ngraph_rewrite.terms.op import Op, topological
 
 # Nanoseconds of a loop whose bands are worth threads of their own.
@@ -43,8 +44,13 @@ def make_plan(
         renderer: How the target writes kernels.
         threads: How many run chunks at once, each in workspace of its own; by default each chunk has some.
     """
+    count, was = len(results), dict[Op, Op]()
+    if renderer.bands:
+        every = topological([*results, *writes]) if order is None else order
+        (*roots,), order, was = stripped([*results, *writes], every)
+        results, writes = roots[:count], roots[count:]
     closed = close(results, writes, order)
-    was = closed.origins
+    was = was | {new: was.get(old, old) for new, old in closed.origins.items()}
     plan = _planned(closed.results, closed.writes, closed.order, renderer, threads, was, echoes=True)
     if was:
         plan.inlined = {was.get(t, t): was.get(g, g) for t, g in plan.inlined.items()}

@@ -100,13 +100,13 @@ def _rows(plan: Plan, ends: Ends | None, after: Sequence[Sequence[int]]) -> Iter
 
 
 def _launch(work: Work, plan: Plan, ends: Ends | None) -> str:
-    stored = [(plan.origins.get(t, t), ref) for t, ref in ((work.term, work.stored), *work.others)]
-    return f"{work.source.name} computes {'; '.join(_stored(t, ref, ends) for t, ref in stored)}"
+    stored = [(t, plan.origins.get(t, t), ref) for t, ref in ((work.term, work.stored), *work.others)]
+    return f"{work.source.name} computes {'; '.join(_stored(*one, ends) for one in stored)}"
 
 
-def _stored(term: Op, ref: Ref, ends: Ends | None) -> str:
-    """What a launch stores, and where; a launch whose term is a scan stores a state as it is at first."""
-    if isinstance(term.type, TupleType):
+def _stored(own: Op, term: Op, ref: Ref, ends: Ends | None) -> str:
+    """What a launch stores, and where; a launch whose own term is a scan stores a state as it is at first."""
+    if isinstance(own.type, TupleType):
         return f"a first state of {describe(term, 1)}, {_home(ref, ends)}"
     return f"{describe(term, _DEPTH)}, {_size(term)} {_home(ref, ends)}"
 

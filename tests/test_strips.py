@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products that no cache holds are computed a strip of rows at a time: the same values, in a part of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.plan import bands, plan, strips
+from ngraph_rewrite.plan.launches import Loop, Work
+from tests.programs import drawn
+
+SAMPLES, HEADS, DEPTH = 2, 3, 8
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is large, and what a strip holds, for the lengths of tests: 16 rows of 64 numbers of four bytes."""
+    monkeypatch.setattr(strips, "_LARGE", 1 << 12)
+    monkeypatch.setattr(strips, "_STRIP", 1 << 12)
+    monkeypatch.setattr(strips, "_ENTRY", 1 << 12)
+    monkeypatch.setattr(bands, "_MUCH", 1)
+    monkeypatch.setattr(plan, "BANDS_TIME", 0)
+
+
+class Attention:
+    """Attention and its derivatives: the results, the arguments, and values for these.
+
+    Args:
+        apart: Whether queries stand between samples and heads.
+        mask: None, or what is done with one: it is added or keeps scores.
+        behind: Whether something is made of the result before it is differentiated.
+    """
+
+    def __init__(
+        self, length: int = 64, dtype: str = "float32", apart: bool = False, mask: str | None = None,
+        behind: bool = True, more: int = 0,
+    ) -> None:  # fmt: skip
+        n, a, d = ng.Axis("N", SAMPLES), ng.Axis("A", HEADS), ng.Axis("D", DEPTH)
+        p, q = ng.Axis("P", length), ng.Axis("Q", length + more)
+        seen = [n, p, a, d] if apart else [n, a, p, d]
+        axes = [seen, [n, a, q, d], [n, a, q, d], [d, ng.Axis("F", DEPTH)]]
+        query, key, value, weights = self.given = [ng.placeholder(x, dtype=dtype) for x in axes]
+        scores = ng.dot(query, key, reduction_axes=["D"]) * DEPTH**-0.5
+        if mask == "added":
+            self.given.append(ng.placeholder([p, q], dtype=dtype))
+            scores = scores + self.given[-1]
+        elif mask == "keeps":
+            self.given.append(ng.placeholder([n, q], dtype=dtype))
+            scores = ng.where(self.given[-1] > -0.5, scores, -1e9)
+        self.scores, self.weights = scores, ng.softmax(scores, normalization_axes=["Q"])
+        result = ng.dot(self.weights, value, reduction_axes=["Q"])
+        loss = ng.mean(ng.square(ng.tanh(ng.dot(result, weights)) if behind else result), out_axes=[])
+        slopes = [ng.deriv(loss, x) for x in self.given if behind or x is not weights]
+        self.results = [result, loss, *slopes]
+        self.values = [
+            np.random.default_rng(i).standard_normal([int(x.length) for x in one.axes]).astype(dtype)
+            for i, one in enumerate(self.given)
+        ]
+
+    def computation(self, threads: int = 2) -> ng.Computation:
+        """The computation."""
+        return ng.make_transformer("cpu", threads=threads).computation(self.results, *self.given)
+
+
+def loops(computation: ng.Computation) -> list[Loop]:
+    """The loops of the plan of the last call, outermost ones."""
+    return [work for work in computation._executed().plan.work if isinstance(work, Loop)]  # type: ignore[attr-defined]
+
+
+def inside(loop: Loop) -> Iterator[Work]:
+    for work in loop.work:
+        yield from inside(work) if isinstance(work, Loop) else [work]
+
+
+def whole(make: Callable[[], ng.Computation], values: Sequence[Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What a computation gives without strips."""
+    with monkeypatch.context() as patch:
+        patch.setattr(strips, "_LARGE", 1 << 60)
+        computation = make()
+        found = computation(*values)
+        assert not loops(computation)
+    return found, computation
+
+
+def close(found: Sequence[Any], expected: Sequence[Any], dtype: str = "float32") -> bool:
+    error = 2e-6 if dtype == "float32" else 1e-14
+    return all(np.abs(x - y).max() <= error * np.abs(y).max() for x, y in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("mask", [None, "added", "keeps"])
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize(("dtype", "behind"), [("float32", False), ("float32", True), ("float64", True)])
+def test_values_are_those_of_whole_products(
+    dtype: str, apart: bool, mask: str | None, behind: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gradient that comes of the result has a loop of its own, in which the weights are computed again."""
+    case = Attention(dtype=dtype, apart=apart, mask=mask, behind=behind)
+    expected, _ = whole(case.computation, case.values, monkeypatch)
+    computation = case.computation()
+    assert close(computation(*case.values), expected, dtype)
+    assert len(loops(computation)) == 2
+
+
+def test_values_are_those_of_numpy() -> None:
+    case = Attention(dtype="float64", behind=False)
+    query, key, value = case.values[:3]
+    scores = query @ key.swapaxes(2, 3) * DEPTH**-0.5
+    weights = np.exp(scores - scores.max(3, keepdims=True))
+    weights /= weights.sum(3, keepdims=True)
+    result = weights @ value
+    given_ = 2 * result / result.size
+    of_weights = given_ @ value.swapaxes(2, 3)
+    of_scores = weights * (of_weights - (of_weights * weights).sum(3, keepdims=True)) * DEPTH**-0.5
+    expected = [result, np.mean(result**2), of_scores @ key, of_scores.swapaxes(2, 3) @ query]
+    expected.append(weights.swapaxes(2, 3) @ given_)
+    assert close(case.computation()(*case.values), expected, "float64")
+
+
+def test_memory_grows_with_the_rows() -> None:
+    """That of whole products grows with their square."""
+    sizes = []
+    for length in (128, 256, 512):
+        case = Attention(length)
+        computation = case.computation()
+        computation(*case.values)
+        sizes.append(computation.stats()["arena_bytes"])
+    assert sizes[1] < 2.2 * sizes[0] and sizes[2] < 2.2 * sizes[1]
+
+
+def test_samples_and_heads_are_bands() -> None:
+    """Each goes through all strips in one thread, and nothing is transposed between products."""
+    case = Attention(apart=True)
+    computation = case.computation()
+    computation(*case.values)
+    for loop in loops(computation):
+        (one,) = [work for work in loop.work if isinstance(work, Loop)] if not loop.beside else [loop]
+        assert one.beside and len(one.work) == SAMPLES * HEADS
+        assert not any("copy" in work.source.name for work in inside(loop))
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_results_do_not_depend_on_threads(apart: bool) -> None:
+    case = Attention(apart=apart)
+    first, *others = [case.computation(threads)(*case.values) for threads in (1, 2, 3)]
+    assert all(np.array_equal(x, y) for other in others for x, y in zip(first, other, strict=True))
+
+
+# -- where whole products stay -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["weights", "scores"])
+def test_what_is_a_result_is_in_memory(what: str) -> None:
+    case = Attention()
+    case.results.append(getattr(case, what))
+    computation = case.computation()
+    found = computation(*case.values)
+    assert found[-1].size == SAMPLES * HEADS * 64 * 64 and not loops(computation)
+
+
+@pytest.mark.parametrize("length", [61, 64])
+def test_rows_that_no_number_parts_are_computed_together(length: int) -> None:
+    case = Attention(length)
+    computation = case.computation()
+    computation(*case.values)
+    assert bool(loops(computation)) == (length == 64)
+
+
+def test_what_takes_long_to_compute_is_not_computed_again() -> None:
+    """Hidden numbers of dense layers are a product as large as its operands, though what they get is a wide one."""
+    n, d, h = ng.Axis("N", 256), ng.Axis("D", 64), ng.Axis("H", 64)
+    x, v, w = ng.placeholder([n, d]), ng.placeholder([d, h]), ng.placeholder([h, ng.Axis("E", 4)])
+    loss = ng.mean(ng.square(ng.dot(ng.tanh(ng.dot(x, v)), w)), out_axes=[])
+    computation = ng.make_transformer("cpu").computation([ng.deriv(loss, one) for one in (v, w)], x, v, w)
+    computation(*(np.ones([int(a.length) for a in one.axes], np.float32) for one in (x, v, w)))
+    assert not loops(computation)
+
+
+# -- other products ----------------------------------------------------------------------------------------------------
+
+
+def kernel_sums(dtype: str = "float64") -> tuple[list[ng.Op], list[ng.Op]]:
+    """Sums of exp(x y) over y, and what is summed over the rows x as well: no batch."""
+    n, m, d = ng.Axis("N", 128), ng.Axis("M", 64), ng.Axis("D", 3)
+    x, y, w = (ng.placeholder(axes, dtype=dtype) for axes in ([n, d], [m, d], [m, ng.Axis("E", 2)]))
+    products = ng.exp(ng.dot(x, y))
+    return [ng.dot(products, w), ng.sum(products, out_axes=[m]), ng.dot(products, x, reduction_axes=[n])], [x, y, w]
+
+
+def test_matrices_without_a_batch_have_strips(monkeypatch: pytest.MonkeyPatch) -> None:
+    results, given_ = kernel_sums()
+    values = [np.random.default_rng(i).standard_normal([int(a.length) for a in x.axes]) for i, x in enumerate(given_)]
+    computation = ng.make_transformer("cpu").computation(results, *given_)
+    found = computation(*values)
+    x, y, w = values
+    products = np.exp(x @ y.T)
+    assert close(found, [products @ w, products.sum(0), products.T @ x], "float64")
+    assert len(loops(computation)) == 1
+
+
+def test_a_step_of_training_writes_its_variables() -> None:
+    """In each of several calls."""
+    losses = []
+    for large in (1 << 12, 1 << 60):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(strips, "_LARGE", large)
+            case = Attention(apart=True)
+            w = ng.variable(case.given[3].axes, initial_value=case.values[3])
+            mixed = ng.dot(case.weights, case.given[2], reduction_axes=["Q"])
+            loss = ng.mean(ng.square(ng.dot(mixed, w)), out_axes=[])
+            of_key = ng.deriv(loss, case.given[1])
+            update = ng.assign(w, w - 0.5 * ng.deriv(loss, w))
+            step = ng.make_transformer("cpu").computation([loss, of_key, update], *case.given[:3])
+            losses.append([float(step(*case.values[:3])[0]) for _ in range(4)])
+            assert bool(loops(step)) == (large == 1 << 12)
+    assert np.allclose(*losses, rtol=1e-6) and len(set(losses[0])) == 4
+
+
+def test_a_handle_inside_a_strip_is_explained() -> None:
+    case = Attention()
+    computation = case.computation()
+    computation(*case.values)
+    assert "step of" in computation.explain(case.weights) or "softmax" in computation.explain(case.weights)
+
+
+@drawn(30)
+@given(
+    length=st.sampled_from([16, 48, 64]), more=st.sampled_from([0, 16]), apart=st.booleans(), behind=st.booleans(),
+    mask=st.sampled_from([None, "added", "keeps"]), kept=st.sets(st.integers(0, 4), min_size=1),
+)  # fmt: skip
+def test_so_it_is_whatever_is_asked_for(
+    length: int, more: int, apart: bool, behind: bool, mask: str | None, kept: set[int]
+) -> None:
+    """Some of the results, as many keys as queries or more."""
+    found = []
+    for large in (1 << 12, 1 << 60):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(strips, "_LARGE", large)
+            case = Attention(length, "float64", apart, mask, behind, more)
+            case.results = [case.results[i] for i in kept]
+            found.append(case.computation()(*case.values))
+    assert close(*found, "float64")
