@@ -152,6 +152,28 @@ def test_results_do_not_depend_on_threads(apart: bool) -> None:
     assert all(np.array_equal(x, y) for other in others for x, y in zip(first, other, strict=True))
 
 
+@pytest.mark.parametrize("layers", [2, 3])
+def test_each_layer_has_strips_of_its_own(layers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though all have the same constants: a loop forward and one backward each."""
+    n, p, d = ng.Axis("N", 6), ng.Axis("P", 64), ng.Axis("D", DEPTH)
+    x, weights = ng.placeholder([n, p, d]), [ng.placeholder([d, ng.Axis("F", DEPTH)]) for _ in range(layers)]
+    y = x
+    for w in weights:
+        seen = ng.cast_axes(y, [n, ng.Axis("Q", 64), d])
+        scores = ng.dot(y, seen, reduction_axes=["D"]) * DEPTH**-0.5
+        mixed = ng.dot(ng.softmax(scores, normalization_axes=["Q"]), seen, reduction_axes=["Q"])
+        y = y + ng.cast_axes(ng.tanh(ng.dot(mixed, w)), [n, p, d])
+    results = ng.deriv(ng.mean(y * y, out_axes=[]), [x, *weights])
+    values = [np.random.default_rng(7).standard_normal(one.shape).astype("float32") for one in [x, *weights]]
+
+    def make() -> ng.Computation:
+        return ng.make_transformer("cpu").computation(results, x, *weights)
+
+    expected, _ = whole(make, values, monkeypatch)
+    computation = make()
+    assert close(computation(*values), expected) and len(loops(computation)) == 2 * layers
+
+
 # -- where whole products stay -----------------------------------------------------------------------------------------
 
 

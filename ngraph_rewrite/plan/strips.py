@@ -97,7 +97,7 @@ class Region:
 
     def _close(self, term: Op) -> None:
         """Take in what a term of the region needs, and what reads it if it may not be in memory."""
-        if self.is_large(term):
+        if self.is_large(term) and term.args:  # constants belong to other regions as well
             if term in self._kept or (term.definition.name in PRODUCTS and not _is_wide(term)):
                 raise Mixed
             for user in self._users.get(term, ()):
