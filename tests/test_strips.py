@@ -186,6 +186,18 @@ def test_what_is_a_result_is_in_memory(what: str) -> None:
     assert found[-1].size == SAMPLES * HEADS * 64 * 64 and not loops(computation)
 
 
+def test_what_is_given_and_as_large_is_not_cut() -> None:
+    """Copying a mask for each score into strips would take what they save; so would what is drawn for dropout."""
+    n, a, p, q = axes = [ng.Axis("N", SAMPLES), ng.Axis("A", HEADS), ng.Axis("P", 64), ng.Axis("Q", 64)]
+    e = ng.Axis("E", DEPTH)
+    query, key, kept = ng.placeholder([n, a, p, e]), ng.placeholder([n, a, q, e]), ng.placeholder(axes)
+    weights = ng.softmax(ng.dot(query, key, reduction_axes=["E"]), normalization_axes=["Q"]) * kept
+    loss = ng.mean(ng.square(ng.dot(weights, key, reduction_axes=["Q"])), out_axes=[])
+    computation = ng.make_transformer("cpu").computation(ng.deriv(loss, [query, key]), query, key, kept)
+    computation(*(np.ones(one.shape, np.float32) for one in (query, key, kept)))
+    assert not loops(computation)
+
+
 @pytest.mark.parametrize("length", [61, 64])
 def test_rows_that_no_number_parts_are_computed_together(length: int) -> None:
     case = Attention(length)

@@ -72,7 +72,7 @@ class Region:
             self._close(self._waiting.pop())
         if not self.sums and all(self.is_large(term) for term in self.axes):
             raise Mixed  # nothing is made of it
-        self._check_wholes()
+        self._check_memory()
         self.levels = self._leveled(graph.order)
 
     def is_large(self, term: Op) -> bool:
@@ -165,10 +165,11 @@ class Region:
                     stack.append(arg)
         return False
 
-    def _check_wholes(self) -> None:
-        """What is needed as a whole is in memory, so it is not large."""
+    def _check_memory(self) -> None:
+        """Nothing that is large is needed as a whole, or has to be brought into strips."""
         for term in self.steps:
-            if any(arg in self.axes and self.is_large(arg) for arg in self.whole(term)):
+            whole = any(arg in self.axes and self.is_large(arg) for arg in self.whole(term))
+            if whole or any(axis and arg not in self.steps and self.is_large(arg) for arg, axis in self.inside(term)):
                 raise Mixed
 
     # -- in which order it is computed ---------------------------------------------------------------------------------
