@@ -186,6 +186,24 @@ def test_what_is_a_result_is_in_memory(what: str) -> None:
     assert found[-1].size == SAMPLES * HEADS * 64 * 64 and not loops(computation)
 
 
+@pytest.mark.parametrize("between", ["sorted", "running", "reversed"])
+def test_ops_along_keys_may_stand_between(between: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The batch cannot be brought first through all of them: these have strips of all entries together."""
+    case = Attention(dtype="float64", apart=True)
+    query, key, value = case.given[:3]
+    scores = ng.dot(query, key, reduction_axes=["D"])
+    if between == "reversed":
+        found = scores[..., ::-1]
+    else:
+        function = ng.numpy.sort if between == "sorted" else ng.numpy.cumsum
+        found = ng.label(function(scores, axis=-1), axes=scores.axes)
+    mixed = ng.dot(ng.tanh(found), value, reduction_axes=["Q"])
+    case.results = [mixed, ng.deriv(ng.mean(mixed * mixed, out_axes=[]), value)]
+    case.given, case.values = case.given[:3], case.values[:3]
+    expected, _ = whole(case.computation, case.values, monkeypatch)
+    assert close(case.computation()(*case.values), expected, "float64")
+
+
 def test_what_is_given_and_as_large_is_not_cut() -> None:
     """Copying a mask for each score into strips would take what they save; so would what is drawn for dropout."""
     n, a, p, q = axes = [ng.Axis("N", SAMPLES), ng.Axis("A", HEADS), ng.Axis("P", 64), ng.Axis("Q", 64)]

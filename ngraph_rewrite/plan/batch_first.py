@@ -74,7 +74,8 @@ class BatchFirst:
                     self._note(arg, batch)
 
     def _note(self, term: Op, batch: Batch) -> None:
-        if self._batches.setdefault(term, batch) != batch:
+        whole = not batch or prod(pick(known(term), batch)) == self._size
+        if not whole or self._batches.setdefault(term, batch) != batch:
             raise Mixed
 
     def _of_arguments(self, term: Op) -> list[Batch]:
@@ -85,7 +86,9 @@ class BatchFirst:
             return [(0,), (0,)]
         if "elementwise" in term.definition.traits:
             return [batch] * len(term.args)
-        return [_BACK[name](term, batch, self._size)] if name in _BACK else [()] * len(term.args)
+        if term.args and name not in _BACK:
+            raise Mixed
+        return [_BACK[name](term, batch, self._size)] if term.args else []
 
     def _lead(self, term: Op) -> Batch:
         """Where a reduction has the batch, as its argument tells."""

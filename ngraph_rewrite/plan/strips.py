@@ -29,6 +29,7 @@ _ENTRY, _ENTRIES = 1 << 20, 1 << 26
 # So many times more numbers a product has than its operands: to compute it again takes less than to read it.
 _WIDER = 4
 _FEW = 8  # rows of a strip, at least
+_PRECISE = 4  # bytes of a number that is stored from strip to strip and added to
 _MOST_LEVELS = 3
 PRODUCTS = frozenset({"cpu.gemm", "cpu.batch_gemm", "semi.batch_dot"})
 
@@ -113,7 +114,7 @@ class Region:
             raise Mixed
         if axis is not None:
             self._add(user, axis)
-        elif summed is not None:
+        elif summed is not None and user.dtype.itemsize >= _PRECISE:
             self.steps[user] = summed
             self.sums.add(user)
             self._need(user)
@@ -125,7 +126,7 @@ class Region:
             if arg in self.axes:
                 if self.axes[arg] != axis:
                     raise Mixed
-            elif self._belongs(arg, axis):
+            elif arg not in self.sums and self._belongs(arg, axis):
                 self._add(arg, axis)
 
     def _add(self, term: Op, axis: int) -> None:
@@ -179,7 +180,8 @@ class Region:
         outside: dict[Op, int] = {}
         for term in order:
             own = term in self.steps
-            rows, level = {arg for arg, _ in self.inside(term)} - self.sums if own else set[Op](), 0
+            rows = {arg for arg, _ in self.inside(term)}.difference(self.sums, self.whole(term)) if own else set[Op]()
+            level = 0
             for arg in term.args:
                 level = max(level, found[arg] + (arg not in rows) if arg in found else outside.get(arg, 0))
             (found if own else outside)[term] = level
