@@ -274,11 +274,34 @@ def test_a_step_of_training_writes_its_variables() -> None:
     assert np.allclose(*losses, rtol=1e-6) and len(set(losses[0])) == 4
 
 
-def test_a_handle_inside_a_strip_is_explained() -> None:
-    case = Attention()
+def test_what_a_loop_computes_is_told_as_terms_of_the_graph() -> None:
+    """A plan names the terms that strips are of, and who listens is told of each term of the graph, and of no other."""
+    case, lines = Attention(), list[str]()
     computation = case.computation()
-    computation(*case.values)
-    assert "step of" in computation.explain(case.weights) or "softmax" in computation.explain(case.weights)
+    with ng.trace_calls(lines.append):
+        computation(*case.values)
+    assert lines and all(line.startswith("%") for line in lines)
+    told = computation.plan()
+    assert "a first state of semi.batch_dot" in told and "beside each other in 6 bands" in told and "scan" not in told
+
+
+@pytest.mark.parametrize("order", ["NPD", "NDP", "PND", "PDN", "DNP", "DPN"])
+def test_what_is_attended_to_may_be_what_attends(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any order of axes: its rows are wanted, and all of it."""
+    axes = {"N": ng.Axis("N", 4), "P": ng.Axis("P", 64), "D": ng.Axis("D", DEPTH)}
+    x = ng.placeholder([axes[name] for name in order])
+    seen = ng.cast_axes(x, [ng.Axis("Q", 64) if name == "P" else axes[name] for name in order])
+    weights = ng.softmax(ng.dot(x, seen, reduction_axes=["D"]) * 0.3, normalization_axes=["Q"])
+    mixed = ng.dot(weights, seen, reduction_axes=["Q"])
+    results = [mixed, ng.deriv(ng.mean(ng.tanh(mixed) * mixed, out_axes=[]), x)]
+    value = np.random.default_rng(0).standard_normal(x.shape).astype("float32")  # type: ignore[arg-type]
+
+    def make() -> ng.Computation:
+        return ng.make_transformer("cpu").computation(results, x)
+
+    expected, _ = whole(make, [value], monkeypatch)
+    computation = make()
+    assert close(computation(value), expected) and loops(computation)
 
 
 @drawn(30)

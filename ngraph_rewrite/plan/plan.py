@@ -47,7 +47,7 @@ def make_plan(
     count, was = len(results), dict[Op, Op]()
     if renderer.bands:
         every = topological([*results, *writes]) if order is None else order
-        (*roots,), order, was = stripped([*results, *writes], every)
+        roots, order, was = stripped([*results, *writes], every)
         results, writes = roots[:count], roots[count:]
     closed = close(results, writes, order)
     was = was | {new: was.get(old, old) for new, old in closed.origins.items()}

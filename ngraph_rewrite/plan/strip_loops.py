@@ -71,7 +71,8 @@ def _with_batch_first(graph: Stripped, region: Region) -> tuple[Stripped, Region
         noted = {made: old for old, made in new.items()} | first.origins
         origins = graph.origins | {made: graph.origins.get(old, old) for made, old in noted.items()}
         turned = Stripped(roots, topological(roots), origins)
-        for found in _regions(turned, [first.made[region.seed]]):
+        found = next(_regions(turned, [first.made[region.seed]]), None)
+        if found is not None:
             return turned, found
     return graph, region
 
@@ -96,7 +97,8 @@ class _Loops:
             parts.append((results, part := _Part(region, level, results)))
             read.update(term for term, _ in part.given)
         for results, part in reversed(parts):
-            self._replace(self._loop(results, part))
+            if results:  # a level may have nothing but views
+                self._replace(self._loop(results, part))
 
     def _loop(self, results: Sequence[Op], part: _Part) -> dict[Op, Op]:
         """What stands for the results of a loop."""
