@@ -22,7 +22,7 @@ AWAKE_TIME = 50_000
 EVEN = 4
 MOST = 64
 # Where nothing depends on their number, there are at most so many for each thread: one that the system stops leaves
-# most to others, and to claim a chunk costs up to 0.2 microseconds, for threads look at the same line.
+# most to others.
 EACH = 8
 # Indices of an innermost loop that are worth a chunk: some cache lines, and vectors enough.
 INNERMOST = 128

@@ -112,9 +112,9 @@ class Pool:
         self._memory[WORKERS] = self.workers
         return True
 
-    def share(self, kernel: int, arguments: int, chunks: int, workers: int) -> None:
-        """Run one launch, with at most so many workers."""
-        _function(self._code.share, 5)(self.address, kernel, arguments, chunks, workers)
+    def share(self, kernel: int, arguments: int, chunks: int, workers: int, weight: int = 0) -> None:
+        """Run one launch, with at most so many workers, that takes about so many nanoseconds of one thread."""
+        _function(self._code.share, 6)(self.address, kernel, arguments, chunks, workers, weight)
 
     def forget(self) -> None:
         """In a forked process: say that its workers are not there."""

@@ -14,12 +14,15 @@ from ngraph_rewrite.runtime.waiting_code import waiting_code
 _POOL = """
 ; Run a launch, with as many workers as are allowed and come; alone if another thread has them. Only the first workers
 ; may come, one less than there are chunks: the numbers that kernels are told are below those of chunks and of threads.
-define void @{name}_share(ptr %pool, i64 %kernel, i64 %args, i64 %chunks, i64 %allowed) {{
+; The caller's first part is claimed as the launch is told. Workers count what they finish, for ever; a caller that gets
+; tired of waiting tells the count that it waits for.
+define void @{name}_share(ptr %pool, i64 %kernel, i64 %args, i64 %chunks, i64 %allowed, i64 %weight) {{
 entry:
   %owner = getelementptr i64, ptr %pool, i64 {OWNER}
   %caller = getelementptr i64, ptr %pool, i64 {CALLER}
   %finished = getelementptr i64, ptr %pool, i64 {FINISHED}
-  %fits = icmp sle i64 %chunks, {MOST_CHUNKS}
+  %others = sub i64 %chunks, 1
+  %fits = icmp ult i64 %others, {MOST_CHUNKS}
   br i1 %fits, label %ask, label %alone
 ask:
   %pair = cmpxchg ptr %owner, i64 0, i64 1 acquire monotonic
@@ -30,49 +33,68 @@ publish:
   %args_at = getelementptr i64, ptr %pool, i64 {ARGUMENTS}
   %chunks_at = getelementptr i64, ptr %pool, i64 {CHUNKS}
   %allowed_at = getelementptr i64, ptr %pool, i64 {ALLOWED}
+  %grain_at = getelementptr i64, ptr %pool, i64 {GRAIN}
   %ticket_at = getelementptr i64, ptr %pool, i64 {TICKET}
-  store atomic i64 0, ptr %finished release, align 8
   store atomic i64 %kernel, ptr %kernel_at release, align 8
   store atomic i64 %args, ptr %args_at release, align 8
   store atomic i64 %chunks, ptr %chunks_at release, align 8
-  %others = sub i64 %chunks, 1
   %useful = call i64 @llvm.smin.i64(i64 %allowed, i64 %others)
   store atomic i64 %useful, ptr %allowed_at release, align 8
+  %threads = add i64 %useful, 1
+  %up = add i64 %others, %threads
+  %equal = udiv i64 %up, %threads
+  %brief = icmp sle i64 %weight, {BRIEF}
+  %grain = select i1 %brief, i64 %equal, i64 0
+  store atomic i64 %grain, ptr %grain_at release, align 8
+  %part = call i64 @{name}_part(i64 %chunks, i64 %useful, i64 %grain, i64 0)
+  %finished_before = load atomic i64, ptr %finished acquire, align 8
   %before = load atomic i64, ptr %ticket_at monotonic, align 8
   %number = lshr i64 %before, {LAUNCH_BITS}
   %next = add i64 %number, 1
   %launch = shl i64 %next, {LAUNCH_BITS}
   %unclaimed = shl i64 %chunks, {BITS}
-  %ticket = or i64 %launch, %unclaimed
+  %whole = or i64 %launch, %unclaimed
+  %change = mul i64 %part, {ONE_LESS_AND_LATER}
+  %ticket = sub i64 %whole, %change
   store atomic i64 %ticket, ptr %ticket_at seq_cst, align 8
-  %ran = call {{ i64, i64 }} @{name}_claim(ptr %pool, i64 -1)
-  %count = extractvalue {{ i64, i64 }} %ran, 0
-  %added = atomicrmw add ptr %finished, i64 %count seq_cst
+  %rest = icmp slt i64 %part, %chunks
+  br i1 %rest, label %call, label %run
+call:
+  call void @{name}_call_others(ptr %pool, i64 -1)
+  br label %run
+run:
+  call void @{name}_run(i64 %kernel, i64 %args, i64 %chunks, i64 %whole, i64 %part, i1 false, i64 0)
+  call void @llvm.prefetch.p0(ptr %finished, i32 0, i32 3, i32 1)
+  %count = call i64 @{name}_claim(ptr %pool, i64 -1, i64 %part)
+  %by_others = sub i64 %chunks, %count
+  %target = add i64 %finished_before, %by_others
   %spins_at = getelementptr i64, ptr %pool, i64 {SPINS}
   %few = load i64, ptr %spins_at
   %spins = mul i64 %few, {CALLER_PATIENCE}
   br label %spin
 spin:
-  %turn = phi i64 [0, %publish], [%turn1, %rest]
+  %turn = phi i64 [0, %run], [%turn1, %pause]
   %now = load atomic i64, ptr %finished acquire, align 8
-  %complete = icmp eq i64 %now, %chunks
+  %complete = icmp eq i64 %now, %target
   br i1 %complete, label %leave, label %patience
 patience:
   %turn1 = add i64 %turn, 1
   %enough = icmp sge i64 %turn, %spins
-  br i1 %enough, label %tired, label %rest
-rest:
+  br i1 %enough, label %tired, label %pause
+pause:
   call void @{name}_pause(i64 %turn)
   br label %spin
 tired:
+  %target_at = getelementptr i64, ptr %pool, i64 {TARGET}
+  store atomic i64 %target, ptr %target_at release, align 8
   %was = atomicrmw xchg ptr %caller, i32 1 seq_cst
   %last = load atomic i64, ptr %finished seq_cst, align 8
-  %over = icmp eq i64 %last, %chunks
+  %over = icmp eq i64 %last, %target
   br i1 %over, label %stay, label %park
 park:
   call void @{name}_park(ptr %caller)
   %then = load atomic i64, ptr %finished acquire, align 8
-  %done = icmp eq i64 %then, %chunks
+  %done = icmp eq i64 %then, %target
   br i1 %done, label %leave, label %tired
 stay:
   call void @{name}_stay(ptr %caller)
@@ -110,9 +132,7 @@ entry:
   call void @{name}_begin(ptr %slot)
   br label %work
 work:
-  %ran = call {{ i64, i64 }} @{name}_claim(ptr %pool, i64 %index)
-  %count = extractvalue {{ i64, i64 }} %ran, 0
-  %of = extractvalue {{ i64, i64 }} %ran, 1
+  %count = call i64 @{name}_claim(ptr %pool, i64 %index, i64 0)
   %some = icmp sgt i64 %count, 0
   br i1 %some, label %tell, label %wait
 tell:
@@ -121,12 +141,14 @@ tell:
   store atomic i64 %done1, ptr %done_at monotonic, align 8
   %others = atomicrmw add ptr %finished, i64 %count seq_cst
   %sum = add i64 %others, %count
-  %last = icmp eq i64 %sum, %of
-  br i1 %last, label %wake, label %wait
-wake:
   %sleeper = load atomic i32, ptr %caller seq_cst, align 8
   %sleeps = icmp eq i32 %sleeper, 1
-  br i1 %sleeps, label %call, label %wait
+  br i1 %sleeps, label %ask, label %wait
+ask:
+  %target_at = getelementptr i64, ptr %pool, i64 {TARGET}
+  %target = load atomic i64, ptr %target_at acquire, align 8
+  %last = icmp eq i64 %sum, %target
+  br i1 %last, label %call, label %wait
 call:
   call void @{name}_wake(ptr %caller)
   br label %tired  ; the caller may have been put behind this thread: leave it the processor

@@ -61,7 +61,7 @@ launch:
   br i1 %alone, label %chunk, label %shared
 shared:
   %share = load ptr, ptr %pool
-  call void %share(ptr %pool, i64 %address, i64 %args, i64 %chunks, i64 %workers)
+  call void %share(ptr %pool, i64 %address, i64 %args, i64 %chunks, i64 %workers, i64 %weight)
   br label %done
 chunk:
   %c = phi i64 [0, %launch], [%c1, %call]

@@ -18,13 +18,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.runtime.claiming_code import BRIEF
 from ngraph_rewrite.runtime.engine import load_functions
 from ngraph_rewrite.runtime.pool import Pool, usable_threads
 from ngraph_rewrite.runtime.waiting_code import waits_by_futex
 
 # Kernels whose arguments are counters: one adds to that of its chunk, one first sleeps in every chunk but the first,
-# and one writes which thread runs it, and behind all that the number it was told; one writes down which chunks run, in
-# their order. And what a worker does, and the caller does not, between reading a launch and claiming a chunk of it.
+# and one writes which thread runs it, and behind all that the number it was told; one takes longer in a worker, and one
+# writes down which chunks run, in their order. And what a worker does, and the caller does not, between reading a
+# launch and claiming a chunk of it.
 _KERNELS = """
 declare i32 @usleep(i32)
 
@@ -67,6 +69,17 @@ define void @test_pool_sign_late(i64 %args, i64 %chunk, i64 %nchunks, i64 %threa
   ret void
 }
 
+define void @test_pool_limp(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {
+  %numbers = inttoptr i64 %args to ptr
+  %number = getelementptr i64, ptr %numbers, i64 %chunk
+  store i64 %thread, ptr %number
+  %time = mul i64 %thread, 4000
+  %some = add i64 %time, 500
+  %microseconds = trunc i64 %some to i32
+  %slept = call i32 @usleep(i32 %microseconds)
+  ret void
+}
+
 define void @test_pool_queue(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {
   %counter = inttoptr i64 %args to ptr
   %before = atomicrmw add ptr %counter, i64 1 seq_cst
@@ -86,13 +99,15 @@ end:
   ret void
 }
 """
+LONG = BRIEF + 1
+WEIGHTS = [0, BRIEF, LONG]
 WAYS = [True, False] if waits_by_futex() else [False]  # by futex, by lock
 
 
 @cache
 def kernels() -> list[int]:
     return load_functions(
-        _KERNELS, [f"test_pool_{name}" for name in ("visit", "nap", "hesitate", "sign_late", "sign", "queue")]
+        _KERNELS, [f"test_pool_{name}" for name in ("visit", "nap", "hesitate", "sign_late", "sign", "queue", "limp")]
     )
 
 
@@ -113,30 +128,31 @@ def asked_anew() -> Iterator[None]:
     usable_threads.cache_clear()
 
 
-def visits(pool: Pool, kernel: int, chunks: int, workers: int) -> np.ndarray:
+def visits(pool: Pool, kernel: int, chunks: int, workers: int, weight: int = LONG) -> np.ndarray:
     counters = np.zeros(chunks, np.int64)
-    pool.share(kernel, counters.ctypes.data, chunks, workers)
+    pool.share(kernel, counters.ctypes.data, chunks, workers, weight)
     return counters
 
 
-def signed(pool: Pool, chunks: int, workers: int, slow: bool = True) -> tuple[list[int], list[int]]:
+def signed(pool: Pool, chunks: int, workers: int, slow: bool = True, weight: int = LONG) -> tuple[list[int], list[int]]:
     """Which thread ran each chunk, and the number that the kernel was told."""
     signatures = np.full(2 * chunks, -1, np.int64)
-    pool.share(kernels()[3 if slow else 4], signatures.ctypes.data, chunks, workers)
+    pool.share(kernels()[3 if slow else 4], signatures.ctypes.data, chunks, workers, weight)
     threads, numbers = signatures.reshape(2, chunks).tolist()
     return threads, numbers
 
 
-@given(launches=st.lists(st.tuples(st.integers(0, 70), st.integers(0, 5)), max_size=50))
+@given(launches=st.lists(st.tuples(st.integers(0, 70), st.integers(0, 5), st.sampled_from(WEIGHTS)), max_size=50))
 @settings(deadline=None, max_examples=50)
-def test_each_chunk_runs_once(pool: Pool, launches: list[tuple[int, int]]) -> None:
-    for chunks, workers in launches:
-        assert np.array_equal(visits(pool, kernels()[0], chunks, workers), [chunks] * chunks)
+def test_each_chunk_runs_once(pool: Pool, launches: list[tuple[int, int, int]]) -> None:
+    for chunks, workers, weight in launches:
+        assert np.array_equal(visits(pool, kernels()[0], chunks, workers, weight), [chunks] * chunks)
 
 
+@pytest.mark.parametrize("weight", WEIGHTS)
 @pytest.mark.parametrize("chunks", [4094, 4095, 4096, 70_000])
-def test_as_many_chunks_as_a_ticket_holds_are_shared_and_more_run_alone(pool: Pool, chunks: int) -> None:
-    assert np.all(visits(pool, kernels()[0], chunks, 3) == chunks)
+def test_as_many_chunks_as_a_ticket_holds_are_shared_and_more_run_alone(pool: Pool, chunks: int, weight: int) -> None:
+    assert np.all(visits(pool, kernels()[0], chunks, 3, weight) == chunks)
 
 
 def test_a_launch_waits_for_the_chunks_that_workers_have_begun(pool: Pool) -> None:
@@ -165,6 +181,21 @@ def test_a_caller_and_a_worker_begin_at_different_ends_or_both_in_the_middle(poo
         ends.add((signatures[0], signatures[7], signatures[8], signatures[15]))
     worker = pool.threads[0].ident
     assert any(worker in end for end in ends)  # the worker came in time at least once
+
+
+@pytest.mark.parametrize("weight, most", [(BRIEF, 16), (LONG, 8)])
+def test_a_slow_worker_does_its_equal_part_of_what_is_brief_and_less_of_what_is_long(
+    pool: Pool, weight: int, most: int
+) -> None:
+    """At once what is in its caches; or a quarter of all, if it comes first, and no more before the caller is done."""
+    shares = []
+    for _ in range(5):
+        numbers = np.full(32, -1, np.int64)
+        pool.share(kernels()[6], numbers.ctypes.data, 32, 1, weight)
+        shares.append(np.count_nonzero(numbers == 1))
+        assert np.count_nonzero(numbers == 0) == 32 - shares[-1]
+    assert 0 < max(shares) <= most  # the worker came in time at least once
+    assert weight == LONG or 16 in shares
 
 
 @pytest.mark.parametrize("chunks", [3, 7, 16])
@@ -300,6 +331,7 @@ import os, signal, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, as in the background
 import numpy as np
 import ngraph_rewrite as ng
+from ngraph_rewrite.runtime.claiming_code import BRIEF
 from ngraph_rewrite.runtime.pool import process_pool
 
 H = ng.Axis("H", 200_000)
