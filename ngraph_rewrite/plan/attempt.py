@@ -86,9 +86,14 @@ class Cycle(Exception):
     """Jobs that wait for each other."""
 
 
-def parts_of(loop: Op, order: Iterable[Op]) -> dict[int, Op]:
-    """The parts of a loop's tuple that are read, by number."""
-    return {t.attribute("index"): t for t in order if t.args[:1] == (loop,)}
+def parts_of(loops: Iterable[Op], order: Iterable[Op]) -> dict[Op, dict[int, Op]]:
+    """The parts of each loop's tuple that are read, by number."""
+    found: dict[Op, dict[int, Op]] = {loop: {} for loop in loops}
+    if found:
+        for term in order:
+            if term.args and term.args[0] in found:
+                found[term.args[0]][term.attribute("index")] = term
+    return found
 
 
 class Attempt:
@@ -121,7 +126,7 @@ class Attempt:
     ) -> None:
         self.results, self.writes, self.forced, self.direct = list(results), list(writes), forced, direct
         self.echoing, self.bodies, self.inside = echoing, bodies, inside
-        self.order = order
+        self.order, self._parts = order, parts_of(bodies, order)
         self.groups = fuse(self.order, results, writes, forced, renderer, kinds, stead)
         gather_rows(self.groups, forced)
         self.effects = self.groups.effects
@@ -211,7 +216,7 @@ class Attempt:
     def _job(self, term: Op) -> Job:
         if term not in self.bodies:
             return self.groups.renderer.job(term, self.groups)
-        return loop_job(term, self.groups, parts_of(term, self.order), self.bodies[term])
+        return loop_job(term, self.groups, self._parts[term], self.bodies[term])
 
     # -- effects ------------------------------------------------------------------------------------
 

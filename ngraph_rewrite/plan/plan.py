@@ -7,7 +7,8 @@ are symbolic until a call fills them in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
 from ngraph_rewrite.plan.attempt import Attempt, CopyAll, Cycle, Plan, parts_of
@@ -26,6 +27,7 @@ from ngraph_rewrite.plan.shares import SHARED_TIME
 from ngraph_rewrite.plan.strip_loops import stripped
 from ngraph_rewrite.terms.op import Op, topological
 
+Origins = MutableMapping[Op, Op]
 # Nanoseconds of a loop whose bands are worth threads of their own.
 BANDS_TIME = 4 * SHARED_TIME
 
@@ -66,7 +68,7 @@ def _planned(
     order: Sequence[Op],
     renderer: Renderer,
     threads: int | None,
-    origins: dict[Op, Op],
+    origins: Origins,
     echoes: bool,
 ) -> Plan:
     """The plan of a graph without scans, after those of the bodies of its loops.
@@ -78,7 +80,8 @@ def _planned(
     """
     kinds = kinds_of(order)
     loops = [t for t in order if t.definition.name == LOOP] if any(d.name == LOOP for d in kinds) else []
-    steps = {term: _steps(term, parts_of(term, order), renderer, threads, origins) for term in loops}
+    parts = parts_of(loops, order)
+    steps = {term: _steps(term, parts[term], renderer, threads, origins) for term in loops}
     bodies, inside = {term: one.bands for term, one in steps.items()}, [p for one in steps.values() for p in one.plans]
     order, stead = nested(order, kinds)
     forced, layouts = foreseen(order, renderer, kinds)
@@ -110,15 +113,15 @@ class _Steps(NamedTuple):
     plans: Sequence[Plan]
 
 
-def _steps(loop: Op, parts: Mapping[int, Op], renderer: Renderer, threads: int | None, origins: dict[Op, Op]) -> _Steps:
+def _steps(loop: Op, parts: Mapping[int, Op], renderer: Renderer, threads: int | None, origins: Origins) -> _Steps:
     """The plan of a loop's body, or those of its bands, if it has several and they are worth threads of their own."""
     body: LoopBody = loop.attrs[0]
     found = banded(body, body.read(parts)) if renderer.bands else None
     if found is not None:
-        own, plans = origins | {new: origins.get(was, was) for new, was in found.origins.items()}, dict[int, Plan]()
+        own, plans = {new: origins.get(was, was) for new, was in found.origins.items()}, dict[int, Plan]()
         for _, band in found.bands:
             if id(band) not in plans:
-                plans[id(band)] = _body_plan(band, parts, renderer, 1, own)
+                plans[id(band)] = _body_plan(band, parts, renderer, 1, ChainMap(own, origins))
         bands = [Band(first, b, plans[id(b)].work, plans[id(b)].arena) for first, b in found.bands]
         if body.length * sum(weight(band.work) for band in bands) >= BANDS_TIME:
             origins.update(own)
@@ -128,7 +131,7 @@ def _steps(loop: Op, parts: Mapping[int, Op], renderer: Renderer, threads: int |
 
 
 def _body_plan(
-    body: LoopBody, parts: Mapping[int, Op], renderer: Renderer, threads: int | None, origins: dict[Op, Op]
+    body: LoopBody, parts: Mapping[int, Op], renderer: Renderer, threads: int | None, origins: Origins
 ) -> Plan:
     results = [r for _, r in body.read(parts)]
     order = topological([*results, *body.writes])

@@ -85,7 +85,7 @@ class _Loops:
     """
 
     def __init__(self, graph: Stripped, region: Region) -> None:
-        self.graph, self._region, levels = graph, region, region.levels
+        self._roots, self._all, self._region, levels = graph.roots, graph.order, region, region.levels
         self._origins = dict(graph.origins)
         self._strip = strip_of(region.seed) or 1
         self._order = [term for term in graph.order if term in region.steps]
@@ -99,6 +99,7 @@ class _Loops:
         for results, part in reversed(parts):
             if results:  # a level may have nothing but views
                 self._replace(self._loop(results, part))
+        self.graph = Stripped(self._roots, topological(self._roots), self._origins)
 
     def _loop(self, results: Sequence[Op], part: _Part) -> dict[Op, Op]:
         """What stands for the results of a loop."""
@@ -163,9 +164,9 @@ class _Loops:
             return new
 
         found = {self._now(old): new for old, new in results.items()}
-        roots = substituted(self.graph.roots, found, rebuild)
+        self._roots = substituted(self._roots, found, rebuild, self._all)
         self._new |= found
-        self.graph = Stripped(roots, topological(roots), self._origins)
+        self._all = [self._new.get(term, term) for term in self._all]
 
     # -- terms, each noted with the one it stands for ------------------------------------------------------------------
 
