@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.plan import bands, plan, strips
+from ngraph_rewrite.plan import bands, plan, strip_loops, strips
 from ngraph_rewrite.plan.launches import Loop, Work
+from ngraph_rewrite.plan.strip_levels import regions_apart
 from tests.programs import drawn
 
 SAMPLES, HEADS, DEPTH = 2, 3, 8
@@ -154,7 +155,13 @@ def test_results_do_not_depend_on_threads(apart: bool) -> None:
 
 @pytest.mark.parametrize("layers", [2, 3])
 def test_each_layer_has_strips_of_its_own(layers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though all have the same constants: a loop forward and one backward each."""
+    """Though all have the same constants: a loop forward and one backward each, found in one look at the graph."""
+    looks = list[int]()
+
+    def look(graph: Any) -> Any:
+        looks.append(len(found := regions_apart(graph)))
+        return found
+
     n, p, d = ng.Axis("N", 6), ng.Axis("P", 64), ng.Axis("D", DEPTH)
     x, weights = ng.placeholder([n, p, d]), [ng.placeholder([d, ng.Axis("F", DEPTH)]) for _ in range(layers)]
     y = x
@@ -170,8 +177,36 @@ def test_each_layer_has_strips_of_its_own(layers: int, monkeypatch: pytest.Monke
         return ng.make_transformer("cpu").computation(results, x, *weights)
 
     expected, _ = whole(make, values, monkeypatch)
+    monkeypatch.setattr(strip_loops, "regions_apart", look)
     computation = make()
     assert close(computation(*values), expected) and len(loops(computation)) == 2 * layers
+    assert looks == [layers, 0]
+
+
+def test_loops_that_would_wait_for_each_other_are_made_one_region_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two products of which each has a result that the other needs, and one that needs the other's."""
+    n, p, q, d = ng.Axis("N", 6), ng.Axis("P", 64), ng.Axis("Q", 64), ng.Axis("D", DEPTH)
+    given = [ng.placeholder([n, axis, d]) for axis in (p, q, p, q, q, q)]
+
+    def scores(x: ng.Op, y: ng.Op) -> ng.Op:
+        return ng.tanh(ng.dot(x, y, reduction_axes=["D"]) * DEPTH**-0.5)
+
+    def along(weights: ng.Op, x: ng.Op) -> ng.Op:
+        return ng.dot(weights, ng.cast_axes(x, [n, q, d]), reduction_axes=["Q"])
+
+    first, second = scores(*given[:2]), scores(*given[2:4])
+    of_first, of_second = along(first, given[4]), along(second, given[5])
+    results = [along(second, of_first), along(first, of_second)]
+    values = [np.random.default_rng(i).standard_normal(x.shape).astype("float32") for i, x in enumerate(given)]
+
+    def make() -> ng.Computation:
+        return ng.make_transformer("cpu").computation(results, *given)
+
+    expected, _ = whole(make, values, monkeypatch)
+    computation = make()
+    assert close(computation(*values), expected) and len(loops(computation)) >= 3
 
 
 # -- where whole products stay -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ What the strips of a region give is stacked, and what is summed over its rows is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
@@ -15,13 +15,14 @@ from ngraph_rewrite.plan.followed import Mixed, sized
 from ngraph_rewrite.plan.needs import SCAN
 from ngraph_rewrite.plan.scan_changes import made_like
 from ngraph_rewrite.plan.shapes import known
-from ngraph_rewrite.plan.strips import PRODUCTS, Region, Stripped, is_worth_it, strip_of
-from ngraph_rewrite.terms.binders import free_parameters
+from ngraph_rewrite.plan.strip_levels import apart, regions_apart, regions_of, with_levels
+from ngraph_rewrite.plan.strip_parts import Part, in_order, parts_of
+from ngraph_rewrite.plan.strips import Region, Stripped
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, topological
-from ngraph_rewrite.terms.substitution import rebuilt, substituted
+from ngraph_rewrite.terms.substitution import rebuilt
 from ngraph_rewrite.types.axes import anonymous
 
 
@@ -32,141 +33,141 @@ def stripped(roots: Sequence[Op], order: Sequence[Op]) -> Stripped:
         order: All terms, arguments first.
     """
     graph = Stripped(list(roots), list(order), {})
-    while (region := _first(graph)) is not None:
-        graph, region = _with_batch_first(graph, region)
-        graph = _Loops(graph, region).graph
+    while regions := regions_apart(graph):
+        graph = _with_loops(*_with_batch_first(graph, regions))
     return graph
 
 
-def _first(graph: Stripped) -> Region | None:
-    """The first region there is."""
-    seeds = [term for term in graph.order if term.definition.name in PRODUCTS and is_worth_it(term)]
-    return next(_regions(graph, seeds), None) if seeds else None
-
-
-def _regions(graph: Stripped, seeds: Sequence[Op]) -> Iterator[Region]:
-    free, users = free_parameters(graph.order), dict[Op, list[Op]]()
-    for term in graph.order:
-        for arg in term.args:
-            users.setdefault(arg, []).append(term)
-    for seed in seeds:
-        if seed not in free:
-            with suppress(Mixed):
-                yield Region(seed, users, graph, free)
-
-
-def _with_batch_first(graph: Stripped, region: Region) -> tuple[Stripped, Region]:
-    """The graph with the batch of a region first, if it can be, and the region then."""
-    with suppress(Mixed):
-        new: dict[Op, Op] = {}
-        first, results = BatchFirst(region, graph.order, lambda term: new.get(term, term)), region.results(graph)
-        for term in graph.order:
-            made = first.make(term) if term in region.steps else None
-            args = tuple([new.get(arg, arg) for arg in term.args])
-            if term in results and made is not None:
-                new[term] = made
-            elif args != term.args:
-                new[term] = rebuilt(term, args)
-        roots = [new.get(root, root) for root in graph.roots]
-        noted = {made: old for old, made in new.items()} | first.origins
-        origins = graph.origins | {made: graph.origins.get(old, old) for made, old in noted.items()}
-        turned = Stripped(roots, topological(roots), origins)
-        found = next(_regions(turned, [first.made[region.seed]]), None)
-        if found is not None:
+def _with_batch_first(graph: Stripped, regions: Sequence[Region]) -> tuple[Stripped, Sequence[Region]]:
+    """The graph with the batches of regions first, where they can be, and the regions then."""
+    may = {region.seed for region in regions}
+    while True:
+        turned, seeds, first = _turned(graph, regions, may)
+        if not first:
+            return graph, regions
+        found = with_levels(list(apart(regions_of(turned, list(seeds.values())))), turned.order)
+        there = {region.seed for region in found}
+        lost = {old for old in first if seeds[old] not in there}
+        if not lost:
             return turned, found
-    return graph, region
+        may -= lost
+
+
+def _turned(
+    graph: Stripped, regions: Sequence[Region], may: Set[Op]
+) -> tuple[Stripped, Mapping[Op, Op], Collection[Op]]:
+    """The graph with the batches of some regions first, what the product of each is then, and those that are so."""
+    new = dict[Op, Op]()
+    places = {term: place for place, term in enumerate(graph.order)}
+    first, owners = dict[Op, BatchFirst](), dict[Op, list[Region]]()
+    for region in regions:
+        if region.seed in may:
+            with suppress(Mixed):
+                terms = sorted(region.steps, key=places.__getitem__)
+                first[region.seed] = BatchFirst(region, terms, lambda term: new.get(term, term))
+                for term in terms:
+                    owners.setdefault(term, []).append(region)
+    for term in graph.order:
+        args = tuple([new.get(arg, arg) for arg in term.args])
+        if args != term.args:
+            new[term] = rebuilt(term, args)
+        for region in owners.get(term, ()):
+            try:
+                made = first[region.seed].make(term)
+            except Mixed:
+                return _turned(graph, regions, may - {region.seed})
+            if term in region.results:
+                new[term] = made
+    roots = [new.get(root, root) for root in graph.roots]
+    noted = {made: old for old, made in new.items()}
+    for one in first.values():
+        noted |= one.origins
+    origins = graph.origins | {made: graph.origins.get(old, old) for made, old in noted.items()}
+    seeds = {r.seed: first[r.seed].made[r.seed] if r.seed in first else new.get(r.seed, r.seed) for r in regions}
+    return Stripped(roots, topological(roots), origins), seeds, first
+
+
+def _with_loops(graph: Stripped, regions: Sequence[Region]) -> Stripped:
+    """The graph with the loops of regions; of the first one, if what they are made of waits for each other."""
+    try:
+        return _Loops(graph, regions).graph
+    except Mixed:
+        return _Loops(graph, regions[:1]).graph
 
 
 class _Loops:
-    """The loops of a region, one for each level.
+    """The loops of regions, one for each level.
 
     Attributes:
         graph: The graph with them.
+
+    Raises:
+        Mixed: if loops wait for each other.
     """
 
-    def __init__(self, graph: Stripped, region: Region) -> None:
-        self._roots, self._all, self._region, levels = graph.roots, graph.order, region, region.levels
+    def __init__(self, graph: Stripped, regions: Sequence[Region]) -> None:
         self._origins = dict(graph.origins)
-        self._strip = strip_of(region.seed) or 1
-        self._order = [term for term in graph.order if term in region.steps]
-        self._new: dict[Op, Op] = {}  # what stands for a term after the loops so far
-        read, last = region.results(graph), max(levels.values())
-        parts = list[tuple[list[Op], _Part]]()
-        for level in range(last, -1, -1):
-            results = [term for term in self._order if levels[term] == level and term in read]
-            parts.append((results, part := _Part(region, level, results)))
-            read.update(term for term, _ in part.given)
-        for results, part in reversed(parts):
-            if results:  # a level may have nothing but views
-                self._replace(self._loop(results, part))
-        self.graph = Stripped(self._roots, topological(self._roots), self._origins)
+        self._new: dict[Op, Op] = {}  # what stands for a term
+        places = {term: place for place, term in enumerate(graph.order)}
+        parts = {term: part for region in regions for part in parts_of(region, places) for term in part.results}
+        for node in in_order(graph.roots, parts):
+            if isinstance(node, Part):
+                self._new |= self._loop(node)
+            elif (args := tuple([self._now(arg) for arg in node.args])) != node.args:
+                self._new[node] = self._noted(rebuilt(node, args), node)
+        roots = [self._now(root) for root in graph.roots]
+        self.graph = Stripped(roots, topological(roots), self._origins)
 
-    def _loop(self, results: Sequence[Op], part: _Part) -> dict[Op, Op]:
+    def _loop(self, part: Part) -> dict[Op, Op]:
         """What stands for the results of a loop."""
-        region, count = self._region, self._region.rows // self._strip
-        slices = {place: self._leaf(*place, self._strip) for place in part.given}
+        region, results = part.region, part.results
+        slices = {place: self._leaf(*place, part.strip) for place in part.given}
         made = self._step(part, slices)
         sums, outputs = [t for t in results if t in region.sums], [t for t in results if t not in region.sums]
         states = [self._leaf(term) for term in sums]
         following = [self._made("semi.add", (s, made[term]), (), term) for s, term in zip(states, sums, strict=True)]
-        sequences = [self._strips(term, axis) for term, axis in part.given]
+        sequences = [self._strips(term, axis, part.strip) for term, axis in part.given]
         args = (*map(self._zeros, sums), *sequences, *following, *(made[term] for term in outputs))
         attributes: dict[str, Any] = {
             "parameters": tuple([leaf.attribute("uid") for leaf in (*states, *slices.values())]),
             "states": len(sums),
             "sequences": len(sequences),
-            "length": count,
+            "length": region.rows // part.strip,
             "reverse": False,
         }
         scan = self._made(SCAN, args, tuple([attributes[name] for name in lookup(SCAN).attributes]), region.seed)
         items = {term: self._made("core.item", (scan,), (i,), term) for i, term in enumerate((*sums, *outputs))}
         return {t: x if t in region.sums else self._joined(x, region.axes[t], t) for t, x in items.items()}
 
-    def _step(self, part: _Part, slices: Mapping[tuple[Op, int], Op]) -> dict[Op, Op]:
+    def _step(self, part: Part, slices: Mapping[tuple[Op, int], Op]) -> dict[Op, Op]:
         """The terms of a step with a strip of rows."""
         found: dict[Op, Op] = {}
-        for term in self._order:
-            if term not in part.terms:
-                continue
-            axes, changed = self._region.steps[term]
+        for term in part.terms:
+            axes, changed = part.region.steps[term]
             if not term.args:
-                found[term] = self._noted(sized(term, self._region.axes[term], self._strip), term)
+                found[term] = self._noted(sized(term, part.region.axes[term], part.strip), term)
                 continue
             args = [
-                self._now(arg) if axis is None else found[arg] if arg in part.terms else slices[arg, axis]
+                self._now(arg) if axis is None else found[arg] if arg in found else slices[arg, axis]
                 for arg, axis in zip(term.args, axes, strict=True)
             ]
-            own = self._region.axes.get(term, 0)
-            cut = {name: (*at[:own], self._strip, *at[own + 1 :]) for name, at in changed.items()}
+            own = part.region.axes.get(term, 0)
+            cut = {name: (*at[:own], part.strip, *at[own + 1 :]) for name, at in changed.items()}
             attributes = dict(zip(term.definition.attributes, term.attrs, strict=True)) | cut
             found[term] = self._noted(made_like(term.definition, tuple(args), tuple(attributes.values()), term), term)
         return found
 
-    def _strips(self, term: Op, axis: int) -> Op:
-        """Strips of what has all rows along an axis, one after the other."""
+    def _strips(self, term: Op, axis: int, rows: int) -> Op:
+        """Strips of what has all rows along an axis, so many in each, one after the other."""
         shape = known(term)
-        cut = (*shape[:axis], shape[axis] // self._strip, self._strip, *shape[axis + 1 :])
+        cut = (*shape[:axis], shape[axis] // rows, rows, *shape[axis + 1 :])
         apart = self._made("semi.reshape", (self._now(term),), (cut,), term)
         order = (axis, *(i for i in range(len(cut)) if i != axis))
         return apart if axis == 0 else self._made("semi.transpose", (apart,), (order,), term)
 
     def _now(self, term: Op) -> Op:
         """What stands for a term of the graph."""
-        while term in self._new:
-            term = self._new[term]
-        return term
-
-    def _replace(self, results: Mapping[Op, Op]) -> None:
-        """Put the results of a loop in the place of terms."""
-
-        def rebuild(term: Op, args: tuple[Op, ...]) -> Op:
-            new = self._new[term] = self._noted(rebuilt(term, args), term)
-            return new
-
-        found = {self._now(old): new for old, new in results.items()}
-        self._roots = substituted(self._roots, found, rebuild, self._all)
-        self._new |= found
-        self._all = [self._new.get(term, term) for term in self._all]
+        return self._new.get(term, term)
 
     # -- terms, each noted with the one it stands for ------------------------------------------------------------------
 
@@ -193,25 +194,3 @@ class _Loops:
         order = (*range(1, axis + 1), 0, *range(axis + 1, stack.rank))
         turned = stack if axis == 0 else self._made("semi.transpose", (stack,), (order,), term)
         return self._made("semi.reshape", (turned,), (known(term),), term)
-
-
-class _Part:
-    """What a level computes in a step.
-
-    Attributes:
-        terms: Its terms.
-        given: What it is given strips of, and along which axis it has the rows.
-    """
-
-    def __init__(self, region: Region, level: int, results: Sequence[Op]) -> None:
-        self.terms, self.given = set(results), dict[tuple[Op, int], None]()
-        waiting = list(results)
-        while waiting:
-            for arg, axis in region.inside(waiting.pop()):
-                own = arg in region.steps and arg not in region.sums
-                if own and (region.levels[arg] == level or region.is_cheap(arg)):
-                    if arg not in self.terms:
-                        self.terms.add(arg)
-                        waiting.append(arg)
-                else:
-                    self.given[arg, axis] = None

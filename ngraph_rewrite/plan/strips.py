@@ -7,13 +7,15 @@ over rows, as gradients of keys and values are, is summed strip by strip (Dao et
 kernel for that; here any terms between two products may stand, each strip of which stays in a cache).
 
 A *region* is a large product, all terms of its size that belong together with it, and what is read of these. What comes
-of a region may be what it needs again: gradients come of results. So it has *levels*, each of which is a loop of its
-own over strips (`ngraph_rewrite.plan.strip_loops`). Terms as large as the product are computed again in each.
+of a region may be what it needs again: gradients come of results. So it has *levels*
+(`ngraph_rewrite.plan.strip_levels`), each of which is a loop of its own over strips
+(`ngraph_rewrite.plan.strip_loops`). Terms as large as the product are computed again in each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
@@ -30,7 +32,6 @@ _ENTRY, _ENTRIES = 1 << 20, 1 << 26
 _WIDER = 4
 _FEW = 8  # rows of a strip, at least
 _PRECISE = 4  # bytes of a number that is stored from strip to strip and added to
-_MOST_LEVELS = 3
 PRODUCTS = frozenset({"cpu.gemm", "cpu.batch_gemm", "semi.batch_dot"})
 
 
@@ -48,6 +49,7 @@ class Region:
     Args:
         seed: The product.
         users: By term of the graph, what reads it.
+        roots: The roots of the graph.
         barred: Terms of the steps of scans.
 
     Attributes:
@@ -55,14 +57,14 @@ class Region:
         steps: By term, what it needs of its arguments; of `sums` as well.
         sums: What is summed over all rows.
         rows: How many there are.
-        levels: The level of each term: one more than that of results that it needs in another way than as rows.
+        levels: The level of each term, once that is known.
 
     Raises:
         Mixed: if there is no such region.
     """
 
-    def __init__(self, seed: Op, users: Mapping[Op, Sequence[Op]], graph: Stripped, barred: Container[Op] = ()) -> None:
-        self.seed, self._users, self._kept, self._barred = seed, users, {*graph.roots}, barred
+    def __init__(self, seed: Op, users: Mapping[Op, Sequence[Op]], roots: Set[Op], barred: Container[Op] = ()) -> None:
+        self.seed, self._users, self._kept, self._barred = seed, users, roots, barred
         self._size, axis = prod(known(seed)), seed.rank - 2
         self.rows = known(seed)[axis]
         self.axes = {seed: axis}
@@ -74,7 +76,7 @@ class Region:
         if not self.sums and all(self.is_large(term) for term in self.axes):
             raise Mixed  # nothing is made of it
         self._check_memory()
-        self.levels = self._leveled(graph.order)
+        self.levels: dict[Op, int] = {}
 
     def is_large(self, term: Op) -> bool:
         """Whether a term is as large as the product: about so many numbers."""
@@ -173,29 +175,15 @@ class Region:
             if whole or any(axis and arg not in self.steps and self.is_large(arg) for arg, axis in self.inside(term)):
                 raise Mixed
 
-    # -- in which order it is computed ---------------------------------------------------------------------------------
-
-    def _leveled(self, order: Sequence[Op]) -> dict[Op, int]:
-        found: dict[Op, int] = {}
-        outside: dict[Op, int] = {}
-        for term in order:
-            own = term in self.steps
-            rows = {arg for arg, _ in self.inside(term)}.difference(self.sums, self.whole(term)) if own else set[Op]()
-            level = 0
-            for arg in term.args:
-                level = max(level, found[arg] + (arg not in rows) if arg in found else outside.get(arg, 0))
-            (found if own else outside)[term] = level
-        if max(found.values()) >= _MOST_LEVELS:
-            raise Mixed
-        return found
-
-    def results(self, graph: Stripped) -> set[Op]:
+    @cached_property
+    def results(self) -> set[Op]:
         """What is read outside of it; what each level computes for itself reads what is not so as from outside."""
-        found = self.sums | {root for root in graph.roots if root in self.steps}
-        for term in graph.order:
-            if term not in self.steps or (self.is_cheap(term) and not self.is_large(term)):
-                found.update(arg for arg in term.args if arg in self.steps and not self.is_cheap(arg))
-        return found
+        read = {term for term in self.steps if not self.is_cheap(term) and self._is_read(term)}
+        return read | self.sums | {term for term in self.steps if term in self._kept}
+
+    def _is_read(self, term: Op) -> bool:
+        users = self._users.get(term, ())
+        return any(user not in self.steps or (self.is_cheap(user) and not self.is_large(user)) for user in users)
 
 
 def is_worth_it(seed: Op) -> bool:
