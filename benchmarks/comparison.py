@@ -205,8 +205,10 @@ def interleaved(
     """Times per call, engines in turns, so that a disturbance hits all alike; slow ones take fewer turns.
 
     Before each turn the threads of the engine before it are left to fall asleep (those of OpenMP look for work for some
-    milliseconds, on a core that the next engine is about to use), and one call is not counted. A turn has as many calls
-    as the fastest one so far would take `TURN` for: a call that was disturbed does not make all turns short.
+    milliseconds, on a core that the next engine is about to use). Then it has as many calls that are not counted as it
+    has others: what the engines before, and other guests of a host, have taken of its caches comes back within some
+    hundred calls. A turn has as many calls as the fastest one so far would take `TURN` for: a call that was disturbed
+    does not make all turns short.
     """
     first = {name: _once(run, clock) for name, run in runs.items()}
     times = {name: [once] if once >= SLOW else list[float]() for name, once in first.items()}
@@ -215,8 +217,9 @@ def interleaved(
     while left:
         for name in list(left):
             settle()
-            runs[name]()
             repeats = max(1, int(TURN / max(fastest[name], 1e-9)))
+            for _ in range(repeats):
+                runs[name]()
             start = clock()
             for _ in range(repeats):
                 runs[name]()

@@ -167,6 +167,19 @@ def test_one_disturbed_call_does_not_make_all_turns_short(monkeypatch: pytest.Mo
     assert len(times["a"]) < 30
 
 
+def test_as_many_calls_as_are_counted_go_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has gone from the caches while others had their turns does not count."""
+    now, calls = [0.0], [20]
+
+    def run() -> None:
+        calls[0] += 1
+        now[0] += TURN / 20 * (3 if calls[0] <= 15 else 1)
+
+    monkeypatch.setattr(comparison, "settle", lambda: calls.__setitem__(0, 0))
+    times = interleaved({"a": run}, 4 * TURN, lambda: now[0])
+    assert times["a"] == pytest.approx([TURN / 20] * len(times["a"]))
+
+
 def test_variants_of_an_engine_come_with_it() -> None:
     given = dict.fromkeys([OURS, f"{OURS}-fresh", "jax", "jax-nhwc", "torch", "torch.compile"], fails)
     task = Task("t", list, given)
