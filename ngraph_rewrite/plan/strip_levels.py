@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which regions get their loops together, and in which order: all of a round are found by a few walks over the graph.
+"""Which regions get their loops together, and the levels of their terms: found by a few walks over the graph for all.
 
 The *level* of a term of a region is one more than that of terms of it that it needs in another way than as rows, by
 whatever leads there. Regions that have no terms in common are leveled together, as vectors of numbers: a network has

@@ -16,7 +16,7 @@ from ngraph_rewrite.plan.needs import SCAN
 from ngraph_rewrite.plan.scan_changes import made_like
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.strip_levels import apart, regions_apart, regions_of, with_levels
-from ngraph_rewrite.plan.strip_parts import Part, in_order, parts_of
+from ngraph_rewrite.plan.strip_parts import Part, parts_of, waiting_order
 from ngraph_rewrite.plan.strips import Region, Stripped
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid
@@ -110,7 +110,7 @@ class _Loops:
         self._new: dict[Op, Op] = {}  # what stands for a term
         places = {term: place for place, term in enumerate(graph.order)}
         parts = {term: part for region in regions for part in parts_of(region, places) for term in part.results}
-        for node in in_order(graph.roots, parts):
+        for node in waiting_order(graph.roots, parts):
             if isinstance(node, Part):
                 self._new |= self._loop(node)
             elif (args := tuple([self._now(arg) for arg in node.args])) != node.args:

@@ -14,6 +14,7 @@ class Part:
     """What a level computes in a step.
 
     Attributes:
+        results: What is read outside of it.
         terms: Its terms, arguments first.
         given: What it is given strips of, and along which axis it has the rows.
         strip: How many rows a strip has.
@@ -54,7 +55,7 @@ def parts_of(region: Region, places: Mapping[Op, int]) -> Iterator[Part]:
             yield part
 
 
-def in_order(roots: Sequence[Op], parts: Mapping[Op, Part]) -> list[Op | Part]:
+def waiting_order(roots: Sequence[Op], parts: Mapping[Op, Part]) -> list[Op | Part]:
     """Parts and terms that are in none, each behind what it needs.
 
     Raises:

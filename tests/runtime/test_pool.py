@@ -134,10 +134,10 @@ def visits(pool: Pool, kernel: int, chunks: int, workers: int, weight: int = LON
     return counters
 
 
-def signed(pool: Pool, chunks: int, workers: int, slow: bool = True, weight: int = LONG) -> tuple[list[int], list[int]]:
+def signed(pool: Pool, chunks: int, workers: int, slow: bool = True) -> tuple[list[int], list[int]]:
     """Which thread ran each chunk, and the number that the kernel was told."""
     signatures = np.full(2 * chunks, -1, np.int64)
-    pool.share(kernels()[3 if slow else 4], signatures.ctypes.data, chunks, workers, weight)
+    pool.share(kernels()[3 if slow else 4], signatures.ctypes.data, chunks, workers, LONG)
     threads, numbers = signatures.reshape(2, chunks).tolist()
     return threads, numbers
 
@@ -269,7 +269,7 @@ def launched_from_three_threads(pool: Pool, launches: int) -> list[np.ndarray]:
         counts = np.random.default_rng(seed).integers(2, 9, launches).tolist()
         arrays = [np.zeros(12, np.int64) for _ in counts]
         for n, counters in zip(counts, arrays, strict=True):
-            pool.share(kernels()[0], counters.ctypes.data, n, 2)
+            pool.share(kernels()[0], counters.ctypes.data, n, 2, WEIGHTS[n % 3])
             if counters.sum() != n * n:
                 wrong.append(counters)
         wrong.extend(a for n, a in zip(counts, arrays, strict=True) if a.tolist() != [n] * n + [0] * (12 - n))
@@ -331,7 +331,6 @@ import os, signal, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, as in the background
 import numpy as np
 import ngraph_rewrite as ng
-from ngraph_rewrite.runtime.claiming_code import BRIEF
 from ngraph_rewrite.runtime.pool import process_pool
 
 H = ng.Axis("H", 200_000)
