@@ -31,7 +31,8 @@ class Form:
     """A row nest with its loops in the order in which they are written.
 
     Attributes:
-        ahead: How many indices of a row are taken in at once where memory is asked ahead for others; 0 where it is not.
+        ahead: By columns, how many indices of a row are taken in at once where memory is asked for others; 0 where it is
+            not asked ahead.
     """
 
     nest: RowNest

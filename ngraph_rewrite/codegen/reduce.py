@@ -30,7 +30,7 @@ def render_rows(nest: RowNest, ahead: int = 0) -> Source:
     each thread's, or of such a sum each chunk's.
 
     Args:
-        ahead: Of one pass by columns, how many indices of a row are taken in at once while memory is asked for others;
+        ahead: Of one pass, how many indices of a row by columns are taken in at once while memory is asked for others;
             0 for what is in a cache.
 
     >>> from ngraph_rewrite.codegen.loops import Operand, Step

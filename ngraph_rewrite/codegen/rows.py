@@ -6,7 +6,7 @@ first, then its place: both loops vectorise, which one would not. Where a pass r
 in explicit vectors take its two innermost loops; for a place, if there are no others.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ngraph_rewrite.codegen.accumulate import NOWHERE, Accumulator, beginning, combined, ending, located
 from ngraph_rewrite.codegen.form import Form
@@ -18,6 +18,7 @@ from ngraph_rewrite.types.dtypes import as_dtype
 # What is done in explicit vectors where a pass reads memory and nothing else.
 _STRETCHES = {"sum": "sum", "max": "max", "min": "min", "argmax": "max", "argmin": "min"}
 _PLACES = ("argmax", "argmin")
+_AHEAD = 8192  # bytes from what is read to what is asked for then
 _BLOCK = 512  # elements of a float64 sum between two compensated additions
 
 
@@ -116,16 +117,21 @@ def _stretches(form: Form, reductions: Sequence[int], level: int) -> list[str]:
     dims = form.order[level:]
     if len(dims) > 2:
         return form.loop(dims[0], _stretches(form, reductions, level + 1))
-    lines = []
+    asked, lines = "asked_" if _is_asked(form) else "", list[str]()
     for r in reductions:
         load, item = form.stages.operands(r)[0], form.accumulators[r]
-        lines.append(f"v{load} = {_stretch(form, r, _STRETCHES[item.kind], dims)}")
+        lines.append(f"v{load} = {asked}{_stretch(form, r, _STRETCHES[item.kind], dims)}")
         if item.kind == "sum":
             name = item.variables[0][0]
             lines.append(f"{name} = add_reassociated({name}, v{load})")
         else:
             lines += combined(item, f"v{load}", free_order=True)
     return lines
+
+
+def _is_asked(form: Form) -> bool:
+    """Whether loops with functions ask for the next row."""
+    return bool(form.kept) and any(form.accumulators[r].narrow for r in form.nest.reductions)
 
 
 def _outside(strides: Sequence[str], dims: Sequence[int]) -> Iterator[str]:
@@ -150,26 +156,39 @@ def _loops(
     innermost = level == form.nest.rank - 1
     if innermost and streams is not None and streams.positions:
         return streams.loop(("0", f"n{form.order[level]}"), inner)
-    if not sums or not innermost:
+    if not innermost or not (sums or _later(form, values)):
         return form.loop(form.order[level], inner)
     functions = any(item.narrow for item in sums)
     asked = _next_row(form, number, values) if functions and level == len(form.kept) else []
-    return _blocks(form.order[level], inner, sums, asked)
+    return _blocks(form.order[level], inner, sums, asked or _later(form, values))
 
 
 def _next_row(form: Form, number: int, values: Sequence[int]) -> list[str]:
     """While functions of a row are computed, which takes time and no memory, a block of the next one is asked for."""
     if not number or not form.kept:
         return []
-    outside, dim = form.order[len(form.kept) - 1], form.order[-1]
-    lines = []
+    outside, moved = form.order[len(form.kept) - 1], []
+    for v in values:
+        if v < len(form.nest.loads) and form.nest.loads[v].strides[outside] != "0":
+            moved.append(v)
+    return _asked(form, moved, lambda v, size: f"{distance(f'x{v}', form.nest.loads[v], outside)} + block")
+
+
+def _asked(form: Form, values: Sequence[int], behind: Callable[[int, int], str]) -> list[str]:
+    """The lines that ask for a block of each load that lies along the last loop, some elements behind its row."""
+    dim, lines = form.order[-1], list[str]()
     for v in values:
         load = form.nest.loads[v] if v < len(form.nest.loads) else None
-        if load is not None and load.strides[dim] == "1" and load.strides[outside] != "0":
+        if load is not None and load.strides[dim] == "1":
             at = place(f"x{v}", Operand(load.dtype, tuple(_outside(load.strides, [dim]))))
-            first = f"{at} + {distance(f'x{v}', load, outside)} + block"
-            lines.append(f"ask_ahead(x{v}, {first}, block_stop - block, {as_dtype(load.dtype).itemsize})")
+            size = as_dtype(load.dtype).itemsize
+            lines.append(f"ask_ahead(x{v}, {at} + {behind(v, size)}, block_stop - block, {size})")
     return lines
+
+
+def _later(form: Form, values: Sequence[int]) -> list[str]:
+    """Of what is in no cache, what is read two pages later is asked for block by block."""
+    return _asked(form, values, lambda v, size: f"block + {_AHEAD // size}") if form.ahead else []
 
 
 def _places(form: Form, number: int, reductions: Sequence[int]) -> list[str]:

@@ -13,7 +13,8 @@ _WORDS = {
     "accumulate_min number_max number_min above below same add_reassociated multiply_reassociated rounding_error "
     "compensated",
     "row_places": "row_argmax_float32 row_argmin_float32",
-    "row_reductions": "row_max_float32 row_min_float32 row_sum_float32",
+    "row_reductions": "row_max_float32 row_min_float32 row_sum_float32 "
+    "asked_row_max_float32 asked_row_min_float32 asked_row_sum_float32",
     "transposed_tiles": "tile_space tile_start transpose_block_1 transpose_block_2 transpose_block_4 transpose_block_8",
     "streams": "ask_ahead stream_block stream_end stream_float32 stream_float64",
     "arithmetic": "floor_divide modulo sign integer_power",

@@ -53,7 +53,7 @@ def _job(term: Op, groups: Groups) -> Job:
 def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> tuple[int, int] | Tiles | int | None:
     """Where rows become columns: the short loop of a copy, if there is one, and its length; the tiles of a map.
 
-    Of a reduction by columns, how many indices it takes in at once where it asks memory ahead.
+    Of a reduction, how many indices it takes in at once by columns where it asks memory ahead.
     """
     if isinstance(nest, RowNest):
         return _ahead(nest, sizes)
@@ -67,7 +67,7 @@ def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> tuple[int, int] | Ti
 def _ahead(nest: RowNest, sizes: Sequence[int]) -> int:
     """A few indices, where caches may not hold all; one, where they cannot, and all of it is a block that is wide."""
     read = prod(sizes) * sum(_each(nest)[0])
-    if not any(nest.reduced) or nest.reduced[-1] or read < _UNCACHED:
+    if not any(nest.reduced) or read < _UNCACHED:
         return 0
     return 1 if read >= 2 * _UNCACHED and LANES <= sizes[-1] <= BROAD else _AHEAD
 

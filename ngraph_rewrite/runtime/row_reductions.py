@@ -4,7 +4,7 @@
 LLVM would read half a line at a time for a sum in float64, which is slower where a row does not lie in the first cache.
 Sums add at most 16 float32 in each lane, and these sums in float64, which is as accurate as
 pairwise summation. Several rows, equally far from each other, are taken in together: their lanes are added up once.
-Asking for memory ahead of time (`prefetch`) makes all of them slower by a tenth to a quarter where two threads read.
+Of an *asked* row another loop has asked memory for what this one reads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,14 @@ from ngraph_rewrite.runtime.row_vectors import (
 )
 from ngraph_rewrite.runtime.vector_code import I64, everywhere, loop
 
-__all__ = ["row_max_float32", "row_min_float32", "row_sum_float32"]
+__all__ = [
+    "asked_row_max_float32",
+    "asked_row_min_float32",
+    "asked_row_sum_float32",
+    "row_max_float32",
+    "row_min_float32",
+    "row_sum_float32",
+]
 
 _ADDED = 16  # numbers that each lane of float32 adds
 
@@ -125,3 +132,6 @@ def _extremum(builder: Any, rows: Rows, sign: str) -> Any:
 row_sum_float32 = of_rows("row_sum_float32", types.float64, _sum)
 row_max_float32 = of_rows("row_max_float32", types.float32, _extremum, ">")
 row_min_float32 = of_rows("row_min_float32", types.float32, _extremum, "<")
+asked_row_sum_float32 = of_rows("asked_row_sum_float32", types.float64, _sum, asks=False)
+asked_row_max_float32 = of_rows("asked_row_max_float32", types.float32, _extremum, ">", asks=False)
+asked_row_min_float32 = of_rows("asked_row_min_float32", types.float32, _extremum, "<", asks=False)

@@ -18,8 +18,7 @@ from numba.core.typing import signature
 from numba.extending import intrinsic
 
 from ngraph_rewrite.runtime.features import vectors
-from ngraph_rewrite.runtime.row_vectors import declared
-from ngraph_rewrite.runtime.vector_code import I32, I64, loop
+from ngraph_rewrite.runtime.vector_code import I64, ask, loop
 
 __all__ = ["ask_ahead", "stream_block", "stream_end", "stream_float32", "stream_float64"]
 
@@ -35,11 +34,8 @@ def ask_ahead(context: Any, address: Any, first: Any, count: Any, size: Any) -> 
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         address, first, count, size = arguments
         begin = builder.add(address, builder.mul(first, size))
-        line = ir.IntType(8).as_pointer()
-        prefetch = declared(builder, "llvm.prefetch.p0", [line, I32, I32, I32], ir.VoidType())
         with loop(builder, I64(0), builder.mul(count, size), _LINE) as offset:
-            at = builder.inttoptr(builder.add(begin, offset), line)
-            builder.call(prefetch, [at, I32(0), I32(3), I32(1)])  # to be read, again and again, as data
+            ask(builder, builder.add(begin, offset), 3)
         return context.get_dummy_value()
 
     return signature(types.none, types.int64, types.int64, types.int64, types.int64), generate

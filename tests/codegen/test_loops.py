@@ -129,6 +129,16 @@ def test_memory_that_is_asked_for_ahead_changes_no_bit(run: Runner, shape: tuple
             assert same_bits(a, b)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int64"])
+def test_rows_that_are_asked_for_ahead_are_reduced_to_the_same(run: Runner, dtype: str) -> None:
+    """Of rows of whole blocks and of parts of one; small numbers, whose sums do not depend on the order."""
+    x = np.random.default_rng(1).integers(-9, 10, (7, 1300)).astype(dtype)
+    for kinds in (["sum"], ["max", "sum"], ["argmin"], ["any", "all"]):
+        found = reduce_array(run, x, (False, True), kinds, chunks=3, ahead=1)
+        for a, kind in zip(found, kinds, strict=True):
+            np.testing.assert_array_equal(a, getattr(np, kind)(x, axis=1))
+
+
 def kept_only(value: np.ndarray, reduced: tuple[bool, ...]) -> np.ndarray:
     return value.reshape([n for n, flag in zip(value.shape, reduced, strict=True) if not flag])
 

@@ -265,6 +265,30 @@ def test_the_next_row_is_asked_for_while_exponentials_of_one_are_computed() -> N
     assert not any("ask_ahead" in render_rows(nest).text for nest in (once, same, both))
 
 
+def test_a_row_that_loops_with_functions_ask_for_is_not_asked_for_again() -> None:
+    """Its first pass would ask for it otherwise, as do sums of rows and passes before others without functions."""
+    centred = (Step("sum", F32, (0,)), Step("subtract", F32, (0, 1)), Step("max", F32, (2,)))
+    twice = RowNest(2, (WIDE,), centred, ((3, ONCE),), (0, 1), (False, True))
+    whole = RowNest(2, (WIDE,), SOFTMAX, ((5, WIDE),), (0, 1), (True, True))
+    for nest, begin in ((ROWS, "v0 = asked_row_max_float32("), (twice, "v0 = row_sum_"), (whole, "v0 = row_max_")):
+        assert begin in render_rows(nest).text
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_what_no_cache_holds_is_asked_for_two_pages_ahead(dtype: str) -> None:
+    """In one pass over numbers that are computed, or are not float32; where memory is read side by side."""
+    wide, bias, across = (Operand(dtype, strides) for strides in (("s", "1"), ("0", "1"), ("1", "s")))
+    steps = (Step("multiply", dtype, (0, 1)), Step("multiply", dtype, (3, 2)), Step("sum", dtype, (4,)))
+    nest = RowNest(2, (wide, bias, across), steps, ((5, Operand(dtype, ("1", "0"))),), (0, 1, 2, 3), (False, True))
+    text = render_rows(nest, 1).text
+    size = {"float32": 4, "float64": 8, "bfloat16": 2}[dtype]
+    assert f"ask_ahead(x0, i0 * x0_s0 + block + {8192 // size}, block_stop - block, {size})" in text
+    assert f"ask_ahead(x1, 0 + block + {8192 // size}, block_stop - block, {size})" in text
+    assert text.count("ask_ahead(x") == 2
+    assert "ask_ahead" not in render_rows(nest).text
+    assert render_rows(ROWS, 1).text.count("ask_ahead(x") == 1  # of the next row, as ever
+
+
 def test_an_exponential_has_a_workspace_where_nothing_is_stored() -> None:
     nest = RowNest(2, (WIDE,), (*SOFTMAX, Step("max", F32, (5,))), ((6, ONCE),), (0, 1), (False, True))
     assert Stages(nest).workspaces == [F32]
