@@ -31,8 +31,8 @@ class Form:
     """A row nest with its loops in the order in which they are written.
 
     Attributes:
-        ahead: By columns, how many indices of a row are taken in at once where memory is asked for others; 0 where it is
-            not asked ahead.
+        ahead: By columns, how many indices of a row are taken in at once where memory is asked for others; by rows,
+            whether it is. 0 where it is not.
     """
 
     nest: RowNest
