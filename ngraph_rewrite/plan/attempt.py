@@ -19,7 +19,7 @@ from ngraph_rewrite.plan.jobs import Job, copy_job
 from ngraph_rewrite.plan.joint import JointJob, joined, joint_work
 from ngraph_rewrite.plan.kinds import Kinds
 from ngraph_rewrite.plan.launches import Loop, Work, launches
-from ngraph_rewrite.plan.lives import holds_up, let_overwrite
+from ngraph_rewrite.plan.lives import holds_up, let_overwrite, numbered
 from ngraph_rewrite.plan.loops import Band, LoopJob, loop_job, loop_work
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.operands import Ref, Scratch
@@ -341,8 +341,9 @@ class Attempt:
                 elif self.writes and is_storage_read(base):
                     self._order_read(i, base, before, done_by)
         let_overwrite(self.jobs, before)
-        numbers = {i: self.groups.number[job.term] for i, job in enumerate(self.jobs)}
-        order = in_order(numbers, before)
+        numbers = [self.groups.number[job.term] for job in self.jobs]
+        owner = {base: index[job] for base, job in job_of.items()}
+        order = in_order(numbered(self.jobs, numbers, owner), before)
         if order is None:
             raise Cycle
         ordered = [self.jobs[i] for i in order]

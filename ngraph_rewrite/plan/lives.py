@@ -3,7 +3,8 @@
 
 A gradient can take the place of an activation if what else is made of that activation, the gradient of weights, is
 made before. Weights that the first one reads must then not be overwritten yet: their update waits in memory of its
-own, if that is much smaller than what it makes room for.
+own, if that is much smaller than what it makes room for. And what stores next to nothing, as a sum does, is no reason
+to keep a large operand: it comes as soon as that is there.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from ngraph_rewrite.plan.narrowing import large
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.op import Op
 
-# An update waits in memory so many times smaller than what it makes room for.
-_SMALLER = 4
+# An update waits in memory so many times smaller than what it makes room for. Next to nothing is so many times smaller.
+_SMALLER, _NOTHING = 4, 64
 
 
 def holds_up(job: Job, variable: Op, jobs: Iterable[Job]) -> bool:
     """Whether a job that overwrites a variable has to wait for one that could overwrite what the first one reads."""
-    enough = _SMALLER * prod(known(variable)) * variable.type.dtype.itemsize
-    read = {base for base, _ in job.loads if large(base) and prod(known(base)) * base.type.dtype.itemsize >= enough}
+    enough = _SMALLER * _bytes(variable)
+    read = {base for base, _ in job.loads if large(base) and _bytes(base) >= enough}
     if not read:
         return False
     others = (other for other in jobs if other is not job and not read.isdisjoint(_overwritten(other)))
@@ -44,6 +45,26 @@ def let_overwrite(jobs: Sequence[Job], before: Mapping[int, list[int]]) -> None:
                 readers[base].append(i)
     for base, last in owner.items():
         before[last].extend([i for i in readers[base] if not _waits(i, last, before)])
+
+
+def numbered(jobs: Sequence[Job], numbers: Sequence[int], owner: Mapping[Op, int]) -> dict[int, int]:
+    """In which order jobs come, by their numbers in the graph, but for those that store next to nothing.
+
+    Args:
+        owner: By term, the job that computes it.
+    """
+    places = dict[int, tuple[int, int]]()
+    for i, job in enumerate(jobs):
+        given = [base for base, _ in job.loads if base in owner and owner[base] != i]
+        stored = sum(map(_bytes, job.outputs))
+        soon = any(large(base) and _bytes(base) >= _NOTHING * stored for base in given)
+        place = max(numbers[owner[base]] for base in given) if soon else numbers[i]
+        places[i] = (place, numbers[i])
+    return {i: rank for rank, i in enumerate(sorted(places, key=places.__getitem__))}
+
+
+def _bytes(term: Op) -> int:
+    return prod(known(term)) * term.type.dtype.itemsize
 
 
 def _overwritten(job: Job) -> list[Op]:

@@ -36,7 +36,7 @@ def narrowed(results: Iterable[Op], order: Sequence[Op], kinds: Kinds) -> set[Op
         order: The terms of the graph, arguments first.
         kinds: Those of their ops.
     """
-    asked = [term for term in terms_of(order, _COMPARISONS, kinds) if _is_asked(term)]
+    asked = [term for term in terms_of(order, _COMPARISONS, kinds) if is_asked(term)]
     if not asked:
         return set()
     graph = _Graph(order, kinds)
@@ -50,8 +50,8 @@ def narrowed(results: Iterable[Op], order: Sequence[Op], kinds: Kinds) -> set[Op
     return found
 
 
-def _is_asked(term: Op) -> bool:
-    """Whether it compares what is large, and computed by a product, with a number."""
+def is_asked(term: Op) -> bool:
+    """Whether a comparison compares what is large, and computed by a product, with a number."""
     number, other = term.args
     return is_scalar_constant(other) and large(number) and _is_of_product(number, _MAPS_BETWEEN)
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ngraph_rewrite.plan.attempt import Attempt, CopyAll, Cycle, Plan, parts_of
 from ngraph_rewrite.plan.bands import banded
 from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
+from ngraph_rewrite.plan.corners import with_corners
 from ngraph_rewrite.plan.cpu import CPU
 from ngraph_rewrite.plan.foresight import foreseen
 from ngraph_rewrite.plan.kinds import kinds_of
@@ -46,11 +47,13 @@ def make_plan(
         renderer: How the target writes kernels.
         threads: How many run chunks at once, each in workspace of its own; by default each chunk has some.
     """
-    count, was = len(results), dict[Op, Op]()
+    count = len(results)
+    every = topological([*results, *writes]) if order is None else order
+    roots, order, was = with_corners([*results, *writes], every)
     if renderer.bands:
-        every = topological([*results, *writes]) if order is None else order
-        roots, order, was = stripped([*results, *writes], every)
-        results, writes = roots[:count], roots[count:]
+        roots, order, cut = stripped(roots, order)
+        was = was | {new: was.get(old, old) for new, old in cut.items()}
+    results, writes = roots[:count], roots[count:]
     closed = close(results, writes, order)
     was = was | {new: was.get(old, old) for new, old in closed.origins.items()}
     plan = _planned(closed.results, closed.writes, closed.order, renderer, threads, was, echoes=True)
