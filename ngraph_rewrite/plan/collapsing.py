@@ -26,7 +26,8 @@ from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import Grid, Share
 from ngraph_rewrite.plan.views import Layout
 
-_STREAMED = 1 << 24  # bytes of a result that goes past the caches
+# Bytes of a result that goes past the caches, at least; and of all operands, which caches do not hold then.
+_STREAMED, _UNHELD = 1 << 24, 5 << 23
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 13, 1 << 12
 
@@ -139,7 +140,7 @@ def collapsed(program: ScalarProgram, renderer: Renderer) -> Collapsed:
     buffers = tuple(len(loads) if same else i for i, same in enumerate(program.in_place)) + (len(loads),)
     number, done = _numbered(program, space)
     store = space.operand(program.dtype, program.store)
-    streamed = not any(program.in_place) and bool(steps) and is_streamed(space.sizes, [store])
+    streamed = not any(program.in_place) and bool(steps) and is_streamed(space.sizes, loads, [store])
     nest = MapNest(len(space.sizes), loads, done, ((number(program.value), store),), buffers, streamed=streamed)
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     share = space.share(nest, renderer)
@@ -197,14 +198,16 @@ def _row_nest(program: RowProgram) -> tuple[_Space, RowNest]:
     stores = tuple((number(value), space.operand(dtype, layout)) for value, dtype, layout in program.stores)
     buffers = tuple(range(len(loads) + len(stores)))
     totals, rows = tuple(map(number, program.totals)), tuple(space.reduced)
-    streamed = bool(rows) and rows[-1] and is_streamed(space.sizes, [at for _, at in stores])
+    streamed = bool(rows) and rows[-1] and is_streamed(space.sizes, loads, [at for _, at in stores])
     return space, RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed)
 
 
-def is_streamed(sizes: Sequence[int], stores: Sequence[Operand]) -> bool:
+def is_streamed(sizes: Sequence[int], loads: Sequence[Operand], stores: Sequence[Operand]) -> bool:
     """Whether a result is so large that it goes past the caches, and lies as it is computed."""
-    wide = [at for at in stores if at.strides and at.strides[-1] == "1"]
-    return any(prod(sizes[d] for d in at.dims) * DTYPE_SIZES[at.dtype] >= _STREAMED for at in wide)
+    taken = [prod(sizes[d] for d in at.dims) * DTYPE_SIZES[at.dtype] for at in (*loads, *stores)]
+    given = zip(stores, taken[len(loads) :], strict=True)
+    largest = max((size for at, size in given if at.strides and at.strides[-1] == "1"), default=0)
+    return largest >= _STREAMED and sum(taken) >= _UNHELD
 
 
 class _Space:

@@ -163,5 +163,13 @@ def test_stores_past_the_caches_are_whole_vectors(run: Runner) -> None:
 
 def test_only_large_results_that_lie_as_they_are_computed_go_past_the_caches() -> None:
     large, small, across = (1 << 12, 1 << 12), (1 << 10, 1 << 10), Operand("float32", ("1", "s"))
-    assert is_streamed(large, [MATRIX])
-    assert not is_streamed(small, [MATRIX]) and not is_streamed(large, [across]) and not is_streamed(large, [ONCE])
+    assert is_streamed(large, [MATRIX], [MATRIX]) and is_streamed(large, [], [MATRIX])
+    assert not is_streamed(small, [MATRIX], [MATRIX])
+    assert not is_streamed(large, [MATRIX], [across]) and not is_streamed(large, [MATRIX], [ONCE])
+
+
+def test_results_that_caches_hold_beside_what_they_come_of_stay_there() -> None:
+    """Of 16 MiB each, two operands and a result are too much for caches."""
+    sizes = (1 << 11, 1 << 11)
+    assert not is_streamed(sizes, [MATRIX], [MATRIX]) and not is_streamed(sizes, [MATRIX, ONCE], [MATRIX])
+    assert is_streamed(sizes, [MATRIX, MATRIX], [MATRIX])
