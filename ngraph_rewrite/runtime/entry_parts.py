@@ -120,13 +120,13 @@ no:
 }}
 """
 PATCH = f"""
-; write the addresses of arrays into the arguments of kernels
+; write the addresses of arrays into the arguments of kernels; what is there stays as it is, in the caches of all threads
 define internal void @patch(ptr %header, ptr %arrays) {{
 entry:
 {header("patches", "patch_count")}
   br label %one
 one:
-  %i = phi i64 [0, %entry], [%next, %write]
+  %i = phi i64 [0, %entry], [%next, %write], [%next, %change]
   %next = add i64 %i, 1
   %more = icmp slt i64 %i, %patch_count
   br i1 %more, label %write, label %end
@@ -137,6 +137,10 @@ write:
   %array = load ptr, ptr %array_at
 {field("data", "%array", ARRAY_DATA, "i64")}
   %address = add i64 %data, %into
+  %there = load i64, ptr %slot
+  %same = icmp eq i64 %there, %address
+  br i1 %same, label %one, label %change
+change:
   store i64 %address, ptr %slot
   br label %one
 end:
