@@ -24,8 +24,8 @@ from ngraph_rewrite.terms.substitution import rebuilt
 from ngraph_rewrite.types.dtypes import is_float
 
 _RAMP, _CORNER, _ABOVE = "semi.maximum", "semi.equal", "semi.greater"
-_SUMS = frozenset({*PRODUCTS, CONVOLUTION})
-_BLIND = _SUMS | {f"semi.{name}" for name in "equal not_equal less less_equal greater greater_equal".split()}
+_COMPARISONS = (f"semi.{name}" for name in "equal not_equal less less_equal greater greater_equal".split())
+_BLIND = frozenset({*PRODUCTS, CONVOLUTION, *_COMPARISONS})
 
 
 def with_corners(roots: Sequence[Op], order: Sequence[Op]) -> Changed:

@@ -2,9 +2,9 @@
 """Sums and extrema of float32 that lie side by side, in explicit vectors: whole cache lines.
 
 LLVM would read half a line at a time for a sum in float64, which is slower where a row does not lie in the first cache.
-Sums add at most 16 float32 in each lane, and these sums in float64, which is as accurate as
-pairwise summation. Several rows, equally far from each other, are taken in together: their lanes are added up once.
-Of an *asked* row another loop has asked memory for what this one reads.
+Sums add at most 16 float32 in each lane, and these sums in float64, which is as accurate as pairwise summation. Several
+rows, equally far from each other, are taken in together: their lanes are added up once. Memory need not be asked for an
+*asked* row: another loop does that.
 """
 
 from __future__ import annotations
