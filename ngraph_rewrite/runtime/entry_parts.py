@@ -120,7 +120,7 @@ no:
 }}
 """
 PATCH = f"""
-; write the addresses of arrays into the arguments of kernels; what is there stays as it is, in the caches of all threads
+; write the addresses of arrays into the arguments of kernels; what is there already stays in the caches of all threads
 define internal void @patch(ptr %header, ptr %arrays) {{
 entry:
 {header("patches", "patch_count")}
