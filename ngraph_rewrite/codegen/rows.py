@@ -117,9 +117,11 @@ def _stretches(form: Form, reductions: Sequence[int], level: int) -> list[str]:
     dims = form.order[level:]
     if len(dims) > 2:
         return form.loop(dims[0], _stretches(form, reductions, level + 1))
-    asked, lines = "asked_" if _is_asked(form) else "", list[str]()
+    lines = []
+    later = {v for number in range(1, form.stages.passes) for v in _brought(form, number)}
     for r in reductions:
         load, item = form.stages.operands(r)[0], form.accumulators[r]
+        asked = "asked_" if load in later else ""
         lines.append(f"v{load} = {asked}{_stretch(form, r, _STRETCHES[item.kind], dims)}")
         if item.kind == "sum":
             name = item.variables[0][0]
@@ -127,11 +129,6 @@ def _stretches(form: Form, reductions: Sequence[int], level: int) -> list[str]:
         else:
             lines += combined(item, f"v{load}", free_order=True)
     return lines
-
-
-def _is_asked(form: Form) -> bool:
-    """Whether loops with functions ask for the next row."""
-    return bool(form.kept) and any(form.accumulators[r].narrow for r in form.nest.reductions)
 
 
 def _outside(strides: Sequence[str], dims: Sequence[int]) -> Iterator[str]:
@@ -158,20 +155,23 @@ def _loops(
         return streams.loop(("0", f"n{form.order[level]}"), inner)
     if not innermost or not (sums or _later(form, values)):
         return form.loop(form.order[level], inner)
-    functions = any(item.narrow for item in sums)
-    asked = _next_row(form, number, values) if functions and level == len(form.kept) else []
-    return _blocks(form.order[level], inner, sums, asked or _later(form, values))
+    return _blocks(form.order[level], inner, sums, _next_row(form, number) or _later(form, values))
 
 
-def _next_row(form: Form, number: int, values: Sequence[int]) -> list[str]:
-    """While functions of a row are computed, which takes time and no memory, a block of the next one is asked for."""
-    if not number or not form.kept:
+def _brought(form: Form, number: int) -> list[int]:
+    """The loads whose next row a pass asks for, while it computes functions of one: that takes time and no memory."""
+    functions = any(form.accumulators[r].narrow for r in form.stages.reductions(number))
+    if not (functions and number and form.kept and len(form.reduced) == 1):
         return []
-    outside, moved = form.order[len(form.kept) - 1], []
-    for v in values:
-        if v < len(form.nest.loads) and form.nest.loads[v].strides[outside] != "0":
-            moved.append(v)
-    return _asked(form, moved, lambda v, size: f"{distance(f'x{v}', form.nest.loads[v], outside)} + block")
+    outside, dim, loads = form.kept[-1], form.reduced[0], form.nest.loads
+    given = (v for v in form.stages.needs(number) if v < len(loads))
+    return [v for v in given if loads[v].strides[dim] == "1" and loads[v].strides[outside] != "0"]
+
+
+def _next_row(form: Form, number: int) -> list[str]:
+    """The lines that ask for a block of the next row."""
+    loads, outside = form.nest.loads, form.order[len(form.kept) - 1]
+    return _asked(form, _brought(form, number), lambda v, size: f"{distance(f'x{v}', loads[v], outside)} + block")
 
 
 def _asked(form: Form, values: Sequence[int], behind: Callable[[int, int], str]) -> list[str]:

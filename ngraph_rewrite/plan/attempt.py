@@ -47,7 +47,7 @@ class Plan:
         echoes: Results that are views of an input: their numbers, and what they see. No kernel runs for them.
         again: Terms that several kernels compute, each for itself, and the terms that these compute.
         costs: What decided of terms that several read, between that and memory.
-        origins: What the terms of the plan were before scans became loops.
+        origins: What the terms of the plan were before corners were marked, and scans became loops.
         copies: Its layout copies, those of the bodies of its loops once each.
         home: Where each term lies that has memory, but for those inside loops.
         accesses: Of each of its work what memory it touches, if the target asks.

@@ -2,9 +2,10 @@
 """The corner of a ramp in the sign of its zeros: what is asked of the argument of a large one is read off its value.
 
 The adjoint of ``maximum(z, 0)`` asks, long after, where z was zero, as the slope is a half there. The value does not
-tell, which is zero below as well. Where nothing looks at the signs of its zeros (products and comparisons do not) they
-are -0.0 below and 0.0 in the corner, and nothing else has to be kept: neither z nor the places where it was zero (which
-`ngraph_rewrite.plan.narrowing` keeps otherwise, a byte for each number).
+tell, which is zero below as well. Where nothing looks at the signs of its zeros they are -0.0 below and 0.0 in the
+corner, and nothing else has to be kept: neither z nor the places where it was zero (which
+`ngraph_rewrite.plan.narrowing` keeps otherwise, a byte for each number). Comparisons do not look at them, nor do
+products and convolutions, whose kernels begin their sums with 0.0.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ngraph_rewrite.plan.convolution_operands import CONVOLUTION
 from ngraph_rewrite.plan.fusion import is_scalar_constant
 from ngraph_rewrite.plan.kinds import VIEW, kinds_of
-from ngraph_rewrite.plan.narrowing import is_asked
+from ngraph_rewrite.plan.narrowing import COMPARISONS, is_compared
 from ngraph_rewrite.plan.products import PRODUCTS
 from ngraph_rewrite.plan.scan_changes import Changed, made_like
 from ngraph_rewrite.terms.catalogue import lookup
@@ -24,8 +25,7 @@ from ngraph_rewrite.terms.substitution import rebuilt
 from ngraph_rewrite.types.dtypes import is_float
 
 _RAMP, _CORNER, _ABOVE = "semi.maximum", "semi.equal", "semi.greater"
-_COMPARISONS = (f"semi.{name}" for name in "equal not_equal less less_equal greater greater_equal".split())
-_BLIND = frozenset({*PRODUCTS, CONVOLUTION, *_COMPARISONS})
+_BLIND = COMPARISONS | {*PRODUCTS, CONVOLUTION}
 
 
 def with_corners(roots: Sequence[Op], order: Sequence[Op]) -> Changed:
@@ -46,7 +46,7 @@ def with_corners(roots: Sequence[Op], order: Sequence[Op]) -> Changed:
 
 def _ramps(roots: Iterable[Op], order: Sequence[Op]) -> dict[Op, Op]:
     """By each term that gets another form the ramp it belongs to: ramps, and what is asked of their arguments."""
-    corners = [term for term in order if term.definition.name == _CORNER and _with_zero(term) and is_asked(term)]
+    corners = [term for term in order if term.definition.name == _CORNER and _with_zero(term) and is_compared(term)]
     if not corners:
         return {}
     kept, readers, kinds = {*roots}, dict[Op, list[Op]](), kinds_of(order)
@@ -55,13 +55,17 @@ def _ramps(roots: Iterable[Op], order: Sequence[Op]) -> dict[Op, Op]:
             readers.setdefault(arg, []).append(term)
 
     def is_blind(term: Op) -> bool:
-        """Whether nothing that reads a term looks at the signs of its zeros."""
-        if term in kept:
-            return False
-        return all(
-            is_blind(user) if kinds[user.definition] == VIEW else user.definition.name in _BLIND
-            for user in readers.get(term, ())
-        )
+        """Whether nothing that reads a term, or views of it, looks at the signs of its zeros."""
+        seen = [term]
+        for one in seen:
+            if one in kept:
+                return False
+            for user in readers.get(one, ()):
+                if kinds[user.definition] == VIEW:
+                    seen.append(user)
+                elif user.definition.name not in _BLIND:
+                    return False
+        return True
 
     found = dict[Op, Op]()
     for z in dict.fromkeys(corner.args[0] for corner in corners):
@@ -83,7 +87,7 @@ class _Marks:
 
     Attributes:
         new: What stands for a term.
-        origins: Which term a new one stands for.
+        origins: Which term a new one stands for; parts of it stand for none.
     """
 
     def __init__(self, ramps: Mapping[Op, Op]) -> None:
@@ -98,31 +102,39 @@ class _Marks:
         if term in self._ramps:
             self.new[term] = self._answer(term, self._mark(self._ramps[term]))
         elif args != term.args:
-            self.new[term] = made = rebuilt(term, args)
-            self.origins[made] = term
+            self.new[term] = self._noted(rebuilt(term, args), term)
 
     def _answer(self, term: Op, marked: Op) -> Op:
         """What a term tells, read off the ramp."""
         if term.definition.name == _RAMP:
             return marked
-        asked = self._made(term.definition.name, (marked, term.args[1]), term)
-        if term.definition.name == _ABOVE:
-            return asked
-        below = self._made("semi.signbit", (marked,), term)
-        return self._made("semi.logical_and", (asked, self._made("semi.logical_not", (below,), term)), term)
+        answer = _made(term.definition.name, (marked, term.args[1]), term)
+        if term.definition.name == _CORNER:
+            above = _made("semi.logical_not", (_made("semi.signbit", (marked,), term),), term)
+            answer = _made("semi.logical_and", (answer, above), term)
+        return self._noted(answer, term)
 
     def _mark(self, ramp: Op) -> Op:
-        """The ramp with -0.0 below its corner; NaN stays NaN."""
+        """The ramp with -0.0 below its corner, and 0.0 in it; NaN stays as it is."""
         if ramp not in self._marked:
             z, zero = (self.new.get(arg, arg) for arg in ramp.args)
-            given = dict(zip(zero.definition.attributes, zero.attrs, strict=True))
-            minus = Literal(-0.0, zero.dtype)
-            low = Op(zero.definition, (), tuple((given | {"value": minus}).values()), zero.type, zero.info)
-            parts = self._made("semi.less", (z, zero), ramp), low, self._made("semi.absolute", (z,), ramp)
-            self._marked[ramp] = self._made("semi.select", parts, ramp)
+            minus, plus = (_filled(zero, number) for number in (-0.0, 0.0))
+            below = _made("semi.less", (z, zero), ramp)
+            marked = _made("semi.select", (below, minus, _made("semi.add", (z, plus), ramp)), ramp)
+            self._marked[ramp] = self._noted(marked, ramp)
         return self._marked[ramp]
 
-    def _made(self, name: str, args: tuple[Op, ...], like: Op) -> Op:
-        made = made_like(lookup(name), args, (), like)
-        self.origins[made] = like
+    def _noted(self, made: Op, old: Op) -> Op:
+        self.origins[made] = old
         return made
+
+
+def _filled(constant: Op, number: float) -> Op:
+    """A constant like another one, of another number."""
+    given = dict(zip(constant.definition.attributes, constant.attrs, strict=True))
+    attributes = given | {"value": Literal(number, constant.dtype)}
+    return Op(constant.definition, (), tuple(attributes.values()), constant.type, constant.info)
+
+
+def _made(name: str, args: tuple[Op, ...], like: Op) -> Op:
+    return made_like(lookup(name), args, (), like)

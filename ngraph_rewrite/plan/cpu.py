@@ -65,7 +65,10 @@ def _form(nest: MapNest | RowNest, sizes: Sequence[int]) -> tuple[int, int] | Ti
 
 
 def _ahead(nest: RowNest, sizes: Sequence[int]) -> int:
-    """A few indices, where caches may not hold all; one, where they cannot, and all of it is a block that is wide."""
+    """By columns a few indices, where caches may not hold all; one, where they cannot, and all of it is a wide block.
+
+    By rows it says that caches may not hold all.
+    """
     read = prod(sizes) * sum(_each(nest)[0])
     if not any(nest.reduced) or read < _UNCACHED:
         return 0

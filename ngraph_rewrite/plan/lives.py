@@ -48,7 +48,7 @@ def let_overwrite(jobs: Sequence[Job], before: Mapping[int, list[int]]) -> None:
 
 
 def numbered(jobs: Sequence[Job], numbers: Sequence[int], owner: Mapping[Op, int]) -> dict[int, int]:
-    """In which order jobs come, by their numbers in the graph, but for those that store next to nothing.
+    """Where each job comes in an order: that of their numbers in the graph, but for those that store next to nothing.
 
     Args:
         owner: By term, the job that computes it.

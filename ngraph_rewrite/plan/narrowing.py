@@ -20,7 +20,7 @@ from ngraph_rewrite.terms.op import Op
 
 # Bytes from which on memory is worth looking at.
 LARGE = 1 << 22
-_COMPARISONS = frozenset(f"semi.{c}" for c in "equal not_equal less less_equal greater greater_equal".split())
+COMPARISONS = frozenset(f"semi.{c}" for c in "equal not_equal less less_equal greater greater_equal".split())
 _MAPS_BETWEEN = 4  # maps at most between a product and what is compared
 
 
@@ -36,7 +36,7 @@ def narrowed(results: Iterable[Op], order: Sequence[Op], kinds: Kinds) -> set[Op
         order: The terms of the graph, arguments first.
         kinds: Those of their ops.
     """
-    asked = [term for term in terms_of(order, _COMPARISONS, kinds) if is_asked(term)]
+    asked = [term for term in terms_of(order, COMPARISONS, kinds) if is_compared(term)]
     if not asked:
         return set()
     graph = _Graph(order, kinds)
@@ -50,7 +50,7 @@ def narrowed(results: Iterable[Op], order: Sequence[Op], kinds: Kinds) -> set[Op
     return found
 
 
-def is_asked(term: Op) -> bool:
+def is_compared(term: Op) -> bool:
     """Whether a comparison compares what is large, and computed by a product, with a number."""
     number, other = term.args
     return is_scalar_constant(other) and large(number) and _is_of_product(number, _MAPS_BETWEEN)

@@ -270,8 +270,13 @@ def test_a_row_that_loops_with_functions_ask_for_is_not_asked_for_again() -> Non
     centred = (Step("sum", F32, (0,)), Step("subtract", F32, (0, 1)), Step("max", F32, (2,)))
     twice = RowNest(2, (WIDE,), centred, ((3, ONCE),), (0, 1), (False, True))
     whole = RowNest(2, (WIDE,), SOFTMAX, ((5, WIDE),), (0, 1), (True, True))
-    for nest, begin in ((ROWS, "v0 = asked_row_max_float32("), (twice, "v0 = row_sum_"), (whole, "v0 = row_max_")):
-        assert begin in render_rows(nest).text
+    apart = Operand(F32, ("s", "s", "1"))
+    both = RowNest(3, (apart,), SOFTMAX, ((5, apart),), (0, 1), (False, True, True))
+    steps = (Step("sum", F32, (0,)), Step("subtract", F32, (1, 2)), Step("exp", F32, (3,)), Step("sum", F32, (4,)))
+    other = RowNest(2, (WIDE, WIDE), steps, ((5, ONCE),), (0, 1, 2), (False, True))
+    assert "v0 = asked_row_max_float32(" in render_rows(ROWS).text
+    for nest, begin in ((twice, "row_sum"), (whole, "row_max"), (both, "row_max"), (other, "row_sum")):
+        assert f"v0 = {begin}_float32(" in render_rows(nest).text
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
