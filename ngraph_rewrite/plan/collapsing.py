@@ -198,16 +198,23 @@ def _row_nest(program: RowProgram) -> tuple[_Space, RowNest]:
     stores = tuple((number(value), space.operand(dtype, layout)) for value, dtype, layout in program.stores)
     buffers = tuple(range(len(loads) + len(stores)))
     totals, rows = tuple(map(number, program.totals)), tuple(space.reduced)
-    streamed = bool(rows) and rows[-1] and is_streamed(space.sizes, loads, [at for _, at in stores])
+    results = [at for _, at in stores]
+    streamed = bool(rows) and rows[-1] and is_streamed(space.sizes, loads, results, scattered=sum(rows) > 1)
     return space, RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed)
 
 
-def is_streamed(sizes: Sequence[int], loads: Sequence[Operand], stores: Sequence[Operand]) -> bool:
-    """Whether a result is so large that it goes past the caches, and lies as it is computed."""
+def is_streamed(
+    sizes: Sequence[int], loads: Sequence[Operand], stores: Sequence[Operand], scattered: bool = False
+) -> bool:
+    """Whether a result is so large that it goes past the caches, and lies as it is computed.
+
+    Args:
+        scattered: Whether rows lie in parts far from each other: results would drive these out of caches.
+    """
     taken = [prod(sizes[d] for d in at.dims) * DTYPE_SIZES[at.dtype] for at in (*loads, *stores)]
     given = zip(stores, taken[len(loads) :], strict=True)
     largest = max((size for at, size in given if at.strides and at.strides[-1] == "1"), default=0)
-    return largest >= _STREAMED and sum(taken) >= _UNHELD
+    return largest >= _STREAMED and (scattered or sum(taken) >= _UNHELD)
 
 
 class _Space:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of float32 in memory, read in explicit vectors: whole turns of several vectors, then what is left of a row.
 
-A turn asks memory for what comes two pages later. A processor follows what it reads by itself, but not past the end
-of a page: of 64 MB, sums take a quarter less time so, places of extrema half; of what caches hold, as much as before.
+A turn asks memory for what comes two pages later, or in the next row, if short ones are taken in together. A processor
+follows what it reads by itself, but not past the end of a page: of 64 MB, sums take a quarter less time so, places of
+extrema half; of what caches hold, as much as before.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ class Row:
     """A row whose numbers are read in vectors.
 
     Attributes:
-        asks: Whether memory is asked for what comes later.
+        ahead: How many bytes on memory is asked for; None if it is not.
         lanes: The numbers in a vector.
         step: How many numbers one turn of a loop takes in.
         turns, whole: How many numbers there are in whole turns, and in whole vectors.
     """
 
-    def __init__(self, builder: Any, address: Any, first: Any, count: Any, asks: bool) -> None:
-        self.builder, self.count, self.asks = builder, count, asks
+    def __init__(self, builder: Any, address: Any, first: Any, count: Any, ahead: Any) -> None:
+        self.builder, self.count, self.ahead = builder, count, ahead
         self.lanes = vectors().lanes("float32")
         self.step = self.lanes * AT_A_TIME
         self.vector = ir.VectorType(FLOAT, self.lanes)
@@ -54,9 +55,10 @@ class Row:
 
     def turn(self, index: Any) -> list[Any]:
         """The vectors of one turn, which asks for those of a later one."""
-        begin = self.builder.ptrtoint(self._at(index, FLOAT), I64)
-        for line in range(0, self.step * 4 if self.asks else 0, _LINE):
-            ask(self.builder, self.builder.add(begin, I64(_AHEAD + line)), 3)
+        if self.ahead is not None:
+            begin = self.builder.add(self.builder.ptrtoint(self._at(index, FLOAT), I64), self.ahead)
+            for line in range(0, 4 * self.step, _LINE):
+                ask(self.builder, self.builder.add(begin, I64(line)), 3)
         return [self.read(self.builder.add(index, I64(k * self.lanes))) for k in range(AT_A_TIME)]
 
     def rest(self, filled: float, vector: Callable[[Any], None], number: Callable[[Any], None]) -> None:
@@ -93,13 +95,13 @@ class Rows(NamedTuple):
     """Rows of one length.
 
     Attributes:
-        asks: Whether memory is asked for what comes later.
+        ahead: How many bytes on memory is asked for; None if it is not.
         first: The number with which the first one begins; `between` are from there to the next one.
         count: How many numbers each of them has.
     """
 
     builder: Any
-    asks: bool
+    ahead: Any
     address: Any
     first: Any
     count: Any
@@ -114,7 +116,7 @@ class Rows(NamedTuple):
     def row(self, number: Any) -> Row:
         """The row of a number."""
         first = self.builder.add(self.first, self.builder.mul(number, self.between))
-        return Row(self.builder, self.address, first, self.count, self.asks)
+        return Row(self.builder, self.address, first, self.count, self.ahead)
 
     @contextmanager
     def each(self) -> Iterator[tuple[Any, Row]]:
@@ -146,6 +148,13 @@ def halved(builder: Any, vector: Any, combine: Callable[[Any, Any], Any]) -> Any
     return builder.extract_element(vector, I32(0))
 
 
+def _distance(builder: Any, count: Any, rows: Any, between: Any) -> Any:
+    """How many bytes on memory is asked for: in the row, or what is next to it, or in the next one."""
+    long = builder.icmp_signed(">=", count, I64(_AHEAD // 4))
+    here = builder.or_(long, builder.icmp_signed("<=", rows, I64(1)))
+    return builder.select(here, I64(_AHEAD), builder.mul(between, I64(4)))
+
+
 def of_rows(name: str, result: Any, body: Callable[..., Any], *more: Any, asks: bool = True) -> Any:
     """A function of what `Rows` has.
 
@@ -155,7 +164,8 @@ def of_rows(name: str, result: Any, body: Callable[..., Any], *more: Any, asks: 
 
     def typing(context: Any, address: Any, first: Any, count: Any, rows: Any, between: Any) -> Any:
         def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-            return body(builder, Rows(builder, asks, *arguments), *more)
+            ahead = _distance(builder, *arguments[2:]) if asks else None
+            return body(builder, Rows(builder, ahead, *arguments), *more)
 
         return signature(result, *[types.int64] * 5), generate
 

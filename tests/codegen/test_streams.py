@@ -173,3 +173,4 @@ def test_results_that_caches_hold_beside_what_they_come_of_stay_there() -> None:
     sizes = (1 << 11, 1 << 11)
     assert not is_streamed(sizes, [MATRIX], [MATRIX]) and not is_streamed(sizes, [MATRIX, ONCE], [MATRIX])
     assert is_streamed(sizes, [MATRIX, MATRIX], [MATRIX])
+    assert is_streamed(sizes, [MATRIX], [MATRIX], scattered=True)  # as channels of images in a batch norm
