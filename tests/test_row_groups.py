@@ -141,6 +141,17 @@ def test_sums_over_many_rows_are_taken_on_the_way(rows: int, on_the_way: bool) -
     agree(returns, inputs)
 
 
+def test_sums_over_all_rows_of_another_array_are_not_taken_on_the_way() -> None:
+    """A constant that both are multiplied by is a word of either kernel: nothing that is read twice."""
+    h = ng.Axis("H", 4096)
+    x, other = ng.placeholder([h, W]), ng.placeholder([h, W])
+    rows = ng.softmax(x * 2.0, normalization_axes=[W])
+    own, apart = (ng.sum(ng.tanh(y * 2.0), reduction_axes=[h]) for y in (x, other))
+    assert launched([rows, own], x) == ["rows", "reduce"]
+    assert launched([rows, apart], x, other) == ["rows", "reduce", "reduce"]
+    agree([rows, apart, own], [x, other])
+
+
 def test_what_needs_a_sum_over_all_rows_is_another_kernel() -> None:
     """Rows of the first one would have to wait for all others; columns are the rows of the second one."""
     x = ng.placeholder(ng.anonymous([400, 30]))

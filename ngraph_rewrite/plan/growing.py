@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from math import prod
 
-from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups
+from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, is_scalar_constant
 from ngraph_rewrite.plan.kinds import MAP
 from ngraph_rewrite.plan.pooling import is_pooling
 from ngraph_rewrite.plan.row_facts import Fact, Rows, Shape, facts_of
@@ -68,7 +68,8 @@ class Growth:
         along = max((k for k, n in enumerate(rows.shape) if n > 1), default=None)
         if along not in rows.axes or (rows.shape, axes) not in self.sums:
             return False
-        known_here = dict.fromkeys([*rows.roots, *(o for root in rows.roots for o in self.facts[root].outside)])
+        read = [o for root in rows.roots for o in self.facts[root].outside if not is_scalar_constant(o)]
+        known_here = dict.fromkeys([*rows.roots, *read])
         for root in dict.fromkeys(g for term in known_here for g, _, _ in self.groups.uses[term] if g is not None):
             if root.definition.name != _TOTAL or root in self.forced or root in self.groups.stead:
                 continue
