@@ -160,10 +160,10 @@ _COMBINE: dict[str, Callable[[Accumulator, str, str, bool], str]] = {
 }
 
 
-def result(item: Accumulator, number: int) -> str:
-    """Return the line that gives value ``number`` its result."""
+def result(item: Accumulator, given: str) -> str:
+    """Return the line that gives a name the result."""
     name, held = item.variables[-1]
     if item.narrow:
-        return f"v{number} = {cast(f'{name}_total', 'float64', item.result_dtype)}"
+        return f"{given} = {cast(f'{name}_total', 'float64', item.result_dtype)}"
     text = f"compensated({name}, {name}_error)" if item.compensated else name
-    return f"v{number} = {cast(text, held, item.result_dtype)}"
+    return f"{given} = {cast(text, held, item.result_dtype)}"

@@ -169,7 +169,7 @@ class Form:
     def narrow_line(self, value: int) -> str:
         """The assignment of a value that is computed once a row."""
         if value in self.accumulators:
-            return result(self.accumulators[value], value)
+            return result(self.accumulators[value], f"v{value}")
         return self.computed(value)
 
     def computed(self, value: int) -> str:

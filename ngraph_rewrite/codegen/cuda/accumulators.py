@@ -85,9 +85,9 @@ class Reduction:
         op = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "add", "all": "multiply"}
         return [f"{name} = {expression(op[self.kind], dtype, [name, others[0]], {}, [dtype, dtype])}"]
 
-    def ended(self, value: int) -> str:
-        """The line that gives a value the result."""
-        return result(self._item, value)
+    def ended(self, name: str) -> str:
+        """The line that gives a name the result."""
+        return result(self._item, name)
 
 
 def _paired(values: Sequence[str], text: str) -> str:
@@ -99,37 +99,46 @@ def _paired(values: Sequence[str], text: str) -> str:
 
 def in_warp(reductions: Iterable[Reduction]) -> list[str]:
     """The lines after which every thread of a warp has what all of them found."""
+    return _exchanged(reductions, "warp_lanes()")
+
+
+def _exchanged(reductions: Iterable[Reduction], lanes: str) -> list[str]:
+    """The lines after which every thread of so many neighbours, a power of two, has what all of them found."""
     body = []
     for one in reductions:
         others = [f"{name}_other" for name, _ in one.variables]
         body += [f"{o} = shuffled_{t}({n}, apart)" for o, (n, t) in zip(others, one.variables, strict=True)]
         body += one.joined(*others)
     body.append("apart //= 2")
-    return ["apart = warp_lanes() // 2", "while apart > 0:", indented("\n".join(body), 4)]
+    return [f"apart = {lanes} // 2", "while apart > 0:", indented("\n".join(body), 4)]
 
 
-def in_block(reductions: Iterable[Reduction]) -> list[str]:
+def in_block(reductions: Iterable[Reduction], threads: str) -> list[str]:
     """The lines after which every thread of a block has what all of them found: by warps, then what these found so.
 
-    A place is looked for among the warps in order, as what a thread begins with has none. Another barrier has to come
-    before they do it again.
+    Every warp takes together what all of them found; of warps that are fewer than its threads, some of these have the
+    same. Another barrier has to come before they do it again.
+
+    Args:
+        threads: The text of how many threads the block has, a power of two.
     """
     every = list(reductions)
-    lines = in_warp(every)
     kept = [(n, t) for one in every for n, t in one.variables]
-    lines += ["if lane() % warp_lanes() == 0:", *(f"    {n}_shared[lane() // warp_lanes()] = {n}" for n, _ in kept)]
-    places, numbers = ([one for one in every if (len(one.variables) > 1) is found] for found in (True, False))
-    gathered = _gathered(places, "0", "lanes() // warp_lanes()", "{}") if places else []
-    return [*lines, "barrier()", *gathered, *(_across(numbers) if numbers else [])]
-
-
-def _across(reductions: Iterable[Reduction]) -> list[str]:
-    """The lines by which every warp takes together what all of a block found, each of its threads some of it."""
-    every = list(reductions)
     body = [line for one in every for line in one.joined(*[f"{n}_shared[other]" for n, _ in one.variables])]
     body.append("other += warp_lanes()")
-    lines = [*(line for one in every for line in one.begun()), "other = lane() % warp_lanes()"]
-    return [*lines, "while other < lanes() // warp_lanes():", indented("\n".join(body), 4), *in_warp(every)]
+    return [
+        *in_warp(every),
+        "if lane() % warp_lanes() == 0:",
+        *(f"    {n}_shared[lane() // warp_lanes()] = {n}" for n, _ in kept),
+        "barrier()",
+        f"several = lesser({threads} // warp_lanes(), warp_lanes())",
+        "other = lane() % several",
+        *(f"{n} = {n}_shared[other]" for n, _ in kept),
+        "other += warp_lanes()",
+        f"while other < {threads} // warp_lanes():",
+        indented("\n".join(body), 4),
+        *_exchanged(every, "several"),
+    ]
 
 
 def in_columns(reductions: Iterable[Reduction]) -> list[str]:

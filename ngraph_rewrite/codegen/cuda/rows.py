@@ -3,17 +3,18 @@
 
 Where several passes need the same of a row, each thread has some places of it in registers, as many as there is room
 for, from the first pass to the last: all of them are read before anything is computed. What is left of a long row is
-read anew in each pass, and stays in a cache from one to the next. A block with columns has some threads side by side,
-and these many times, down the rows; each thread reads four places at once.
+read anew in each pass, and stays in a cache from one to the next. Where a row does not lie as was hoped for, nothing of
+it is kept.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
-from ngraph_rewrite.codegen.cuda.accumulators import WARPS, Reduction, in_block, in_columns, in_warp, shared
+from ngraph_rewrite.codegen.cuda.accumulators import WARPS, Reduction, in_block, in_warp, shared
+from ngraph_rewrite.codegen.cuda.columns import columns, reductions_of
+from ngraph_rewrite.codegen.cuda.forms import FITTING, MOST_THREADS, RowForm
 from ngraph_rewrite.codegen.cuda.lanes import (
     FOUR,
     Lanes,
@@ -29,39 +30,18 @@ from ngraph_rewrite.codegen.cuda.resident import Resident
 from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import RowNest, signature
 from ngraph_rewrite.codegen.source import Source, indented
-from ngraph_rewrite.runtime.cuda.hardware import WARP
-from ngraph_rewrite.types.dtypes import as_dtype
 
-_COLUMN_THREADS, _SHARED = 1024, 48 << 10  # of a block with columns, at most; bytes that it has for them
-MOST_THREADS = 512  # of a block with a row that nothing is kept of
-FITTING = 1024  # threads that a multiprocessor should have
 PLACES = 4  # where four neighbours are taken at once
 MOST_STEPS = 24  # beyond which four indices at once take too many registers
 
 
-class RowForm(NamedTuple):
-    """What has a row.
-
-    Attributes:
-        kind: ``"block"``, ``"warp"``, or ``"columns"`` for rows that lie side by side.
-        width: Threads side by side of a block with columns.
-        places: Of a row that each thread has in registers; 0 if nothing is kept from one pass to the next.
-        near: Neighbours at each of these places: 4, or 1 where rows do not begin at multiples of four.
-        threads: Of a block, if that is known.
-    """
-
-    kind: str
-    width: int = WARP
-    places: int = 0
-    near: int = FOUR
-    threads: int = 0
-
-
 def render_rows(nest: RowNest, form: RowForm) -> Source:
     """Return the kernel of a nest over rows, for any number of blocks and of threads."""
-    kernel = _Rows(nest, Passes(nest), form)
-    names, body = signature(nest), "\n".join(kernel.lines())
-    return rendered("rows", names, "cuda", nest=body)
+    if form.kind == "columns":
+        lines = columns(nest, form.width, form.near, form.threads)
+    else:
+        lines = _Rows(nest, Passes(nest), form).lines()
+    return rendered("rows", signature(nest), "cuda", nest="\n".join(lines))
 
 
 @dataclass(frozen=True)
@@ -80,42 +60,42 @@ class _Rows:
 
     @cached_property
     def reductions(self) -> dict[int, Reduction]:
-        return _reductions(self.nest)
+        return reductions_of(self.nest)
 
     def lines(self) -> list[str]:
         """The body of the kernel."""
-        length = [f"length = {product(self.reduced)}"]
-        if self.form.kind == "columns":
-            return [f"launch_bounds({column_threads(self.nest)}, 1)", *length, *self._columns()]
-        every = "block()", "blocks()"
-        memory = shared(self.reductions.values(), WARPS)
-        if self.form.kind == "warp":
-            every, memory = ("warp()", "warps()"), []
+        form = self.form
+        threads = form.threads if form.places else MOST_THREADS
+        bounds = f"launch_bounds({threads}, {-(-FITTING // threads) if form.places else 1})"
+        memory = shared(self.reductions.values(), WARPS) if form.kind == "block" else []
+        sizes = [f"length = {product(self.reduced)}", f"rows = {product(self.kept)}"]
+        return [bounds, *sizes, *memory, *self._widths(), *self._every_row()]
+
+    def _every_row(self) -> list[str]:
+        """All rows, one after the other: with what is kept of them, if they lie as that asks for."""
+        if self.form.places == 0 or self.form.near == 1:
+            return self._loop()
+        fits = f"{self.form.places} * {self._threads[1]}"
+        test = {"whole": f"wide == {fits}", "part": f"0 < wide and wide <= {fits}", "long": "wide > 0"}
+        even = f" and length % {FOUR} == 0" if self.nest.rank == 1 else ""
+        plain = replace(self, form=RowForm(self.form.kind))
+        return [
+            f"if {test[self.form.extent]}{even}:",
+            indented("\n".join(self._loop()), 4),
+            "else:",
+            indented("\n".join(plain._loop()), 4),
+        ]
+
+    def _loop(self) -> list[str]:
+        first, step = ("block()", "blocks()") if self.form.kind == "block" else ("warp()", "warps()")
         own = "lane()" if self.form.kind == "block" else "lane() % warp_lanes()"
         begin = [f"own = anew({own})"] if self.form.places else []
         body = [*begin, *decomposed("row", self.kept), *self._row()]
-        threads = self.form.threads if self.form.places else MOST_THREADS
-        bounds = f"launch_bounds({threads}, {-(-FITTING // threads) if self.form.places else 1})"
-        rows = loop("row", every[0], "rows", every[1], body)
-        return [bounds, *length, f"rows = {product(self.kept)}", *memory, *self._widths(), *rows]
-
-    def _columns(self) -> list[str]:
-        """Groups of columns that lie side by side, one after the other."""
-        *outer, inner = self.kept
-        lines = [
-            *shared(self.reductions.values(), column_threads(self.nest)),
-            f"width = lesser({self.form.width}, lanes())",
-            "depth = lanes() // width",
-            "down = lane() // width",
-            "beside = lane() - down * width",
-            f"across = quotient(n{inner} + width - 1, width)",
-            f"groups = {product(outer)} * across" if outer else "groups = across",
-        ]
-        begin = ["outside = quotient(group, across)", f"i{inner} = (group - outside * across) * width + beside"]
-        begin += [f"inside = i{inner} < n{inner}", *decomposed("outside", outer)]
-        # threads past the last column do what the last one does, and store nothing
-        begin.append(f"i{inner} = lesser(i{inner}, n{inner} - 1)")
-        return lines + loop("group", "block()", "groups", "blocks()", [*begin, *self._row()])
+        if not self.form.ahead:
+            return loop("row", first, "rows", step, body)
+        fetched = [*begin, *self._resident.fetched("row")]
+        before = [*self._resident.slots(), f"row = {first}", "if row < rows:", indented("\n".join(fetched), 4)]
+        return [*before, *going_on("row", "rows", step, body)]
 
     # -- one row -------------------------------------------------------------------------------------------------------
 
@@ -126,7 +106,7 @@ class _Rows:
             lines += [line for one in reductions for line in one.begun()]
             lines += self._pass(number)
             if reductions:
-                lines += {"block": in_block, "warp": in_warp, "columns": in_columns}[self.form.kind](reductions)
+                lines += in_warp(reductions) if self.form.kind == "warp" else in_block(reductions, self._threads[1])
             lines += self._between(number + 1)
         together = sum(bool(self.stages.reductions(number)) for number in range(self.stages.passes))
         # of several times that a block waits within a row, each is between two of any other
@@ -139,31 +119,33 @@ class _Rows:
         for value in self.stages.narrow:
             if nest.stages[value] == stage:
                 own = self.reductions.get(value)
-                lines += lanes.computed([value]) if own is None else [own.ended(value)]
+                lines += lanes.computed([value]) if own is None else [own.ended(f"v{value}")]
         stores = [line for i in self.stages.stored_before(stage) for line in lanes.stored(i)]
-        first = {"block": "lane() == 0", "warp": "lane() % warp_lanes() == 0", "columns": "inside and down == 0"}
+        first = {"block": "lane() == 0", "warp": "lane() % warp_lanes() == 0"}
         return [*lines, f"if {first[self.form.kind]}:", indented("\n".join(stores), 4)] if stores else lines
 
     def _pass(self, number: int) -> list[str]:
         """One pass over a row: of its threads each has some of the places."""
-        if self.form.kind == "columns":
-            return self._pass_of_columns(number)
+        own, step = self._threads
+        if not self.form.places:
+            return self._anew(number)
+        lines, done = self._resident.part(number), f"{self.form.places} * {step} + {own}"
+        if self.form.near == 1:
+            return lines + self._one_by_one(number, done)
+        return lines + [f"at = {done}", *self._wide(number, 1, step)] * (self.form.extent == "long")
+
+    def _anew(self, number: int) -> list[str]:
+        """A pass that reads all that it needs."""
         own, step = self._threads
         lines = []
-        if self.form.places:
-            lines, done = self._resident.part(number), f"{self.form.places} * {step} + {own}"
-            if self.form.near == 1:
-                return lines + self._one_by_one(number, done)
-            lines += [f"at = {done}", *self._wide(number, 1, step)]
-        elif self._is_wide:
+        if self._is_wide:
             several = self._wide(number, PLACES, step) if self._reads_memory(number) else []
             lines = [f"at = {own}", *several, *self._wide(number, 1, step)]
         return lines + self._one_by_one(number, f"{FOUR} * wide + {own}" if lines else own)
 
     @cached_property
     def _resident(self) -> Resident:
-        own, step = self._threads
-        return Resident(self.nest, self.form.places, self.form.near, own, step, self.reductions)
+        return Resident(self.nest, self.form, *self._threads, self.reductions)
 
     @property
     def _threads(self) -> tuple[str, str]:
@@ -178,9 +160,7 @@ class _Rows:
         return loop("at", start, "length", self._threads[1], body)
 
     def _reads_memory(self, number: int) -> bool:
-        """Whether a pass should have several reads of memory under way: unless it looks for a place."""
-        if any(len(self.reductions[r].variables) > 1 for r in self.stages.reductions(number)):
-            return False
+        """Whether a pass should have several reads of memory under way."""
         return any(v < len(self.nest.loads) for v in self.stages.needs(number))
 
     def _wide(self, number: int, count: int, step: str) -> list[str]:
@@ -197,27 +177,13 @@ class _Rows:
             return going_on("at", "wide", step, body)
         return going_on("at", "wide", f"{count} * {step}", body, f" + {count - 1} * {step}")
 
-    def _pass_of_columns(self, number: int) -> list[str]:
-        """One pass, four places down the rows at once, then one by one."""
-        lines, lanes = ["at = down"], Lanes(self.nest, 1, frozenset(self.reduced), FOUR)
-        if len(self.nest.steps) <= MOST_STEPS and self.reduced:
-            places = ["at", *(f"at + {lane} * depth" for lane in range(1, FOUR))]
-            body = [line for k, at in enumerate(places) for line in decomposed(f"({at})", self.reduced, f"_{k}")]
-            body += self._at(lanes, number, places)
-            lines += going_on("at", "length", f"{FOUR} * depth", body, f" + {FOUR - 1} * depth")
-        body = [*decomposed("at", self.reduced), *self._at(Lanes(self.nest), number, ["at"])]
-        return lines + going_on("at", "length", "depth", body)
-
     def _at(self, lanes: Lanes, number: int, places: list[str]) -> list[str]:
         """What a pass does at some places of a row."""
         lines = lanes.computed(self.stages.needs(number))
         for value in self.stages.reductions(number):
             names, one = lanes.names(self.stages.operands(value)[0]), self.reductions[value]
             lines += one.taken_together(names, places) if len(names) > 1 else one.taken(names[0], places[0])
-        stores = [line for i in self.stages.stores(number) for line in lanes.stored(i)]
-        if self.form.kind == "columns" and stores:
-            stores = ["if inside:", indented("\n".join(stores), 4)]
-        return lines + stores
+        return lines + [line for i in self.stages.stores(number) for line in lanes.stored(i)]
 
     # -- four places at once -------------------------------------------------------------------------------------------
 
@@ -234,24 +200,9 @@ class _Rows:
 
     @cached_property
     def _is_wide(self) -> bool:
-        if self.form.kind == "columns" or (self.form.places and self.form.near == 1):
+        if self.form.places and self.form.near == 1:
             return False
         return lies_side_by_side(self.nest) and (self.form.places > 0 or len(self.nest.steps) <= MOST_STEPS)
-
-
-def _reductions(nest: RowNest) -> dict[int, Reduction]:
-    """The reductions of a nest, by value."""
-    steps = {value: nest.steps[value - len(nest.loads)] for value in nest.reductions}
-    return {v: Reduction(step.op, nest.dtypes[step.operands[0]], k) for k, (v, step) in enumerate(steps.items())}
-
-
-def column_threads(nest: RowNest) -> int:
-    """How many threads a block with columns has at most: each leaves what it found in shared memory."""
-    kinds = [dtype for one in _reductions(nest).values() for _, dtype in one.variables]
-    each, threads = sum(as_dtype(dtype).itemsize for dtype in kinds), _COLUMN_THREADS
-    while threads * each > _SHARED:
-        threads //= 2
-    return threads
 
 
 def lies_side_by_side(nest: RowNest) -> bool:

@@ -6,9 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from ngraph_rewrite.codegen.cuda.columns import column_threads, columns_side_by_side
+from ngraph_rewrite.codegen.cuda.forms import FITTING, MOST_THREADS, RowForm
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.passes import Passes
-from ngraph_rewrite.codegen.cuda.rows import MOST_THREADS, RowForm, column_threads, lies_side_by_side
+from ngraph_rewrite.codegen.cuda.resident import is_fetched
+from ngraph_rewrite.codegen.cuda.rows import lies_side_by_side
 from ngraph_rewrite.codegen.loops import RowNest
 from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.shares import Grid
@@ -20,14 +23,16 @@ MOST_BLOCKS = 1 << 20  # after which threads go round
 # Threads of a block that has a row, at least; elements that each of them has in a long row.
 _FEWEST, _EACH = 64, 32
 _LONG = 1024  # elements of a row that are too many for a warp
-_LONGER = 16384  # of one that should have a multiprocessor for itself, so that rows under way fit into a cache
+_LONGER = 16384  # of one that should have a multiprocessor for itself: it fits into its registers, or more into a cache
 _FILLED, _LARGE = 528, 256  # blocks that fill a large GPU, and such of many threads
-_WIDE = 64  # threads side by side of a block with columns, at most
+_WIDE = 64  # rows side by side of a block with columns, at most
 _STRETCH = 4096  # elements of a part of a row, at least
-_NARROW = 8  # rows side by side that are too few for a block with columns; threads side by side, at least
+_NARROW = 8  # of them that are too few for a block with columns; that such a block has, at least
 _WARPS = 4  # in a block whose warps have rows
 _REGISTERS = 16  # of a thread for what it keeps of a row; some more are needed beside
 _HALF = 2  # bytes
+_FETCHED = 40 << 10  # bytes of a block for what it fetches of its next row
+_MOST_TURNS = 8  # rows of a block that fetches: of what it waits for, an eighth is left
 _WORK = 1024  # scalar steps that are written out for each pass over what is kept
 
 
@@ -61,15 +66,54 @@ def row_form(nest: RowNest, sizes: Sequence[int]) -> RowForm:
     """What has a row: a warp, a block, or a block with columns."""
     kept = [n for n, reduced in zip(sizes, nest.reduced, strict=True) if not reduced]
     if nest.reduced and not nest.reduced[-1] and sizes[-1] >= _NARROW:
-        return RowForm("columns", _width(prod(kept) // sizes[-1], sizes[-1]))
-    length = prod(sizes) // max(prod(kept), 1)
-    few = prod(kept) < _FILLED and length >= 4 * WARP
+        return _columns(nest, sizes)
+    rows = prod(kept)
+    length = prod(sizes) // max(rows, 1)
+    few = rows < _FILLED and length >= 4 * WARP
     near = FOUR if lies_side_by_side(nest) and sizes[-1] % FOUR == 0 else 1
     most = _most_places(nest, near)
     if length > (min(_LONG, most * near * WARP) or _LONG) or few:
-        threads = 2 * MOST_THREADS if length > _LONGER else _threads(length, most * near or _EACH)
-        return RowForm("block", places=most, near=near, threads=threads if most else 0)
-    return RowForm("warp", places=min(most, _power(-(-length // (near * WARP)))), near=near, threads=_WARPS * WARP)
+        threads = 2 * MOST_THREADS if length >= _LONGER else _threads(length, most * near or _EACH)
+        form = RowForm("block", places=most, near=near, threads=threads if most else 0)
+        return _fitted(nest, form, rows, length, threads)
+    places = min(most, _power(-(-length // (near * WARP))))
+    return _fitted(nest, RowForm("warp", places=places, near=near, threads=_WARPS * WARP), rows, length, WARP)
+
+
+def _columns(nest: RowNest, sizes: Sequence[int]) -> RowForm:
+    """Rows that lie side by side: how many of them a block has, and how many threads."""
+    kept = [n for n, reduced in zip(sizes, nest.reduced, strict=True) if not reduced]
+    near = FOUR if columns_side_by_side(nest) and sizes[-1] % FOUR == 0 else 1
+    outer, length = prod(kept) // sizes[-1], prod(sizes) // max(prod(kept), 1)
+    width = _width(outer, sizes[-1])
+    blocks = outer * -(-sizes[-1] // width)
+    threads, worth = THREADS, min(_FILLED * THREADS // max(blocks, 1), length * width // (FOUR * near))
+    while threads < worth:
+        threads *= 2
+    return RowForm("columns", width, near=near, threads=min(threads, column_threads(nest, near)))
+
+
+def _fitted(nest: RowNest, form: RowForm, rows: int, length: int, threads: int) -> RowForm:
+    """The form for rows of a length: whether what threads keep is a row, and what they fetch of the next one."""
+    if not form.places or form.near == 1:
+        return form
+    all_of_it = form.places * form.near * threads
+    extent = "whole" if length == all_of_it else "part" if length < all_of_it else "long"
+    form = form._replace(extent=extent)
+    return form._replace(ahead=_ahead(nest, form)) if _turns(form, rows) > 1 else form
+
+
+def _ahead(nest: RowNest, form: RowForm) -> int:
+    """Of how many places a block has shared memory for the next row."""
+    kept = [v for v in Passes(nest, keeps=True).kept if v < len(nest.loads) and is_fetched(nest, v)]
+    each = form.threads * form.near * sum(as_dtype(nest.dtypes[v]).itemsize for v in kept)
+    return min(form.places, _FETCHED // each) if each else 0
+
+
+def _turns(form: RowForm, rows: int) -> int:
+    """How many rows a block, or a warp of it, has one after the other: few, so that all blocks end about together."""
+    blocks = rows if form.kind == "block" else -(-rows // _WARPS)
+    return max(1, min(blocks // (_FILLED * max(1, FITTING // max(form.threads, 1))), _MOST_TURNS))
 
 
 def _most_places(nest: RowNest, near: int) -> int:
@@ -88,7 +132,7 @@ def _power(count: int) -> int:
 
 
 def _width(outer: int, columns: int) -> int:
-    """How many threads of a block are side by side: fewer, where there would be too few blocks."""
+    """How many rows of a block are side by side: fewer, where there would be too few blocks."""
     width = _WIDE
     while width > _NARROW and outer * -(-columns // width) < _LARGE:
         width //= 2
@@ -101,14 +145,11 @@ def row_grid(sizes: Sequence[int], reduced: Sequence[bool], nest: RowNest) -> Gr
     rows = prod([n for n, r in zip(sizes, reduced, strict=True) if not r])
     length = prod(sizes) // max(rows, 1)
     if form.kind == "columns":
-        blocks = rows // max(sizes[-1], 1) * -(-sizes[-1] // form.width)
-        threads, worth = THREADS, min(_FILLED * THREADS // max(blocks, 1), length * form.width // FOUR)
-        while threads < worth:
-            threads *= 2
-        return Grid(blocks_for(blocks, 1), min(threads, column_threads(nest)))
+        return Grid(blocks_for(rows // max(sizes[-1], 1) * -(-sizes[-1] // form.width), 1), form.threads)
+    turns = _turns(form, rows) if form.ahead else 1
     if form.kind == "warp":
-        return Grid(blocks_for(rows, _WARPS), _WARPS * WARP)
-    return Grid(blocks_for(rows, 1), form.threads or _threads(length, _EACH))
+        return Grid(blocks_for(rows, _WARPS * turns), _WARPS * WARP)
+    return Grid(blocks_for(rows, turns), form.threads or _threads(length, _EACH))
 
 
 def _threads(length: int, each: int) -> int:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from math import prod
 
 from ngraph_rewrite.codegen.cuda.copy import render_turned
+from ngraph_rewrite.codegen.cuda.forms import RowForm
 from ngraph_rewrite.codegen.cuda.map import render_map, render_spread
-from ngraph_rewrite.codegen.cuda.rows import RowForm, render_rows
+from ngraph_rewrite.codegen.cuda.rows import render_rows
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.cuda.calls import CALLS

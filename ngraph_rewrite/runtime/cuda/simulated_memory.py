@@ -55,7 +55,7 @@ def forbid(begin: int, size: int) -> None:
 
 def _elements(address: int, index: int, count: int, dtype: str) -> Any:
     """Some neighbours in memory, as an array."""
-    kind = _OWN.get(dtype) or np.dtype(dtype)
+    kind = kind_of(dtype)
     begin = int(address) + int(index) * kind.itemsize
     end = begin + count * kind.itemsize
     after = bisect_right(_ranges, (begin, sys.maxsize))
@@ -67,7 +67,13 @@ def _elements(address: int, index: int, count: int, dtype: str) -> Any:
     return np.frombuffer(memory, kind)
 
 
-def _held(value: Any, dtype: str) -> Any:
+def kind_of(dtype: str) -> np.dtype[Any]:
+    """What an element of a dtype is in memory."""
+    return _OWN.get(dtype) or np.dtype(dtype)
+
+
+def held(value: Any, dtype: str) -> Any:
+    """An element of memory as kernels compute with it."""
     if dtype == "bool":
         return np.bool_(value)
     return np.float32(value) if dtype in ("float16", "bfloat16") else value
@@ -75,7 +81,7 @@ def _held(value: Any, dtype: str) -> Any:
 
 def _loader(dtype: str) -> Any:
     def load(address: int, index: int, buffer: int) -> Any:
-        return _held(_elements(address, index, 1, dtype)[0], dtype)
+        return held(_elements(address, index, 1, dtype)[0], dtype)
 
     return load
 
@@ -89,7 +95,12 @@ def _storer(dtype: str) -> Any:
     return store
 
 
-def _aligned_four(address: int, index: int, dtype: str) -> Any:
+def aligned_four(address: int, index: int, dtype: str) -> Any:
+    """Four neighbours in memory, as an array.
+
+    Raises:
+        IndexError: if they are outside of what is allowed, or not aligned.
+    """
     found = _elements(address, index, 4, dtype)
     if found.ctypes.data % min(WIDEST, found.nbytes):
         raise IndexError(f"4 {dtype} at index {index} from address {address:#x} on are not aligned")
@@ -98,7 +109,7 @@ def _aligned_four(address: int, index: int, dtype: str) -> Any:
 
 def _loader_of_four(dtype: str) -> Any:
     def load(address: int, index: int) -> Any:
-        return tuple(_held(value, dtype) for value in _aligned_four(address, index, dtype))
+        return tuple(held(value, dtype) for value in aligned_four(address, index, dtype))
 
     return load
 
@@ -107,7 +118,7 @@ def _storer_of_four(dtype: str) -> Any:
     converted = vars(simulated_casts)[f"to_{dtype}"]
 
     def store(address: int, index: int, a: Any, b: Any, c: Any, d: Any) -> None:
-        _aligned_four(address, index, dtype)[:] = [converted(value) for value in (a, b, c, d)]
+        aligned_four(address, index, dtype)[:] = [converted(value) for value in (a, b, c, d)]
 
     return store
 

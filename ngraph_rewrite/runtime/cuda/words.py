@@ -9,6 +9,7 @@ from numba.cuda.core import config
 from ngraph_rewrite.runtime.cuda.places import *  # noqa: F403
 
 if config.ENABLE_CUDASIM:
+    from ngraph_rewrite.runtime.cuda.simulated_ahead import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_bounds import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_casts import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_division import *  # noqa: F403
@@ -18,6 +19,7 @@ if config.ENABLE_CUDASIM:
     from ngraph_rewrite.runtime.cuda.simulated_tiles import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_warps import *  # noqa: F403
 else:
+    from ngraph_rewrite.runtime.cuda.device_ahead import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_bounds import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_division import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_fused import *  # noqa: F403
