@@ -91,10 +91,24 @@ def test_rows_are_multiplied(name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", BFLOAT16], ids=str)
-def test_numbers_of_16_bits_are_divided(dtype: Any) -> None:
-    """They are rounded at each step, and so would the reciprocal be."""
-    _, source = computed(softmax, np.ones((3, 5), dtype))
-    assert re.search(r"\(v\d+ / v\d+\)$", source, re.MULTILINE), source
+def test_rows_of_16_bits_are_multiplied_in_32(dtype: Any) -> None:
+    """The reciprocal is not rounded to 16 bits, and the product is so once: each number is that of the quotient."""
+    x = np.random.default_rng(0).normal(size=(3, 5)).astype(dtype)
+    found, source = computed(of_unit_length, x)
+    assert re.search(r"= \S*1\.0\)? / v", source) and not re.search(r"\(v\d+ / v\d+\)$", source, re.MULTILINE), source
+    total = np.sum((x * x).astype(np.float64), axis=1, keepdims=True).astype(dtype)
+    length = np.sqrt(total.astype(np.float32)).astype(dtype)
+    np.testing.assert_array_equal(found, (x.astype(np.float32) / length.astype(np.float32)).astype(dtype))
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("float16", 11), (BFLOAT16, 8)], ids=str)
+def test_quotients_of_all_significands_are_products(dtype: Any, bits: int) -> None:
+    """Rounded to 16 bits from the product in float32, and from the quotient in float64."""
+    every = np.arange(2 ** (bits - 1), 2**bits, dtype=np.float32)
+    products = (every[:, None] * (np.float32(1) / every)).astype(dtype)
+    significand, exponent = np.frexp(every[:, None].astype(np.float64) / every)
+    rounded = np.ldexp(np.rint(np.ldexp(significand, bits)), exponent - bits)
+    np.testing.assert_array_equal(products.astype(np.float64), rounded)
 
 
 @pytest.mark.parametrize("name", DIVIDED)

@@ -20,7 +20,7 @@ from ngraph_rewrite.plan.jobs import Job, job_of
 from ngraph_rewrite.plan.operands import Call
 from ngraph_rewrite.plan.pooling import pooling_call
 from ngraph_rewrite.plan.products import EPILOGUE, Product, is_product, product, product_calls
-from ngraph_rewrite.plan.renderer import Epilogues, Renderer
+from ngraph_rewrite.plan.renderer import Epilogues, Parts, Renderer
 from ngraph_rewrite.plan.rows import row_job, thin_job
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import CHUNK_TIME, Share, nest_share
@@ -113,25 +113,25 @@ def _each(nest: MapNest | RowNest) -> tuple[list[int], list[str]]:
     return [DTYPE_SIZES[operand.dtype] for operand in moved if last in operand.dims], [s.op for s in nest.steps]
 
 
-def _parts(program: RowProgram, axis: int) -> tuple[int, int]:
+def _parts(program: RowProgram, axis: int) -> Parts:
     """The number of parts, and how many neighbouring indices have lanes of their own."""
     share = row_share(program, CPU)
     assert isinstance(share, Share)
     if share.time < 4 * CHUNK_TIME:
-        return 1, 1
+        return Parts(1)
     wanted = min(_PARTS, share.time // CHUNK_TIME)
     kept = [n for k, n in enumerate(program.shape) if k not in program.axes]
     moved = [k for k, n in enumerate(program.shape) if n > 1]
     if moved[-1] in program.axes:  # rows along memory
         enough = share.chunks >= min(wanted, _PARTS // 2)
-        return (1 if enough else min(wanted, max(1, program.shape[axis] // 2))), 1
+        return Parts(1 if enough else min(wanted, max(1, program.shape[axis] // 2)))
     if kept[-1] // _BLOCK >= min(wanted, _PARTS // 4):
-        return 1, 1
+        return Parts(1)
     lanes = 1
     if axis == moved[0] and all(k not in program.axes for k in moved[1:]):
         while 2 * lanes * prod(kept) <= _LANES:
             lanes *= 2
-    return min(wanted, program.shape[axis] // (_LONG * lanes)), lanes
+    return Parts(min(wanted, program.shape[axis] // (_LONG * lanes)), lanes)
 
 
 def _mapped(given: Product | Convolution, each: float, there: bool) -> tuple[Call, ...]:

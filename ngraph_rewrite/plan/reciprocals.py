@@ -7,16 +7,21 @@ so of two things that rows are divided by:
 
 * roots: they lie in the middle of all exponents;
 * the sum of a softmax, ``sum(exp(x - m))`` where m is the greatest x, or 0 if that is infinite: one exponential is 1.
+
+Numbers of 16 bits are multiplied in float32 by a reciprocal that is not rounded to 16 bits. What comes of it is their
+quotient, rounded once, if that is not subnormal: quotients of numbers of so few bits are farther from where a rounding
+changes than two roundings of 24 bits go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ngraph_rewrite.plan.nests import ScalarStep, Value
 from ngraph_rewrite.terms.literal import Literal
 
-_DTYPES = ("float32", "float64")
+_NARROW = ("float16", "bfloat16")
+_DTYPES = ("float32", "float64", *_NARROW)
 
 
 def has_fair_reciprocal(divisor: Value, steps: Sequence[ScalarStep]) -> bool:
@@ -27,6 +32,19 @@ def has_fair_reciprocal(divisor: Value, steps: Sequence[ScalarStep]) -> bool:
     (True, False)
     """
     return _is(divisor, "sqrt", steps) or _is_sum_of_softmax(divisor, steps)
+
+
+def multiplied(dividend: Value, divisor: Value, dtype: str, step: Callable[..., Value]) -> Value:
+    """The steps of a quotient by way of a reciprocal.
+
+    Args:
+        step: Takes an operation, a dtype and operands, and gives what they make.
+    """
+    if dtype not in _NARROW:
+        return step("multiply", dtype, (dividend, step("reciprocal", dtype, (divisor,))))
+    wide = [step("cast", "float32", (value,)) for value in (dividend, divisor)]
+    found = step("multiply", "float32", (wide[0], step("reciprocal", "float32", (wide[1],))))
+    return step("cast", dtype, (found,))
 
 
 def _is(value: Value, op: str, steps: Sequence[ScalarStep]) -> bool:

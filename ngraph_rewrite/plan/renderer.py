@@ -24,6 +24,20 @@ if TYPE_CHECKING:
     from ngraph_rewrite.plan.products import Product
 
 
+class Parts(NamedTuple):
+    """How an axis is cut up, so that a reduction over it is done in two steps.
+
+    Attributes:
+        number: How many parts; 1 if it is as well done at once.
+        lanes: How many neighbouring indices have lanes of their own.
+        even: Of what the length of a part is a multiple; what is left over is a part of its own.
+    """
+
+    number: int
+    lanes: int = 1
+    even: int = 1
+
+
 class Epilogues(NamedTuple):
     """How kernels of products do maps over these. The arguments of a map follow those of the call.
 
@@ -54,8 +68,7 @@ class Renderer:
         own_share: How the kernel of a third party is shared out: by the shape of the result, and the number of elements
             that it reads and writes.
         workspaces: The bytes that each share of a nest over rows needs, in each workspace.
-        parts: In how many parts of an axis a reduction is done that leaves too little to share out, and how many
-            neighbouring indices have lanes of their own; 1 part if it is as well done at once.
+        parts: How an axis is cut up of which a reduction leaves too little to share out.
         epilogues: How maps over products are done by the kernels of these; None if they are not.
         prologues: Whether kernels of products compute operands that are maps.
         sums: Whether they add up several products.
@@ -73,7 +86,7 @@ class Renderer:
     share: Callable[[Sequence[int], Sequence[bool], MapNest | RowNest], Share | Grid]
     own_share: Callable[[Sequence[int], int], Share | Grid]
     workspaces: Callable[[RowNest, tuple[int, ...]], Sequence[int]]
-    parts: Callable[[RowProgram, int], tuple[int, int]]
+    parts: Callable[[RowProgram, int], Parts]
     epilogues: Epilogues | None
     prologues: bool = False
     sums: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -19,7 +19,7 @@ from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.nests import Body, Load, Position, ScalarStep, Value
 from ngraph_rewrite.plan.operands import Scratch
 from ngraph_rewrite.plan.products import Matrix, Product
-from ngraph_rewrite.plan.reciprocals import has_fair_reciprocal
+from ngraph_rewrite.plan.reciprocals import has_fair_reciprocal, multiplied
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.splitting import Split, split
@@ -79,8 +79,7 @@ class RowBody(Body):
         """A new step, or an equal earlier one; a row is multiplied by a reciprocal where that does for a quotient."""
         if op == "divide" and has_fair_reciprocal(operands[1], self.steps):
             if self._varies(operands[0]) and not self._varies(operands[1]):
-                operands = operands[0], super().step("reciprocal", dtype, operands[1:], None)
-                op = "multiply"
+                return multiplied(operands[0], operands[1], dtype, partial(super().step, attribute=None))
         return super().step(op, dtype, operands, attribute)
 
     def _varies(self, value: Value) -> bool:

@@ -14,7 +14,7 @@ from ngraph_rewrite.codegen.loops import REDUCTIONS
 from ngraph_rewrite.codegen.scalar import is_real
 from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
-from ngraph_rewrite.plan.renderer import Renderer
+from ngraph_rewrite.plan.renderer import Parts, Renderer
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.views import Layout, row_major
 
@@ -45,14 +45,14 @@ def split(program: RowProgram, renderer: Renderer) -> Split | None:
     if program.totals or not program.axes or prod(program.shape) < _LEAST:
         return None
     axis = max(program.axes, key=lambda k: (program.shape[k] > 1, _stride(program, k)))
-    count, lanes = renderer.parts(program, axis)
-    if count < 2:
+    cut = renderer.parts(program, axis)
+    if cut.number < 2:
         return None
     reductions = [n for n, step in enumerate(program.steps) if step[0] in REDUCTIONS]
     facts = _facts(program)
     if not _is_one_pass(program, facts, reductions):
         return None
-    return _Splitting(program, facts, reductions, axis, count, lanes).split()
+    return _Splitting(program, facts, reductions, axis, cut).split()
 
 
 class _Facts(NamedTuple):
@@ -101,13 +101,11 @@ def _stride(program: RowProgram, axis: int) -> int:
 class _Splitting:
     """One program in parts along an axis."""
 
-    def __init__(
-        self, program: RowProgram, facts: _Facts, reductions: list[int], axis: int, count: int, lanes: int
-    ) -> None:
+    def __init__(self, program: RowProgram, facts: _Facts, reductions: list[int], axis: int, cut: Parts) -> None:
         self.program, self.facts, self.reductions = program, facts, reductions
-        self.axis, self.count, self.lanes = axis, count, lanes
-        self.length = program.shape[axis] // (count * lanes)
-        self.rest = program.shape[axis] - count * lanes * self.length
+        self.axis, self.count, self.lanes = axis, cut.number, cut.lanes
+        self.length = program.shape[axis] // (cut.number * cut.lanes * cut.even) * cut.even
+        self.rest = program.shape[axis] - cut.number * cut.lanes * self.length
         self.kept = tuple(k for k in range(len(program.shape)) if k not in program.axes)
         self.row = prod(program.shape[k] for k in self.kept)
 

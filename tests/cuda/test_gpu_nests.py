@@ -24,9 +24,12 @@ from ngraph_rewrite.codegen.cuda.passes import Passes
 from ngraph_rewrite.codegen.cuda.rows import render_rows
 from ngraph_rewrite.codegen.nest import MapNest, Operand, RowNest, Step
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.cuda import renderer
+from ngraph_rewrite.plan.cuda.grids import row_parts
 from ngraph_rewrite.plan.cuda.maps import map_grid
 from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.cuda.device import Launched, find_device
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.types.dtypes import as_dtype
@@ -273,3 +276,19 @@ def test_neighbours_are_read_and_written_by_one_access(text: str) -> None:
     assert text in render_rows(normalised(1), RowForm("block", places=2, threads=128)).text
     assert text in render_rows(normalised(0), RowForm("columns", 4)).text
     assert text not in render_rows(normalised(0), RowForm("columns", 4, near=1)).text
+
+
+@pytest.mark.parametrize("length", [1 << 15, 40_000, 36_002, 50_003])
+def test_a_sum_in_parts_has_each_element_once(length: int) -> None:
+    x = ng.placeholder((length,), "float64")
+    agree(semi.sum(x, axes=(0,)), {x: np.arange(length, dtype=np.float64)})
+
+
+@pytest.mark.parametrize(
+    ("length", "parts"), [(250_000_000, (1000, 1, 8)), (1 << 28, (1024, 1, 8)), (1_000_003, (244, 1, 8))]
+)
+def test_parts_of_a_row_are_as_aligned_as_it_is(length: int, parts: tuple[int, int, int]) -> None:
+    """They begin at multiples of eight elements, and nothing is left over if another number of them sees to that."""
+    layout = Layout(0, (length,), (1,))
+    program = RowProgram((length,), (("float32", layout),), (("sum", "float32", (-1,), None),), (), (0,))
+    assert row_parts(program, 0) == parts

@@ -17,6 +17,7 @@ from ngraph_rewrite.runtime.cuda.hardware import WIDEST
 from ngraph_rewrite.types.dtypes import as_dtype
 
 FOUR = 4
+_HALF = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -106,13 +107,23 @@ class Lanes:
     def stored_at(self, position: int, place_: int) -> str:
         """The line that stores a result at one of the places."""
         value, operand = self.nest.stores[position]
+        value = self._before_rounding(value, operand.dtype)
         name, buffer = f"y{position}", self.nest.buffers[len(self.nest.loads) + position]
         at = self._at(place(name, operand), place_)
         names = [self._name(value, place_, k) for k in range(self.near)]
-        given = [cast(v, self.nest.dtypes[value], operand.dtype) for v in names]
+        dtype = self.nest.dtypes[value]
+        rounds = dtype == "float32" and operand.dtype in _HALF  # by itself
+        given = names if rounds else [cast(v, dtype, operand.dtype) for v in names]
         if self.near > 1:
             return f"store4_{operand.dtype}({name}, {at}, {', '.join(given)})"
         return f"store_{operand.dtype}({name}, {at}, {given[0]}, {buffer})"
+
+    def _before_rounding(self, value: int, dtype: str) -> int:
+        """The value, or the float32 that it was rounded from to the dtype that it is stored as."""
+        step = self.nest.steps[value - len(self.nest.loads)] if value >= len(self.nest.loads) else None
+        if step is None or (step.op, step.dtype) != ("cast", dtype) or dtype not in _HALF:
+            return value
+        return step.operands[0] if self.nest.dtypes[step.operands[0]] == "float32" else value
 
 
 def can_be_wide(nest: MapNest | RowNest, stores: Iterable[int]) -> bool:

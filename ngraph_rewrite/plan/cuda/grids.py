@@ -14,6 +14,7 @@ from ngraph_rewrite.codegen.cuda.resident import is_fetched
 from ngraph_rewrite.codegen.cuda.rows import lies_side_by_side
 from ngraph_rewrite.codegen.loops import RowNest
 from ngraph_rewrite.plan.collapsing import RowProgram
+from ngraph_rewrite.plan.renderer import Parts
 from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.types.dtypes import as_dtype
@@ -27,6 +28,7 @@ _LONGER = 16384  # of one that should have a multiprocessor for itself: it fits 
 _FILLED, _LARGE = 528, 256  # blocks that fill a large GPU, and such of many threads
 _WIDE = 64  # rows side by side of a block with columns, at most
 _STRETCH = 4096  # elements of a part of a row, at least
+_EVEN = 8  # elements of which it is a multiple, so that all parts are as aligned as the row
 _NARROW = 8  # of them that are too few for a block with columns; that such a block has, at least
 _WARPS = 4  # in a block whose warps have rows
 _REGISTERS = 16  # of a thread for what it keeps of a row; some more are needed beside
@@ -157,16 +159,28 @@ def _threads(length: int, each: int) -> int:
     return max(_FEWEST, min(MOST_THREADS, _power(-(-length // each))))
 
 
-def row_parts(program: RowProgram, axis: int) -> tuple[int, int]:
+def row_parts(program: RowProgram, axis: int) -> Parts:
     """In how many parts a reduction is done, so that all multiprocessors have some."""
     moved = [k for k, n in enumerate(program.shape) if n > 1]
     kept = [n for k, n in enumerate(program.shape) if k not in program.axes]
-    blocks = prod(kept)
-    if moved and moved[-1] not in program.axes and program.shape[moved[-1]] >= _NARROW:
+    length, blocks = program.shape[axis], prod(kept)
+    beside = bool(moved) and moved[-1] not in program.axes and program.shape[moved[-1]] >= _NARROW
+    if beside:
         blocks = blocks // program.shape[moved[-1]] * -(-program.shape[moved[-1]] // _WIDE)
         stretch = 8 * THREADS // WARP
     else:
-        stretch = max(1, _STRETCH * program.shape[axis] // max(prod(program.shape) // max(prod(kept), 1), 1))
+        stretch = max(1, _STRETCH * length // max(prod(program.shape) // max(prod(kept), 1), 1))
     if blocks >= _FILLED:
-        return 1, 1
-    return max(1, min(2 * _FILLED // max(blocks, 1), program.shape[axis] // stretch)), 1
+        return Parts(1)
+    most = max(1, min(2 * _FILLED // max(blocks, 1), length // stretch))
+    even = _EVEN if moved[-1:] == [axis] and length >= _EVEN * most else 1
+    return Parts(_even_count(length, most, even), even=even)
+
+
+def _even_count(length: int, most: int, even: int) -> int:
+    """Parts that leave nothing over, if there are not many fewer of them; else the most that there may be.
+
+    >>> _even_count(250_000_000, 1056, 8), _even_count(1_000_003, 1056, 8)
+    (1000, 1056)
+    """
+    return next((n for n in range(most, most * 3 // 4, -1) if length % (n * even) == 0), most)
