@@ -31,6 +31,8 @@ _AHEAD = 4  # indices of narrower rows that are taken in at once
 _PARTS = 32  # of a reduction in two steps, at most, and
 _LONG = 64  # so many indices in each at least, where rows lie side by side
 _BLOCK = 1024  # rows side by side that are enough for a chunk
+# Rows that are enough to share out; below that, elements that one thread can be left with.
+_ENOUGH, _FEW = 16, 1 << 15
 _LANES = 512  # rows side by side, parts included, that fill vectors well
 
 
@@ -113,6 +115,11 @@ def _each(nest: MapNest | RowNest) -> tuple[list[int], list[str]]:
     return [DTYPE_SIZES[operand.dtype] for operand in moved if last in operand.dims], [s.op for s in nest.steps]
 
 
+def _worth(shape: Sequence[int], axes: Sequence[int]) -> bool:
+    """Whether there are rows enough to share out, or no need to."""
+    return prod(shape) <= _FEW or prod([n for k, n in enumerate(shape) if k not in axes]) >= _ENOUGH
+
+
 def _parts(program: RowProgram, axis: int) -> Parts:
     """The number of parts, and how many neighbouring indices have lanes of their own."""
     share = row_share(program, CPU)
@@ -159,6 +166,7 @@ CPU = Renderer(
     _share,
     _own_share,
     workspaces,
+    _worth,
     _parts,
     _EPILOGUES,
     prologues=True,

@@ -20,8 +20,6 @@ from ngraph_rewrite.plan.shares import MOST
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import is_float
 
-# Rows that are enough to share out; below that, elements that one thread can be left with.
-_ENOUGH, _FEW = 16, 1 << 15
 # Rows of a chunk that are worth a sum of its own over them, and about how many elements a chunk has.
 _MANY, _CHUNK = 16, 1 << 12
 _TOTAL = "semi.sum"
@@ -96,7 +94,7 @@ class Growth:
         if root.definition.name == _TOTAL and is_float(root.dtype):
             self.sums.add((shape, axes))
         pooled = self.groups.renderer.pooling and is_pooling(root)
-        if root in self.forced or pooled or not _is_worth(shape, axes):
+        if root in self.forced or pooled or not self.groups.renderer.worth(shape, axes):
             return
         near = self._near(fact)
         for term in fact.outside:
@@ -196,8 +194,3 @@ class Growth:
                     met.add(arg)
                     pending.append(arg)
         return len(met) > _FAR
-
-
-def _is_worth(shape: Shape, axes: tuple[int, ...]) -> bool:
-    """Whether there are rows enough to share out, or no need to."""
-    return prod(shape) <= _FEW or prod([n for k, n in enumerate(shape) if k not in axes]) >= _ENOUGH

@@ -68,6 +68,8 @@ class Renderer:
         own_share: How the kernel of a third party is shared out: by the shape of the result, and the number of elements
             that it reads and writes.
         workspaces: The bytes that each share of a nest over rows needs, in each workspace.
+        worth: Whether reductions of a shape over some axes are done in one kernel with what comes of them, row by row:
+            not where that leaves too little to share out.
         parts: How an axis is cut up of which a reduction leaves too little to share out.
         epilogues: How maps over products are done by the kernels of these; None if they are not.
         prologues: Whether kernels of products compute operands that are maps.
@@ -86,6 +88,7 @@ class Renderer:
     share: Callable[[Sequence[int], Sequence[bool], MapNest | RowNest], Share | Grid]
     own_share: Callable[[Sequence[int], int], Share | Grid]
     workspaces: Callable[[RowNest, tuple[int, ...]], Sequence[int]]
+    worth: Callable[[Sequence[int], Sequence[int]], bool]
     parts: Callable[[RowProgram, int], Parts]
     epilogues: Epilogues | None
     prologues: bool = False

@@ -132,7 +132,7 @@ def in_block(reductions: Iterable[Reduction], threads: str) -> list[str]:
         *(f"    {n}_shared[lane() // warp_lanes()] = {n}" for n, _ in kept),
         "barrier()",
         f"several = lesser({threads} // warp_lanes(), warp_lanes())",
-        "other = lane() % several",
+        "other = lane() & (several - 1)",
         *(f"{n} = {n}_shared[other]" for n, _ in kept),
         "other += warp_lanes()",
         f"while other < {threads} // warp_lanes():",

@@ -32,7 +32,7 @@ from ngraph_rewrite.types.dtypes import as_dtype
 _MOST_THREADS, _SHARED = 1024, 48 << 10  # of a block, at most; bytes that it has for what threads find
 _WORD = 4  # bytes of a register
 _STEPS = 24  # beyond which several places at once take too many registers
-_REGISTERS = 32  # of a thread, for what it reads of four rows and finds of them
+REGISTERS = 32  # of a thread, for what it reads of four rows and finds of them
 _PLACES = (4, 2)  # down the rows, at once
 
 
@@ -71,11 +71,11 @@ def columns_side_by_side(nest: RowNest) -> bool:
 
     What a thread reads and finds of them also has to fit into its registers.
     """
-    fits = len(nest.steps) <= _STEPS and _registers(nest, FOUR, 1) <= _REGISTERS
+    fits = len(nest.steps) <= _STEPS and registers_for(nest, FOUR, 1) <= REGISTERS
     return fits and can_be_wide(nest, range(len(nest.stores)))
 
 
-def _registers(nest: RowNest, near: int, places: int) -> int:
+def registers_for(nest: RowNest, near: int, places: int) -> int:
     """How many registers take what is found of some neighbours, and what is read of them at some places."""
     found = [dtype for every in _reductions(nest, near).values() for one in every for _, dtype in one.variables]
     for load in nest.loads:
@@ -129,7 +129,7 @@ class _Columns:
         if self.near == 1:
             return _PLACES[0]
         several = _PLACES[any(step.op in FUNCTIONS for step in self.nest.steps) :]
-        return next((n for n in several if _registers(self.nest, self.near, n) <= _REGISTERS), 1)
+        return next((n for n in several if registers_for(self.nest, self.near, n) <= REGISTERS), 1)
 
     def lines(self) -> list[str]:
         """Groups of rows that lie side by side, one after the other."""

@@ -28,7 +28,7 @@ class Lanes:
         near: How many neighbours along the innermost loop are computed at once: 1 or 4.
         apart: The loops whose indices have a name for each place: ``i2_0``, ``i2_1`` and so on.
         places: How many places there are, each with its neighbours.
-        letter: What the names of values that differ begin with.
+        letter: What the names of values that differ begin with, and the numbers of places, if it is another than ``v``.
     """
 
     nest: MapNest | RowNest
@@ -56,10 +56,14 @@ class Lanes:
         """The names of a value: of each place, those of its neighbours."""
         return [self._name(value, p, k) for p in range(self.places) for k in range(self.near)]
 
+    def suffix(self, place_: int) -> str:
+        """What the names of the indices at a place end with, after an underscore."""
+        return f"{self.letter}{place_}" if self.letter != "v" else str(place_)
+
     def _at(self, text: str, place_: int) -> str:
         """An index of some loops as that of one of the places."""
         for dim in self.apart:
-            text = re.sub(rf"\bi{dim}\b", f"i{dim}_{place_}", text)
+            text = re.sub(rf"\bi{dim}\b", f"i{dim}_{self.suffix(place_)}", text)
         return text
 
     def computed(self, values: Iterable[int]) -> list[str]:

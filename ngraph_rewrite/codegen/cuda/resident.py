@@ -93,10 +93,10 @@ class Resident:
 
     def _spot(self, number: int) -> list[str]:
         """Which place of a row this is, by number of those that a thread has."""
-        near = self.form.near
-        lines = [f"spot_{number} = {number} * {self.step} + {self.own}"]
-        lines += [f"first_{number} = {near} * spot_{number}" if near > 1 else f"first_{number} = spot_{number}"]
-        return lines + decomposed(f"first_{number}", self.reduced, f"_{number}")
+        near, suffix = self.form.near, self.lanes.suffix(number)
+        lines = [f"spot_{suffix} = {number} * {self.step} + {self.own}"]
+        lines += [f"first_{suffix} = {near} * spot_{suffix}" if near > 1 else f"first_{suffix} = spot_{suffix}"]
+        return lines + decomposed(f"first_{suffix}", self.reduced, f"_{suffix}")
 
     def _if_there(self, place: int, kept: Iterable[int], body: Sequence[str]) -> list[str]:
         """What is done at a place if the row has it; else nothing is left there of the row before."""
@@ -105,7 +105,7 @@ class Resident:
         names = {name: value for value in kept for name in self._names(value, place)}
         nothing = [f"{name} = {_zero(self.nest.dtypes[value])}" for name, value in names.items()]
         spots = "wide" if self.form.near > 1 else "length"
-        return [*nothing, f"if spot_{place} < {spots}:", indented("\n".join(body), 4)]
+        return [*nothing, f"if spot_{self.lanes.suffix(place)} < {spots}:", indented("\n".join(body), 4)]
 
     def _names(self, value: int, place: int) -> list[str]:
         """The names of a value at one of the places."""
@@ -116,7 +116,8 @@ class Resident:
         lines, near = list[str](), self.form.near
         for value in self.keeping.reductions(number):
             names = self._names(self.keeping.operands(value)[0], place)
-            places, one = [f"first_{place} + {k}" for k in range(near)], self.reductions[value]
+            places = [f"first_{self.lanes.suffix(place)} + {k}" for k in range(near)]
+            one = self.reductions[value]
             lines += one.taken_together(names, places) if near > 1 else one.taken(names[0], places[0])
         return lines
 
@@ -148,7 +149,7 @@ class Resident:
         for dim in self.kept:
             at = re.sub(rf"\bi{dim}\b", f"i{dim}{suffix}", at)
         for dim in self.reduced:
-            at = re.sub(rf"\bi{dim}\b", f"i{dim}_{place_}", at)
+            at = re.sub(rf"\bi{dim}\b", f"i{dim}_{self.lanes.suffix(place_)}", at)
         return f"fetch4_{load.dtype}(ahead{value}, {self._slot(place_)}, x{value}, {at})"
 
     def _slot(self, place_: int) -> str:

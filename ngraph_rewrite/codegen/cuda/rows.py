@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ngraph_rewrite.codegen.cuda.accumulators import WARPS, Reduction, in_block, in_warp, shared
-from ngraph_rewrite.codegen.cuda.columns import columns, reductions_of
+from ngraph_rewrite.codegen.cuda.columns import REGISTERS, columns, reductions_of, registers_for
 from ngraph_rewrite.codegen.cuda.forms import FITTING, MOST_THREADS, RowForm
 from ngraph_rewrite.codegen.cuda.lanes import (
     FOUR,
@@ -31,8 +31,9 @@ from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import RowNest, signature
 from ngraph_rewrite.codegen.source import Source, indented
 
-PLACES = 4  # where four neighbours are taken at once
+PLACES = 4  # of a row that are taken at once, four neighbours at each, where nothing is kept
 MOST_STEPS = 24  # beyond which four indices at once take too many registers
+FEW_STEPS = 12  # the same of two, beside what is kept of a row
 
 
 def render_rows(nest: RowNest, form: RowForm) -> Source:
@@ -65,8 +66,8 @@ class _Rows:
     def lines(self) -> list[str]:
         """The body of the kernel."""
         form = self.form
-        threads = form.threads if form.places else MOST_THREADS
-        bounds = f"launch_bounds({threads}, {-(-FITTING // threads) if form.places else 1})"
+        threads, fits = form.threads or MOST_THREADS, registers_for(self.nest, FOUR, PLACES) <= REGISTERS
+        bounds = f"launch_bounds({threads}, {-(-FITTING // threads) if form.places or fits else 1})"
         memory = shared(self.reductions.values(), WARPS) if form.kind == "block" else []
         sizes = [f"length = {product(self.reduced)}", f"rows = {product(self.kept)}"]
         return [bounds, *sizes, *memory, *self._widths(), *self._every_row()]
@@ -132,14 +133,17 @@ class _Rows:
         lines, done = self._resident.part(number), f"{self.form.places} * {step} + {own}"
         if self.form.near == 1:
             return lines + self._one_by_one(number, done)
-        return lines + [f"at = {done}", *self._wide(number, 1, step)] * (self.form.extent == "long")
+        if self.form.extent != "long":
+            return lines
+        several = self._wide(number, 2, step) if len(self.nest.steps) <= FEW_STEPS else []
+        return [*lines, f"at = {done}", *several, *self._wide(number, 1, step)]
 
     def _anew(self, number: int) -> list[str]:
         """A pass that reads all that it needs."""
         own, step = self._threads
         lines = []
         if self._is_wide:
-            several = self._wide(number, PLACES, step) if self._reads_memory(number) else []
+            several = self._wide(number, PLACES, step) if self._reads_several(number) else []
             lines = [f"at = {own}", *several, *self._wide(number, 1, step)]
         return lines + self._one_by_one(number, f"{FOUR} * wide + {own}" if lines else own)
 
@@ -152,16 +156,17 @@ class _Rows:
         """Which of those that have a row this thread is, and how many they are."""
         if self.form.kind == "warp":
             return "own" if self.form.places else "lane() % warp_lanes()", "warp_lanes()"
-        return ("own", f"lanes_of({self.form.threads})") if self.form.places else ("lane()", "lanes()")
+        every = f"lanes_of({self.form.threads})" if self.form.threads else "lanes()"
+        return ("own" if self.form.places else "lane()"), every
 
     def _one_by_one(self, number: int, start: str) -> list[str]:
         """The part of a pass that takes single places, from one on."""
         body = [*decomposed("at", self.reduced), *self._at(Lanes(self.nest), number, ["at"])]
         return loop("at", start, "length", self._threads[1], body)
 
-    def _reads_memory(self, number: int) -> bool:
+    def _reads_several(self, number: int) -> bool:
         """Whether a pass should have several reads of memory under way."""
-        return any(v < len(self.nest.loads) for v in self.stages.needs(number))
+        return len(self.nest.steps) <= MOST_STEPS and any(v < len(self.nest.loads) for v in self.stages.needs(number))
 
     def _wide(self, number: int, count: int, step: str) -> list[str]:
         """The part of a pass that takes four neighbours at a time, at so many places at once."""

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ngraph_rewrite.codegen.cuda.columns import column_threads, columns_side_by_side
+from ngraph_rewrite.codegen.cuda.columns import REGISTERS, column_threads, columns_side_by_side, registers_for
 from ngraph_rewrite.codegen.cuda.forms import FITTING, MOST_THREADS, RowForm
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.passes import Passes
 from ngraph_rewrite.codegen.cuda.resident import is_fetched
-from ngraph_rewrite.codegen.cuda.rows import lies_side_by_side
+from ngraph_rewrite.codegen.cuda.rows import PLACES, lies_side_by_side
 from ngraph_rewrite.codegen.loops import RowNest
 from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.renderer import Parts
@@ -25,6 +25,7 @@ MOST_BLOCKS = 1 << 20  # after which threads go round
 _FEWEST, _EACH = 64, 32
 _LONG = 1024  # elements of a row that are too many for a warp
 _LONGER = 16384  # of one that should have a multiprocessor for itself: it fits into its registers, or more into a cache
+_FAR_LONGER = 4 * _LONGER  # of one of which a thread would keep too little
 _FILLED, _LARGE = 528, 256  # blocks that fill a large GPU, and such of many threads
 _WIDE = 64  # rows side by side of a block with columns, at most
 _STRETCH = 4096  # elements of a part of a row, at least
@@ -33,6 +34,8 @@ _NARROW = 8  # of them that are too few for a block with columns; that such a bl
 _WARPS = 4  # in a block whose warps have rows
 _REGISTERS = 16  # of a thread for what it keeps of a row; some more are needed beside
 _HALF = 2  # bytes
+_BLOCKS = 64  # about half as many as a large GPU has multiprocessors
+_SHORT = 1 << 16  # elements that a block has done before others would have begun to share them
 _FETCHED = 40 << 10  # bytes of a block for what it fetches of its next row
 _MOST_TURNS = 8  # rows of a block that fetches: of what it waits for, an eighth is left
 _WORK = 1024  # scalar steps that are written out for each pass over what is kept
@@ -75,8 +78,11 @@ def row_form(nest: RowNest, sizes: Sequence[int]) -> RowForm:
     near = FOUR if lies_side_by_side(nest) and sizes[-1] % FOUR == 0 else 1
     most = _most_places(nest, near)
     if length > (min(_LONG, most * near * WARP) or _LONG) or few:
-        threads = 2 * MOST_THREADS if length >= _LONGER else _threads(length, most * near or _EACH)
-        form = RowForm("block", places=most, near=near, threads=threads if most else 0)
+        if length > _FAR_LONGER or not most:
+            large = few and length > _LONGER and registers_for(nest, FOUR, PLACES) <= REGISTERS
+            return RowForm("block", threads=2 * MOST_THREADS if large else _threads(length, _EACH))
+        threads = 2 * MOST_THREADS if length >= _LONGER else _threads(length, most * near)
+        form = RowForm("block", places=most, near=near, threads=threads)
         return _fitted(nest, form, rows, length, threads)
     places = min(most, _power(-(-length // (near * WARP))))
     return _fitted(nest, RowForm("warp", places=places, near=near, threads=_WARPS * WARP), rows, length, WARP)
@@ -145,18 +151,29 @@ def row_grid(sizes: Sequence[int], reduced: Sequence[bool], nest: RowNest) -> Gr
     """The grid of a nest over rows."""
     form = row_form(nest, sizes)
     rows = prod([n for n, r in zip(sizes, reduced, strict=True) if not r])
-    length = prod(sizes) // max(rows, 1)
     if form.kind == "columns":
         return Grid(blocks_for(rows // max(sizes[-1], 1) * -(-sizes[-1] // form.width), 1), form.threads)
     turns = _turns(form, rows) if form.ahead else 1
     if form.kind == "warp":
         return Grid(blocks_for(rows, _WARPS * turns), _WARPS * WARP)
-    return Grid(blocks_for(rows, turns), form.threads or _threads(length, _EACH))
+    return Grid(blocks_for(rows, turns), form.threads)
 
 
 def _threads(length: int, each: int) -> int:
     """How many threads have a row of which each has so many elements."""
     return max(_FEWEST, min(MOST_THREADS, _power(-(-length // each))))
+
+
+def worth_rows(shape: Sequence[int], axes: Sequence[int]) -> bool:
+    """Whether rows of a shape, which go along some axes, give most multiprocessors a block, or are short anyhow.
+
+    >>> worth_rows((64, 32, 56, 56), (0, 2, 3)), worth_rows((64, 56, 56, 32), (0, 1, 2)), worth_rows((64, 1000), (1,))
+    (False, False, True)
+    """
+    kept = [n for k, n in enumerate(shape) if k not in axes]
+    last = max((k for k, n in enumerate(shape) if n > 1), default=0)
+    blocks = prod(kept) // (1 if last in axes else min(shape[last], _NARROW))
+    return blocks >= _BLOCKS or prod(shape) <= _SHORT * max(blocks, 1)
 
 
 def row_parts(program: RowProgram, axis: int) -> Parts:

@@ -14,7 +14,7 @@ from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.cuda.calls import CALLS
 from ngraph_rewrite.plan.cuda.convolutions import CONVOLUTION, convolution_job
-from ngraph_rewrite.plan.cuda.grids import grid_for, row_form, row_grid, row_parts
+from ngraph_rewrite.plan.cuda.grids import grid_for, row_form, row_grid, row_parts, worth_rows
 from ngraph_rewrite.plan.cuda.maps import MapForm, map_form, map_grid
 from ngraph_rewrite.plan.cuda.products import EPILOGUES, PRODUCTS, product_job
 from ngraph_rewrite.plan.fusion import Groups
@@ -78,6 +78,7 @@ CUDA = Renderer(
     _share,
     _own_share,
     _workspaces,
+    worth_rows,
     row_parts,
     EPILOGUES,
     totals=False,
