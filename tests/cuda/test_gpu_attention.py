@@ -261,7 +261,7 @@ def test_scores_that_something_else_reads_are_computed_once(target: Target) -> N
         assert ("attention.attention_of_one" in text) == (returns is mixed)
 
 
-OFFERED = [(ALONE, ["attention"]), (LIBRARY, ["gemm", "rows", "gemm"])]
+OFFERED = [(ALONE, ["attention"]), (LIBRARY, ["gemm_of_halves", "rows", "gemm_of_halves"])]
 
 
 @pytest.mark.parametrize(("target", "kernels"), OFFERED, ids=["alone", "library"])

@@ -57,8 +57,8 @@ def render_sides(a: Side, b: Side, arguments: Iterable[str], nest: MapNest) -> S
         columns=str(tile.columns),
         deep=str(tile.deep),
         unrolled=str(tile.unrolled),
-        places=_block([*threads_placed(tile), *a.placed(), *b.placed(), *_width(nest)]),
-        begun=_block([*b.begun(), *a.begun(), *(f"{s} = {literal(0, own)}" for s in sums), *_moved(nest)]),
+        places=_block([*threads_placed(tile), *a.placed(), *b.placed(), *width(nest)]),
+        begun=_block([*b.begun(), *a.begun(), *(f"{s} = {literal(0, own)}" for s in sums), *moved(nest)]),
         fetched=_block([*a.fetched(), *b.fetched()]),
         multiplied=_block([*a.seen(), *b.seen(), *totals] * tile.unrolled),
         kept=_block([*a.kept(), *b.kept()]),
@@ -97,7 +97,7 @@ def _others(nest: MapNest) -> list[tuple[str, Operand]]:
     return list(zip(operand_names(nest), nest.operands, strict=True))[1:]
 
 
-def _moved(nest: MapNest) -> list[str]:
+def moved(nest: MapNest) -> list[str]:
     """The lines that move operands to the matrix of this group."""
     sizes = [as_dtype(operand.dtype).itemsize for operand in nest.operands[1:]]
     pairs = zip(_others(nest), sizes, strict=True)
@@ -111,7 +111,7 @@ def _is_wide(nest: MapNest) -> bool:
     ) and all(y.strides[1] == "1" for _, y in nest.stores)
 
 
-def _width(nest: MapNest) -> list[str]:
+def width(nest: MapNest) -> list[str]:
     """The line that asks whether four neighbours of each operand are aligned."""
     if not _is_wide(nest):
         return []
@@ -130,16 +130,20 @@ def _ended(nest: MapNest, tile: Tile, own: str, sums: Sequence[str]) -> list[str
     lines = [f"turn = quotient(four, {fours})"]
     lines += [f"i0 = top + row + quotient(turn, {high}) * {high * tile.rows // tile.down} + remainder(turn, {high})"]
     lines += [f"i1 = left + column + (four - turn * {fours}) * {FOUR * tile.columns // tile.across}", "if i0 < m:"]
-    inside = []
+    lines += nested(four_ended(nest, own))
+    lines += [f"{x} = {y}" for x, y in zip(sums, sums[FOUR:], strict=False)]
+    return ["four = 0", f"while four < {len(sums) // FOUR}:", *nested([*lines, "four += 1"])]
+
+
+def four_ended(nest: MapNest, own: str) -> list[str]:
+    """The lines that do the same of four columns from i1 on, of which ``sum0`` to ``sum3`` are the sums."""
+    inside, sums = list[str](), [f"sum{n}" for n in range(FOUR)]
     if _is_wide(nest):
         values = [f"v0_{lane} = {cast(sums[lane], own, nest.dtypes[0])}" for lane in range(FOUR)]
         inside = [f"if wide and i1 + {FOUR} <= n:", *nested([*values, *_mapped(Lanes(nest, FOUR)), f"i1 += {FOUR}"])]
     one = [f"v0 = {cast(sums[0], own, nest.dtypes[0])}", *_mapped(Lanes(nest))]
     one += [f"{x} = {y}" for x, y in zip(sums[:3], sums[1:4], strict=True)]
-    inside += ["while i1 < last:", *nested([*one, "i1 += 1"])]
-    lines += nested([f"last = min(n, i1 + {FOUR})", *inside])
-    lines += [f"{x} = {y}" for x, y in zip(sums, sums[FOUR:], strict=False)]
-    return ["four = 0", f"while four < {len(sums) // FOUR}:", *nested([*lines, "four += 1"])]
+    return [f"last = min(n, i1 + {FOUR})", *inside, "while i1 < last:", *nested([*one, "i1 += 1"])]
 
 
 def _mapped(lanes: Lanes) -> list[str]:
@@ -157,7 +161,7 @@ def render_sums(dtype: str, nest: MapNest, literals: tuple[object, ...] = ()) ->
     """
     own = held(dtype)
     added = expression("add", own, ["sum0", "other"], {}, [own, own])
-    lines = [*_moved(nest), f"v0 = {cast('sum0', own, nest.dtypes[0])}", *_mapped(Lanes(nest))]
+    lines = [*moved(nest), f"v0 = {cast('sum0', own, nest.dtypes[0])}", *_mapped(Lanes(nest))]
     names = ("count", "m", "n", "parts", "sums", *signature(nest))
     return rendered("epilogue", names, "cuda", held=own, zero=literal(0, own), sum=added, ended=_block(lines))
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from ngraph_rewrite.codegen.cuda.halves import WarpTile
 from ngraph_rewrite.codegen.cuda.tiles import Tile
+from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.plan.cuda.grids import MOST_BLOCKS
 from ngraph_rewrite.plan.shares import Grid
 
@@ -18,9 +20,24 @@ _SMALL = {Tile(64, 64, 16, 4, 4, 2): 0.8, Tile(32, 32, 16, 4, 4): 0.6, Tile(16, 
 _NARROW = {Tile(16, 128, 16, 4, 4): 0.6, Tile(128, 16, 16, 4, 4): 0.6}
 _TILES = MappingProxyType({Tile(128, 128, 8, 8, 8, 2): 1.0} | _SMALL | _NARROW)
 _TILES_OF_DOUBLES = MappingProxyType({Tile(128, 64, 8, 8, 4, 2): 1.0} | _SMALL | _NARROW)
+_TILES_OF_HALVES = MappingProxyType(
+    {
+        WarpTile(128, 128, 32, 2, 4): 1.0,
+        WarpTile(64, 64, 32, 2, 2): 0.7,
+        WarpTile(32, 128, 32, 1, 4): 0.6,
+        WarpTile(128, 32, 32, 4, 1): 0.6,
+        WarpTile(32, 32, 32, 2, 2): 0.4,
+        WarpTile(16, 64, 64, 1, 4): 0.4,
+        WarpTile(64, 16, 64, 4, 1): 0.4,
+        WarpTile(16, 16, 32, 1, 1): 0.2,
+    }
+)
 _FILLED = 132  # blocks that give every multiprocessor of a large GPU something to do
 _STRETCH = 256  # of k that is worth a part of its own, at least
 _MOST_PARTS = 64
+
+
+_Tile = TypeVar("_Tile", Tile, WarpTile)
 
 
 class Cut(NamedTuple):
@@ -34,7 +51,7 @@ class Cut(NamedTuple):
     """
 
     dtype: str
-    tile: Tile
+    tile: Tile | WarpTile
     along: tuple[bool, bool]
     parts: int
     stretch: int
@@ -50,7 +67,7 @@ class Cut(NamedTuple):
 def cut_for(sizes: tuple[int, int, int, int], dtype: str, along: tuple[bool, bool]) -> Cut:
     """How products of a number, m, n and k of a dtype are cut up; whether A, and B, lie in memory along k."""
     count, m, n, k = sizes
-    tile = _tile(sizes, _TILES_OF_DOUBLES if dtype == "float64" else _TILES)
+    tile = _tile(sizes, dtype)
     blocks = _tiles(tile, count, m, n)
     parts = 1
     if blocks < _FILLED:
@@ -60,11 +77,18 @@ def cut_for(sizes: tuple[int, int, int, int], dtype: str, along: tuple[bool, boo
     return Cut(dtype, tile, along, parts, stretch, blocks * parts)
 
 
-def _tile(sizes: tuple[int, int, int, int], speeds: Mapping[Tile, float]) -> Tile:
+def _tile(sizes: tuple[int, int, int, int], dtype: str) -> Tile | WarpTile:
+    """The tile that takes the least time."""
+    if dtype in HALVES:
+        return _fastest(sizes, _TILES_OF_HALVES)
+    return _fastest(sizes, _TILES_OF_DOUBLES if dtype == "float64" else _TILES)
+
+
+def _fastest(sizes: tuple[int, int, int, int], speeds: Mapping[_Tile, float]) -> _Tile:
     """The tile that takes the least time: with what it multiplies beyond edges, and multiprocessors without work."""
     count, m, n, k = sizes
 
-    def time(tile: Tile) -> tuple[float, int]:
+    def time(tile: _Tile) -> tuple[float, int]:
         blocks = _tiles(tile, count, m, n)
         busy = min(1.0, blocks * min(max(1, k // _STRETCH), _MOST_PARTS) / _FILLED) or 1.0
         return blocks * tile.rows * tile.columns / (speeds[tile] * busy), tile.threads
@@ -72,5 +96,5 @@ def _tile(sizes: tuple[int, int, int, int], speeds: Mapping[Tile, float]) -> Til
     return min(speeds, key=time)
 
 
-def _tiles(tile: Tile, count: int, m: int, n: int) -> int:
+def _tiles(tile: Tile | WarpTile, count: int, m: int, n: int) -> int:
     return count * -(-m // tile.rows) * -(-n // tile.columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from ngraph_rewrite.codegen.cuda.halves import WarpTile, render_halves
 from ngraph_rewrite.codegen.cuda.products import render_product, render_sums, stored
 from ngraph_rewrite.codegen.loops import MapNest
 from ngraph_rewrite.codegen.scalar import held
@@ -61,7 +62,7 @@ def _calls(given: Product, mapped: bool = False) -> tuple[Call, ...]:
         return (Call(_render(how, stored(dtype)), (*arguments, *plain), how.grid, given=given),)
     own = held(dtype)
     sums = Scratch(how.parts * count * m * n * DTYPE_SIZES[own])
-    whole = render_product(dtype, how.tile, how.along, stored(own))
+    whole = _tiled(how, stored(own))
     first = Call(whole, (*arguments, sums, m * n, n), how.grid, (sums,))
     ends = (count, m, n, how.parts, sums, *plain)
     return first, Call(_render(how, stored(dtype)), ends, grid_for(count * m * n), given=given)
@@ -84,7 +85,14 @@ def _render(form: Hashable, nest: MapNest, literals: tuple[object, ...] = ()) ->
     assert isinstance(form, Cut)
     if form.parts > 1:
         return render_sums(form.dtype, nest, literals)
-    return render_product(form.dtype, form.tile, form.along, nest, literals)
+    return _tiled(form, nest, literals)
+
+
+def _tiled(how: Cut, nest: MapNest, literals: tuple[object, ...] = ()) -> Source:
+    """The kernel of tiles: of floats of 16 bits by tensor cores."""
+    if isinstance(how.tile, WarpTile):
+        return render_halves(how.dtype, how.tile, how.along, nest, literals)
+    return render_product(how.dtype, how.tile, how.along, nest, literals)
 
 
 EPILOGUES = Epilogues(_calls_mapped, _form, _render, is_called=False)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that is fetched ahead of its use: four neighbours go into a slot of shared memory while a thread computes.
+"""Memory that is fetched ahead of its use: some neighbours go into shared memory while a thread computes.
 
 Of GPUs since Ampere an instruction begins the copy, and another waits for all that the thread began; on others the copy
-is done at once. A slot belongs to the thread that fetches into it.
+is done at once. A slot of four neighbours belongs to the thread that fetches into it; what others are to read takes a
+barrier after the wait.
 """
 
 from typing import Any
@@ -52,13 +53,13 @@ def _copied(builder: Any, tile: Any, place: Any, size: int) -> None:
     builder.store(builder.load(source, align=size), target, align=size)
 
 
-def _fetch_four(dtype: str) -> Any:
+def _fetch(dtype: str, count: int) -> Any:
     def typing(context: Any, tile: Any, slot: Any, address: Any, index: Any) -> Any:
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             size = ir.Constant(ir.IntType(64), _size(dtype))
             target = builder.add(args[0], builder.mul(args[1], size))
             source = builder.add(args[2], builder.mul(args[3], size))
-            whole = 4 * _size(dtype)
+            whole = count * _size(dtype)
             each = min(whole, WIDEST)
             for done in range(0, whole, each):
                 step = ir.Constant(ir.IntType(64), done)
@@ -68,7 +69,7 @@ def _fetch_four(dtype: str) -> Any:
 
         return signature(types.none, *[types.int64] * 4), generate
 
-    return _named(f"fetch4_{dtype}", typing)
+    return _named(f"fetch{count}_{dtype}", typing)
 
 
 def _fetched_four(dtype: str) -> Any:
@@ -104,8 +105,7 @@ def _arrived(context: Any) -> Any:
 
 
 arrived: Any = _named("arrived", _arrived)
-for _dtype in VALUES:
-    for _make in (_fetch_four, _fetched_four):
-        _intrinsic = _make(_dtype)
-        globals()[_intrinsic.__name__] = _intrinsic
-        __all__.append(_intrinsic.__name__)
+_MADE = [_fetch("uint16", 8), *(word for _dtype in VALUES for word in (_fetch(_dtype, 4), _fetched_four(_dtype)))]
+for _word in _MADE:
+    globals()[_word.__name__] = _word
+    __all__.append(_word.__name__)

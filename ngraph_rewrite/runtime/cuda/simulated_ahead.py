@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.runtime.cuda.simulated_memory import DTYPES, aligned_four, held, kind_of
+from ngraph_rewrite.runtime.cuda.simulated_memory import DTYPES, aligned, held, kind_of
 
-__all__ = ["arrived"]
+__all__ = ["arrived", "fetch8_uint16"]
 
 _begun = threading.local()  # what each thread of the device, a thread of Python, has begun
 
@@ -17,9 +17,7 @@ def _fetcher(dtype: str) -> Any:
     kind = kind_of(dtype)
 
     def fetch(tile: Any, slot: int, address: int, index: int) -> None:
-        found, into = aligned_four(address, index, dtype), _slot(tile, slot, kind)
-        into.view(np.uint8)[:] = 0xFF  # whoever reads too early gets this
-        _begun.__dict__.setdefault("copies", []).append((into, found))
+        _begin(_slot(tile, slot, kind), aligned(address, index, 4, dtype))
 
     return fetch
 
@@ -38,6 +36,18 @@ def _slot(tile: Any, slot: int, kind: Any) -> Any:
     if not 0 <= begin <= len(tile) - 4 * kind.itemsize or slot % 4:
         raise IndexError(f"4 elements at {slot} of a tile of {len(tile)} bytes")
     return tile[begin : begin + 4 * kind.itemsize].view(kind)
+
+
+def fetch8_uint16(tile: Any, place: int, address: int, index: int) -> None:
+    """Begin to fetch eight neighbours into a tile of such numbers."""
+    if not 0 <= place <= len(tile) - 8 or place % 8:
+        raise IndexError(f"8 elements at {place} of a tile of {len(tile)}")
+    _begin(tile[int(place) : int(place) + 8], aligned(address, index, 8, "uint16"))
+
+
+def _begin(into: Any, found: Any) -> None:
+    into.view(np.uint8)[:] = 0xFF  # whoever reads too early gets this
+    _begun.__dict__.setdefault("copies", []).append((into, found))
 
 
 def arrived() -> None:

@@ -95,21 +95,21 @@ def _storer(dtype: str) -> Any:
     return store
 
 
-def aligned_four(address: int, index: int, dtype: str) -> Any:
-    """Four neighbours in memory, as an array.
+def aligned(address: int, index: int, count: int, dtype: str) -> Any:
+    """Some neighbours in memory, as an array.
 
     Raises:
         IndexError: if they are outside of what is allowed, or not aligned.
     """
-    found = _elements(address, index, 4, dtype)
+    found = _elements(address, index, count, dtype)
     if found.ctypes.data % min(WIDEST, found.nbytes):
-        raise IndexError(f"4 {dtype} at index {index} from address {address:#x} on are not aligned")
+        raise IndexError(f"{count} {dtype} at index {index} from address {address:#x} on are not aligned")
     return found
 
 
 def _loader_of_four(dtype: str) -> Any:
     def load(address: int, index: int) -> Any:
-        return tuple(held(value, dtype) for value in aligned_four(address, index, dtype))
+        return tuple(held(value, dtype) for value in aligned(address, index, 4, dtype))
 
     return load
 
@@ -118,7 +118,7 @@ def _storer_of_four(dtype: str) -> Any:
     converted = vars(simulated_casts)[f"to_{dtype}"]
 
     def store(address: int, index: int, a: Any, b: Any, c: Any, d: Any) -> None:
-        aligned_four(address, index, dtype)[:] = [converted(value) for value in (a, b, c, d)]
+        aligned(address, index, 4, dtype)[:] = [converted(value) for value in (a, b, c, d)]
 
     return store
 

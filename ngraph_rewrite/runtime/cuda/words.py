@@ -14,6 +14,7 @@ if config.ENABLE_CUDASIM:
     from ngraph_rewrite.runtime.cuda.simulated_casts import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_division import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_fused import *  # noqa: F403
+    from ngraph_rewrite.runtime.cuda.simulated_matrices import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_memory import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_scalars import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.simulated_tiles import *  # noqa: F403
@@ -23,6 +24,7 @@ else:
     from ngraph_rewrite.runtime.cuda.device_bounds import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_division import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_fused import *  # noqa: F403
+    from ngraph_rewrite.runtime.cuda.device_matrices import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_memory import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_scalars import *  # noqa: F403
     from ngraph_rewrite.runtime.cuda.device_tiles import *  # noqa: F403

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices of 16-bit floats that the threads of a warp have together, and their products by tensor cores.
+
+A word reads 16 lines of 16 numbers from a tile, four words of 32 bits for each thread: lines of the left matrix are its
+rows, lines of the right one its columns. ``lines`` lie one after the other in the tile; of those ``across`` it, it has
+the first number of each, then the second. Layouts are those of NVIDIA's PTX ISA (``ldmatrix``, ``mma.m16n8k16``).
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import cuda
+from numba.core import cgutils, types
+from numba.core.typing import signature
+from numba.cuda.extending import intrinsic
+
+from ngraph_rewrite.runtime.cuda import fragments
+from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
+from ngraph_rewrite.runtime.cuda.porting import device_function
+
+__all__ = [
+    "left_across",
+    "left_lines",
+    "products_bfloat16",
+    "products_float16",
+    "right_across",
+    "right_lines",
+    "tile_as_float32",
+]
+
+_I32, _FLOAT = ir.IntType(32), ir.FloatType()
+_WORDS = ir.LiteralStructType([_I32] * 4)
+_SUMS = ir.LiteralStructType([_FLOAT] * 4)
+_FOUR = types.UniTuple(types.int32, 4)
+_MATRIX = _FOUR(types.int64, types.int64, types.int64)
+_PLACE = types.int64(types.int64, types.int64, types.int64)
+_MARKS = {"float16": "f16", "bfloat16": "bf16"}
+
+
+def _named(name: str, typing: Any) -> Any:
+    typing.__name__ = typing.__qualname__ = name
+    return intrinsic(typing)
+
+
+def _loaded(turned: str) -> Any:
+    """Four matrices of 8 times 8, of which each eight threads tell where the lines of one are."""
+
+    def typing(context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            code = f"ldmatrix.sync.aligned.m8n8.x4{turned}.shared.b16 {{$0, $1, $2, $3}}, [$4];"
+            kind = ir.FunctionType(_WORDS, [_I32])
+            found = builder.asm(kind, code, "=r,=r,=r,=r,r,~{memory}", [builder.trunc(args[0], _I32)], True)
+            return context.make_tuple(builder, _FOUR, [builder.extract_value(found, n) for n in range(4)])
+
+        return signature(_FOUR, types.int64), generate
+
+    return typing
+
+
+_plain: Any = _named("_plain", _loaded(""))
+_turned: Any = _named("_turned", _loaded(".trans"))
+
+
+_below = device_function(_PLACE)(fragments.below_first)
+_beside = device_function(_PLACE)(fragments.beside_first)
+
+
+@device_function(_MATRIX)
+def left_lines(tile: Any, at: int, pitch: int) -> Any:
+    """Rows of a left matrix, which lie along the tile."""
+    return _plain(tile + 2 * _below(cuda.threadIdx.x & 31, at, pitch))
+
+
+@device_function(_MATRIX)
+def left_across(tile: Any, at: int, pitch: int) -> Any:
+    """Rows of a left matrix, which lie across the tile."""
+    return _turned(tile + 2 * _beside(cuda.threadIdx.x & 31, at, pitch))
+
+
+@device_function(_MATRIX)
+def right_lines(tile: Any, at: int, pitch: int) -> Any:
+    """Columns of a right matrix, which lie along the tile."""
+    return _plain(tile + 2 * _beside(cuda.threadIdx.x & 31, at, pitch))
+
+
+@device_function(_MATRIX)
+def right_across(tile: Any, at: int, pitch: int) -> Any:
+    """Columns of a right matrix, which lie across the tile."""
+    return _turned(tile + 2 * _below(cuda.threadIdx.x & 31, at, pitch))
+
+
+def _product(dtype: str) -> Any:
+    """Sums and products of a left matrix with 8 columns of a right one, the first or the second: four for each thread.
+
+    Those of thread t are in rows t // 4 and 8 below, in columns 2 (t mod 4) and the next. They are float32.
+    """
+
+    def typing(context: Any, left: Any, right: Any, which: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        if not isinstance(which, types.IntegerLiteral):
+            return None
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            rows, columns = (cgutils.unpack_tuple(builder, x, 4) for x in args[:2])
+            columns = columns[2 * which.literal_value :][:2]
+            sums = list(args[3:])
+            steps = [(rows, columns)]
+            if not is_since(AMPERE):  # which multiply half as much at once
+                steps = [(rows[:2], columns[:1]), (rows[2:], columns[1:])]
+            for some, others in steps:
+                sums = _multiplied(builder, _MARKS[dtype], some, others, sums)
+            return context.make_tuple(builder, sig.return_type, sums)
+
+        kinds = [left, right, which, *[types.float32] * 4]
+        return signature(types.UniTuple(types.float32, 4), *kinds), generate
+
+    return _named(f"products_{dtype}", typing)
+
+
+def _multiplied(builder: Any, mark: str, rows: list[Any], columns: list[Any], sums: list[Any]) -> list[Any]:
+    """One instruction."""
+    count = len(rows) + len(columns)
+    named = [f"${n}" for n in range(8 + count)]
+    given = [named[4 : 4 + len(rows)], named[4 + len(rows) : 4 + count], named[4 + count :]]
+    lists = ", ".join("{" + ", ".join(names) + "}" for names in (named[:4], *given))
+    code = f"mma.sync.aligned.m16n8k{8 * len(columns)}.row.col.f32.{mark}.{mark}.f32 {lists};"
+    kind = ir.FunctionType(_SUMS, [*[_I32] * count, *[_FLOAT] * 4])
+    constraint = ",".join(["=f"] * 4 + ["r"] * count + ["f"] * 4)
+    found = builder.asm(kind, code, constraint, [*rows, *columns, *sums], False)
+    return [builder.extract_value(found, n) for n in range(4)]
+
+
+products_float16, products_bfloat16 = _product("float16"), _product("bfloat16")
+
+
+@device_function(types.int64(types.int64))
+def tile_as_float32(tile: Any) -> Any:
+    """The memory of a tile, for other numbers."""
+    return tile
