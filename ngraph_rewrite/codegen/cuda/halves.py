@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders products of matrices of 16-bit floats for a GPU, by tensor cores, with a map over the result.
-
-Operands lie in shared memory as they do in global memory, so that eight numbers at a time are copied past registers;
-lines are some numbers longer than what they hold, so that eight of them begin in different banks.
-"""
+"""Renders products of matrices of 16-bit floats for a GPU, by tensor cores, with a map over the result."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from ngraph_rewrite.codegen.cuda.half_tiles import LINES, HalfSide
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.products import ARGUMENTS, four_ended, moved, signature, width
 from ngraph_rewrite.codegen.cuda.tiles import PAD
@@ -19,10 +16,8 @@ from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.nest import MapNest
 from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.codegen.source import Source, nested
-from ngraph_rewrite.runtime.cuda.hardware import WARP, WIDEST
+from ngraph_rewrite.runtime.cuda.hardware import WARP
 
-EIGHT = WIDEST // 2  # numbers of an access
-LINES = 16  # of a matrix that a warp multiplies at once, which is as long
 _REGISTERS = 1 << 16  # of a multiprocessor
 _MOST = 128  # of a thread
 
@@ -47,89 +42,6 @@ class WarpTile(NamedTuple):
     def threads(self) -> int:
         """The threads of a block."""
         return self.down * self.across * WARP
-
-
-@dataclass(frozen=True)
-class _Side:
-    """One of the two operands in the text: its lines are rows of A, or columns of B."""
-
-    name: str
-    word: str  # what reads a matrix of it
-    length: str  # of its lines, in the arguments
-    corner: str  # its first line in the tile of this block
-    lines: int
-    warp: str  # its first line that this warp has
-    along: bool  # whether memory lies along k, rather than across lines
-    tile: WarpTile
-    begin: int = 0  # where it is in a half of the tile
-
-    @property
-    def pitch(self) -> int:
-        """How far apart the lines of the tile are, or places along k."""
-        return (self.tile.deep if self.along else self.lines) + EIGHT
-
-    @property
-    def room(self) -> int:
-        """The numbers of a half."""
-        return (self.lines if self.along else self.tile.deep) * self.pitch
-
-    @property
-    def turns(self) -> range:
-        """How often a thread fetches eight neighbours."""
-        return range(-(-self.tile.deep * self.lines // (EIGHT * self.tile.threads)))
-
-    def placed(self) -> Iterator[str]:
-        """The lines that find out what this thread fetches, and whether eight neighbours can be copied at once."""
-        x = self.name
-        fast, slow = (f"{x}_sk", f"{x}_s{self.length}") if self.along else (f"{x}_s{self.length}", f"{x}_sk")
-        yield f"{x}_wide = {fast} == 1 and ({slow} | {x}_sb) & {EIGHT - 1} == 0 and aligned({x}, {WIDEST})"
-        first, second = ("line", "deep") if self.along else ("deep", "line")
-        eights = (self.tile.deep if self.along else self.lines) // EIGHT
-        for turn in self.turns:
-            own = f"(number + {turn * self.tile.threads})"
-            yield f"{x}_{first}{turn} = quotient({own}, {eights})"
-            yield f"{x}_{second}{turn} = {EIGHT} * ({own} - {x}_{first}{turn} * {eights})"
-
-    def begun(self) -> Iterator[str]:
-        """The lines that find the places of what is fetched first."""
-        x = self.name
-        for turn in self.turns:
-            line, deep = f"({self.corner} + {x}_line{turn})", f"(begin + {x}_deep{turn})"
-            yield f"{x}_place{turn} = batch * {x}_sb + {line} * {x}_s{self.length} + {deep} * {x}_sk"
-
-    def fetched(self) -> list[str]:
-        """The lines that begin to fetch what comes next, with zeros beyond the ends."""
-        lines, eights = list[str](), self.tile.deep * self.lines // EIGHT
-        for turn in self.turns:
-            left = eights - turn * self.tile.threads
-            own = self._fetched(turn)
-            lines += own if left >= self.tile.threads else [f"if number < {left}:", *nested(own)]
-            lines.append(f"{self.name}_place{turn} += {self.tile.deep} * {self.name}_sk")
-        return lines
-
-    def _fetched(self, turn: int) -> list[str]:
-        x = self.name
-        outer, inner = (f"{x}_line{turn}", f"{x}_deep{turn}") if self.along else (f"{x}_deep{turn}", f"{x}_line{turn}")
-        line, deep = (f"{self.corner} + {x}_line{turn}", self.length), (f"following + {x}_deep{turn}", "end")
-        (first, most), (second, last) = (line, deep) if self.along else (deep, line)
-        step = f"{x}_sk" if self.along else f"{x}_s{self.length}"
-        each = [f"if {first} < {most} and {second} + each < {last}:"]
-        each += nested([f"write_uint16(tile, spot + each, load_uint16({x}, {x}_place{turn} + each * {step}, 0))"])
-        each += ["else:", *nested(["write_uint16(tile, spot + each, np.uint16(0))"]), "each += 1"]
-        return [
-            f"spot = filling + {self.begin} + {outer} * {self.pitch} + {inner}",
-            f"if {x}_wide and {first} < {most} and {second} + {EIGHT} <= {last}:",
-            *nested([f"fetch8_uint16(tile, spot, {x}, {x}_place{turn})"]),
-            "else:",
-            *nested(["each = 0", f"while each < {EIGHT}:", *nested(each)]),
-        ]
-
-    def seen(self, number: int, depth: int) -> str:
-        """The line that reads one of the matrices of this warp, some way along k."""
-        line = f"{self.warp} + {number * LINES}"
-        where = f"({line}) * {self.pitch} + {depth}" if self.along else f"{depth * self.pitch} + {line}"
-        word = f"{self.word}_{'lines' if self.along else 'across'}"
-        return f"{self.name}{number} = {word}(tile, reading + {self.begin} + {where}, {self.pitch})"
 
 
 @lru_cache(maxsize=1 << 10)
@@ -174,19 +86,19 @@ class _Text:
     def holes(self) -> dict[str, str]:
         """What fills the template."""
         tile = self.tile
-        a = _Side("a", "left", "m", "top", tile.rows, "warp_row", self.along[0], tile)
-        b = _Side("b", "right", "n", "left", tile.columns, "warp_column", self.along[1], tile, a.room)
+        a = HalfSide("a", "left", "m", "m", tile.rows, tile.deep, self.along[0], tile.threads)
+        b = HalfSide("b", "right", "n", "n", tile.columns, tile.deep, self.along[1], tile.threads, a.room)
         half = a.room + b.room
         numbers = {"rows": tile.rows, "columns": tile.columns, "deep": tile.deep, "half": half, "threads": tile.threads}
         numbers["room"] = max(2 * half, 2 * tile.down * LINES * self._pitch)
         numbers["fitting"] = max(1, _REGISTERS // (_MOST * tile.threads))
         sums = [name for i in range(self.high) for name in self._sums(i)]
-        depths = range(0, tile.deep, LINES)
+        depths, place = range(0, tile.deep, LINES), ("following", "end", "filling")
         return {
             **{name: str(number) for name, number in numbers.items()},
             "places": _block([*self._placed(), *a.placed(), *b.placed(), *width(self.nest)]),
-            "begun": _block([*a.begun(), *b.begun(), f"{' = '.join(sums)} = np.float32(0.0)", *moved(self.nest)]),
-            "fetched": _block([*a.fetched(), *b.fetched()]),
+            "begun": _block([f"{' = '.join(sums)} = np.float32(0.0)", *moved(self.nest)]),
+            "fetched": _block([*a.fetched("top", *place), *b.fetched("left", *place)]),
             "multiplied": _block(line for depth in depths for line in self._multiplied(a, b, depth)),
             "ended": _block(self._ended()),
         }
@@ -211,10 +123,10 @@ class _Text:
         """The sums of a thread in its matrices that are side by side: four for each eight columns."""
         return [f"s{i}_{j}_{n}" for j in range(2 * self.wide) for n in range(4)]
 
-    def _multiplied(self, a: _Side, b: _Side, depth: int) -> Iterator[str]:
+    def _multiplied(self, a: HalfSide, b: HalfSide, depth: int) -> Iterator[str]:
         """The lines that multiply 16 along k."""
-        yield from (a.seen(i, depth) for i in range(self.high))
-        yield from (b.seen(j, depth) for j in range(self.wide))
+        yield from (a.seen(i, f"warp_row + {i * LINES}", depth, "reading") for i in range(self.high))
+        yield from (b.seen(j, f"warp_column + {j * LINES}", depth, "reading") for j in range(self.wide))
         for i in range(self.high):
             for j in range(2 * self.wide):
                 names = ", ".join(self._sums(i)[4 * j : 4 * j + 4])

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tiles of operands of 16-bit floats in the text of kernels for a GPU: what threads fetch, and what warps see of them.
+
+Operands lie in shared memory as they do in global memory, so that eight numbers at a time are copied past registers;
+lines are some numbers longer than what they hold, so that eight of them begin in different banks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ngraph_rewrite.codegen.source import nested
+from ngraph_rewrite.runtime.cuda.hardware import WIDEST
+
+EIGHT = WIDEST // 2  # numbers of an access
+LINES = 16  # of a matrix that a warp multiplies at once, which is as long
+
+
+@dataclass(frozen=True)
+class HalfSide:
+    """One of two operands in the text: its lines are rows of the left one, or columns of the right one.
+
+    Attributes:
+        name: That of its argument.
+        word: ``"left"`` or ``"right"``.
+        length: How many lines there are, in the arguments.
+        mark: The letter of their stride; that along what is summed over is ``k``.
+        lines: How many of them a tile has.
+        deep: How much of what is summed over it has.
+        along: Whether memory lies along that, rather than across lines.
+        threads: Of a block.
+        begin: Where in the memory of tiles it begins.
+        matrix: The numbers of the one that is multiplied, along each axis of matrices.
+        between: Of which strides have such letters.
+    """
+
+    name: str
+    word: str
+    length: str
+    mark: str
+    lines: int
+    deep: int
+    along: bool
+    threads: int
+    begin: int = 0
+    matrix: str = "batch"
+    between: str = "b"
+
+    @property
+    def stride(self) -> str:
+        """That of lines."""
+        return f"{self.name}_s{self.mark}"
+
+    @property
+    def pitch(self) -> int:
+        """How far apart the lines of the tile are, or places along what is summed over."""
+        return (self.deep if self.along else self.lines) + EIGHT
+
+    @property
+    def room(self) -> int:
+        """The numbers of a tile."""
+        return (self.lines if self.along else self.deep) * self.pitch
+
+    @property
+    def turns(self) -> range:
+        """How often a thread fetches eight neighbours."""
+        return range(-(-self.deep * self.lines // (EIGHT * self.threads)))
+
+    def placed(self) -> Iterator[str]:
+        """The lines that find out what this thread fetches, and whether eight neighbours can be copied at once."""
+        x, (fast, slow) = self.name, (f"{self.name}_sk", self.stride)[:: 1 if self.along else -1]
+        strides = " | ".join([slow, *(f"{x}_s{letter}" for letter in self.between.split())])
+        yield f"{x}_wide = {fast} == 1 and ({strides}) & {EIGHT - 1} == 0 and aligned({x}, {WIDEST})"
+        first, second = ("line", "deep") if self.along else ("deep", "line")
+        eights = (self.deep if self.along else self.lines) // EIGHT
+        for turn in self.turns:
+            own = f"(number + {turn * self.threads})"
+            yield f"{x}_{first}{turn} = quotient({own}, {eights})"
+            yield f"{x}_{second}{turn} = {EIGHT} * ({own} - {x}_{first}{turn} * {eights})"
+
+    def fetched(self, corner: str, following: str, end: str, into: str = "0") -> list[str]:
+        """The lines that begin to fetch a tile, with zeros beyond the ends.
+
+        Args:
+            corner: Its first line.
+            following: Where it begins in what is summed over, of which `end` is the end.
+            into: What is added to where the tile begins.
+        """
+        lines, eights = list[str](), self.deep * self.lines // EIGHT
+        for turn in self.turns:
+            left = eights - turn * self.threads
+            own = self._fetched(turn, corner, following, end, into)
+            lines += own if left >= self.threads else [f"if number < {left}:", *nested(own)]
+        return lines
+
+    def _fetched(self, turn: int, corner: str, following: str, end: str, into: str) -> list[str]:
+        x = self.name
+        line, deep = (f"{corner} + {x}_line{turn}", self.length), (f"{following} + {x}_deep{turn}", end)
+        outer, inner = (f"{x}_line{turn}", f"{x}_deep{turn}")[:: 1 if self.along else -1]
+        (first, most), (second, last) = (line, deep)[:: 1 if self.along else -1]
+        pairs = zip(self.matrix.split(), self.between.split(), strict=True)
+        start = " + ".join(f"{number} * {x}_s{letter}" for number, letter in pairs)
+        step = f"{x}_sk" if self.along else self.stride
+        each = [f"if {first} < {most} and {second} + each < {last}:"]
+        each += nested([f"write_uint16(tile, spot + each, load_uint16({x}, source + each * {step}, 0))"])
+        each += ["else:", *nested(["write_uint16(tile, spot + each, np.uint16(0))"]), "each += 1"]
+        return [
+            f"spot = {into} + {self.begin} + {outer} * {self.pitch} + {inner}",
+            f"source = {start} + ({line[0]}) * {self.stride} + ({deep[0]}) * {x}_sk",
+            f"if {x}_wide and {first} < {most} and {second} + {EIGHT} <= {last}:",
+            *nested([f"fetch8_uint16(tile, spot, {x}, source)"]),
+            "else:",
+            *nested(["each = 0", f"while each < {EIGHT}:", *nested(each)]),
+        ]
+
+    def seen(self, number: int, line: str, depth: int, at: str = "0") -> str:
+        """The line that reads a matrix, some way along what is summed over; its first line is at one of the tile."""
+        where = f"({line}) * {self.pitch} + {depth}" if self.along else f"{depth * self.pitch} + {line}"
+        word = f"{self.word}_{'lines' if self.along else 'across'}"
+        return f"{self.name}{number} = {word}(tile, {at} + {self.begin} + {where}, {self.pitch})"
