@@ -15,10 +15,11 @@ from numpy.testing import assert_allclose
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.codegen.cuda.attention import render_attention, render_sums
+from ngraph_rewrite.codegen.cuda.attention import FLOATS, render_attention, render_sums
 from ngraph_rewrite.codegen.cuda.cells import Blocks, Form
+from ngraph_rewrite.codegen.cuda.half_attention import HalfBlocks, HalfForm, render_half_attention
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.plan.cuda.attention import blocks_of, parts_of
+from ngraph_rewrite.plan.cuda.attention import blocks_of, half_blocks_of, parts_of
 from ngraph_rewrite.runtime.cuda.device import Launched, find_device
 from ngraph_rewrite.targets.target import Target
 
@@ -59,7 +60,7 @@ class Sizes(NamedTuple):
 
 
 def mixed(
-    form: Form,
+    form: Form | HalfForm,
     sizes: Sizes,
     operands: list[Array],
     scale: float = 1.0,
@@ -82,7 +83,8 @@ def mixed(
         arguments += [held[-1], *(stride // array.itemsize for stride in array.strides)]
     own = np.float64 if out.dtype == np.float64 else np.float32
     held += [device.allocate(max(1, parts * rows * each * own().itemsize), "a test") for each in (d, 2)]
-    launches = [(render_attention(form), [*arguments[:-5], *(held[-2:] if parts > 1 else held[-3:-2])])]
+    source = render_half_attention(form) if isinstance(form, HalfForm) else render_attention(form)
+    launches = [(source, [*arguments[:-5], *(held[-2:] if parts > 1 else held[-3:-2])])]
     if parts > 1:
         launches.append((render_sums(form.dtype), [rows, d, parts, *held[-2:], held[-3]]))
     functions = device.load({source.name: source.text for source, _ in launches}, Cache(), 1)
@@ -108,7 +110,7 @@ def laid_out(array: Array, order: tuple[int, ...], gap: int) -> Array:
 
 @settings(max_examples=8, deadline=None)
 @given(
-    st.sampled_from(SMALL), st.sampled_from([*CLOSE]), st.builds(Sizes, st.integers(1, 2), st.integers(1, 2), LENGTHS,
+    st.sampled_from(SMALL), st.sampled_from(FLOATS), st.builds(Sizes, st.integers(1, 2), st.integers(1, 2), LENGTHS,
     st.integers(0, 19), st.integers(0, 9), st.integers(1, 11)), st.sampled_from(["", "bool", "added"]),
     st.sampled_from([0.0, -3.0, -np.inf]), st.data(),
 )  # fmt: skip
@@ -133,6 +135,46 @@ def test_any_block_weighs_any_shape_and_strides(
     assert_allclose(found.astype(float), wanted(scores, v), rtol=CLOSE[dtype], atol=CLOSE[dtype])
 
 
+HALVES = [HalfBlocks(1, 16, 16, 16), HalfBlocks(2, 16, 16, 16), HalfBlocks(1, 32, 16, 16), HalfBlocks(1, 16, 32, 32)]
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.sampled_from(HALVES), st.sampled_from(["float16", "bfloat16"]), st.builds(Sizes, st.integers(1, 2),
+    st.integers(1, 2), st.sampled_from([1, 8, 19]), st.sampled_from([0, 5, 16, 40]), st.sampled_from([0, 8, 35]),
+    st.sampled_from([1, 16, 24])), st.sampled_from(["", "bool", "added"]), st.sampled_from([0.0, -3.0, -np.inf]),
+    st.data(),
+)  # fmt: skip
+def test_any_block_of_tensor_cores_weighs_any_shape_and_strides(
+    blocks: HalfBlocks, dtype: str, sizes: Sizes, kind: str, fill: float, data: st.DataObject
+) -> None:
+    """What scores are summed over may be longer than what is in shared memory at once, or nothing."""
+    outer, inner, m, n, e, d = sizes
+    shapes = [(outer, inner, *last) for last in ((m, e), (e, n), (n, d))]
+    q, k, v = numbers(1, *shapes, dtype=dtype)
+    orders = st.permutations(range(4)).map(tuple)
+    given = [laid_out(x, data.draw(orders), data.draw(st.sampled_from([0, 1, 8]))) for x in (q, k, v)]
+    random = np.random.default_rng(2)
+    seen = (random.random((1, inner, m, n)) < 0.6) & (np.arange(n) >= n // 2 * data.draw(st.integers(0, 1)))
+    mask = seen if kind == "bool" else np.where(seen, 0, fill).astype(q.dtype)
+    given += [np.broadcast_to(mask, (outer, inner, m, n))] if kind else []
+    along = data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans()))
+    form = HalfForm(dtype, blocks, along, mask=kind and mask.dtype.name)
+    found = mixed(form, sizes, given, 0.5, fill, data.draw(st.integers(1, 2)), data.draw(st.integers(1, 2)) if n else 1)
+    scores = 0.5 * (q.astype(float) @ k.astype(float))
+    scores = np.where(seen, scores, fill) if kind == "bool" else scores + (mask.astype(float) if kind else 0)
+    assert_allclose(found.astype(float), wanted(scores, v), rtol=CLOSE[dtype], atol=CLOSE[dtype])
+
+
+@given(*[st.integers(1, 3000)] * 5)
+def test_a_block_of_tensor_cores_fits_into_a_multiprocessor(count: int, m: int, n: int, e: int, d: int) -> None:
+    """What it shares takes 48 KiB at most; blocks are whole products of 16 rows, keys and columns."""
+    blocks = half_blocks_of((count, m, n, e, d))
+    assert all(size % 16 == 0 for size in blocks[1:])
+    lines = [(blocks.rows, blocks.deep), (blocks.keys, blocks.deep), (blocks.columns, blocks.keys)]
+    assert 2 * sum(max(x * (y + 8), y * (x + 8)) for x, y in lines) <= 48 * 1024
+
+
 def test_special_values_are_those_of_softmax() -> None:
     """A row that nothing is seen from, a tile of keys that nobody sees, infinities, NaN, very large scores."""
     scores, values = numbers(2, (1, 1, 7, 23), (1, 1, 23, 5))
@@ -150,6 +192,23 @@ def test_special_values_are_those_of_softmax() -> None:
         assert_allclose(found, wanted(scores, values), rtol=1e-5, atol=1e-6)
 
 
+def test_special_values_of_tensor_cores_are_those_of_softmax() -> None:
+    """The same of products with one number, which are the scores; these are added up with what hides them."""
+    values = numbers(2, (1, 1, 40, 5), dtype="float16")[0]
+    rows, mask = np.ones((1, 1, 6, 1), np.float16), np.zeros((1, 1, 6, 40), np.float32)
+    keys = np.linspace(-3, 3, 40, dtype=np.float16).reshape(1, 1, 1, 40)
+    rows[0, 0, 2], rows[0, 0, 3], rows[0, 0, 4] = np.inf, np.nan, 6e4
+    mask[0, 0, 0] = -np.inf
+    mask[0, 0, 1, :39] = -np.inf
+    mask[0, 0, 5, :30] = -np.inf
+    form = HalfForm("float16", HalfBlocks(1, 16, 16, 16), ALONG, mask="float32")
+    with np.errstate(all="ignore"):
+        scores = rows.astype(float) @ keys.astype(float) + mask
+    for parts in (1, 2):
+        found = mixed(form, Sizes(1, 1, 6, 40, 1, 5), [rows, keys, values, mask], parts=parts)
+        assert_allclose(found, wanted(scores, values), rtol=2e-3, atol=2e-3)
+
+
 def test_keys_that_nobody_sees_are_passed_by() -> None:
     """What is no number among them is not met. How many blocks there are does not matter."""
     q, k, v = numbers(3, (1, 2, 9, 4), (1, 2, 4, 24), (1, 2, 24, 5))
@@ -162,10 +221,34 @@ def test_keys_that_nobody_sees_are_passed_by() -> None:
     assert found[0].tobytes() == found[1].tobytes()
 
 
+@pytest.mark.parametrize(("m", "n", "d", "parts"), [(1, 1, 1, 1), (9, 33, 24, 2), (17, 16, 5, 1), (3, 0, 8, 1)])
+@pytest.mark.parametrize("mask", [False, True])
+def test_given_scores_are_weighed_by_tensor_cores(m: int, n: int, d: int, parts: int, mask: bool) -> None:
+    scores, values = numbers(5, (2, 1, m, n), (2, 1, n, d), dtype="float16")
+    seen = np.random.default_rng(6).random((2, 1, m, n)) < 0.7
+    form = HalfForm("float16", HALVES[0], ALONG, given=True, mask="bool" if mask else "")
+    given_ = [scores, values, *([seen] if mask else [])]
+    found = mixed(form, Sizes(2, 1, m, n, 0, d), given_, 2.0, -3.0, parts=parts)
+    scaled = 2.0 * scores.astype(float)
+    right = wanted(np.where(seen, scaled, -3.0) if mask else scaled, values)
+    assert_allclose(found.astype(float), right, rtol=4e-3, atol=4e-3)
+
+
+def test_keys_that_nobody_sees_are_passed_by_tensor_cores_too() -> None:
+    q, k, v = numbers(3, (1, 2, 9, 4), (1, 2, 4, 48), (1, 2, 48, 5), dtype="bfloat16")
+    k[..., 16:], v[..., 16:, :] = np.nan, np.nan
+    mask = np.broadcast_to(np.arange(48) <= np.arange(9)[:, None], (1, 2, 9, 48))
+    form = HalfForm("bfloat16", HalfBlocks(1, 16, 16, 16), ALONG, mask="bool")
+    found = [mixed(form, Sizes(1, 2, 9, 48, 4, 5), [q, k, v, mask], 0.5, -np.inf, blocks) for blocks in (1, 2)]
+    scores = np.where(mask[..., :16], 0.5 * (q.astype(float) @ k.astype(float))[..., :16], -np.inf)
+    assert_allclose(found[0].astype(float), wanted(scores, v[..., :16, :]), rtol=3e-2, atol=3e-2)
+    assert found[0].tobytes() == found[1].tobytes()
+
+
 TOLERANCE: dict[str, Any] = {"rtol": 2e-5, "atol": 2e-5}
 
 
-@given(*[st.integers(1, 3000)] * 4, st.sampled_from([*CLOSE]))
+@given(*[st.integers(1, 3000)] * 4, st.sampled_from(FLOATS))
 def test_a_block_fits_into_a_multiprocessor(count: int, m: int, n: int, d: int, dtype: str) -> None:
     """What it shares takes 48 KiB at most, warps are full, and a thread has cells that its registers hold."""
     blocks = blocks_of((count, m, n, d), dtype)
@@ -261,17 +344,14 @@ def test_scores_that_something_else_reads_are_computed_once(target: Target) -> N
         assert ("attention.attention_of_one" in text) == (returns is mixed)
 
 
-OFFERED = [(ALONE, ["attention"]), (LIBRARY, ["gemm_of_halves", "rows", "gemm_of_halves"])]
-
-
-@pytest.mark.parametrize(("target", "kernels"), OFFERED, ids=["alone", "library"])
-def test_numbers_of_16_bits_are_left_to_a_library(target: Target, kernels: list[str]) -> None:
-    """Which multiplies them many times as fast; without it the kernel is the same as for others."""
+@pytest.mark.parametrize("target", [ALONE, LIBRARY], ids=["alone", "library"])
+def test_numbers_of_16_bits_have_tensor_cores(target: Target) -> None:
+    """Whether there is a library for products or not."""
     shapes = [(1, 3, 4), (1, 5, 4), (1, 5, 2)]
     returns, inputs = written(shapes, "bfloat16")
     arrays = numbers(6, *shapes, dtype="bfloat16")
     found, names = run(target, returns, inputs, arrays)
-    assert names == kernels
+    assert names == ["attention_of_halves"]
     q, k, v = (a.astype(float) for a in arrays)
     assert_allclose(found.astype(float), wanted(0.5 * q @ k.swapaxes(-1, -2), v), rtol=3e-2, atol=3e-2)
 

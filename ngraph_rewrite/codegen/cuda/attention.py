@@ -17,10 +17,10 @@ from ngraph_rewrite.codegen.cuda.keys import read_four, wide_line
 from ngraph_rewrite.codegen.cuda.lanes import FOUR, bytes_of_four
 from ngraph_rewrite.codegen.cuda.tiles import Side, threads_placed
 from ngraph_rewrite.codegen.library import has_dtype, rendered
-from ngraph_rewrite.codegen.scalar import held, literal
+from ngraph_rewrite.codegen.scalar import HALVES, held, literal
 from ngraph_rewrite.codegen.source import Source, nested
 
-FLOATS = ("float16", "bfloat16", "float32", "float64")
+FLOATS = ("float32", "float64")
 _SIZES = "inner count m n e d scale fill parts stretch"
 _FACTORS = " q q_so q_si q_sm q_sk k k_so k_si k_sk k_sn"
 _SCORES = " x x_so x_si x_sm x_sn"
@@ -42,7 +42,7 @@ def render_attention(form: Form) -> Source:
     scores.
 
     Raises:
-        KernelError: for anything but floats.
+        KernelError: for anything but float32 and float64.
 
     >>> from ngraph_rewrite.codegen.cuda.cells import Blocks
     >>> render_attention(Form("float32", Blocks(64, 64, 64, 16, 8, 4), (True, True, False))).signature[:5]
@@ -243,7 +243,7 @@ def render_sums(dtype: str) -> Source:
     >>> render_sums("float32").signature
     ('rows', 'd', 'parts', 'sums', 'found', 'out')
     """
-    has_dtype(dtype, FLOATS, "attention")
+    has_dtype(dtype, (*HALVES, *FLOATS), "attention")
     own = held(dtype)
     numbers = {"zero": literal(0.0, own), "least": literal(float("-inf"), own)}
     names = ("rows", "d", "parts", "sums", "found", "out")

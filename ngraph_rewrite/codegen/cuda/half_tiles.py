@@ -15,6 +15,7 @@ from ngraph_rewrite.runtime.cuda.hardware import WIDEST
 
 EIGHT = WIDEST // 2  # numbers of an access
 LINES = 16  # of a matrix that a warp multiplies at once, which is as long
+_UNROLLED = 2  # times that a thread fetches, at most, that are written out
 
 
 @dataclass(frozen=True)
@@ -62,22 +63,11 @@ class HalfSide:
         """The numbers of a tile."""
         return (self.lines if self.along else self.deep) * self.pitch
 
-    @property
-    def turns(self) -> range:
-        """How often a thread fetches eight neighbours."""
-        return range(-(-self.deep * self.lines // (EIGHT * self.threads)))
-
     def placed(self) -> Iterator[str]:
-        """The lines that find out what this thread fetches, and whether eight neighbours can be copied at once."""
+        """The line that finds out whether eight neighbours can be copied at once."""
         x, (fast, slow) = self.name, (f"{self.name}_sk", self.stride)[:: 1 if self.along else -1]
         strides = " | ".join([slow, *(f"{x}_s{letter}" for letter in self.between.split())])
         yield f"{x}_wide = {fast} == 1 and ({strides}) & {EIGHT - 1} == 0 and aligned({x}, {WIDEST})"
-        first, second = ("line", "deep") if self.along else ("deep", "line")
-        eights = (self.deep if self.along else self.lines) // EIGHT
-        for turn in self.turns:
-            own = f"(number + {turn * self.threads})"
-            yield f"{x}_{first}{turn} = quotient({own}, {eights})"
-            yield f"{x}_{second}{turn} = {EIGHT} * ({own} - {x}_{first}{turn} * {eights})"
 
     def fetched(self, corner: str, following: str, end: str, into: str = "0") -> list[str]:
         """The lines that begin to fetch a tile, with zeros beyond the ends.
@@ -87,18 +77,25 @@ class HalfSide:
             following: Where it begins in what is summed over, of which `end` is the end.
             into: What is added to where the tile begins.
         """
-        lines, eights = list[str](), self.deep * self.lines // EIGHT
-        for turn in self.turns:
-            left = eights - turn * self.threads
-            own = self._fetched(turn, corner, following, end, into)
-            lines += own if left >= self.threads else [f"if number < {left}:", *nested(own)]
+        eights = self.deep * self.lines // EIGHT
+        own = self._fetched(corner, following, end, into)
+        turns = range(0, eights, self.threads)
+        if len(turns) > _UNROLLED:
+            lines = ["eight = anew(number)", f"while eight < {eights}:"]
+            return [*lines, *nested([*own, f"eight += {self.threads}"])]
+        lines = list[str]()
+        for begin in turns:
+            turn = [f"eight = number + {begin}", *own]
+            lines += turn if begin + self.threads <= eights else [f"if number < {eights - begin}:", *nested(turn)]
         return lines
 
-    def _fetched(self, turn: int, corner: str, following: str, end: str, into: str) -> list[str]:
-        x = self.name
-        line, deep = (f"{corner} + {x}_line{turn}", self.length), (f"{following} + {x}_deep{turn}", end)
-        outer, inner = (f"{x}_line{turn}", f"{x}_deep{turn}")[:: 1 if self.along else -1]
-        (first, most), (second, last) = (line, deep)[:: 1 if self.along else -1]
+    def _fetched(self, corner: str, following: str, end: str, into: str) -> list[str]:
+        """The lines that fetch the eight neighbours of a number."""
+        x, each_line = self.name, (self.deep if self.along else self.lines) // EIGHT
+        own = [f"outermost = quotient(eight, {each_line})", f"within = {EIGHT} * (eight - outermost * {each_line})"]
+        line, deep = ("outermost", "within")[:: 1 if self.along else -1]
+        ends = ((f"{corner} + {line}", self.length), (f"{following} + {deep}", end))
+        (first, most), (second, last) = ends[:: 1 if self.along else -1]
         pairs = zip(self.matrix.split(), self.between.split(), strict=True)
         start = " + ".join(f"{number} * {x}_s{letter}" for number, letter in pairs)
         step = f"{x}_sk" if self.along else self.stride
@@ -106,12 +103,13 @@ class HalfSide:
         each += nested([f"write_uint16(tile, spot + each, load_uint16({x}, source + each * {step}, 0))"])
         each += ["else:", *nested(["write_uint16(tile, spot + each, np.uint16(0))"]), "each += 1"]
         return [
-            f"spot = {into} + {self.begin} + {outer} * {self.pitch} + {inner}",
-            f"source = {start} + ({line[0]}) * {self.stride} + ({deep[0]}) * {x}_sk",
+            *own,
+            f"spot = {into} + {self.begin} + outermost * {self.pitch} + within",
+            f"source = {start} + ({ends[0][0]}) * {self.stride} + ({ends[1][0]}) * {x}_sk",
             f"if {x}_wide and {first} < {most} and {second} + {EIGHT} <= {last}:",
             *nested([f"fetch8_uint16(tile, spot, {x}, source)"]),
             "else:",
-            *nested(["each = 0", f"while each < {EIGHT}:", *nested(each)]),
+            *nested(["each = anew(0)", f"while each < {EIGHT}:", *nested(each)]),
         ]
 
     def seen(self, number: int, line: str, depth: int, at: str = "0") -> str:

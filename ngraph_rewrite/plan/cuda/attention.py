@@ -8,7 +8,9 @@ from typing import Any
 
 from ngraph_rewrite.codegen.cuda.attention import render_attention, render_sums
 from ngraph_rewrite.codegen.cuda.cells import Blocks, Form
-from ngraph_rewrite.codegen.scalar import held
+from ngraph_rewrite.codegen.cuda.half_attention import HalfBlocks, HalfForm, render_half_attention
+from ngraph_rewrite.codegen.cuda.half_tiles import LINES
+from ngraph_rewrite.codegen.scalar import HALVES, held
 from ngraph_rewrite.plan.attention import bits
 from ngraph_rewrite.plan.cuda.grids import MOST_BLOCKS, grid_for
 from ngraph_rewrite.plan.fusion import Groups
@@ -33,19 +35,22 @@ def attention_calls(term: Op, groups: Groups) -> Call | list[Call]:
     *batch, m, d = known(term)
     n, e = values.layout.shape[-2], 0 if given else loads[0].layout.shape[-1]
     count, dtype = prod(batch), term.dtype.name
-    blocks = blocks_of((count, m, n, d), dtype)
     masks = "".join(x.base.dtype.name for x in loads[2 if given else 3 :])
+    blocks = half_blocks_of((count, m, n, e, d)) if dtype in HALVES else blocks_of((count, m, n, d), dtype)
     tiles = count * -(-m // blocks.rows) * -(-d // blocks.columns)
     parts, stretch = parts_of(tiles, n, blocks.keys)
-    form = Form(dtype, blocks, _along(loads, given), given, masks, parts > 1)
+    if isinstance(blocks, HalfBlocks):
+        text = render_half_attention(HalfForm(dtype, blocks, _along(loads, given), given, masks, parts > 1))
+    else:
+        text = render_attention(Form(dtype, blocks, _along(loads, given), given, masks, parts > 1))
     sizes = (batch[-1] if len(batch) == 2 else 1, count, m, n, e, d, bits(term, "scale"), bits(term, "fill"))
     arguments = (*sizes, parts, stretch, *(x for load in loads for x in (load, *_steps(load))))
     grid = Grid(max(1, min(tiles * parts, MOST_BLOCKS)), blocks.threads, fixed=True)
     if parts == 1:
-        return Call(render_attention(form), (*arguments, OUTPUT), grid)
+        return Call(text, (*arguments, OUTPUT), grid)
     size = parts * count * m * DTYPE_SIZES[held(dtype)]
     sums, found = Scratch(size * d), Scratch(2 * size)
-    first = Call(render_attention(form), (*arguments, sums, found), grid, (sums, found))
+    first = Call(text, (*arguments, sums, found), grid, (sums, found))
     return [first, Call(render_sums(dtype), (count * m, d, parts, sums, found, OUTPUT), grid_for(count * m * d))]
 
 
@@ -77,6 +82,19 @@ def blocks_of(sizes: tuple[int, int, int, int], dtype: str) -> Blocks:
     if d <= 32:
         return Blocks(rows, 32, 32, 16, rows // 8, 4)
     return Blocks(rows, 64, 64 if d <= 64 else 128, 16, rows // 8, 4)
+
+
+def half_blocks_of(sizes: tuple[int, int, int, int, int]) -> HalfBlocks:
+    """The same of floats of 16 bits, of a number, m, n, e and d, in multiples of what tensor cores multiply.
+
+    >>> half_blocks_of((128, 1024, 1024, 64, 64)), half_blocks_of((8, 1, 8192, 128, 128)).warps
+    (HalfBlocks(warps=4, keys=64, columns=64, deep=64), 1)
+    """
+    count, m, n, e, d = sizes
+    pieces = count * max(1, n // _STRETCH)
+    warps = next((w for w in (4, 2) if m > w // 2 * LINES and pieces * -(-m // (w * LINES)) >= _FILLED), 1)
+    deep, columns = (next((size for size in (16, 32, 64) if length <= size), 128) for length in (e, d))
+    return HalfBlocks(warps, 32 if n <= 32 or max(deep, columns) > 64 else 64, columns, deep)
 
 
 def _along(loads: list[Load], given: bool) -> tuple[bool, bool, bool]:

@@ -6,6 +6,7 @@ rows, lines of the right one its columns. ``lines`` lie one after the other in t
 the first number of each, then the second. Layouts are those of NVIDIA's PTX ISA (``ldmatrix``, ``mma.m16n8k16``).
 """
 
+from inspect import Parameter, Signature
 from typing import Any
 
 from llvmlite import ir
@@ -15,19 +16,25 @@ from numba.core.typing import signature
 from numba.cuda.extending import intrinsic
 
 from ngraph_rewrite.runtime.cuda import fragments
+from ngraph_rewrite.runtime.cuda.device_scalars import WORDS
 from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
 from ngraph_rewrite.runtime.cuda.porting import device_function
 
 __all__ = [
     "left_across",
     "left_lines",
+    "left_of_bfloat16",
+    "left_of_float16",
     "products_bfloat16",
     "products_float16",
+    "quad_largest",
+    "quad_sum",
     "right_across",
     "right_lines",
     "tile_as_float32",
 ]
 
+number_max = WORDS["number_max"]
 _I32, _FLOAT = ir.IntType(32), ir.FloatType()
 _WORDS = ir.LiteralStructType([_I32] * 4)
 _SUMS = ir.LiteralStructType([_FLOAT] * 4)
@@ -130,6 +137,50 @@ def _multiplied(builder: Any, mark: str, rows: list[Any], columns: list[Any], su
 
 
 products_float16, products_bfloat16 = _product("float16"), _product("bfloat16")
+
+
+def _left(dtype: str) -> Any:
+    """A left matrix of sums that threads have of two products, side by side, each rounded to 16 bits."""
+
+    def typing(context: Any, *sums: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            pairs = [_rounded(builder, dtype, *args[n : n + 2]) for n in range(0, 8, 2)]
+            return context.make_tuple(builder, _FOUR, pairs)
+
+        return signature(_FOUR, *[types.float32] * 8), generate
+
+    eight = [Parameter(f"x{n}", Parameter.POSITIONAL_OR_KEYWORD) for n in range(8)]
+    context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD)
+    vars(typing)["__signature__"] = Signature([context, *eight])  # Numba asks for it
+    return _named(f"left_of_{dtype}", typing)
+
+
+def _rounded(builder: Any, dtype: str, low: Any, high: Any) -> Any:
+    """Two numbers in one word, the first of them in its lower half."""
+    if dtype == "bfloat16":
+        kind = ir.FunctionType(_I32, [_FLOAT, _FLOAT])
+        return builder.asm(kind, "cvt.rn.bf16x2.f32 $0, $1, $2;", "=r,f,f", [high, low], False)
+    bits = [builder.bitcast(builder.fptrunc(x, ir.HalfType()), ir.IntType(16)) for x in (low, high)]
+    first, second = (builder.zext(x, _I32) for x in bits)
+    return builder.or_(first, builder.shl(second, ir.Constant(_I32, 16)))
+
+
+left_of_float16, left_of_bfloat16 = _left("float16"), _left("bfloat16")
+_FLOAT32 = types.float32(types.float32)
+
+
+@device_function(_FLOAT32)
+def quad_largest(value: Any) -> Any:
+    """The largest number that any of four threads has which have the same rows of a product; NaN is none."""
+    value = number_max(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, 1))
+    return number_max(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, 2))
+
+
+@device_function(_FLOAT32)
+def quad_sum(value: Any) -> Any:
+    """What four threads have together which have the same rows of a product."""
+    value = value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 1)
+    return value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 2)
 
 
 @device_function(types.int64(types.int64))

@@ -8,15 +8,21 @@ from typing import Any
 
 import numpy as np
 from numba import cuda
+from numba.core import types
 
 from ngraph_rewrite.runtime.cuda.hardware import WARP
+from ngraph_rewrite.runtime.cuda.porting import device_function
 from ngraph_rewrite.runtime.cuda.simulated_memory import kind_of
 
 __all__ = [
     "left_across",
     "left_lines",
+    "left_of_bfloat16",
+    "left_of_float16",
     "products_bfloat16",
     "products_float16",
+    "quad_largest",
+    "quad_sum",
     "right_across",
     "right_lines",
     "tile_as_float32",
@@ -59,6 +65,53 @@ def _product(dtype: str) -> Any:
 
 
 products_float16, products_bfloat16 = _product("float16"), _product("bfloat16")
+
+
+def _tell(kind: str, values: Any) -> Any:
+    """What all threads of the warp of this one have, which they tell each other."""
+    rooms = vars(cuda.shared).setdefault("arrays_of_ngraph_rewrite", {})
+    room = rooms.setdefault(("told", kind), np.zeros((int(cuda.blockDim.x), len(values)), np.float32))
+    own = int(cuda.threadIdx.x)
+    room[own] = values
+    cuda.syncthreads()
+    found = room[own // WARP * WARP : own // WARP * WARP + WARP].copy()
+    cuda.syncthreads()  # before they tell each other more
+    return found
+
+
+_told: Any = cuda.jit(device=True)(_tell)
+
+
+def _left(dtype: str) -> Any:
+    kind = kind_of(dtype)
+
+    def left_of(*sums: Any) -> Any:
+        every, matrix = _told("left", sums), np.zeros((_LINES, _LINES), np.float32)
+        for own in range(WARP):
+            row, column = own // 4, 2 * (own % 4)
+            for number, value in enumerate(every[own]):
+                matrix[row + number // 2 % 2 * _ACROSS, column + number % 2 + number // 4 * _ACROSS] = value
+        return matrix.astype(kind).view(np.uint16)
+
+    return cuda.jit(device=True)(left_of)
+
+
+left_of_float16, left_of_bfloat16 = _left("float16"), _left("bfloat16")
+
+
+@device_function(types.float32(types.float32))
+def quad_largest(value: Any) -> Any:
+    """The largest number that any of four threads has which have the same rows of a product; NaN is none."""
+    begin = int(cuda.threadIdx.x) % WARP // 4 * 4
+    return np.fmax.reduce(_told("largest", (value,))[begin : begin + 4, 0])
+
+
+@device_function(types.float32(types.float32))
+def quad_sum(value: Any) -> Any:
+    """What four threads have together which have the same rows of a product."""
+    begin = int(cuda.threadIdx.x) % WARP // 4 * 4
+    a, b, c, d = _told("sum", (value,))[begin : begin + 4, 0]
+    return (a + b) + (c + d)
 
 
 def tile_as_float32(tile: Any) -> Any:

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Renders attention over 16-bit floats for a GPU, by tensor cores: scores become weights where they were summed.
+
+Of each product of 16 rows with 8 keys, or columns, a thread has two neighbours in one row and two in the eighth below
+(``mma.m16n8k16`` of the PTX ISA); four threads have the rest of both rows, and tell each other what they have found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from ngraph_rewrite.codegen.cuda.half_tiles import LINES, HalfSide
+from ngraph_rewrite.codegen.library import has_dtype, rendered
+from ngraph_rewrite.codegen.scalar import HALVES, held, literal
+from ngraph_rewrite.codegen.source import Source, nested
+from ngraph_rewrite.runtime.cuda.hardware import WARP
+
+_SIZES = "inner count m n e d scale fill parts stretch"
+_FACTORS, _SCORES = " q q_so q_si q_sm q_sk k k_so k_si k_sk k_sn", " x x_so x_si x_sm x_sn"
+_VALUES, _MASK = " v v_so v_si v_sk v_sd", " mask mask_so mask_si mask_sm mask_sn"
+_EIGHT = 8  # keys, or columns, of a product
+_ROWS = (0, 1)  # of a thread in it
+_REGISTERS, _MOST, _MASKED = 1 << 16, 168, 224  # of a multiprocessor; of a thread, and of one that looks at a mask
+_LEAST = literal(float("-inf"), "float32")
+
+
+class HalfBlocks(NamedTuple):
+    """The part of attention that a block has.
+
+    Attributes:
+        warps: Each has 16 rows.
+        keys: How many of them go by at once.
+        columns: Those of its part of the result.
+        deep: How much of what scores are summed over is in shared memory at once. All are multiples of 16.
+    """
+
+    warps: int
+    keys: int
+    columns: int
+    deep: int
+
+    @property
+    def rows(self) -> int:
+        """The rows of a block."""
+        return self.warps * LINES
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return self.warps * WARP
+
+
+class HalfForm(NamedTuple):
+    """What the text of a kernel depends on.
+
+    Attributes:
+        along: Whether rows, keys and values lie in memory along what is summed over.
+        given: Whether scores are given, rather than factors.
+        mask: The dtype of the mask, which keeps scores if it is bool and is added otherwise; empty if there is none.
+        parted: Whether keys are cut into parts, whose sums another kernel adds up.
+    """
+
+    dtype: str
+    blocks: HalfBlocks
+    along: tuple[bool, bool, bool]
+    given: bool = False
+    mask: str = ""
+    parted: bool = False
+
+
+@lru_cache(maxsize=1 << 8)
+def render_half_attention(form: HalfForm) -> Source:
+    """Return the kernel of attention over a float of 16 bits.
+
+    It takes what `ngraph_rewrite.codegen.cuda.attention.render_attention` does, and gives the same but for rounding:
+    weights are rounded to 16 bits before they are multiplied.
+
+    Raises:
+        KernelError: for another dtype.
+
+    >>> render_half_attention(HalfForm("float16", HalfBlocks(4, 64, 64, 64), (True, True, False))).signature[:5]
+    ('inner', 'count', 'm', 'n', 'e')
+    """
+    has_dtype(form.dtype, HALVES, "attention_of_halves")
+    names = _SIZES + (_SCORES if form.given else _FACTORS) + _VALUES + (_MASK if form.mask else "") + " out"
+    names += " found" if form.parted else ""
+    return rendered("attention_of_halves", tuple(names.split()), "cuda", **_Text(form).holes())
+
+
+@dataclass(frozen=True)
+class _Text:
+    """The lines of a kernel of some form."""
+
+    form: HalfForm
+
+    @cached_property
+    def sides(self) -> tuple[HalfSide, HalfSide, HalfSide]:
+        """Rows, keys and values, as operands of products."""
+        blocks, along = self.form.blocks, self.form.along
+        numbers = (blocks.threads, 0, "outer own", "o i")
+        q = HalfSide("q", "left", "m", "m", blocks.rows, blocks.deep, along[0], *numbers)
+        k = HalfSide("k", "right", "n", "n", blocks.keys, blocks.deep, along[1], numbers[0], q.room, *numbers[2:])
+        begin = 0 if self.form.given else q.room + k.room
+        v = HalfSide("v", "right", "d", "d", blocks.columns, blocks.keys, along[2], numbers[0], begin, *numbers[2:])
+        return q, k, v
+
+    @property
+    def _fetched(self) -> Sequence[HalfSide]:
+        """Those that go by shared memory."""
+        return self.sides[2:] if self.form.given else self.sides
+
+    @property
+    def scores(self) -> range:
+        """The products of rows with keys."""
+        return range(self.form.blocks.keys // _EIGHT)
+
+    @property
+    def columns(self) -> range:
+        """The products of weights with values."""
+        return range(self.form.blocks.columns // _EIGHT)
+
+    def holes(self) -> dict[str, str]:
+        """What fills the template."""
+        blocks, v = self.form.blocks, self.sides[2]
+        sums = [f"o{c}_{n}" for c in self.columns for n in range(4)] + [f"total{r}" for r in _ROWS]
+        begun = [f"{' = '.join(sums)} = np.float32(0.0)", f"best0 = best1 = {_LEAST}"]
+        return {
+            "threads": str(blocks.threads),
+            "fitting": str(max(1, _REGISTERS // ((_MASKED if self.form.mask else _MOST) * blocks.threads))),
+            "room": str(v.begin + v.room),
+            "rows": str(blocks.rows),
+            "columns": str(blocks.columns),
+            "keys": str(blocks.keys),
+            "flag": self._flag(),
+            "places": _block([*self._placed(), *(line for side in self._fetched for line in side.placed())]),
+            **self._parted(),
+            "begun": _block(begun),
+            "first": _block(self._first()),
+            "looked": _block(self._looked()),
+            "seen": "read_int64(flag, 0) == turn" if self.form.mask else "True",
+            "scores": _block(self._scores()),
+            "weighed": _block(self._weighed()),
+            "mixed": _block(self._mixed()),
+            "ended": _block(self._ended()),
+        }
+
+    def _parted(self) -> dict[str, str]:
+        """What fills the holes about parts."""
+        if not self.form.parted:
+            return {"pieces": "count", "numbered": "group = every", "stretched": "first, last = 0, n"}
+        numbered = "part = quotient(every, count)\ngroup = every - part * count"
+        stretched = "first = part * stretch\nlast = min(n, first + stretch)"
+        return {"pieces": "count * parts", "numbered": numbered, "stretched": stretched}
+
+    @staticmethod
+    def _placed() -> list[str]:
+        """The lines that find the rows of this thread, and where it is in each product."""
+        return [
+            f"warp_row = quotient(number, {WARP}) * {LINES}",
+            f"mine = remainder(number, {WARP})",
+            "row, column = warp_row + quotient(mine, 4), 2 * remainder(mine, 4)",
+        ]
+
+    # -- what is on its way --------------------------------------------------------------------------------------------
+
+    def _rows_asked(self, begin: str) -> list[str]:
+        return self.sides[0].fetched("top", begin, "e")
+
+    def _keys_asked(self, first: str, begin: str) -> list[str]:
+        return self.sides[1].fetched(first, begin, "e")
+
+    def _first(self) -> list[str]:
+        """The lines that ask for rows, and for the first keys: with a mask it is not known yet which are seen."""
+        if self.form.given:
+            return ["pass"]
+        keys = [] if self.form.mask else self._keys_asked("first", "0")
+        return ["if first < last:", *nested([*self._rows_asked("0"), *keys])]
+
+    # -- scores --------------------------------------------------------------------------------------------------------
+
+    def _scores(self) -> list[str]:
+        """The lines that compute scores, or read them; values are asked for meanwhile."""
+        deep, end = self.form.blocks.deep, f"min(n, first + {self.form.blocks.keys})"
+        sums = [f"s{j}_{n}" for j in self.scores for n in range(4)]
+        lines = self._keys_asked("first", "0") if self.form.mask and not self.form.given else []
+        lines += ["arrived()", "barrier()", *self.sides[2].fetched("left", "first", end)]
+        if self.form.given:
+            return [*lines, *(line for r in _ROWS for line in self._read(r))]
+        lines += [f"{' = '.join(sums)} = np.float32(0.0)", *self._multiplied()]
+        more = ["barrier()", *self._rows_asked("begin"), *self._keys_asked("first", "begin"), "arrived()", "barrier()"]
+        lines += [f"begin = {deep}", "while begin < e:", *nested([*more, *self._multiplied(), f"begin += {deep}"])]
+        return lines
+
+    def _read(self, r: int) -> Iterator[str]:
+        """The lines that read given scores of a row; beyond the ends anything will do."""
+        yield f"line = outer * x_so + own * x_si + min(top + row + {_EIGHT * r}, m - 1) * x_sm"
+        for j in self.scores:
+            for n in range(2):
+                at = f"line + min(first + column + {_EIGHT * j + n}, n - 1) * x_sn"
+                yield f"s{j}_{2 * r + n} = load_{self.form.dtype}(x, {at}, 0)"
+
+    def _multiplied(self) -> Iterator[str]:
+        """The lines that multiply rows with keys, as far as they are in shared memory."""
+        q, k, _ = self.sides
+        for depth in range(0, self.form.blocks.deep, LINES):
+            yield q.seen(0, "warp_row", depth)
+            for pair in range(len(self.scores) // 2):
+                yield k.seen(pair, str(pair * LINES), depth)
+            for j in self.scores:
+                names = ", ".join(f"s{j}_{n}" for n in range(4))
+                yield f"{names} = products_{self.form.dtype}(q0, k{j // 2}, {j % 2}, {names})"
+
+    # -- weights -------------------------------------------------------------------------------------------------------
+
+    def _weighed(self) -> list[str]:
+        """The lines that make weights of scores, and scale down what was summed with smaller ones."""
+        lines = list[str]()
+        for r in _ROWS:
+            lines += self._hidden(r)
+            names = [f"s{j}_{2 * r + n}" for j in self.scores for n in range(2)]
+            largest = names[0]
+            for name in names[1:]:
+                largest = f"number_max({largest}, {name})"
+            lines += [f"most{r} = number_max(best{r}, quad_largest({largest}))"]
+            lines += [f"shift{r} = select(fabs(most{r}) < np.inf, most{r}, np.float32(0.0))"]
+            lines += [f"past{r} = select(fabs(best{r}) < np.inf, best{r}, np.float32(0.0))"]
+            ratio = f"select(best{r} == {_LEAST}, np.float32(0.0), exp(past{r} - shift{r}))"
+            lines += [f"ratio{r} = {ratio}", f"best{r} = most{r}"]
+            lines += [f"{name} = exp({name} - shift{r})" for name in names]
+            lines += [f"total{r} = total{r} * ratio{r} + ({' + '.join(names)})"]
+            lines += [f"o{c}_{2 * r + n} *= ratio{r}" for c in self.columns for n in range(2)]
+        return lines
+
+    def _hidden(self, r: int) -> Iterator[str]:
+        """The lines that scale scores of a row, hide some of them, and those beyond the last key."""
+        if self.form.mask:
+            yield self._line(r)
+        for j in self.scores:
+            for n in range(2):
+                name, key = f"s{j}_{2 * r + n}", f"first + column + {_EIGHT * j + n}"
+                scaled = f"{name} * factor"
+                if self.form.mask:
+                    hiding = f"load_{self.form.mask}(mask, line + min({key}, n - 1) * mask_sn, 0)"
+                    added = f"{scaled} + {self._number(hiding)}"
+                    scaled = f"select({hiding}, {scaled}, filled)" if self.form.mask == "bool" else added
+                yield f"{name} = select({key} < n, {scaled}, {_LEAST})"
+
+    def _number(self, text: str) -> str:
+        """A number of the mask as float32."""
+        return text if held(self.form.mask) == "float32" else f"to_float32({text})"
+
+    @staticmethod
+    def _line(r: int) -> str:
+        """The line that finds a row of the mask."""
+        return f"line = outer * mask_so + own * mask_si + min(top + row + {_EIGHT * r}, m - 1) * mask_sm"
+
+    def _flag(self) -> str:
+        """The lines that make room for the number of the last tile of which something is seen."""
+        if not self.form.mask:
+            return "pass"
+        return "flag, turn = tile_int64(1), 0\nif lane() == 0:\n    write_int64(flag, 0, 0)\nbarrier()"
+
+    def _looked(self) -> list[str]:
+        """The lines in which the threads of a block find out whether any of them sees something of a tile.
+
+        Each tile has its own number: see `ngraph_rewrite.codegen.cuda.hiding.Mask.looked`.
+        """
+        mask = self.form.mask
+        if not mask:
+            return ["pass"]
+        lines = [f"seen = filled != {_LEAST}" if mask == "bool" else "seen = False"]
+        for r in _ROWS:
+            hiding = f"load_{mask}(mask, line + min(first + column + look, n - 1) * mask_sn, 0)"
+            test = hiding if mask == "bool" else f"({hiding} != {literal(float('-inf'), held(mask))})"
+            turn = [f"seen = seen | {test}", f"look += {_EIGHT}"]
+            for n in range(2):
+                lines += [self._line(r), f"look = {n}", f"while look < {self.form.blocks.keys}:", *nested(turn)]
+        return [*lines, "turn += 1", "if seen:", "    write_int64(flag, 0, turn)", "barrier()"]
+
+    # -- the result ----------------------------------------------------------------------------------------------------
+
+    def _mixed(self) -> list[str]:
+        """The lines that multiply weights with values; the next keys are asked for meanwhile."""
+        blocks, v = self.form.blocks, self.sides[2]
+        lines = ["arrived()", "barrier()"]
+        if not self.form.mask and not self.form.given:
+            asked = self._keys_asked(f"(first + {blocks.keys})", "0")
+            lines += [f"if first + {blocks.keys} < last:", *nested(asked)]
+        if not self.form.given:
+            lines += [f"if e > {blocks.deep}:", *nested(self._rows_asked("0"))]
+        for step in range(blocks.keys // LINES):
+            weights = [f"s{2 * step + half}_{n}" for half in range(2) for n in range(4)]
+            lines.append(f"w = left_of_{self.form.dtype}({', '.join(weights)})")
+            lines += [v.seen(pair, str(pair * LINES), step * LINES) for pair in range(len(self.columns) // 2)]
+            for c in self.columns:
+                names = ", ".join(f"o{c}_{n}" for n in range(4))
+                lines.append(f"{names} = products_{self.form.dtype}(w, v{c // 2}, {c % 2}, {names})")
+        return lines
+
+    def _ended(self) -> Iterator[str]:
+        """The lines that divide by the sums of weights, and store; of a part, what was summed as it is."""
+        for r in _ROWS:
+            yield f"total{r} = quad_sum(total{r})"
+        for r in _ROWS:
+            yield f"i0 = top + row + {_EIGHT * r}"
+            yield "if i0 < m:"
+            sums = [f"o{c}_{2 * r + n}" for c in self.columns for n in range(2)]
+            yield from nested(self._part_stored(r, sums) if self.form.parted else self._stored(r, sums))
+
+    def _stored(self, r: int, sums: Sequence[str]) -> Iterator[str]:
+        yield f"share = np.float32(1.0) / select(n > 0, total{r}, np.float32(1.0))"
+        yield "line = (group * m + i0) * d"
+        for number, name in enumerate(sums):
+            yield from self._one_stored(number, f"store_{self.form.dtype}(out, line + i1, {name} * share, 1)")
+
+    def _part_stored(self, r: int, sums: Sequence[str]) -> Iterator[str]:
+        yield "line = (part * count + group) * m + i0"
+        yield "if left + column == 0:"
+        yield f"    store_float32(found, line, total{r}, 2)"
+        yield f"    store_float32(found, parts * count * m + line, best{r}, 2)"
+        for number, name in enumerate(sums):
+            yield from self._one_stored(number, f"store_float32(out, line * d + i1, {name}, 1)")
+
+    @staticmethod
+    def _one_stored(number: int, store: str) -> Iterator[str]:
+        yield f"i1 = left + column + {number // 2 * _EIGHT + number % 2}"
+        yield "if i1 < d:"
+        yield f"    {store}"
+
+
+def _block(lines: Iterable[str]) -> str:
+    return "\n".join(lines)
