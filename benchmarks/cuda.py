@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
+from benchmarks.cuda_attention import attention_problems
 from benchmarks.cuda_engines import Problems
 from benchmarks.cuda_networks import network_problems
 from benchmarks.cuda_timing import HEADER, Limits, Row, compare, released
@@ -33,7 +34,7 @@ MINUTES = 6.0
 
 def every_problem(size: int | None = None, device: str = "cuda") -> Problems:
     """All workloads by name."""
-    return {**network_problems(size, device), **simple_problems(size, device)}
+    return {**network_problems(size, device), **attention_problems(size, device), **simple_problems(size, device)}
 
 
 def why_not() -> str | None:

@@ -23,7 +23,8 @@ _FACTORS, _SCORES = " q q_so q_si q_sm q_sk k k_so k_si k_sk k_sn", " x x_so x_s
 _VALUES, _MASK = " v v_so v_si v_sk v_sd", " mask mask_so mask_si mask_sm mask_sn"
 _EIGHT = 8  # keys, or columns, of a product
 _ROWS = (0, 1)  # of a thread in it
-_REGISTERS, _MOST, _MASKED = 1 << 16, 168, 224  # of a multiprocessor; of a thread, and of one that looks at a mask
+# Warps of a multiprocessor, a multiple of the four parts that its registers are in; and where masks take more of these.
+_WARPS, _MASKED = 12, 8
 _LEAST = literal(float("-inf"), "float32")
 
 
@@ -129,7 +130,7 @@ class _Text:
         begun = [f"{' = '.join(sums)} = np.float32(0.0)", f"best0 = best1 = {_LEAST}"]
         return {
             "threads": str(blocks.threads),
-            "fitting": str(max(1, _REGISTERS // ((_MASKED if self.form.mask else _MOST) * blocks.threads))),
+            "fitting": str(max(1, (_MASKED if self.form.mask else _WARPS) // blocks.warps)),
             "room": str(v.begin + v.room),
             "rows": str(blocks.rows),
             "columns": str(blocks.columns),
@@ -227,9 +228,9 @@ class _Text:
             lines += [f"most{r} = number_max(best{r}, quad_largest({largest}))"]
             lines += [f"shift{r} = select(fabs(most{r}) < np.inf, most{r}, np.float32(0.0))"]
             lines += [f"past{r} = select(fabs(best{r}) < np.inf, best{r}, np.float32(0.0))"]
-            ratio = f"select(best{r} == {_LEAST}, np.float32(0.0), exp(past{r} - shift{r}))"
+            ratio = f"select(best{r} == {_LEAST}, np.float32(0.0), rough_exp(past{r} - shift{r}))"
             lines += [f"ratio{r} = {ratio}", f"best{r} = most{r}"]
-            lines += [f"{name} = exp({name} - shift{r})" for name in names]
+            lines += [f"{name} = rough_exp({name} - shift{r})" for name in names]
             lines += [f"total{r} = total{r} * ratio{r} + ({' + '.join(names)})"]
             lines += [f"o{c}_{2 * r + n} *= ratio{r}" for c in self.columns for n in range(2)]
         return lines

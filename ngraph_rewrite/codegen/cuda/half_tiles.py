@@ -27,7 +27,7 @@ class HalfSide:
         word: ``"left"`` or ``"right"``.
         length: How many lines there are, in the arguments.
         mark: The letter of their stride; that along what is summed over is ``k``.
-        lines: How many of them a tile has.
+        lines: How many of them a tile has: eight times a divisor of the threads, as `deep` is.
         deep: How much of what is summed over it has.
         along: Whether memory lies along that, rather than across lines.
         threads: Of a block.
@@ -72,45 +72,37 @@ class HalfSide:
     def fetched(self, corner: str, following: str, end: str, into: str = "0") -> list[str]:
         """The lines that begin to fetch a tile, with zeros beyond the ends.
 
+        A thread fetches eight neighbours of some lines, or of some places along what is summed over.
+
         Args:
             corner: Its first line.
             following: Where it begins in what is summed over, of which `end` is the end.
             into: What is added to where the tile begins.
         """
-        eights = self.deep * self.lines // EIGHT
-        own = self._fetched(corner, following, end, into)
-        turns = range(0, eights, self.threads)
-        if len(turns) > _UNROLLED:
-            lines = ["eight = anew(number)", f"while eight < {eights}:"]
-            return [*lines, *nested([*own, f"eight += {self.threads}"])]
-        lines = list[str]()
-        for begin in turns:
-            turn = [f"eight = number + {begin}", *own]
-            lines += turn if begin + self.threads <= eights else [f"if number < {eights - begin}:", *nested(turn)]
-        return lines
-
-    def _fetched(self, corner: str, following: str, end: str, into: str) -> list[str]:
-        """The lines that fetch the eight neighbours of a number."""
-        x, each_line = self.name, (self.deep if self.along else self.lines) // EIGHT
-        own = [f"outermost = quotient(eight, {each_line})", f"within = {EIGHT} * (eight - outermost * {each_line})"]
+        x, rows, each = self.name, self.room // self.pitch, (self.pitch - EIGHT) // EIGHT
         line, deep = ("outermost", "within")[:: 1 if self.along else -1]
         ends = ((f"{corner} + {line}", self.length), (f"{following} + {deep}", end))
         (first, most), (second, last) = ends[:: 1 if self.along else -1]
+        slow, fast = (self.stride, f"{x}_sk")[:: 1 if self.along else -1]
         pairs = zip(self.matrix.split(), self.between.split(), strict=True)
         start = " + ".join(f"{number} * {x}_s{letter}" for number, letter in pairs)
-        step = f"{x}_sk" if self.along else self.stride
-        each = [f"if {first} < {most} and {second} + each < {last}:"]
-        each += nested([f"write_uint16(tile, spot + each, load_uint16({x}, source + each * {step}, 0))"])
-        each += ["else:", *nested(["write_uint16(tile, spot + each, np.uint16(0))"]), "each += 1"]
-        return [
-            *own,
+        lines = [
+            f"outermost = quotient(number, {each})",
+            f"within = {EIGHT} * (number - outermost * {each})",
             f"spot = {into} + {self.begin} + outermost * {self.pitch} + within",
             f"source = {start} + ({ends[0][0]}) * {self.stride} + ({ends[1][0]}) * {x}_sk",
-            f"if {x}_wide and {first} < {most} and {second} + {EIGHT} <= {last}:",
-            *nested([f"fetch8_uint16(tile, spot, {x}, source)"]),
-            "else:",
-            *nested(["each = anew(0)", f"while each < {EIGHT}:", *nested(each)]),
+            f"inside = {x}_wide and {second} + {EIGHT} <= {last}",
         ]
+        one = [f"if {first} < {most} and {second} + one < {last}:"]
+        one += nested([f"write_uint16(tile, spot + one, load_uint16({x}, source + one * {fast}, 0))"])
+        one += ["else:", *nested(["write_uint16(tile, spot + one, np.uint16(0))"]), "one += 1"]
+        step = self.threads // each
+        turn = [f"if inside and {first} < {most}:", *nested([f"fetch8_uint16(tile, spot, {x}, source)"]), "else:"]
+        turn += nested(["one = anew(0)", f"while one < {EIGHT}:", *nested(one)])
+        turn += [f"outermost += {step}", f"spot += {step * self.pitch}", f"source += {step} * {slow}"]
+        if rows % step == 0 and rows // step <= _UNROLLED:
+            return lines + turn * (rows // step)
+        return [*lines, f"while outermost < {rows}:", *nested(turn)]
 
     def seen(self, number: int, line: str, depth: int, at: str = "0") -> str:
         """The line that reads a matrix, some way along what is summed over; its first line is at one of the tile."""

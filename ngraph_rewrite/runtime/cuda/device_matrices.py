@@ -9,6 +9,7 @@ the first number of each, then the second. Layouts are those of NVIDIA's PTX ISA
 from inspect import Parameter, Signature
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import cuda
 from numba.core import cgutils, types
@@ -31,6 +32,7 @@ __all__ = [
     "quad_sum",
     "right_across",
     "right_lines",
+    "rough_exp",
     "tile_as_float32",
 ]
 
@@ -181,6 +183,20 @@ def quad_sum(value: Any) -> Any:
     """What four threads have together which have the same rows of a product."""
     value = value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 1)
     return value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 2)
+
+
+def _rough_exp(context: Any, x: Any) -> Any:
+    """The exponential of a float32, to some 20 bits: for what is rounded to 16."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        binary = builder.fmul(args[0], ir.Constant(_FLOAT, float(np.float32(np.log2(np.e)))))
+        kind = ir.FunctionType(_FLOAT, [_FLOAT])
+        return builder.asm(kind, "ex2.approx.ftz.f32 $0, $1;", "=f,f", [binary], False)
+
+    return signature(types.float32, types.float32), generate
+
+
+rough_exp: Any = _named("rough_exp", _rough_exp)
 
 
 @device_function(types.int64(types.int64))

@@ -25,6 +25,7 @@ __all__ = [
     "quad_sum",
     "right_across",
     "right_lines",
+    "rough_exp",
     "tile_as_float32",
 ]
 
@@ -112,6 +113,11 @@ def quad_sum(value: Any) -> Any:
     begin = int(cuda.threadIdx.x) % WARP // 4 * 4
     a, b, c, d = _told("sum", (value,))[begin : begin + 4, 0]
     return (a + b) + (c + d)
+
+
+def rough_exp(x: Any) -> Any:
+    """The exponential of a float32, to some 20 bits: for what is rounded to 16."""
+    return np.exp2(np.float32(x) * np.float32(np.log2(np.e)))
 
 
 def tile_as_float32(tile: Any) -> Any:
