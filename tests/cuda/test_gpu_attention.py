@@ -17,7 +17,8 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.cuda.attention import FLOATS, render_attention, render_sums
 from ngraph_rewrite.codegen.cuda.cells import Blocks, Form
-from ngraph_rewrite.codegen.cuda.half_attention import HalfBlocks, HalfForm, render_half_attention
+from ngraph_rewrite.codegen.cuda.half_attention import render_half_attention
+from ngraph_rewrite.codegen.cuda.half_forms import HalfBlocks, HalfForm
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan.cuda.attention import blocks_of, half_blocks_of, parts_of
 from ngraph_rewrite.runtime.cuda.device import Launched, find_device

@@ -10,66 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
+from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, ROWS, HalfForm
 from ngraph_rewrite.codegen.cuda.half_tiles import LINES, HalfSide
+from ngraph_rewrite.codegen.cuda.half_weights import LEAST, Weights
 from ngraph_rewrite.codegen.library import has_dtype, rendered
-from ngraph_rewrite.codegen.scalar import HALVES, held, literal
+from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 
 _SIZES = "inner count m n e d scale fill parts stretch"
 _FACTORS, _SCORES = " q q_so q_si q_sm q_sk k k_so k_si k_sk k_sn", " x x_so x_si x_sm x_sn"
 _VALUES, _MASK = " v v_so v_si v_sk v_sd", " mask mask_so mask_si mask_sm mask_sn"
-_EIGHT = 8  # keys, or columns, of a product
-_ROWS = (0, 1)  # of a thread in it
 # Warps of a multiprocessor, a multiple of the four parts that its registers are in; and where masks take more of these.
 _WARPS, _MASKED = 12, 8
-_LEAST = literal(float("-inf"), "float32")
-
-
-class HalfBlocks(NamedTuple):
-    """The part of attention that a block has.
-
-    Attributes:
-        warps: Each has 16 rows.
-        keys: How many of them go by at once.
-        columns: Those of its part of the result.
-        deep: How much of what scores are summed over is in shared memory at once. All are multiples of 16.
-    """
-
-    warps: int
-    keys: int
-    columns: int
-    deep: int
-
-    @property
-    def rows(self) -> int:
-        """The rows of a block."""
-        return self.warps * LINES
-
-    @property
-    def threads(self) -> int:
-        """The threads of a block."""
-        return self.warps * WARP
-
-
-class HalfForm(NamedTuple):
-    """What the text of a kernel depends on.
-
-    Attributes:
-        along: Whether rows, keys and values lie in memory along what is summed over.
-        given: Whether scores are given, rather than factors.
-        mask: The dtype of the mask, which keeps scores if it is bool and is added otherwise; empty if there is none.
-        parted: Whether keys are cut into parts, whose sums another kernel adds up.
-    """
-
-    dtype: str
-    blocks: HalfBlocks
-    along: tuple[bool, bool, bool]
-    given: bool = False
-    mask: str = ""
-    parted: bool = False
 
 
 @lru_cache(maxsize=1 << 8)
@@ -82,6 +36,7 @@ def render_half_attention(form: HalfForm) -> Source:
     Raises:
         KernelError: for another dtype.
 
+    >>> from ngraph_rewrite.codegen.cuda.half_forms import HalfBlocks
     >>> render_half_attention(HalfForm("float16", HalfBlocks(4, 64, 64, 64), (True, True, False))).signature[:5]
     ('inner', 'count', 'm', 'n', 'e')
     """
@@ -113,21 +68,16 @@ class _Text:
         """Those that go by shared memory."""
         return self.sides[2:] if self.form.given else self.sides
 
-    @property
-    def scores(self) -> range:
-        """The products of rows with keys."""
-        return range(self.form.blocks.keys // _EIGHT)
-
-    @property
-    def columns(self) -> range:
-        """The products of weights with values."""
-        return range(self.form.blocks.columns // _EIGHT)
+    @cached_property
+    def weights(self) -> Weights:
+        """What scores become."""
+        return Weights(self.form)
 
     def holes(self) -> dict[str, str]:
         """What fills the template."""
         blocks, v = self.form.blocks, self.sides[2]
-        sums = [f"o{c}_{n}" for c in self.columns for n in range(4)] + [f"total{r}" for r in _ROWS]
-        begun = [f"{' = '.join(sums)} = np.float32(0.0)", f"best0 = best1 = {_LEAST}"]
+        sums = [f"o{c}_{n}" for c in self.weights.columns for n in range(4)] + [f"total{r}" for r in ROWS]
+        begun = [f"{' = '.join(sums)} = np.float32(0.0)", f"best0 = best1 = {LEAST}"]
         return {
             "threads": str(blocks.threads),
             "fitting": str(max(1, (_MASKED if self.form.mask else _WARPS) // blocks.warps)),
@@ -135,15 +85,15 @@ class _Text:
             "rows": str(blocks.rows),
             "columns": str(blocks.columns),
             "keys": str(blocks.keys),
-            "flag": self._flag(),
+            "flag": self.weights.flag(),
             "places": _block([*self._placed(), *(line for side in self._fetched for line in side.placed())]),
             **self._parted(),
             "begun": _block(begun),
             "first": _block(self._first()),
-            "looked": _block(self._looked()),
+            "looked": _block(self.weights.looked()),
             "seen": "read_int64(flag, 0) == turn" if self.form.mask else "True",
             "scores": _block(self._scores()),
-            "weighed": _block(self._weighed()),
+            "weighed": _block(self.weights.weighed()),
             "mixed": _block(self._mixed()),
             "ended": _block(self._ended()),
         }
@@ -185,11 +135,11 @@ class _Text:
     def _scores(self) -> list[str]:
         """The lines that compute scores, or read them; values are asked for meanwhile."""
         deep, end = self.form.blocks.deep, f"min(n, first + {self.form.blocks.keys})"
-        sums = [f"s{j}_{n}" for j in self.scores for n in range(4)]
+        sums = [f"s{j}_{n}" for j in self.weights.scores for n in range(4)]
         lines = self._keys_asked("first", "0") if self.form.mask and not self.form.given else []
         lines += ["arrived()", "barrier()", *self.sides[2].fetched("left", "first", end)]
         if self.form.given:
-            return [*lines, *(line for r in _ROWS for line in self._read(r))]
+            return [*lines, *(line for r in ROWS for line in self._read(r))]
         lines += [f"{' = '.join(sums)} = np.float32(0.0)", *self._multiplied()]
         more = ["barrier()", *self._rows_asked("begin"), *self._keys_asked("first", "begin"), "arrived()", "barrier()"]
         lines += [f"begin = {deep}", "while begin < e:", *nested([*more, *self._multiplied(), f"begin += {deep}"])]
@@ -197,10 +147,10 @@ class _Text:
 
     def _read(self, r: int) -> Iterator[str]:
         """The lines that read given scores of a row; beyond the ends anything will do."""
-        yield f"line = outer * x_so + own * x_si + min(top + row + {_EIGHT * r}, m - 1) * x_sm"
-        for j in self.scores:
+        yield f"line = outer * x_so + own * x_si + min(top + row + {COLUMNS * r}, m - 1) * x_sm"
+        for j in self.weights.scores:
             for n in range(2):
-                at = f"line + min(first + column + {_EIGHT * j + n}, n - 1) * x_sn"
+                at = f"line + min(first + column + {COLUMNS * j + n}, n - 1) * x_sn"
                 yield f"s{j}_{2 * r + n} = load_{self.form.dtype}(x, {at}, 0)"
 
     def _multiplied(self) -> Iterator[str]:
@@ -208,78 +158,11 @@ class _Text:
         q, k, _ = self.sides
         for depth in range(0, self.form.blocks.deep, LINES):
             yield q.seen(0, "warp_row", depth)
-            for pair in range(len(self.scores) // 2):
+            for pair in range(len(self.weights.scores) // 2):
                 yield k.seen(pair, str(pair * LINES), depth)
-            for j in self.scores:
+            for j in self.weights.scores:
                 names = ", ".join(f"s{j}_{n}" for n in range(4))
                 yield f"{names} = products_{self.form.dtype}(q0, k{j // 2}, {j % 2}, {names})"
-
-    # -- weights -------------------------------------------------------------------------------------------------------
-
-    def _weighed(self) -> list[str]:
-        """The lines that make weights of scores, and scale down what was summed with smaller ones."""
-        lines = list[str]()
-        for r in _ROWS:
-            lines += self._hidden(r)
-            names = [f"s{j}_{2 * r + n}" for j in self.scores for n in range(2)]
-            largest = names[0]
-            for name in names[1:]:
-                largest = f"number_max({largest}, {name})"
-            lines += [f"most{r} = number_max(best{r}, quad_largest({largest}))"]
-            lines += [f"shift{r} = select(fabs(most{r}) < np.inf, most{r}, np.float32(0.0))"]
-            lines += [f"past{r} = select(fabs(best{r}) < np.inf, best{r}, np.float32(0.0))"]
-            ratio = f"select(best{r} == {_LEAST}, np.float32(0.0), rough_exp(past{r} - shift{r}))"
-            lines += [f"ratio{r} = {ratio}", f"best{r} = most{r}"]
-            lines += [f"{name} = rough_exp({name} - shift{r})" for name in names]
-            lines += [f"total{r} = total{r} * ratio{r} + ({' + '.join(names)})"]
-            lines += [f"o{c}_{2 * r + n} *= ratio{r}" for c in self.columns for n in range(2)]
-        return lines
-
-    def _hidden(self, r: int) -> Iterator[str]:
-        """The lines that scale scores of a row, hide some of them, and those beyond the last key."""
-        if self.form.mask:
-            yield self._line(r)
-        for j in self.scores:
-            for n in range(2):
-                name, key = f"s{j}_{2 * r + n}", f"first + column + {_EIGHT * j + n}"
-                scaled = f"{name} * factor"
-                if self.form.mask:
-                    hiding = f"load_{self.form.mask}(mask, line + min({key}, n - 1) * mask_sn, 0)"
-                    added = f"{scaled} + {self._number(hiding)}"
-                    scaled = f"select({hiding}, {scaled}, filled)" if self.form.mask == "bool" else added
-                yield f"{name} = select({key} < n, {scaled}, {_LEAST})"
-
-    def _number(self, text: str) -> str:
-        """A number of the mask as float32."""
-        return text if held(self.form.mask) == "float32" else f"to_float32({text})"
-
-    @staticmethod
-    def _line(r: int) -> str:
-        """The line that finds a row of the mask."""
-        return f"line = outer * mask_so + own * mask_si + min(top + row + {_EIGHT * r}, m - 1) * mask_sm"
-
-    def _flag(self) -> str:
-        """The lines that make room for the number of the last tile of which something is seen."""
-        if not self.form.mask:
-            return "pass"
-        return "flag, turn = tile_int64(1), 0\nif lane() == 0:\n    write_int64(flag, 0, 0)\nbarrier()"
-
-    def _looked(self) -> list[str]:
-        """The lines in which the threads of a block find out whether any of them sees something of a tile.
-
-        Each tile has its own number: see `ngraph_rewrite.codegen.cuda.hiding.Mask.looked`.
-        """
-        mask = self.form.mask
-        if not mask:
-            return ["pass"]
-        lines = [f"seen = filled != {_LEAST}" if mask == "bool" else "seen = False"]
-        for r in _ROWS:
-            hiding = f"load_{mask}(mask, line + min(first + column + look, n - 1) * mask_sn, 0)"
-            test = hiding if mask == "bool" else f"({hiding} != {literal(float('-inf'), held(mask))})"
-            turn = [f"seen = seen | {test}", f"look += {_EIGHT}"]
-            for n in range(2):
-                lines += [self._line(r), f"look = {n}", f"while look < {self.form.blocks.keys}:", *nested(turn)]
-        return [*lines, "turn += 1", "if seen:", "    write_int64(flag, 0, turn)", "barrier()"]
 
     # -- the result ----------------------------------------------------------------------------------------------------
 
@@ -295,20 +178,20 @@ class _Text:
         for step in range(blocks.keys // LINES):
             weights = [f"s{2 * step + half}_{n}" for half in range(2) for n in range(4)]
             lines.append(f"w = left_of_{self.form.dtype}({', '.join(weights)})")
-            lines += [v.seen(pair, str(pair * LINES), step * LINES) for pair in range(len(self.columns) // 2)]
-            for c in self.columns:
+            lines += [v.seen(pair, str(pair * LINES), step * LINES) for pair in range(len(self.weights.columns) // 2)]
+            for c in self.weights.columns:
                 names = ", ".join(f"o{c}_{n}" for n in range(4))
                 lines.append(f"{names} = products_{self.form.dtype}(w, v{c // 2}, {c % 2}, {names})")
         return lines
 
     def _ended(self) -> Iterator[str]:
         """The lines that divide by the sums of weights, and store; of a part, what was summed as it is."""
-        for r in _ROWS:
+        for r in ROWS:
             yield f"total{r} = quad_sum(total{r})"
-        for r in _ROWS:
-            yield f"i0 = top + row + {_EIGHT * r}"
+        for r in ROWS:
+            yield f"i0 = top + row + {COLUMNS * r}"
             yield "if i0 < m:"
-            sums = [f"o{c}_{2 * r + n}" for c in self.columns for n in range(2)]
+            sums = [f"o{c}_{2 * r + n}" for c in self.weights.columns for n in range(2)]
             yield from nested(self._part_stored(r, sums) if self.form.parted else self._stored(r, sums))
 
     def _stored(self, r: int, sums: Sequence[str]) -> Iterator[str]:
@@ -327,7 +210,7 @@ class _Text:
 
     @staticmethod
     def _one_stored(number: int, store: str) -> Iterator[str]:
-        yield f"i1 = left + column + {number // 2 * _EIGHT + number % 2}"
+        yield f"i1 = left + column + {number // 2 * COLUMNS + number % 2}"
         yield "if i1 < d:"
         yield f"    {store}"
 

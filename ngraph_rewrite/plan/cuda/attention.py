@@ -8,7 +8,8 @@ from typing import Any
 
 from ngraph_rewrite.codegen.cuda.attention import render_attention, render_sums
 from ngraph_rewrite.codegen.cuda.cells import Blocks, Form
-from ngraph_rewrite.codegen.cuda.half_attention import HalfBlocks, HalfForm, render_half_attention
+from ngraph_rewrite.codegen.cuda.half_attention import render_half_attention
+from ngraph_rewrite.codegen.cuda.half_forms import HalfBlocks, HalfForm
 from ngraph_rewrite.codegen.cuda.half_tiles import LINES
 from ngraph_rewrite.codegen.scalar import HALVES, held
 from ngraph_rewrite.plan.attention import bits

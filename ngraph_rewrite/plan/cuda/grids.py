@@ -34,7 +34,7 @@ _NARROW = 8  # of them that are too few for a block with columns; that such a bl
 _WARPS = 4  # in a block whose warps have rows
 _REGISTERS = 16  # of a thread for what it keeps of a row; some more are needed beside
 _HALF = 2  # bytes
-_BLOCKS = 64  # about half as many as a large GPU has multiprocessors
+_BLOCKS = 32  # whose multiprocessors read about as fast as all do what several kernels would write and read
 _SHORT = 1 << 16  # elements that a block has done before others would have begun to share them
 _FETCHED = 40 << 10  # bytes of a block for what it fetches of its next row
 _MOST_TURNS = 8  # rows of a block that fetches: of what it waits for, an eighth is left
@@ -167,7 +167,7 @@ def _threads(length: int, each: int) -> int:
 def worth_rows(shape: Sequence[int], axes: Sequence[int]) -> bool:
     """Whether rows of a shape, which go along some axes, give most multiprocessors a block, or are short anyhow.
 
-    >>> worth_rows((64, 32, 56, 56), (0, 2, 3)), worth_rows((64, 56, 56, 32), (0, 1, 2)), worth_rows((64, 1000), (1,))
+    >>> worth_rows((64, 16, 56, 56), (0, 2, 3)), worth_rows((64, 56, 56, 64), (0, 1, 2)), worth_rows((16, 1000), (1,))
     (False, False, True)
     """
     kept = [n for k, n in enumerate(shape) if k not in axes]
