@@ -81,7 +81,8 @@ def row_form(nest: RowNest, sizes: Sequence[int]) -> RowForm:
         if length > _FAR_LONGER or not most:
             large = few and length > _LONGER and registers_for(nest, FOUR, PLACES) <= REGISTERS
             return RowForm("block", threads=2 * MOST_THREADS if large else _threads(length, _EACH))
-        threads = 2 * MOST_THREADS if length >= _LONGER else _threads(length, most * near)
+        threads = _threads(length, most * near)
+        threads = 2 * threads if threads * most * near < length else threads
         form = RowForm("block", places=most, near=near, threads=threads)
         return _fitted(nest, form, rows, length, threads)
     places = min(most, _power(-(-length // (near * WARP))))
