@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.plan import bands, plan, strip_loops, strips
 from ngraph_rewrite.plan.launches import Loop, Work
 from ngraph_rewrite.plan.strip_levels import regions_apart
+from ngraph_rewrite.types.dtypes import BFLOAT16
 from tests.programs import drawn
 
 SAMPLES, HEADS, DEPTH = 2, 3, 8
@@ -40,7 +42,7 @@ class Attention:
     """
 
     def __init__(
-        self, length: int = 64, dtype: str = "float32", apart: bool = False, mask: str | None = None,
+        self, length: int = 64, dtype: Any = "float32", apart: bool = False, mask: str | None = None,
         behind: bool = True, more: int = 0,
     ) -> None:  # fmt: skip
         n, a, d = ng.Axis("N", SAMPLES), ng.Axis("A", HEADS), ng.Axis("D", DEPTH)
@@ -109,6 +111,24 @@ def test_values_are_those_of_whole_products(
     assert len(loops(computation)) == 2
 
 
+@pytest.mark.parametrize("dtype", ["float16", BFLOAT16], ids=str)
+def test_sums_of_numbers_of_16_bits_are_not_rounded_with_each_strip(
+    dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What strips give is added up in float32: with 32 of them the error is that of whole products, about."""
+    monkeypatch.setattr(strips, "_ENTRY", 1 << 10)
+    case, precise = Attention(256, dtype), Attention(256, "float64")
+    exact, _ = whole(precise.computation, [value.astype(np.float64) for value in case.values], monkeypatch)
+    rounded, _ = whole(case.computation, case.values, monkeypatch)
+    computation = case.computation()
+    found = computation(*case.values)
+    within = [one for loop in loops(computation) for one in (loop, *loop.work) if isinstance(one, Loop)]
+    assert {one.times for one in within if one.times > 1} == {32}
+    for x, y, z in zip(found, rounded, exact, strict=True):
+        off, usual = (np.abs(one.astype(np.float64) - z).max() for one in (x, y))
+        assert off <= 2 * usual + 4 * float(ml_dtypes.finfo(dtype).eps) * np.abs(z).max()
+
+
 def test_values_are_those_of_numpy() -> None:
     case = Attention(dtype="float64", behind=False)
     query, key, value = case.values[:3]
@@ -158,8 +178,8 @@ def test_each_layer_has_strips_of_its_own(layers: int, monkeypatch: pytest.Monke
     """Though all have the same constants: a loop forward and one backward each, found in one look at the graph."""
     looks = list[int]()
 
-    def look(graph: Any) -> Any:
-        looks.append(len(found := regions_apart(graph)))
+    def look(graph: Any, sizes: Any) -> Any:
+        looks.append(len(found := regions_apart(graph, sizes)))
         return found
 
     n, p, d = ng.Axis("N", 6), ng.Axis("P", 64), ng.Axis("D", DEPTH)

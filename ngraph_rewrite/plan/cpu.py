@@ -24,6 +24,7 @@ from ngraph_rewrite.plan.renderer import Epilogues, Parts, Renderer
 from ngraph_rewrite.plan.rows import row_job, thin_job
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import CHUNK_TIME, Share, nest_share
+from ngraph_rewrite.plan.strips import sizes_for_caches
 from ngraph_rewrite.terms.op import Op
 
 _UNCACHED = 1 << 25  # bytes that are read from memory rather than from a cache
@@ -172,4 +173,5 @@ CPU = Renderer(
     prologues=True,
     sums=True,
     bands=True,
+    strips=sizes_for_caches,
 )

@@ -121,5 +121,7 @@ _FOLLOWED: Mapping[str, Callable[[Op, int], Step]] = {
     **{f"semi.{name}": _reduced for name in ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")},
     "cpu.gemm": _product,
     "cpu.batch_gemm": _product,
+    "cuda.gemm": _product,
+    "semi.dot": _product,
     "semi.batch_dot": _product,
 }

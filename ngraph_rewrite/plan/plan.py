@@ -50,8 +50,8 @@ def make_plan(
     count = len(results)
     every = topological([*results, *writes]) if order is None else order
     roots, order, was = with_corners([*results, *writes], every)
-    if renderer.bands:
-        roots, order, cut = stripped(roots, order)
+    if renderer.strips is not None:
+        roots, order, cut = stripped(roots, order, renderer.strips())
         was = was | {new: was.get(old, old) for new, old in cut.items()}
     results, writes = roots[:count], roots[count:]
     closed = close(results, writes, order)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ngraph_rewrite.plan.jobs import Job
     from ngraph_rewrite.plan.operands import Call
     from ngraph_rewrite.plan.products import Product
+    from ngraph_rewrite.plan.strips import Sizes
 
 
 class Parts(NamedTuple):
@@ -78,6 +79,7 @@ class Renderer:
         pooling: Whether reductions of windows have kernels of their own.
         echoes: Whether results that are views of arguments are left to whoever runs the plan.
         bands: Whether samples go through a loop in bands, each of which is one thread's.
+        strips: Of what sizes products are computed a strip at a time; None if they are not.
         concurrent: Whether launches may run at once: a plan says then what memory each of them touches.
     """
 
@@ -97,4 +99,5 @@ class Renderer:
     pooling: bool = True
     echoes: bool = True
     bands: bool = False
+    strips: Callable[[], Sizes] | None = None
     concurrent: bool = False

@@ -14,18 +14,18 @@ from contextlib import suppress
 import numpy as np
 
 from ngraph_rewrite.plan.followed import Mixed
-from ngraph_rewrite.plan.strips import PRODUCTS, Region, Stripped, is_worth_it
+from ngraph_rewrite.plan.strips import PRODUCTS, Region, Sizes, Stripped, is_worth_it
 from ngraph_rewrite.terms.binders import free_parameters
 from ngraph_rewrite.terms.op import Op
 
 _MOST_LEVELS = 3
 
 
-def regions_apart(graph: Stripped) -> list[Region]:
+def regions_apart(graph: Stripped, sizes: Sizes) -> list[Region]:
     """The first region there is, and later ones that have nothing in common with those before."""
-    seeds = [term for term in graph.order if term.definition.name in PRODUCTS and is_worth_it(term)]
+    seeds = [term for term in graph.order if term.definition.name in PRODUCTS and is_worth_it(term, sizes)]
     while seeds:
-        found = list(apart(regions_of(graph, seeds)))
+        found = list(apart(regions_of(graph, seeds, sizes)))
         leveled = with_levels(found, graph.order)
         if leveled or not found:
             return leveled
@@ -34,7 +34,7 @@ def regions_apart(graph: Stripped) -> list[Region]:
     return []
 
 
-def regions_of(graph: Stripped, seeds: Sequence[Op]) -> Iterator[Region]:
+def regions_of(graph: Stripped, seeds: Sequence[Op], sizes: Sizes) -> Iterator[Region]:
     """The regions of products, of those that have one."""
     free, users, roots = free_parameters(graph.order), dict[Op, list[Op]](), {*graph.roots}
     for term in graph.order:
@@ -43,7 +43,7 @@ def regions_of(graph: Stripped, seeds: Sequence[Op]) -> Iterator[Region]:
     for seed in seeds:
         if seed not in free:
             with suppress(Mixed):
-                yield Region(seed, users, roots, free)
+                yield Region(seed, users, roots, sizes, free)
 
 
 def apart(regions: Iterator[Region]) -> Iterator[Region]:

@@ -10,6 +10,9 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
+from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.plan.batch_first import BatchFirst
 from ngraph_rewrite.plan.followed import Mixed, sized
 from ngraph_rewrite.plan.needs import SCAN
@@ -17,7 +20,7 @@ from ngraph_rewrite.plan.scan_changes import made_like
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.strip_levels import apart, regions_apart, regions_of, with_levels
 from ngraph_rewrite.plan.strip_parts import Part, parts_of, waiting_order
-from ngraph_rewrite.plan.strips import Region, Stripped
+from ngraph_rewrite.plan.strips import Region, Sizes, Stripped
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
@@ -26,26 +29,27 @@ from ngraph_rewrite.terms.substitution import rebuilt
 from ngraph_rewrite.types.axes import anonymous
 
 
-def stripped(roots: Sequence[Op], order: Sequence[Op]) -> Stripped:
+def stripped(roots: Sequence[Op], order: Sequence[Op], sizes: Sizes) -> Stripped:
     """The graph with loops over strips, wherever a region is worth it; the same where there is none.
 
     Args:
         order: All terms, arguments first.
+        sizes: What is large.
     """
     graph = Stripped(list(roots), list(order), {})
-    while regions := regions_apart(graph):
-        graph = _with_loops(*_with_batch_first(graph, regions))
+    while regions := regions_apart(graph, sizes):
+        graph = _with_loops(*_with_batch_first(graph, regions, sizes))
     return graph
 
 
-def _with_batch_first(graph: Stripped, regions: Sequence[Region]) -> tuple[Stripped, Sequence[Region]]:
+def _with_batch_first(graph: Stripped, regions: Sequence[Region], sizes: Sizes) -> tuple[Stripped, Sequence[Region]]:
     """The graph with the batches of regions first, where they can be, and the regions then."""
     may = {region.seed for region in regions}
     while True:
         turned, seeds, first = _turned(graph, regions, may)
         if not first:
             return graph, regions
-        found = with_levels(list(apart(regions_of(turned, list(seeds.values())))), turned.order)
+        found = with_levels(list(apart(regions_of(turned, list(seeds.values()), sizes))), turned.order)
         there = {region.seed for region in found}
         lost = {old for old in first if seeds[old] not in there}
         if not lost:
@@ -124,8 +128,11 @@ class _Loops:
         slices = {place: self._leaf(*place, part.strip) for place in part.given}
         made = self._step(part, slices)
         sums, outputs = [t for t in results if t in region.sums], [t for t in results if t not in region.sums]
-        states = [self._leaf(term) for term in sums]
-        following = [self._made("semi.add", (s, made[term]), (), term) for s, term in zip(states, sums, strict=True)]
+        states = [self._leaf(term, dtype=_summed_in(term)) for term in sums]
+        following = [
+            self._made("semi.add", (state, self._cast(made[term], state.dtype)), (), term)
+            for state, term in zip(states, sums, strict=True)
+        ]
         sequences = [self._strips(term, axis, part.strip) for term, axis in part.given]
         args = (*map(self._zeros, sums), *sequences, *following, *(made[term] for term in outputs))
         attributes: dict[str, Any] = {
@@ -137,7 +144,10 @@ class _Loops:
         }
         scan = self._made(SCAN, args, tuple([attributes[name] for name in lookup(SCAN).attributes]), region.seed)
         items = {term: self._made("core.item", (scan,), (i,), term) for i, term in enumerate((*sums, *outputs))}
-        return {t: x if t in region.sums else self._joined(x, region.axes[t], t) for t, x in items.items()}
+        return {
+            t: self._cast(x, t.dtype) if t in region.sums else self._joined(x, region.axes[t], t)
+            for t, x in items.items()
+        }
 
     def _step(self, part: Part, slices: Mapping[tuple[Op, int], Op]) -> dict[Op, Op]:
         """The terms of a step with a strip of rows."""
@@ -178,15 +188,18 @@ class _Loops:
     def _made(self, name: str, args: tuple[Op, ...], attributes: tuple[Any, ...], like: Op) -> Op:
         return self._noted(made_like(lookup(name), args, attributes, like), like)
 
-    def _leaf(self, term: Op, axis: int = 0, rows: int | None = None) -> Op:
+    def _cast(self, term: Op, dtype: np.dtype[Any]) -> Op:
+        return term if term.dtype == dtype else self._made("semi.cast", (term,), (dtype,), term)
+
+    def _leaf(self, term: Op, axis: int = 0, rows: int | None = None, dtype: np.dtype[Any] | None = None) -> Op:
         """A parameter for a state, or for a slice with so many rows along an axis."""
         shape = known(term)
         axes = anonymous(shape if rows is None else (*shape[:axis], rows, *shape[axis + 1 :]))
-        given: dict[str, Any] = {"uid": Uid(), "axes": axes, "dtype": term.dtype}
+        given: dict[str, Any] = {"uid": Uid(), "axes": axes, "dtype": dtype or term.dtype}
         return self._made("core.parameter", (), tuple([given[n] for n in lookup("core.parameter").attributes]), term)
 
     def _zeros(self, term: Op) -> Op:
-        given: dict[str, Any] = {"value": Literal(0, term.dtype), "axes": anonymous(known(term))}
+        given: dict[str, Any] = {"value": Literal(0, _summed_in(term)), "axes": anonymous(known(term))}
         return self._made("core.constant", (), tuple([given[n] for n in lookup("core.constant").attributes]), term)
 
     def _joined(self, stack: Op, axis: int, term: Op) -> Op:
@@ -194,3 +207,8 @@ class _Loops:
         order = (*range(1, axis + 1), 0, *range(axis + 1, stack.rank))
         turned = stack if axis == 0 else self._made("semi.transpose", (stack,), (order,), term)
         return self._made("semi.reshape", (turned,), (known(term),), term)
+
+
+def _summed_in(term: Op) -> np.dtype[Any]:
+    """The dtype in which what strips give is added up: floats of 16 bits would be rounded with each of them."""
+    return np.dtype(np.float32) if term.dtype.name in HALVES else term.dtype

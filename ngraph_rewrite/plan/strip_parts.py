@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ngraph_rewrite.plan.followed import Mixed
-from ngraph_rewrite.plan.strips import Region, strip_of
+from ngraph_rewrite.plan.strips import Region
 from ngraph_rewrite.terms.op import Op
 
 
@@ -21,7 +21,7 @@ class Part:
     """
 
     def __init__(self, region: Region, level: int, results: Sequence[Op], places: Mapping[Op, int]) -> None:
-        self.region, self.results, self.strip = region, results, strip_of(region.seed) or 1
+        self.region, self.results, self.strip = region, results, region.strip
         self.given = dict[tuple[Op, int], None]()
         found, waiting = set(results), list(results)
         while waiting:

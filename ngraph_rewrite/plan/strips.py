@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products that no cache holds, made to be multiplied again: which terms are computed a strip of rows at a time.
+"""Products that no cache holds, or much of a GPU's memory: which terms are computed a strip of rows at a time.
 
 Scores of attention are a row for each query and a column for each key; derivatives read them, and what a softmax makes
 of them, several times. Nothing needs all of them at once: rows of results come of rows of scores, and what is summed
@@ -19,6 +19,7 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
+from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.plan.followed import Mixed, Step, step_of
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.op import Op
@@ -28,11 +29,39 @@ from ngraph_rewrite.types.tensor import TensorType
 _LARGE, _STRIP = 1 << 26, 1 << 22
 # The same for a strip of one entry of a batch, which one thread works on, and of all entries together.
 _ENTRY, _ENTRIES = 1 << 20, 1 << 26
+# Of a product that takes much of a GPU's memory, and of a strip that gives all of it work: about as much as its cache.
+_HUGE, _SHARED = 1 << 30, 1 << 26
 # So many times more numbers a product has than its operands: to compute it again takes less than to read it.
 _WIDER = 4
 _FEW = 8  # rows of a strip, at least
-_PRECISE = 4  # bytes of a number that is stored from strip to strip and added to
-PRODUCTS = frozenset({"cpu.gemm", "cpu.batch_gemm", "semi.batch_dot"})
+_PRECISE = 4  # bytes of a number that is stored from strip to strip and added to; floats of fewer are so as float32
+PRODUCTS = frozenset({"cpu.gemm", "cpu.batch_gemm", "cuda.gemm", "semi.dot", "semi.batch_dot"})
+
+
+class Sizes(NamedTuple):
+    """What is large for a target, in bytes.
+
+    Attributes:
+        large: A product that is worth it.
+        strip: A strip of a product of two matrices.
+        entry: A strip of one entry of a batch.
+        entries: A strip of all entries together.
+    """
+
+    large: int
+    strip: int
+    entry: int
+    entries: int
+
+
+def sizes_for_caches() -> Sizes:
+    """Those of processors: a thread has a strip, or one of an entry, and should have it in its cache."""
+    return Sizes(_LARGE, _STRIP, _ENTRY, _ENTRIES)
+
+
+def sizes_for_memory() -> Sizes:
+    """Those of a GPU, which shares out one strip of all entries at a time: large is what few of would fill memory."""
+    return Sizes(_HUGE, _SHARED, _SHARED, _SHARED)
 
 
 class Stripped(NamedTuple):
@@ -50,6 +79,7 @@ class Region:
         seed: The product.
         users: By term of the graph, what reads it.
         roots: The roots of the graph.
+        sizes: What is large.
         barred: Terms of the steps of scans.
 
     Attributes:
@@ -57,13 +87,17 @@ class Region:
         steps: By term, what it needs of its arguments; of `sums` as well.
         sums: What is summed over all rows.
         rows: How many there are.
+        strip: How many of them a strip has.
         levels: The level of each term, once that is known.
 
     Raises:
         Mixed: if there is no such region.
     """
 
-    def __init__(self, seed: Op, users: Mapping[Op, Sequence[Op]], roots: Set[Op], barred: Container[Op] = ()) -> None:
+    def __init__(
+        self, seed: Op, users: Mapping[Op, Sequence[Op]], roots: Set[Op], sizes: Sizes, barred: Container[Op] = ()
+    ) -> None:
+        self.strip = strip_of(seed, sizes) or 1
         self.seed, self._users, self._kept, self._barred = seed, users, roots, barred
         self._size, axis = prod(known(seed)), seed.rank - 2
         self.rows = known(seed)[axis]
@@ -116,7 +150,7 @@ class Region:
             raise Mixed
         if axis is not None:
             self._add(user, axis)
-        elif summed is not None and user.dtype.itemsize >= _PRECISE:
+        elif summed is not None and (user.dtype.itemsize >= _PRECISE or user.dtype.name in HALVES):
             self.steps[user] = summed
             self.sums.add(user)
             self._need(user)
@@ -186,12 +220,12 @@ class Region:
         return any(user not in self.steps or (self.is_cheap(user) and not self.is_large(user)) for user in users)
 
 
-def is_worth_it(seed: Op) -> bool:
+def is_worth_it(seed: Op, sizes: Sizes) -> bool:
     """Whether a product is so large that it should not be in memory, and one whose rows can be cut in equal strips."""
     if seed.definition.name not in PRODUCTS or not isinstance(seed.type, TensorType):
         return False
-    large = prod(known(seed)) * seed.dtype.itemsize >= _LARGE
-    return large and _is_wide(seed) and strip_of(seed) is not None
+    large = prod(known(seed)) * seed.dtype.itemsize >= sizes.large
+    return large and _is_wide(seed) and strip_of(seed, sizes) is not None
 
 
 def _is_wide(product: Op) -> bool:
@@ -199,11 +233,12 @@ def _is_wide(product: Op) -> bool:
     return prod(known(product)) >= _WIDER * sum(prod(known(arg)) for arg in product.args)
 
 
-def strip_of(seed: Op) -> int | None:
+def strip_of(seed: Op, sizes: Sizes) -> int | None:
     """How many rows of a product a strip has: a part of all, about as many as caches hold; None if there is no such."""
     *batch, rows, columns = known(seed)
     count, size = prod(batch), columns * seed.dtype.itemsize
-    most = max(_STRIP // size if count == 1 else min(_ENTRY // size, _ENTRIES // (count * size)), _FEW)
+    most = sizes.strip // size if count == 1 else min(sizes.entry // size, sizes.entries // (count * size))
+    most = max(most, _FEW)
     found = max(n for n in range(1, min(most, rows) + 1) if rows % n == 0)
     return found if found >= _FEW and 4 * found >= most and found < rows else None
 

@@ -22,6 +22,7 @@ from ngraph_rewrite.plan.jobs import Job, job_of
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.rows import row_job
 from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.plan.strips import sizes_for_memory
 from ngraph_rewrite.terms.op import Op
 
 
@@ -84,5 +85,6 @@ CUDA = Renderer(
     totals=False,
     pooling=False,
     echoes=False,
+    strips=sizes_for_memory,
     concurrent=True,
 )
