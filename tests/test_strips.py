@@ -117,6 +117,7 @@ def test_sums_of_numbers_of_16_bits_are_not_rounded_with_each_strip(
 ) -> None:
     """What strips give is added up in float32: with 32 of them the error is that of whole products, about."""
     monkeypatch.setattr(strips, "_ENTRY", 1 << 10)
+    monkeypatch.setattr(strips, "_HALVES", True)
     case, precise = Attention(256, dtype), Attention(256, "float64")
     exact, _ = whole(precise.computation, [value.astype(np.float64) for value in case.values], monkeypatch)
     rounded, _ = whole(case.computation, case.values, monkeypatch)

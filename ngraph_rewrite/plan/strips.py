@@ -34,7 +34,9 @@ _HUGE, _SHARED = 1 << 30, 1 << 26
 # So many times more numbers a product has than its operands: to compute it again takes less than to read it.
 _WIDER = 4
 _FEW = 8  # rows of a strip, at least
-_PRECISE = 4  # bytes of a number that is stored from strip to strip and added to; floats of fewer are so as float32
+# Bytes of a number that is stored from strip to strip and added to; floats of fewer are so as float32, if they are. To
+# compute these again takes processors half as long again, as they have to be converted.
+_PRECISE, _HALVES = 4, False
 PRODUCTS = frozenset({"cpu.gemm", "cpu.batch_gemm", "cuda.gemm", "semi.dot", "semi.batch_dot"})
 
 
@@ -46,17 +48,19 @@ class Sizes(NamedTuple):
         strip: A strip of a product of two matrices.
         entry: A strip of one entry of a batch.
         entries: A strip of all entries together.
+        halves: Whether sums of floats of 16 bits may be those of strips.
     """
 
     large: int
     strip: int
     entry: int
     entries: int
+    halves: bool = True
 
 
 def sizes_for_caches() -> Sizes:
     """Those of processors: a thread has a strip, or one of an entry, and should have it in its cache."""
-    return Sizes(_LARGE, _STRIP, _ENTRY, _ENTRIES)
+    return Sizes(_LARGE, _STRIP, _ENTRY, _ENTRIES, _HALVES)
 
 
 def sizes_for_memory() -> Sizes:
@@ -97,7 +101,7 @@ class Region:
     def __init__(
         self, seed: Op, users: Mapping[Op, Sequence[Op]], roots: Set[Op], sizes: Sizes, barred: Container[Op] = ()
     ) -> None:
-        self.strip = strip_of(seed, sizes) or 1
+        self.strip, self._halves = strip_of(seed, sizes) or 1, sizes.halves
         self.seed, self._users, self._kept, self._barred = seed, users, roots, barred
         self._size, axis = prod(known(seed)), seed.rank - 2
         self.rows = known(seed)[axis]
@@ -150,12 +154,16 @@ class Region:
             raise Mixed
         if axis is not None:
             self._add(user, axis)
-        elif summed is not None and (user.dtype.itemsize >= _PRECISE or user.dtype.name in HALVES):
+        elif summed is not None and (user.dtype.itemsize >= _PRECISE or self._adds(user)):
             self.steps[user] = summed
             self.sums.add(user)
             self._need(user)
         else:
             raise Mixed
+
+    def _adds(self, term: Op) -> bool:
+        """Whether floats of 16 bits are added up from strip to strip."""
+        return self._halves and term.dtype.name in HALVES
 
     def _need(self, term: Op) -> None:
         for arg, axis in self.inside(term):
