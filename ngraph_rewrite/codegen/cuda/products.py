@@ -14,6 +14,7 @@ from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, held, is_rea
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.types.dtypes import as_dtype
 
+_SEVERAL = 8  # parts that are read at once before they are added
 ARGUMENTS = "count m n k a a_sb a_sm a_sk b b_sb b_sk b_sn parts stretch"
 
 
@@ -161,9 +162,14 @@ def render_sums(dtype: str, nest: MapNest, literals: tuple[object, ...] = ()) ->
     """
     own = held(dtype)
     added = expression("add", own, ["sum0", "other"], {}, [own, own])
+    others = [f"other{number}" for number in range(_SEVERAL)]
+    read = [f"{x} = load_{own}(sums, (part + {i}) * count * m * n + at, 0)" for i, x in enumerate(others)]
+    all_added = [f"sum0 = {expression('add', own, ['sum0', x], {}, [own, own])}" for x in others]
     lines = [*moved(nest), f"v0 = {cast('sum0', own, nest.dtypes[0])}", *_mapped(Lanes(nest))]
     names = ("count", "m", "n", "parts", "sums", *signature(nest))
-    return rendered("epilogue", names, "cuda", held=own, zero=literal(0, own), sum=added, ended=_block(lines))
+    several = {"several": str(_SEVERAL), "read": _block(read), "added": _block(all_added)}
+    ends = {"held": own, "zero": literal(0, own), "sum": added, "ended": _block(lines)}
+    return rendered("epilogue", names, "cuda", **several, **ends)
 
 
 def stored(dtype: str) -> MapNest:

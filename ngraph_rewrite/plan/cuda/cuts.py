@@ -34,8 +34,9 @@ _TILES_OF_HALVES = MappingProxyType(
 )
 _FILLED = 132  # blocks that give every multiprocessor of a large GPU something to do
 _STRETCH = 256  # of k that is worth a part of its own, at least
-_MOST_PARTS = 64
-
+_MOST_PARTS = 128
+# Threads of a block that can do with one more beside it; smaller blocks should be so many threads of a multiprocessor.
+_LARGE, _RESIDENT = 256, 1024
 
 _Tile = TypeVar("_Tile", Tile, WarpTile)
 
@@ -69,9 +70,9 @@ def cut_for(sizes: tuple[int, int, int, int], dtype: str, along: tuple[bool, boo
     count, m, n, k = sizes
     tile = _tile(sizes, dtype)
     blocks = _tiles(tile, count, m, n)
-    parts = 1
-    if blocks < _FILLED:
-        parts = max(1, min(2 * _FILLED // max(blocks, 1), k // _STRETCH, _MOST_PARTS))
+    parts, wanted = 1, _FILLED * (_RESIDENT // tile.threads if tile.threads < _LARGE else 2)
+    if 2 * blocks < wanted:
+        parts = max(1, min(wanted // max(blocks, 1), k // _STRETCH, _MOST_PARTS))
     stretch = -(-k // (parts * tile.deep)) * tile.deep
     parts = max(1, -(-k // max(stretch, 1)))
     return Cut(dtype, tile, along, parts, stretch, blocks * parts)
