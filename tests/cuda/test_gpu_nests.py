@@ -24,6 +24,7 @@ from ngraph_rewrite.codegen.cuda.passes import Passes
 from ngraph_rewrite.codegen.cuda.rows import render_rows
 from ngraph_rewrite.codegen.nest import MapNest, Operand, RowNest, Step
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.frontend import semi_windows
 from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.cuda import renderer
 from ngraph_rewrite.plan.cuda.grids import row_parts
@@ -138,6 +139,23 @@ def test_reductions_agree(shape: tuple[int, ...], dtype: str, kind: str, seed: i
         return  # an extremum of nothing is refused
     x = ng.placeholder(ng.anonymous(shape), dtype=dtype)
     agree(REDUCTIONS[kind](x, axes=axes), {x: values(shape, dtype, seed)}, 1e-6 if "float" in dtype else 0.0)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("kind", ["sum", "argmax", "copy"])
+def test_windows_that_overlap_are_not_read_four_at_a_time(kind: str, axis: int) -> None:
+    """Neighbours of each window lie side by side, but only each fourth window begins where an access may."""
+    x = ng.placeholder((40,))
+    seen = semi_windows.windows(x, [0], 16)
+    op = semi.exp(seen) if kind == "copy" else REDUCTIONS[kind](seen, axes=(axis,))
+    agree(op, {x: values((40,), "float32", 1)}, 1e-6)
+
+
+def test_a_convolution_of_16_bits_copies_windows_that_overlap() -> None:
+    x = ng.placeholder(ng.anonymous((2, 2, 8, 8)), dtype="float16")
+    w = ng.placeholder(ng.anonymous((3, 2, 5, 5)), dtype="float16")
+    given_ = {x: values((2, 2, 8, 8), "float16", 1), w: values((3, 2, 5, 5), "float16", 2)}
+    agree(semi_windows.convolution(x, w, before=2, after=2), given_, 1e-3)
 
 
 @given(SHAPES, st.integers(0, 99), st.data())

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ngraph_rewrite.codegen.nest import MapNest, RowNest, operand_names, place
+from ngraph_rewrite.codegen.nest import MapNest, Operand, RowNest, operand_names, place
 from ngraph_rewrite.codegen.scalar import cast, expression
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.runtime.cuda.hardware import WIDEST
@@ -131,11 +131,19 @@ class Lanes:
 
 
 def can_be_wide(nest: MapNest | RowNest, stores: Iterable[int]) -> bool:
-    """Whether four neighbours of the innermost loop lie side by side wherever they differ, and in these stores."""
+    """Whether four neighbours of the innermost loop lie side by side wherever they differ, and in these stores.
+
+    Not of overlapping windows, of which only some begin where an access of four may.
+    """
     if nest.rank == 0:
         return False
     stored = [nest.stores[i][1] for i in stores]
-    return all(x.strides[-1] != "s" for x in nest.loads) and all(y.strides[-1] == "1" for y in stored)
+    return all(_may_be_wide(x) for x in nest.loads) and all(y.strides[-1] == "1" for y in stored)
+
+
+def _may_be_wide(load: Operand) -> bool:
+    *outer, inner = load.strides
+    return inner == "0" or (inner == "1" and "1" not in outer)
 
 
 def bytes_of_four(dtype: str) -> int:

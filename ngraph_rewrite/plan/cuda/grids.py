@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ngraph_rewrite.codegen.cuda.columns import REGISTERS, column_threads, columns_side_by_side, registers_for
+from ngraph_rewrite.codegen.cuda.accumulators import WARPS
+from ngraph_rewrite.codegen.cuda.columns import (
+    REGISTERS,
+    column_threads,
+    columns_side_by_side,
+    reductions_of,
+    registers_for,
+)
 from ngraph_rewrite.codegen.cuda.forms import FITTING, MOST_THREADS, RowForm
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.passes import Passes
@@ -36,7 +43,7 @@ _REGISTERS = 16  # of a thread for what it keeps of a row; some more are needed 
 _HALF = 2  # bytes
 _BLOCKS = 32  # whose multiprocessors read about as fast as all do what several kernels would write and read
 _SHORT = 1 << 16  # elements that a block has done before others would have begun to share them
-_FETCHED = 40 << 10  # bytes of a block for what it fetches of its next row
+_SHARED = 48 << 10  # bytes of a block for what it fetches of its next row, and for what its warps find
 _MOST_TURNS = 8  # rows of a block that fetches: of what it waits for, an eighth is left
 _WORK = 1024  # scalar steps that are written out for each pass over what is kept
 
@@ -116,7 +123,9 @@ def _ahead(nest: RowNest, form: RowForm) -> int:
     """Of how many places a block has shared memory for the next row."""
     kept = [v for v in Passes(nest, keeps=True).kept if v < len(nest.loads) and is_fetched(nest, v)]
     each = form.threads * form.near * sum(as_dtype(nest.dtypes[v]).itemsize for v in kept)
-    return min(form.places, _FETCHED // each) if each else 0
+    found = [dtype for one in reductions_of(nest).values() for _, dtype in one.variables]
+    room = _SHARED - WARPS * sum(as_dtype(dtype).itemsize for dtype in found)
+    return max(0, min(form.places, room // each)) if each else 0
 
 
 def _turns(form: RowForm, rows: int) -> int:
@@ -173,7 +182,7 @@ def worth_rows(shape: Sequence[int], axes: Sequence[int]) -> bool:
     """
     kept = [n for k, n in enumerate(shape) if k not in axes]
     last = max((k for k, n in enumerate(shape) if n > 1), default=0)
-    blocks = prod(kept) // (1 if last in axes else min(shape[last], _NARROW))
+    blocks = prod(kept) // (1 if last in axes or not shape else max(1, min(shape[last], _NARROW)))
     return blocks >= _BLOCKS or prod(shape) <= _SHORT * max(blocks, 1)
 
 

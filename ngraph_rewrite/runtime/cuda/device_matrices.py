@@ -59,6 +59,7 @@ def _loaded(turned: str) -> Any:
             code = f"ldmatrix.sync.aligned.m8n8.x4{turned}.shared.b16 {{$0, $1, $2, $3}}, [$4];"
             kind = ir.FunctionType(_WORDS, [_I32])
             found = builder.asm(kind, code, "=r,=r,=r,=r,r,~{memory}", [builder.trunc(args[0], _I32)], True)
+            found.attributes.add("convergent")
             return context.make_tuple(builder, _FOUR, [builder.extract_value(found, n) for n in range(4)])
 
         return signature(_FOUR, types.int64), generate
@@ -135,6 +136,7 @@ def _multiplied(builder: Any, mark: str, rows: list[Any], columns: list[Any], su
     kind = ir.FunctionType(_SUMS, [*[_I32] * count, *[_FLOAT] * 4])
     constraint = ",".join(["=f"] * 4 + ["r"] * count + ["f"] * 4)
     found = builder.asm(kind, code, constraint, [*rows, *columns, *sums], False)
+    found.attributes.add("convergent")  # all threads of the warp do it together, wherever the compiler puts it
     return [builder.extract_value(found, n) for n in range(4)]
 
 
