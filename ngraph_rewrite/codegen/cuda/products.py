@@ -14,6 +14,8 @@ from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, held, is_rea
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.types.dtypes import as_dtype
 
+# Registers of a multiprocessor, and of a thread: with more of them it would have one large tile at a time, not two.
+_REGISTERS, _EACH = 1 << 16, 128
 _SEVERAL = 8  # parts that are read at once before they are added
 ARGUMENTS = "count m n k a a_sb a_sm a_sk b b_sb b_sk b_sn parts stretch"
 
@@ -50,6 +52,8 @@ def render_sides(a: Side, b: Side, arguments: Iterable[str], nest: MapNest) -> S
         (*arguments, *signature(nest)),
         "cuda",
         held=own,
+        threads=str(tile.threads),
+        fitting=str(max(1, _REGISTERS // (_EACH * tile.threads))),
         a_room=str(2 * a.half),
         b_room=str(2 * b.half),
         a_half=str(a.half),

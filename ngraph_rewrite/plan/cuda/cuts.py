@@ -18,7 +18,7 @@ from ngraph_rewrite.plan.shares import Grid
 # more of a tile a thread has, the less it reads for each multiplication. A double takes two registers.
 _SMALL = {Tile(64, 64, 16, 4, 4, 2): 0.8, Tile(32, 32, 16, 4, 4): 0.6, Tile(16, 16, 16, 2, 4): 0.35}
 _NARROW = {Tile(16, 128, 16, 4, 4): 0.6, Tile(128, 16, 16, 4, 4): 0.6}
-_TILES = MappingProxyType({Tile(128, 128, 8, 8, 8, 2): 1.0} | _SMALL | _NARROW)
+_TILES = MappingProxyType({Tile(128, 128, 8, 8, 8, 8): 1.0} | _SMALL | _NARROW)
 _TILES_OF_DOUBLES = MappingProxyType({Tile(128, 64, 8, 8, 4, 2): 1.0} | _SMALL | _NARROW)
 _TILES_OF_HALVES = MappingProxyType(
     {
