@@ -16,6 +16,7 @@ from ngraph_rewrite.types.dtypes import as_dtype
 
 # Registers of a multiprocessor, and of a thread: with more of them it would have one large tile at a time, not two.
 _REGISTERS, _EACH = 1 << 16, 128
+_WORD = 4  # bytes of a register
 _SEVERAL = 8  # parts that are read at once before they are added
 ARGUMENTS = "count m n k a a_sb a_sm a_sk b b_sb b_sk b_sn parts stretch"
 
@@ -52,8 +53,7 @@ def render_sides(a: Side, b: Side, arguments: Iterable[str], nest: MapNest) -> S
         (*arguments, *signature(nest)),
         "cuda",
         held=own,
-        threads=str(tile.threads),
-        fitting=str(max(1, _REGISTERS // (_EACH * tile.threads))),
+        bounds=_bounds(tile, own),
         a_room=str(2 * a.half),
         b_room=str(2 * b.half),
         a_half=str(a.half),
@@ -69,6 +69,13 @@ def render_sides(a: Side, b: Side, arguments: Iterable[str], nest: MapNest) -> S
         kept=_block([*a.kept(), *b.kept()]),
         ended=_block(_ended(nest, tile, own, sums)),
     )
+
+
+def _bounds(tile: Tile, own: str) -> str:
+    """The line that keeps a thread with many sums from more registers than it may have; others have few anyway."""
+    sums = tile.down * tile.across * as_dtype(own).itemsize // _WORD
+    blocks = _REGISTERS // (_EACH * tile.threads)
+    return f"launch_bounds({tile.threads}, {blocks})" if sums >= _EACH // 2 and blocks else "pass"
 
 
 def _block(lines: Iterable[str]) -> str:
