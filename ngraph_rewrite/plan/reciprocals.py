@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.plan.nests import ScalarStep, Value
 from ngraph_rewrite.terms.literal import Literal
 
-_NARROW = ("float16", "bfloat16")
-_DTYPES = ("float32", "float64", *_NARROW)
+_DTYPES = ("float32", "float64", *HALVES)
 
 
 def has_fair_reciprocal(divisor: Value, steps: Sequence[ScalarStep]) -> bool:
@@ -40,7 +40,7 @@ def multiplied(dividend: Value, divisor: Value, dtype: str, step: Callable[..., 
     Args:
         step: Takes an operation, a dtype and operands, and gives what they make.
     """
-    if dtype not in _NARROW:
+    if dtype not in HALVES:
         return step("multiply", dtype, (dividend, step("reciprocal", dtype, (divisor,))))
     wide = [step("cast", "float32", (value,)) for value in (dividend, divisor)]
     found = step("multiply", "float32", (wide[0], step("reciprocal", "float32", (wide[1],))))

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ngraph_rewrite.codegen.nest import MapNest, Operand, RowNest, operand_names, place
-from ngraph_rewrite.codegen.scalar import cast, expression
+from ngraph_rewrite.codegen.scalar import HALVES, cast, expression
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.runtime.cuda.hardware import WIDEST
 from ngraph_rewrite.types.dtypes import as_dtype
 
 FOUR = 4
-_HALF = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ class Lanes:
         at = self._at(place(name, operand), place_)
         names = [self._name(value, place_, k) for k in range(self.near)]
         dtype = self.nest.dtypes[value]
-        rounds = dtype == "float32" and operand.dtype in _HALF  # by itself
+        rounds = dtype == "float32" and operand.dtype in HALVES  # by itself
         given = names if rounds else [cast(v, dtype, operand.dtype) for v in names]
         if self.near > 1:
             return f"store4_{operand.dtype}({name}, {at}, {', '.join(given)})"
@@ -125,7 +124,7 @@ class Lanes:
     def _before_rounding(self, value: int, dtype: str) -> int:
         """The value, or the float32 that it was rounded from to the dtype that it is stored as."""
         step = self.nest.steps[value - len(self.nest.loads)] if value >= len(self.nest.loads) else None
-        if step is None or (step.op, step.dtype) != ("cast", dtype) or dtype not in _HALF:
+        if step is None or (step.op, step.dtype) != ("cast", dtype) or dtype not in HALVES:
             return value
         return step.operands[0] if self.nest.dtypes[step.operands[0]] == "float32" else value
 
