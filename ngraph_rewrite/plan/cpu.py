@@ -125,7 +125,8 @@ def _parts(program: RowProgram, axis: int) -> Parts:
     """The number of parts, and how many neighbouring indices have lanes of their own."""
     share = row_share(program, CPU)
     assert isinstance(share, Share)
-    if share.time < 4 * CHUNK_TIME:
+    finds = any(step[0].startswith("arg") for step in program.steps)  # which one core does as fast as memory is read
+    if finds or share.time < 4 * CHUNK_TIME:
         return Parts(1)
     wanted = min(_PARTS, share.time // CHUNK_TIME)
     kept = [n for k, n in enumerate(program.shape) if k not in program.axes]

@@ -2,13 +2,16 @@
 """A reduction that leaves too little to share out is done in two steps: parts of each row, then what the parts give.
 
 The first step has a loop more, over the parts; so threads read memory in long stretches, and lanes are filled where
-rows lie side by side but are few. Sums of parts are float64. How many parts there are is decided by shapes alone.
+rows lie side by side but are few. Sums of parts are float64; of what finds a place parts give the extremum as well. How
+many parts there are is decided by shapes alone.
 """
 
 from __future__ import annotations
 
 from math import prod
 from typing import NamedTuple
+
+import numpy as np
 
 from ngraph_rewrite.codegen.loops import REDUCTIONS
 from ngraph_rewrite.codegen.scalar import is_real
@@ -17,6 +20,7 @@ from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
 from ngraph_rewrite.plan.renderer import Parts, Renderer
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.views import Layout, row_major
+from ngraph_rewrite.terms.literal import Literal
 
 _LEAST = 1 << 14  # elements that may be worth it
 _TOTALS = ("sum", "prod")
@@ -28,9 +32,9 @@ class Split(NamedTuple):
     Attributes:
         parts: Those of the first one: they store the results of parts.
         ends: The program of the second one; its first loads are the results of the parts.
-        offsets: In elements, where each of the first ones stores, in the memory of each reduction.
+        offsets: In elements, where each of the first ones stores, in the memory of each result.
         narrow: The loads of the whole that the second step has as well, by number.
-        sizes: The bytes that the results of the parts of each reduction take.
+        sizes: The bytes that each result takes, of all parts: one of a reduction, or two if it finds a place.
     """
 
     parts: tuple[RowProgram, ...]
@@ -50,7 +54,7 @@ def split(program: RowProgram, renderer: Renderer) -> Split | None:
         return None
     reductions = [n for n, step in enumerate(program.steps) if step[0] in REDUCTIONS]
     facts = _facts(program)
-    if not _is_one_pass(program, facts, reductions):
+    if not _is_one_pass(program, facts, reductions) or not _are_found(program, reductions, axis, cut):
         return None
     return _Splitting(program, facts, reductions, axis, cut).split()
 
@@ -83,14 +87,23 @@ def _is_wide(program: RowProgram, facts: _Facts, value: Value) -> bool:
 def _is_one_pass(program: RowProgram, facts: _Facts, reductions: list[int]) -> bool:
     """Whether it reduces once, by what has parts, and stores nothing else than what comes of that."""
     late = facts.late
-    if any(
-        program.steps[n][0].startswith("arg") or any(v >= 0 and late[v] for v in program.steps[n][2])
-        for n in reductions
-    ):
+    if any(v >= 0 and late[v] for n in reductions for v in program.steps[n][2]):
         return False
     if any(wide and is_late for wide, is_late in zip(*facts, strict=True)):
         return False
     return all(value >= 0 and late[value] for value, _, _ in program.stores)
+
+
+def _are_found(program: RowProgram, reductions: list[int], axis: int, cut: Parts) -> bool:
+    """Whether places can be told from those in parts: these follow each other, and have numbers."""
+    places = [n for n in reductions if program.steps[n][0].startswith("arg")]
+    outer = [k for k in program.axes if k < axis and program.shape[k] > 1]
+    dtypes = [_dtype(program, program.steps[n][2][0]) for n in places]
+    return not places or (cut.lanes == 1 and not outer and "bool" not in dtypes)
+
+
+def _dtype(program: RowProgram, value: Value) -> str:
+    return program.steps[value][1] if value >= 0 else program.loads[-value - 1][0]
 
 
 def _stride(program: RowProgram, axis: int) -> int:
@@ -108,6 +121,18 @@ class _Splitting:
         self.rest = program.shape[axis] - cut.number * cut.lanes * self.length
         self.kept = tuple(k for k in range(len(program.shape)) if k not in program.axes)
         self.row = prod(program.shape[k] for k in self.kept)
+        self.results = {n: self._results(n) for n in reductions}
+        every, self.first = [one for n in reductions for one in self.results[n]], dict[int, int]()
+        self.every = every
+        for n in reductions:
+            self.first[n] = len(self.first) + sum(len(self.results[m]) - 1 for m in self.first)
+
+    def _results(self, reduction: int) -> list[tuple[str, str]]:
+        """What a part gives of a reduction: by which, in which dtype."""
+        kind, dtype, (value,), _ = self.program.steps[reduction]
+        if kind.startswith("arg"):
+            return [(kind.removeprefix("arg"), _dtype(self.program, value)), (kind, dtype)]
+        return [(kind, "float64" if kind in _TOTALS and is_real(dtype) else dtype)]
 
     def split(self) -> Split:
         parts, offsets = [self._main()], [0]
@@ -116,12 +141,8 @@ class _Splitting:
             parts.append(self._rest())
             offsets.append(slots * self.row)
         ends, narrow = self._ends(slots + bool(self.rest))
-        sizes = tuple((slots + bool(self.rest)) * self.row * DTYPE_SIZES[self._part_dtype(n)] for n in self.reductions)
+        sizes = tuple((slots + bool(self.rest)) * self.row * DTYPE_SIZES[dtype] for _, dtype in self.every)
         return Split(tuple(parts), ends, tuple(offsets), narrow, sizes)
-
-    def _part_dtype(self, reduction: int) -> str:
-        kind, dtype, _, _ = self.program.steps[reduction]
-        return "float64" if kind in _TOTALS and is_real(dtype) else dtype
 
     # -- first step ----------------------------------------------------------------------------------------------------
 
@@ -170,12 +191,12 @@ class _Splitting:
                 attribute = Position(laid(attribute.layout), attribute.dtype)
             values = tuple([found[v] for v in operands])
             if op in REDUCTIONS:
-                wide = self._part_dtype(n)
-                if wide != dtype:
-                    steps.append(("cast", wide, values, None))
-                    values = (len(steps) - 1,)
-                steps.append((op, wide, values, None))
-                stores.append((len(steps) - 1, wide, store))
+                for kind, wide in self.results[n]:
+                    if kind == op and wide != dtype:
+                        steps.append(("cast", wide, values, None))
+                        values = (len(steps) - 1,)
+                    steps.append((kind, wide, values, None))
+                    stores.append((len(steps) - 1, wide, store))
                 continue
             steps.append((op, dtype, values, attribute))
             found[n] = len(steps) - 1
@@ -193,14 +214,16 @@ class _Splitting:
             return Layout(layout.offset, shape, (0, *(layout.strides[k] for k in self.kept)))
 
         narrow = tuple([i for i, _ in enumerate(program.loads) if not _is_wide(program, self.facts, -i - 1)])
-        loads = [(self._part_dtype(n), row_major(shape)) for n in self.reductions]
+        loads = [(dtype, row_major(shape)) for _, dtype in self.every]
         found: dict[Value, Value] = {-i - 1: -len(loads) - 1 - at for at, i in enumerate(narrow)}
         loads += [(program.loads[i][0], laid(program.loads[i][1])) for i in narrow]
         steps: list[ScalarStep] = []
         for n, (op, dtype, operands, attribute) in enumerate(program.steps):
-            if op in REDUCTIONS:
-                wide = self._part_dtype(n)
-                steps.append((op, wide, (-self.reductions.index(n) - 1,), None))
+            if op.startswith("arg"):
+                steps += self._place(n, shape, len(steps))
+            elif op in REDUCTIONS:
+                ((_, wide),) = self.results[n]
+                steps.append((op, wide, (-self.first[n] - 1,), None))
                 if wide != dtype:
                     steps.append(("cast", dtype, (len(steps) - 1,), None))
             elif self.facts.wide[n]:
@@ -212,3 +235,21 @@ class _Splitting:
             found[n] = len(steps) - 1
         stores = tuple([(found[value], dtype, laid(layout)) for value, dtype, layout in program.stores])
         return RowProgram(shape, tuple(loads), tuple(steps), stores, (0,)), narrow
+
+    def _place(self, reduction: int, shape: tuple[int, ...], at: int) -> list[ScalarStep]:
+        """The steps that find the first place of an extremum, given those of the parts; they begin at a number."""
+        ((kind, dtype), (_, own)), value = self.results[reduction], -self.first[reduction] - 1
+        after = prod(self.program.shape[k] for k in self.program.axes if k > self.axis)
+        strides = (self.length * after, *(0 for _ in shape[1:]))
+        nowhere = Literal(np.iinfo(own).max, np.dtype(own))
+        steps: list[ScalarStep] = [(kind, dtype, (value,), None), ("equal", "bool", (value, at), None)]
+        has_it = at + 1
+        if is_real(dtype):
+            steps += [("isnan", "bool", (value,), None), ("isnan", "bool", (at,), None)]
+            steps += [("logical_and", "bool", (at + 2, at + 3), None), ("logical_or", "bool", (at + 1, at + 4), None)]
+            has_it = at + 5
+        following = at + len(steps)
+        steps += [("position", own, (), Position(Layout(0, shape, strides), own))]
+        steps += [("add", own, (value - 1, following), None), ("constant", own, (), nowhere)]
+        steps += [("select", own, (has_it, following + 1, following + 2), None)]
+        return [*steps, ("min", own, (following + 3,), None)]

@@ -197,7 +197,8 @@ def row_parts(program: RowProgram, axis: int) -> Parts:
         stretch = 8 * THREADS // WARP
     else:
         stretch = max(1, _STRETCH * length // max(prod(program.shape) // max(prod(kept), 1), 1))
-    if blocks >= _FILLED:
+    finds = any(step[0].startswith("arg") for step in program.steps)  # of which parts give twice as much
+    if blocks >= (_FILLED // 4 if finds else _FILLED):
         return Parts(1)
     most = max(1, min(2 * _FILLED // max(blocks, 1), length // stretch))
     even = _EVEN if moved[-1:] == [axis] and length >= _EVEN * most else 1
