@@ -8,6 +8,7 @@ many parts there are is decided by shapes alone.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import prod
 from typing import NamedTuple
 
@@ -122,10 +123,8 @@ class _Splitting:
         self.kept = tuple(k for k in range(len(program.shape)) if k not in program.axes)
         self.row = prod(program.shape[k] for k in self.kept)
         self.results = {n: self._results(n) for n in reductions}
-        every, self.first = [one for n in reductions for one in self.results[n]], dict[int, int]()
-        self.every = every
-        for n in reductions:
-            self.first[n] = len(self.first) + sum(len(self.results[m]) - 1 for m in self.first)
+        self.every = [one for found in self.results.values() for one in found]
+        self.first = dict(zip(reductions, accumulate(map(len, self.results.values()), initial=0), strict=False))
 
     def _results(self, reduction: int) -> list[tuple[str, str]]:
         """What a part gives of a reduction: by which, in which dtype."""
