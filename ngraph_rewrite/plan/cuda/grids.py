@@ -191,12 +191,13 @@ def row_parts(program: RowProgram, axis: int) -> Parts:
     moved = [k for k, n in enumerate(program.shape) if n > 1]
     kept = [n for k, n in enumerate(program.shape) if k not in program.axes]
     length, blocks = program.shape[axis], prod(kept)
-    beside = bool(moved) and moved[-1] not in program.axes and program.shape[moved[-1]] >= _NARROW
-    if beside:
+    stretch = _STRETCH
+    if moved and moved[-1] not in program.axes and program.shape[moved[-1]] >= _NARROW:
         blocks = blocks // program.shape[moved[-1]] * -(-program.shape[moved[-1]] // _WIDE)
         stretch = 8 * THREADS // WARP
-    else:
-        stretch = max(1, _STRETCH * length // max(prod(program.shape) // max(prod(kept), 1), 1))
+        if length < stretch and blocks * _WIDE // _NARROW >= _LARGE:
+            return Parts(1)  # narrower ones are blocks enough
+    stretch = max(1, stretch * length // max(prod(program.shape) // max(prod(kept), 1), 1))
     finds = any(step[0].startswith("arg") for step in program.steps)  # of which parts give twice as much
     if blocks >= (_FILLED // 4 if finds else _FILLED):
         return Parts(1)
