@@ -166,6 +166,28 @@ def test_a_line_is_gone_along(
     assert same(found + zero, wanted + zero)
 
 
+@few
+@given(
+    st.sampled_from(NUMBERS),
+    st.sampled_from([semi.cumsum, semi.cumprod, semi.cummax, semi.cummin]),
+    st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(1, 3)),
+    st.booleans(),
+    st.integers(1, 7),
+    SEEDS,
+)
+def test_lines_that_lie_side_by_side_are_gone_along_in_parts(
+    dtype: np.dtype, function: Any, shape: tuple[int, ...], reverse: bool, least: int, seed: int
+) -> None:
+    """A thread for each part, which begins with what those before have together."""
+    x = numbers(shape, dtype, seed, -1, 2)
+    with patch.multiple(running, SHORT=0, LEAST=least, _BESIDE=1, _LINES=1):
+        found, wanted = (
+            computed(lambda x: function(x, axis=1, reverse=reverse), x, target=target)[0] for target in TARGETS
+        )
+    zero = found.dtype.type(0)
+    assert same(found + zero, wanted + zero)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("first, then", [(0.0, 1e300), (np.inf, 1e-300), (-2.0, 1.0)])
 def test_a_product_out_of_range_on_the_way_leaves_zeros_and_infinities(

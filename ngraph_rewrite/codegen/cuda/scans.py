@@ -97,23 +97,37 @@ class Running:
 
 
 @cache
-def render_lines(kind: str, dtype: str, reverse: bool) -> Source:
-    """Return the kernel of a cumsum, cumprod, cummax or cummin of x[o, :, i] in which a thread has a line.
+def render_lines(kind: str, dtype: str, reverse: bool, form: str) -> Source:
+    """Return the kernel of a cumsum, cumprod, cummax or cummin of x[o, :, i] in which threads have lines, or parts.
 
-    >>> render_lines("cummax", "float32", True).signature
-    ('outer', 'n', 'inner', 'x', 'y')
+    Each of ``parts`` is ``stretch`` long. What is kept of a part has no scale: a product has one part.
+
+    Args:
+        form: As of `render_scan`; sums of a part lie side by side.
+
+    >>> render_lines("cummax", "float32", True, "whole").signature
+    ('outer', 'n', 'inner', 'parts', 'stretch', 'x', 'y')
     """
     has_dtype(dtype, NUMBERS, kind)
     running = Running(kind, dtype)
-    value = running.result("before")[1]
+    sums, ends = [] if form == "whole" else ["sums"], ["y"] if form != "totals" else []
+    earlier = [
+        "earlier = number - part * inner",
+        "while earlier < number:",
+        f"    before = {running.combined('before', f'load_{running.kept}(sums, earlier, 1)')}",
+        "    earlier += inner",
+    ]
     holes = {
         "first": running.identity,
+        "carried": earlier if form == "parts" else ["pass"],
         "item": cast(f"load_{dtype}(x, at, 0)", dtype, running.kept),
         "combined": running.combined("before", "item"),
-        "result": value,
+        "stored": f"store_{dtype}(y, at, {running.result('before')[1]}, 2)" if ends else "pass",
+        "left": f"store_{running.kept}(sums, number, before, 1)" if form == "totals" else "pass",
         **direction(reverse),
     }
-    return rendered("running", ("outer", "n", "inner", "x", "y"), "cuda", dtype=dtype, **holes)
+    names = ("outer", "n", "inner", "parts", "stretch", "x", *sums, *ends)
+    return rendered("running", names, "cuda", **{name: _text(value) for name, value in holes.items()})
 
 
 @cache
