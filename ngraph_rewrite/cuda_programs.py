@@ -104,10 +104,10 @@ def _folded(dtype: str) -> Built:
     return semi_windows.fold(x, [1], 32), inputs
 
 
-def _along(function: Callable[..., ng.Op], shape: tuple[int, int], dtype: str) -> Built:
-    """A function along the rows of a matrix."""
+def _along(function: Callable[..., ng.Op], shape: tuple[int, int], dtype: str, axis: int = 1) -> Built:
+    """A function along the rows of a matrix, or along its columns."""
     inputs = _arrays(shape, dtype=dtype)
-    return function(inputs[0], axis=1), inputs
+    return function(inputs[0], axis=axis), inputs
 
 
 def _searched(dtype: str) -> Built:
@@ -212,6 +212,8 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("running sums of short lines", partial(_along, ng.numpy.cumulative_sum, (2000, 20)), _WIDE),
         **_each("running maxima of short lines", partial(_along, semi_more.cummax, (2000, 20)), _WIDE),
         **_each("running sums of few", partial(_along, ng.numpy.cumulative_sum, (3, 50_000)), _WIDE),
+        **_each("running sums of columns", partial(_along, ng.numpy.cumulative_sum, (5000, 300), axis=0), _FLOATS),
+        **_each("running maxima of columns", partial(_along, semi_more.cummax, (5000, 300), axis=0), _WIDE),
         **_each("running products", partial(_along, ng.numpy.cumulative_prod, (3, 50_000)), _WIDE),
         **_each("running maxima", partial(_along, semi_more.cummax, (3, 50_000)), _WIDE),
         **_each("running minima", partial(_along, semi_more.cummin, (3, 50_000)), _WIDE),
