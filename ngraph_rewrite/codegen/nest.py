@@ -155,6 +155,16 @@ class RowNest(_Nest):
         return frozenset(dim for dim, flag in enumerate(self.reduced) if flag)
 
     @cached_property
+    def along(self) -> list[int]:
+        """The loops that run over a row, outermost first."""
+        return sorted(self.within)
+
+    @cached_property
+    def kept(self) -> list[int]:
+        """The loops that run over rows, outermost first."""
+        return [dim for dim, reduced in enumerate(self.reduced) if not reduced]
+
+    @cached_property
     def stages(self) -> tuple[int, ...]:
         """For each load and step, after how many passes over the row it is known."""
         found = [0] * len(self.loads)

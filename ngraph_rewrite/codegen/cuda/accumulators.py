@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ngraph_rewrite.codegen.accumulate import Accumulator, accumulator, combined, followed, initial, result
+from ngraph_rewrite.codegen.nest import RowNest
 from ngraph_rewrite.codegen.scalar import expression, held
 from ngraph_rewrite.codegen.source import indented
+from ngraph_rewrite.types.dtypes import as_dtype
 
 WARPS = 32  # in a block, at most
+REGISTERS = 32  # of a thread, for what it reads of four neighbours and finds of them
+_WORD = 4  # bytes of a register
 
 
 @dataclass(frozen=True)
@@ -143,21 +147,36 @@ def in_block(reductions: Iterable[Reduction], threads: str) -> list[str]:
 
 def in_columns(reductions: Iterable[Reduction]) -> list[str]:
     """The lines after which every thread of a column (`down` of `depth` there are) has what all of them found."""
-    every = list(reductions)
-    lines = [f"{n}_shared[lane()] = {n}" for one in every for n, _ in one.variables]
-    return [*lines, "barrier()", *_gathered(every, "beside", "depth", "{} * width + beside")]
-
-
-def _gathered(reductions: list[Reduction], first: str, count: str, place: str) -> list[str]:
-    lines, body = [], []
+    lines, body, kept = list[str](), list[str](), list[str]()
     for one in reductions:
         names = [name for name, _ in one.variables]
-        lines += [f"{name} = {name}_shared[{first}]" for name in names]
-        body += one.joined(*[f"{name}_shared[{place.format('other')}]" for name in names])
+        kept += [f"{name}_shared[lane()] = {name}" for name in names]
+        lines += [f"{name} = {name}_shared[beside]" for name in names]
+        body += one.joined(*[f"{name}_shared[other * width + beside]" for name in names])
     body.append("other += 1")
-    return [*lines, "other = 1", f"while other < {count}:", indented("\n".join(body), 4)]
+    return [*kept, "barrier()", *lines, "other = 1", "while other < depth:", indented("\n".join(body), 4)]
 
 
 def shared(reductions: Iterable[Reduction], length: int) -> list[str]:
     """The lines that set up the memory in which threads of a block leave what they found."""
     return [f"{n}_shared = shared_{t}({length})" for one in reductions for n, t in one.variables]
+
+
+def reductions_of(nest: RowNest, near: int = 1) -> dict[int, list[Reduction]]:
+    """The reductions of a nest, by value: one for each of some neighbours, if these have different ones."""
+    found: dict[int, list[Reduction]] = {}
+    for number, value in enumerate(nest.reductions):
+        step = nest.steps[value - len(nest.loads)]
+        count = near if nest.rank - 1 in nest.dims[value] else 1
+        dtype = nest.dtypes[step.operands[0]]
+        found[value] = [Reduction(step.op, dtype, number * near + k) for k in range(count)]
+    return found
+
+
+def registers_for(nest: RowNest, near: int, places: int) -> int:
+    """How many registers take what is found of some neighbours, and what is read of them at some places."""
+    found = [dtype for every in reductions_of(nest, near).values() for one in every for _, dtype in one.variables]
+    for load in nest.loads:
+        if load.dims & nest.within:
+            found += [held(load.dtype)] * places * (near if nest.rank - 1 in load.dims else 1)
+    return sum(-(-as_dtype(dtype).itemsize // _WORD) for dtype in found)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
-from ngraph_rewrite.codegen.cuda.cells import Cells, Form
+from ngraph_rewrite.codegen.cuda.cells import Cells, Form, parted
 from ngraph_rewrite.codegen.cuda.hiding import Mask
 from ngraph_rewrite.codegen.cuda.keys import read_four, wide_line
 from ngraph_rewrite.codegen.cuda.lanes import FOUR, bytes_of_four
@@ -88,7 +88,7 @@ class _Text(Cells):
             "keys": str(blocks.keys),
             "weights_room": str(rows if self.form.given else max(rows, q.half * 2)),
             "others_room": str(others),
-            **self._parted(),
+            **parted(self.form.parted),
             "flag": self.mask.flag(),
             "places": "\n".join([*threads_placed(blocks.products), *self._placed(), *self.mask.placed()]),
             "begun": "\n".join(
@@ -101,14 +101,6 @@ class _Text(Cells):
             "mixed": "\n".join(self._mixed()),
             "ended": "\n".join(self._ended()),
         }
-
-    def _parted(self) -> dict[str, str]:
-        """What fills the holes about parts: a kernel without any has none to hold in registers."""
-        if not self.form.parted:
-            return {"pieces": "count", "numbered": "group = every", "stretched": "first, last = 0, n"}
-        numbered = "part = quotient(every, count)\ngroup = every - part * count"
-        stretched = "first = part * stretch\nlast = min(n, first + stretch)"
-        return {"pieces": "count * parts", "numbered": numbered, "stretched": stretched}
 
     def _placed(self) -> list[str]:
         q, k, v = self.sides

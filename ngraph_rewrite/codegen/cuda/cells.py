@@ -145,3 +145,12 @@ class Cells:
     def fours(self) -> range:
         """The first of each four rows."""
         return self.rows[::FOUR]
+
+
+def parted(apart: bool) -> dict[str, str]:
+    """What fills the holes about parts of keys: a kernel without any has none to hold in registers."""
+    if not apart:
+        return {"pieces": "count", "numbered": "group = every", "stretched": "first, last = 0, n"}
+    numbered = "part = quotient(every, count)\ngroup = every - part * count"
+    stretched = "first = part * stretch\nlast = min(n, first + stretch)"
+    return {"pieces": "count * parts", "numbered": numbered, "stretched": stretched}

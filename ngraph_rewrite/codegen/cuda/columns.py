@@ -11,7 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ngraph_rewrite.codegen.cuda.accumulators import Reduction, in_columns, shared
+from ngraph_rewrite.codegen.cuda.accumulators import (
+    REGISTERS,
+    Reduction,
+    in_columns,
+    reductions_of,
+    registers_for,
+    shared,
+)
 from ngraph_rewrite.codegen.cuda.forms import FITTING
 from ngraph_rewrite.codegen.cuda.lanes import (
     FOUR,
@@ -25,14 +32,11 @@ from ngraph_rewrite.codegen.cuda.lanes import (
 )
 from ngraph_rewrite.codegen.cuda.passes import Passes
 from ngraph_rewrite.codegen.nest import FUNCTIONS, RowNest
-from ngraph_rewrite.codegen.scalar import held
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.types.dtypes import as_dtype
 
 _MOST_THREADS, _SHARED = 1024, 48 << 10  # of a block, at most; bytes that it has for what threads find
-_WORD = 4  # bytes of a register
 _STEPS = 24  # beyond which several places at once take too many registers
-REGISTERS = 32  # of a thread, for what it reads of four rows and finds of them
 _PLACES = (4, 2)  # down the rows, at once
 
 
@@ -45,7 +49,7 @@ def columns(nest: RowNest, width: int, near: int, threads: int) -> list[str]:
         threads: Of a block, at most; 0 for as many as shared memory allows.
     """
     most = threads or column_threads(nest, near)
-    reductions = _reductions(nest, near)
+    reductions = reductions_of(nest, near)
     every = [one for found in reductions.values() for one in found]
     dims = [dim for dim, reduced in enumerate(nest.reduced) if reduced]
     lines = [f"launch_bounds({most}, {max(1, FITTING // most)})", f"length = {product(dims)}", *shared(every, most)]
@@ -59,7 +63,7 @@ def columns(nest: RowNest, width: int, near: int, threads: int) -> list[str]:
 
 def column_threads(nest: RowNest, near: int = 1) -> int:
     """How many threads a block with columns has at most: each leaves what it found in shared memory."""
-    kinds = [dtype for found in _reductions(nest, near).values() for one in found for _, dtype in one.variables]
+    kinds = [dtype for found in reductions_of(nest, near).values() for one in found for _, dtype in one.variables]
     each, threads = sum(as_dtype(dtype).itemsize for dtype in kinds), _MOST_THREADS
     while threads * each > _SHARED:
         threads //= 2
@@ -75,31 +79,6 @@ def columns_side_by_side(nest: RowNest) -> bool:
     return fits and can_be_wide(nest, range(len(nest.stores)))
 
 
-def registers_for(nest: RowNest, near: int, places: int) -> int:
-    """How many registers take what is found of some neighbours, and what is read of them at some places."""
-    found = [dtype for every in _reductions(nest, near).values() for one in every for _, dtype in one.variables]
-    for load in nest.loads:
-        if load.dims & nest.within:
-            found += [held(load.dtype)] * places * (near if nest.rank - 1 in load.dims else 1)
-    return sum(-(-as_dtype(dtype).itemsize // _WORD) for dtype in found)
-
-
-def reductions_of(nest: RowNest) -> dict[int, Reduction]:
-    """The reductions of a nest, by value."""
-    return {value: found[0] for value, found in _reductions(nest, 1).items()}
-
-
-def _reductions(nest: RowNest, near: int) -> dict[int, list[Reduction]]:
-    """The reductions of a nest, by value: one for each of some neighbours, if these have different ones."""
-    found: dict[int, list[Reduction]] = {}
-    for number, value in enumerate(nest.reductions):
-        step = nest.steps[value - len(nest.loads)]
-        count = near if nest.rank - 1 in nest.dims[value] else 1
-        dtype = nest.dtypes[step.operands[0]]
-        found[value] = [Reduction(step.op, dtype, number * near + k) for k in range(count)]
-    return found
-
-
 @dataclass(frozen=True)
 class _Columns:
     """The rows of a block, of which each thread has one, or some neighbours."""
@@ -113,18 +92,10 @@ class _Columns:
     def stages(self) -> Passes:
         return Passes(self.nest)
 
-    @cached_property
-    def kept(self) -> list[int]:
-        return [dim for dim, reduced in enumerate(self.nest.reduced) if not reduced]
-
-    @cached_property
-    def reduced(self) -> list[int]:
-        return [dim for dim, reduced in enumerate(self.nest.reduced) if reduced]
-
     @property
     def places(self) -> int:
         """How many places down a row are taken at once."""
-        if not self.reduced or len(self.nest.steps) > _STEPS:
+        if not self.nest.along or len(self.nest.steps) > _STEPS:
             return 1
         if self.near == 1:
             return _PLACES[0]
@@ -133,7 +104,7 @@ class _Columns:
 
     def lines(self) -> list[str]:
         """Groups of rows that lie side by side, one after the other."""
-        *outer, inner = self.kept
+        *outer, inner = self.nest.kept
         near = f"{self.near} * " if self.near > 1 else ""
         lines = [
             f"width = lesser({max(1, self.width // self.near)}, lanes())",
@@ -182,10 +153,10 @@ class _Columns:
         lines, count = ["at = down"], self.places
         if count > 1:
             places = ["at", *(f"at + {p} * depth" for p in range(1, count))]
-            body = [line for k, at in enumerate(places) for line in decomposed(f"({at})", self.reduced, f"_{k}")]
-            body += self._at(Lanes(self.nest, self.near, frozenset(self.reduced), count), number, places)
+            body = [line for k, at in enumerate(places) for line in decomposed(f"({at})", self.nest.along, f"_{k}")]
+            body += self._at(Lanes(self.nest, self.near, frozenset(self.nest.along), count), number, places)
             lines += going_on("at", "length", f"{count} * depth", body, f" + {count - 1} * depth")
-        body = [*decomposed("at", self.reduced), *self._at(Lanes(self.nest, self.near), number, ["at"])]
+        body = [*decomposed("at", self.nest.along), *self._at(Lanes(self.nest, self.near), number, ["at"])]
         return lines + going_on("at", "length", "depth", body)
 
     def _at(self, lanes: Lanes, number: int, places: list[str]) -> list[str]:

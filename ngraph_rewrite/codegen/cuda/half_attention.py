@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from ngraph_rewrite.codegen.cuda.cells import parted
 from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, ROWS, HalfForm
 from ngraph_rewrite.codegen.cuda.half_tiles import LINES, HalfSide
 from ngraph_rewrite.codegen.cuda.half_weights import LEAST, Weights
@@ -85,26 +86,18 @@ class _Text:
             "rows": str(blocks.rows),
             "columns": str(blocks.columns),
             "keys": str(blocks.keys),
-            "flag": self.weights.flag(),
+            "flag": self.weights.mask.flag(),
             "places": _block([*self._placed(), *(line for side in self._fetched for line in side.placed())]),
-            **self._parted(),
+            **parted(self.form.parted),
             "begun": _block(begun),
             "first": _block(self._first()),
             "looked": _block(self.weights.looked()),
-            "seen": "read_int64(flag, 0) == turn" if self.form.mask else "True",
+            "seen": self.weights.mask.seen(),
             "scores": _block(self._scores()),
             "weighed": _block(self.weights.weighed()),
             "mixed": _block(self._mixed()),
             "ended": _block(self._ended()),
         }
-
-    def _parted(self) -> dict[str, str]:
-        """What fills the holes about parts."""
-        if not self.form.parted:
-            return {"pieces": "count", "numbered": "group = every", "stretched": "first, last = 0, n"}
-        numbered = "part = quotient(every, count)\ngroup = every - part * count"
-        stretched = "first = part * stretch\nlast = min(n, first + stretch)"
-        return {"pieces": "count * parts", "numbered": numbered, "stretched": stretched}
 
     @staticmethod
     def _placed() -> list[str]:

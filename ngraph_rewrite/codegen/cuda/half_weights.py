@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, ROWS, HalfForm
+from ngraph_rewrite.codegen.cuda.hiding import Mask
 from ngraph_rewrite.codegen.scalar import held, literal
 from ngraph_rewrite.codegen.source import nested
 
@@ -71,16 +72,15 @@ class Weights:
         """The line that finds a row of the mask."""
         return f"line = outer * mask_so + own * mask_si + min(top + row + {COLUMNS * r}, m - 1) * mask_sm"
 
-    def flag(self) -> str:
-        """The lines that make room for the number of the last tile of which something is seen."""
-        if not self.form.mask:
-            return "pass"
-        return "flag, turn = tile_int64(1), 0\nif lane() == 0:\n    write_int64(flag, 0, 0)\nbarrier()"
+    @property
+    def mask(self) -> Mask:
+        """What tells which tiles are seen; which scores are hidden is read here, in other places of a tile."""
+        return Mask(self.form.mask, (0, COLUMNS), ())
 
     def looked(self) -> list[str]:
         """The lines in which the threads of a block find out whether any of them sees something of a tile.
 
-        Each tile has its own number: see `ngraph_rewrite.codegen.cuda.hiding.Mask.looked`.
+        Each tile has its own number: see `Mask.looked`.
         """
         mask = self.form.mask
         if not mask:

@@ -42,16 +42,6 @@ class Resident:
     step: str
     reductions: Mapping[int, Reduction]
 
-    @property
-    def reduced(self) -> list[int]:
-        """The loops of a row."""
-        return [dim for dim, reduced in enumerate(self.nest.reduced) if reduced]
-
-    @property
-    def kept(self) -> list[int]:
-        """The loops over rows."""
-        return [dim for dim, reduced in enumerate(self.nest.reduced) if not reduced]
-
     def part(self, number: int) -> list[str]:
         """The part of a pass at the places that a thread keeps, one after the other, when all are read."""
         lines = self._all_read() if number == 0 else []
@@ -68,7 +58,7 @@ class Resident:
 
     @cached_property
     def lanes(self) -> Lanes:
-        return Lanes(self.nest, self.form.near, frozenset(self.reduced), self.form.places, "r")
+        return Lanes(self.nest, self.form.near, frozenset(self.nest.along), self.form.places, "r")
 
     def _is_found(self, value: int, number: int) -> bool:
         """Whether a value that is kept is computed in a pass: what is read is there already."""
@@ -96,7 +86,7 @@ class Resident:
         near, suffix = self.form.near, self.lanes.suffix(number)
         lines = [f"spot_{suffix} = {number} * {self.step} + {self.own}"]
         lines += [f"first_{suffix} = {near} * spot_{suffix}" if near > 1 else f"first_{suffix} = spot_{suffix}"]
-        return lines + decomposed(f"first_{suffix}", self.reduced, f"_{suffix}")
+        return lines + decomposed(f"first_{suffix}", self.nest.along, f"_{suffix}")
 
     def _if_there(self, place: int, kept: Iterable[int], body: Sequence[str]) -> list[str]:
         """What is done at a place if the row has it; else nothing is left there of the row before."""
@@ -137,7 +127,7 @@ class Resident:
     def fetched(self, row: str) -> list[str]:
         """The lines that begin to fetch what a row has."""
         suffix = f"_of_{row}"
-        lines = decomposed(row, self.kept, suffix)
+        lines = decomposed(row, self.nest.kept, suffix)
         for p in range(self.form.ahead):
             found = [self._fetch(v, p, suffix) for v in self.ahead]
             lines += [*self._spot(p), *self._if_there(p, (), found)]
@@ -146,9 +136,9 @@ class Resident:
     def _fetch(self, value: int, place_: int, suffix: str) -> str:
         load = self.nest.loads[value]
         at = place(f"x{value}", load)
-        for dim in self.kept:
+        for dim in self.nest.kept:
             at = re.sub(rf"\bi{dim}\b", f"i{dim}{suffix}", at)
-        for dim in self.reduced:
+        for dim in self.nest.along:
             at = re.sub(rf"\bi{dim}\b", f"i{dim}_{self.lanes.suffix(place_)}", at)
         return f"fetch4_{load.dtype}(ahead{value}, {self._slot(place_)}, x{value}, {at})"
 

@@ -12,8 +12,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ngraph_rewrite.codegen.cuda.accumulators import WARPS, Reduction, in_block, in_warp, shared
-from ngraph_rewrite.codegen.cuda.columns import REGISTERS, columns, reductions_of, registers_for
+from ngraph_rewrite.codegen.cuda.accumulators import (
+    REGISTERS,
+    WARPS,
+    Reduction,
+    in_block,
+    in_warp,
+    reductions_of,
+    registers_for,
+    shared,
+)
+from ngraph_rewrite.codegen.cuda.columns import columns
 from ngraph_rewrite.codegen.cuda.forms import FITTING, MOST_THREADS, RowForm
 from ngraph_rewrite.codegen.cuda.lanes import (
     FOUR,
@@ -52,16 +61,8 @@ class _Rows:
     form: RowForm
 
     @cached_property
-    def kept(self) -> list[int]:
-        return [dim for dim, reduced in enumerate(self.nest.reduced) if not reduced]
-
-    @cached_property
-    def reduced(self) -> list[int]:
-        return [dim for dim, reduced in enumerate(self.nest.reduced) if reduced]
-
-    @cached_property
     def reductions(self) -> dict[int, Reduction]:
-        return reductions_of(self.nest)
+        return {value: one for value, (one,) in reductions_of(self.nest).items()}
 
     def lines(self) -> list[str]:
         """The body of the kernel."""
@@ -69,7 +70,7 @@ class _Rows:
         threads, fits = form.threads or MOST_THREADS, registers_for(self.nest, FOUR, PLACES) <= REGISTERS
         bounds = f"launch_bounds({threads}, {-(-FITTING // threads) if form.places or fits else 1})"
         memory = shared(self.reductions.values(), WARPS) if form.kind == "block" else []
-        sizes = [f"length = {product(self.reduced)}", f"rows = {product(self.kept)}"]
+        sizes = [f"length = {product(self.nest.along)}", f"rows = {product(self.nest.kept)}"]
         return [bounds, *sizes, *memory, *self._widths(), *self._every_row()]
 
     def _every_row(self) -> list[str]:
@@ -91,7 +92,7 @@ class _Rows:
         first, step = ("block()", "blocks()") if self.form.kind == "block" else ("warp()", "warps()")
         own = "lane()" if self.form.kind == "block" else "lane() % warp_lanes()"
         begin = [f"own = anew({own})"] if self.form.places else []
-        body = [*begin, *decomposed("row", self.kept), *self._row()]
+        body = [*begin, *decomposed("row", self.nest.kept), *self._row()]
         if not self.form.ahead:
             return loop("row", first, "rows", step, body)
         fetched = [*begin, *self._resident.fetched("row")]
@@ -161,7 +162,7 @@ class _Rows:
 
     def _one_by_one(self, number: int, start: str) -> list[str]:
         """The part of a pass that takes single places, from one on."""
-        body = [*decomposed("at", self.reduced), *self._at(Lanes(self.nest), number, ["at"])]
+        body = [*decomposed("at", self.nest.along), *self._at(Lanes(self.nest), number, ["at"])]
         return loop("at", start, "length", self._threads[1], body)
 
     def _reads_several(self, number: int) -> bool:
@@ -170,12 +171,12 @@ class _Rows:
 
     def _wide(self, number: int, count: int, step: str) -> list[str]:
         """The part of a pass that takes four neighbours at a time, at so many places at once."""
-        apart = frozenset(self.reduced if count > 1 else ())
+        apart = frozenset(self.nest.along if count > 1 else ())
         lanes, body = Lanes(self.nest, FOUR, apart, count), list[str]()
         for p in range(count):
             suffix = f"_{p}" if count > 1 else ""
             body.append(f"first{suffix} = {FOUR} * (at + {p} * {step})" if p else f"first{suffix} = {FOUR} * at")
-            body += decomposed(f"first{suffix}", self.reduced, suffix)
+            body += decomposed(f"first{suffix}", self.nest.along, suffix)
         firsts = [f"first_{p}" for p in range(count)] if count > 1 else ["first"]
         body += self._at(lanes, number, [f"{first} + {k}" for first in firsts for k in range(FOUR)])
         if count == 1:

@@ -20,6 +20,7 @@ _SMALL = {Tile(64, 64, 16, 4, 4, 2): 0.8, Tile(32, 32, 16, 4, 4): 0.6, Tile(16, 
 _NARROW = {Tile(16, 128, 16, 4, 4): 0.6, Tile(128, 16, 16, 4, 4): 0.6}
 _TILES = MappingProxyType({Tile(128, 128, 8, 8, 8, 8): 1.0} | _SMALL | _NARROW)
 _TILES_OF_DOUBLES = MappingProxyType({Tile(128, 64, 8, 8, 4, 2): 1.0} | _SMALL | _NARROW)
+# How fast tiles of tensor cores are has not been measured: larger ones read less for each product.
 _TILES_OF_HALVES = MappingProxyType(
     {
         WarpTile(128, 128, 32, 2, 4): 1.0,

@@ -6,14 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ngraph_rewrite.codegen.cuda.accumulators import WARPS
-from ngraph_rewrite.codegen.cuda.columns import (
-    REGISTERS,
-    column_threads,
-    columns_side_by_side,
-    reductions_of,
-    registers_for,
-)
+from ngraph_rewrite.codegen.cuda.accumulators import REGISTERS, WARPS, reductions_of, registers_for
+from ngraph_rewrite.codegen.cuda.columns import column_threads, columns_side_by_side
 from ngraph_rewrite.codegen.cuda.forms import FITTING, MOST_THREADS, RowForm
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.passes import Passes
@@ -123,7 +117,7 @@ def _ahead(nest: RowNest, form: RowForm) -> int:
     """Of how many places a block has shared memory for the next row."""
     kept = [v for v in Passes(nest, keeps=True).kept if v < len(nest.loads) and is_fetched(nest, v)]
     each = form.threads * form.near * sum(as_dtype(nest.dtypes[v]).itemsize for v in kept)
-    found = [dtype for one in reductions_of(nest).values() for _, dtype in one.variables]
+    found = [dtype for (one,) in reductions_of(nest).values() for _, dtype in one.variables]
     room = _SHARED - WARPS * sum(as_dtype(dtype).itemsize for dtype in found)
     return max(0, min(form.places, room // each)) if each else 0
 
