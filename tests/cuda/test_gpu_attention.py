@@ -119,17 +119,22 @@ def test_any_block_weighs_any_shape_and_strides(
     blocks: Blocks, dtype: str, sizes: Sizes, kind: str, fill: float, data: st.DataObject
 ) -> None:
     """Ragged tiles, rows and tiles that see nothing, a factor, and a mask that is spread."""
-    outer, inner, m, n, e, d = sizes
+    along = data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans()))
+    weighs(Form(dtype, blocks, along), sizes, kind, fill, data)
+
+
+def weighs(form: Form | HalfForm, sizes: Sizes, kind: str, fill: float, data: st.DataObject) -> None:
+    """A kernel weights values with the softmax of products: of operands that lie anyhow, with or without a mask."""
+    (outer, inner, m, n, e, d), dtype = sizes, form.dtype
     shapes = [(outer, inner, *last) for last in ((m, e), (e, n), (n, d))]
     q, k, v = numbers(1, *shapes, dtype=dtype)
     orders = st.permutations(range(4)).map(tuple)
-    given = [laid_out(x, data.draw(orders), data.draw(st.sampled_from([0, 1, 4]))) for x in (q, k, v)]
+    given = [laid_out(x, data.draw(orders), data.draw(st.sampled_from([0, 1, 4, 8]))) for x in (q, k, v)]
     random = np.random.default_rng(2)
     seen = (random.random((1, inner, m, n)) < 0.6) & (np.arange(n) >= n // 2 * data.draw(st.integers(0, 1)))
     mask = seen if kind == "bool" else np.where(seen, 0, fill).astype(q.dtype)
     given += [np.broadcast_to(mask, (outer, inner, m, n))] if kind else []
-    along = data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans()))
-    form = Form(dtype, blocks, along, mask=kind and mask.dtype.name)
+    form = form._replace(mask=kind and mask.dtype.name)
     found = mixed(form, sizes, given, 0.5, fill, data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3)) if n else 1)
     scores = 0.5 * (q.astype(float) @ k.astype(float))
     scores = np.where(seen, scores, fill) if kind == "bool" else scores + (mask.astype(float) if kind else 0)
@@ -150,21 +155,8 @@ def test_any_block_of_tensor_cores_weighs_any_shape_and_strides(
     blocks: HalfBlocks, dtype: str, sizes: Sizes, kind: str, fill: float, data: st.DataObject
 ) -> None:
     """What scores are summed over may be longer than what is in shared memory at once, or nothing."""
-    outer, inner, m, n, e, d = sizes
-    shapes = [(outer, inner, *last) for last in ((m, e), (e, n), (n, d))]
-    q, k, v = numbers(1, *shapes, dtype=dtype)
-    orders = st.permutations(range(4)).map(tuple)
-    given = [laid_out(x, data.draw(orders), data.draw(st.sampled_from([0, 1, 8]))) for x in (q, k, v)]
-    random = np.random.default_rng(2)
-    seen = (random.random((1, inner, m, n)) < 0.6) & (np.arange(n) >= n // 2 * data.draw(st.integers(0, 1)))
-    mask = seen if kind == "bool" else np.where(seen, 0, fill).astype(q.dtype)
-    given += [np.broadcast_to(mask, (outer, inner, m, n))] if kind else []
     along = data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans()))
-    form = HalfForm(dtype, blocks, along, mask=kind and mask.dtype.name)
-    found = mixed(form, sizes, given, 0.5, fill, data.draw(st.integers(1, 2)), data.draw(st.integers(1, 2)) if n else 1)
-    scores = 0.5 * (q.astype(float) @ k.astype(float))
-    scores = np.where(seen, scores, fill) if kind == "bool" else scores + (mask.astype(float) if kind else 0)
-    assert_allclose(found.astype(float), wanted(scores, v), rtol=CLOSE[dtype], atol=CLOSE[dtype])
+    weighs(HalfForm(dtype, blocks, along), sizes, kind, fill, data)
 
 
 @given(*[st.integers(1, 3000)] * 5)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_gpu_products import DTYPES, ORDERS, Memory, laid_out, numbers, products
+from test_gpu_products import Memory, laid_out, multiplies, numbers, products
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
@@ -34,18 +34,8 @@ few = settings(max_examples=25, deadline=None)  # a launch is as many threads of
 def test_any_tile_multiplies_any_shape_and_strides(
     tile: WarpTile, dtype: str, count: int, m: int, n: int, k: int, data: st.DataObject
 ) -> None:
-    a, b = numbers((count, m, k), dtype, 1), numbers((count, k, n), dtype, 2)
-    gaps = st.sampled_from([0, 1, 8])
-    a_room, a_strides = laid_out(a, data.draw(ORDERS), data.draw(gaps))
-    b_room, b_strides = laid_out(b, data.draw(ORDERS), data.draw(gaps))
     source = render_halves(dtype, tile, data.draw(st.tuples(st.booleans(), st.booleans())), stored(dtype))
-    memory, c = Memory(), np.ones((count, m, n), a.dtype)
-    arguments = [count, m, n, k, memory.address(a_room), *a_strides, memory.address(b_room), *b_strides, 1, k]
-    blocks = data.draw(st.integers(1, 3))
-    memory.launch(source, [*arguments, memory.address(c), m * n, n], blocks, tile.threads, fixed=True)
-    memory.close()
-    exact, size = products(a, b)
-    assert np.all(np.abs(c.astype(float) - exact) <= DTYPES[dtype] * (np.abs(exact) + size))
+    multiplies(source, tile.threads, dtype, (count, m, n, k), [0, 1, 8], data)
 
 
 @few

@@ -84,15 +84,23 @@ LENGTHS = st.integers(0, 19)
 def test_any_tile_multiplies_any_shape_and_strides(
     tile: Tile, dtype: str, count: int, m: int, n: int, k: int, data: st.DataObject
 ) -> None:
-    a, b = numbers((count, m, k), dtype, 1), numbers((count, k, n), dtype, 2)
-    gaps = st.sampled_from([0, 1, 4])
-    a_room, a_strides = laid_out(a, data.draw(ORDERS), data.draw(gaps))
-    b_room, b_strides = laid_out(b, data.draw(ORDERS), data.draw(gaps))
     source = render_product(dtype, tile, data.draw(st.tuples(st.booleans(), st.booleans())), stored(dtype))
+    multiplies(source, tile.threads, dtype, (count, m, n, k), [0, 1, 4], data)
+
+
+def multiplies(
+    source: Source, threads: int, dtype: str, sizes: tuple[int, ...], gaps: list[int], data: st.DataObject
+) -> None:
+    """A kernel gives the products of matrices that lie in memory in drawn orders, with gaps between."""
+    count, m, n, k = sizes
+    a, b = numbers((count, m, k), dtype, 1), numbers((count, k, n), dtype, 2)
+    between = st.sampled_from(gaps)
+    a_room, a_strides = laid_out(a, data.draw(ORDERS), data.draw(between))
+    b_room, b_strides = laid_out(b, data.draw(ORDERS), data.draw(between))
     memory, c = Memory(), np.ones((count, m, n), a.dtype)
     arguments = [count, m, n, k, memory.address(a_room), *a_strides, memory.address(b_room), *b_strides, 1, k]
     blocks = data.draw(st.integers(1, 3))
-    memory.launch(source, [*arguments, memory.address(c), m * n, n], blocks, tile.threads, fixed=True)
+    memory.launch(source, [*arguments, memory.address(c), m * n, n], blocks, threads, fixed=True)
     memory.close()
     exact, size = products(a, b)
     assert np.all(np.abs(c.astype(float) - exact) <= DTYPES[dtype] * (np.abs(exact) + size))
