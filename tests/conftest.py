@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-VARIABLE, SIMULATOR = "NGRAPH_REWRITE_CACHE", "NUMBA_ENABLE_CUDASIM"
+VARIABLE, SIMULATOR, EMULATOR = "NGRAPH_REWRITE_CACHE", "NUMBA_ENABLE_CUDASIM", "NGRAPH_REWRITE_EMULATE_GPU"
 HELPERS = "NGRAPH_REWRITE_HELPERS"
 collect_ignore = ["extension_package", "cuda_ptx.py"]  # a third party's, for where it is installed; a script
 
@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("tests", settings.default, max_examples=60)  # where a test does not say how many
     settings.load_profile("tests")
     gc.set_threshold(10_000, 20, 20)  # most of what there is was collected as tests: it is not to be searched so often
-    if SIMULATOR not in os.environ and not gpus():
+    if SIMULATOR not in os.environ and EMULATOR not in os.environ and not gpus():
         os.environ[SIMULATOR] = "1"  # before Numba is imported
     if VARIABLE not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="ngraph_rewrite-tests-")

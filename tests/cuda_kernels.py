@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the text of kernels for GPUs on NumPy arrays: on a device, or in the simulator. It needs numba-cuda."""
+"""Runs the text of kernels for GPUs on NumPy arrays: on a device, emulated or simulated. It needs numba-cuda."""
 
 import linecache
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,14 @@ from numba.cuda.core import config
 from ngraph_rewrite.codegen.loops import Step
 from ngraph_rewrite.codegen.scalar import expression
 from ngraph_rewrite.runtime.cuda import simulated_launches, words
-from ngraph_rewrite.runtime.cuda.simulated_memory import allow
+from ngraph_rewrite.runtime.cuda.device import EMULATOR, each_way
+from ngraph_rewrite.runtime.cuda.permitted import allow, permitted
+from ngraph_rewrite.runtime.ptx.program import Program
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
+EMULATED = os.environ.get(EMULATOR, "0") not in ("", "0")
+if EMULATED:
+    from ngraph_rewrite.runtime.cuda.compiling import compile_ptx
 Array = np.ndarray[Any, Any]
 
 
@@ -35,11 +42,22 @@ _written = cache(function)
 _compiled = cache(lambda text: cuda.jit(function(text)))
 
 
+@cache
+def _program(text: str) -> Program:
+    kernel = function(text)
+    return Program(compile_ptx(kernel, len(signature(kernel).parameters), [(9, 0)])[0], kernel.__name__)
+
+
 def launch(text: str, *arguments: Any, blocks: int | tuple[int, int, int] = 1, lanes: int = 2) -> None:
     """Run a kernel; it is given the addresses of arrays, which have what it stored afterwards, and integers."""
     if SIMULATED:
         with ExitStack() as context:
             simulated_launches.launch(_written(text), blocks, lanes, [_number(context, x) for x in arguments])
+        return
+    if EMULATED:
+        with ExitStack() as context:
+            numbers = [_number(context, x) for x in arguments]
+            _program(text).launch(each_way(blocks), lanes, numbers, permitted())
         return
     copies = [cuda.to_device(_bytes(x)) if isinstance(x, np.ndarray) else x for x in arguments]
     addresses = [x if isinstance(x, int) else x.__cuda_array_interface__["data"][0] for x in copies]

@@ -35,7 +35,7 @@ _PREFIXES = {"load_": "intrinsics", "store_": "intrinsics", "workspace_": "intri
 _CUDA = re.compile(
     r"(load4?|store4?|read4?|write4?|fetch[48]|fetched4|to|shared|shuffled|tile|products|left_of)_\w+"
     r"|(left|right)_(lines|across)|quad_(largest|sum)|rough_exp|warp_lanes|aligned|arrived|fused|barrier|lanes_of|launch_bounds|anew"
-    r"|blocks?(_down|_deep)?|lanes?|threads?|warps?|quotient|remainder"
+    r"|any_of_block|blocks?(_down|_deep)?|lanes?|threads?|warps?|quotient|remainder"
 )
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 

@@ -32,7 +32,6 @@ from ngraph_rewrite.plan.cuda.maps import map_grid
 from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.cuda.device import Launched, find_device
-from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.types.dtypes import as_dtype
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
@@ -178,7 +177,7 @@ def test_groups_over_rows_agree(shape: tuple[int, ...], seed: int, data: st.Data
 @pytest.mark.parametrize("shape", [(2, 5), (3, 8), (1, 37), (4, 1), (7, 64), (37, 8), (0, 4)], ids=str)
 def test_every_form_of_a_kernel_normalises_rows(form: RowForm, shape: tuple[int, int]) -> None:
     """Whatever has a row, and whether something of it is kept: the text differs, the answer does not."""
-    axis, more = 0 if form.kind == "columns" else 1, WARP if find_device().is_real else 1
+    axis, more = 0 if form.kind == "columns" else 1, find_device().warp
     rows, columns = shape
     x = np.random.default_rng(0).standard_normal((rows, columns * more)).astype(np.float32)
     form = form._replace(threads=form.threads * more)
@@ -190,7 +189,7 @@ def test_every_form_of_a_kernel_normalises_rows(form: RowForm, shape: tuple[int,
 @pytest.mark.parametrize("dtype", ["uint8", "bfloat16", "int32", "float64"])
 def test_what_the_next_row_has_is_fetched_in_any_dtype(dtype: str) -> None:
     """Shifted by the greatest element of its row, so that rows are read twice; four elements are 4 to 32 bytes."""
-    more = WARP if find_device().is_real else 1
+    more = find_device().warp
     matrix = Operand(dtype, ("s", "1"))
     steps = (Step("max", dtype, (0,)), Step("subtract", dtype, (1, 0)))
     nest = RowNest(2, (matrix,), steps, ((2, matrix),), (0, 1), reduced=(False, True))
@@ -201,12 +200,13 @@ def test_what_the_next_row_has_is_fetched_in_any_dtype(dtype: str) -> None:
 
 
 def test_what_is_read_before_it_arrived_shows() -> None:
-    """In the simulator a slot has nothing of use until its thread waits."""
-    source = render_rows(normalised(1), RowForm("block", places=4, threads=4, extent="whole", ahead=4))
+    """Where there is no GPU, a slot has nothing of use until its thread waits."""
+    more = find_device().warp
+    source = render_rows(normalised(1), RowForm("block", places=4, threads=4 * more, extent="whole", ahead=4))
     early = Source(source.name, source.text.replace("arrived()", "pass"), source.signature)
     if find_device().is_real:
         return  # where it may have come by then
-    assert np.isnan(launched(early, np.ones((3, 64), np.float32), 4)).all()
+    assert np.isnan(launched(early, np.ones((3, 64 * more), np.float32), 4 * more)).all()
 
 
 def normalised(axis: int) -> RowNest:

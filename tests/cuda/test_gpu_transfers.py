@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.runtime.cuda import simulated
+from ngraph_rewrite.runtime.cuda import host_device
 from ngraph_rewrite.runtime.cuda.device import find_device
 from ngraph_rewrite.terms.op import topological
 
@@ -165,7 +165,7 @@ def _stepped(order: Callable[[Sequence[Sequence[int]]], Sequence[int]]) -> tuple
     returns, inputs = _step()
     arrays = [np.linspace(-1, 1, 6).reshape(3, 2), np.linspace(0, 1, 4).reshape(2, 2)]
     with pytest.MonkeyPatch.context() as patch, ng.make_transformer("cuda") as transformer:
-        patch.setattr(simulated, "latest_first", order)
+        patch.setattr(host_device, "latest_first", order)
         step = transformer.computation(returns, *inputs)
         found = [None if array is None else array.tobytes() for array in step(*arrays)]
         return found, step.plan()

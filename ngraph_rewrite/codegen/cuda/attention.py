@@ -89,7 +89,6 @@ class _Text(Cells):
             "weights_room": str(rows if self.form.given else max(rows, q.half * 2)),
             "others_room": str(others),
             **parted(self.form.parted),
-            "flag": self.mask.flag(),
             "places": "\n".join([*threads_placed(blocks.products), *self._placed(), *self.mask.placed()]),
             "begun": "\n".join(
                 [self.assigned(begun, 0.0), self.assigned([f"best{i}" for i in self.rows], float("-inf"))]

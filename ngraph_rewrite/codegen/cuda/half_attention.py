@@ -86,7 +86,6 @@ class _Text:
             "rows": str(blocks.rows),
             "columns": str(blocks.columns),
             "keys": str(blocks.keys),
-            "flag": self.weights.mask.flag(),
             "places": _block([*self._placed(), *(line for side in self._fetched for line in side.placed())]),
             **parted(self.form.parted),
             "begun": _block(begun),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, ROWS, HalfForm
-from ngraph_rewrite.codegen.cuda.hiding import Mask
+from ngraph_rewrite.codegen.cuda.hiding import AGREED, Mask
 from ngraph_rewrite.codegen.scalar import held, literal
 from ngraph_rewrite.codegen.source import nested
 
@@ -78,10 +78,7 @@ class Weights:
         return Mask(self.form.mask, (0, COLUMNS), ())
 
     def looked(self) -> list[str]:
-        """The lines in which the threads of a block find out whether any of them sees something of a tile.
-
-        Each tile has its own number: see `Mask.looked`.
-        """
+        """The lines in which the threads of a block find out whether any of them sees something of a tile."""
         mask = self.form.mask
         if not mask:
             return ["pass"]
@@ -92,4 +89,4 @@ class Weights:
             turn = [f"seen = seen | {test}", f"look += {COLUMNS}"]
             for n in range(2):
                 lines += [self._line(r), f"look = {n}", f"while look < {self.form.blocks.keys}:", *nested(turn)]
-        return [*lines, "turn += 1", "if seen:", "    write_int64(flag, 0, turn)", "barrier()"]
+        return [*lines, AGREED]

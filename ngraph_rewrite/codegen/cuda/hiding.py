@@ -11,6 +11,8 @@ from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.scalar import held, literal
 from ngraph_rewrite.codegen.source import nested
 
+AGREED = "seen = any_of_block(seen)"
+
 
 class Mask(NamedTuple):
     """A mask of a dtype; none if that is empty.
@@ -24,25 +26,18 @@ class Mask(NamedTuple):
     rows: Sequence[int]
     fours: Sequence[int]
 
-    def flag(self) -> str:
-        """The lines that make room for the number of the last tile of which something is seen."""
-        if not self.dtype:
-            return "pass"
-        return "flag, turn = tile_int64(1), 0\nif lane() == 0:\n    write_int64(flag, 0, 0)\nbarrier()"
-
     def placed(self) -> list[str]:
         """The line that finds out whether four neighbours can be read at once."""
         return [wide_line("mask", self.dtype)] if self.dtype else []
 
     def seen(self) -> str:
         """Whether anything is seen of a tile."""
-        return "read_int64(flag, 0) == turn" if self.dtype else "True"
+        return "seen" if self.dtype else "True"
 
     def looked(self, own: str) -> list[str]:
         """The lines in which the threads of a block find out whether any of them sees something of a tile.
 
-        What is not seen has no weight. Each tile has its own number: whoever sees nothing of it may go on to the next,
-        and write that one's down, before all have read what there was of this one.
+        What is not seen has no weight.
         """
         if not self.dtype:
             return ["pass"]
@@ -59,7 +54,7 @@ class Mask(NamedTuple):
             turn += read_four("mask", self.dtype, names, "line", f"first + column + {far}")
             turn += [f"seen = seen | {' | '.join(tests)}"]
         lines += [f"while look < {len(self.rows)}:", *nested([*turn, "look += 1"])]
-        return [*lines, "turn += 1", "if seen:", "    write_int64(flag, 0, turn)", "barrier()"]
+        return [*lines, AGREED]
 
     def read(self, i: int) -> list[str]:
         """The lines that read what there is of a row."""

@@ -30,7 +30,7 @@ else:
     linking = lazy_module("ngraph_rewrite.runtime.cuda.linking")
     metadata = lazy_module("importlib.metadata")
 
-CUBIN = "cubin"
+CUBIN, PTX = "cubin", "ptx"
 WORTH = 3  # so many kernels take longer than a helper needs to start
 
 Capability = tuple[int, int]
@@ -90,16 +90,36 @@ def compile_code(source: str, name: str, capabilities: Sequence[Capability], cac
     Raises:
         KernelError: if it does not compile.
     """
-    path = source_file(source, name, cache)
-    try:
-        with source_function(path, name) as function:
-            texts = compiling.compile_ptx(function, function.__code__.co_argcount, capabilities)
-    except Exception as error:
-        raise KernelError(f"kernel {name} does not compile for the GPU: {error}", where=str(path)) from error
+    texts = _compiled(source, name, capabilities, cache)
     codes = [linking.assembled(text, one, name) for text, one in zip(texts, capabilities, strict=True)]
     for code, one in zip(codes, capabilities, strict=True):
         cache.write(_key(source, name, one), CUBIN, write_code(code))
     return codes
+
+
+def ptx_of(source: str, name: str, capability: Capability, cache: Cache) -> str:
+    """The PTX of a kernel, for a compute capability.
+
+    Raises:
+        KernelError: if it does not compile.
+    """
+    stored = cache.read(_key(source, name, capability), PTX)
+    if stored is not None:
+        return stored.decode()
+    with _lock:
+        (text,) = _compiled(source, name, [capability], cache)
+    cache.write(_key(source, name, capability), PTX, text.encode())
+    return text
+
+
+def _compiled(source: str, name: str, capabilities: Sequence[Capability], cache: Cache) -> list[str]:
+    """The PTX of a kernel, for each of some compute capabilities."""
+    path = source_file(source, name, cache)
+    try:
+        with source_function(path, name) as function:
+            return compiling.compile_ptx(function, function.__code__.co_argcount, capabilities)
+    except Exception as error:
+        raise KernelError(f"kernel {name} does not compile for the GPU: {error}", where=str(path)) from error
 
 
 def _key(source: str, name: str, capability: Capability) -> str:

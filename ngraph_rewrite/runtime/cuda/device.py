@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a GPU does for a computation: memory, copies, and launches in order; one real device, and one simulated."""
+"""What a GPU does for a computation: memory, copies, and launches in order; a real device, or one that is none."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.cuda.origin import Origin
 
 if TYPE_CHECKING:
-    from ngraph_rewrite.runtime.cuda import cublas, driver, simulated
+    from ngraph_rewrite.runtime.cuda import cublas, driver, emulated, simulated
 else:
     cublas = lazy_module("ngraph_rewrite.runtime.cuda.cublas")
     driver = lazy_module("ngraph_rewrite.runtime.cuda.driver")
+    emulated = lazy_module("ngraph_rewrite.runtime.cuda.emulated")
     simulated = lazy_module("ngraph_rewrite.runtime.cuda.simulated")
 
 Array = NDArray[Any]
-SIMULATOR = "NUMBA_ENABLE_CUDASIM"
+SIMULATOR = "NUMBA_ENABLE_CUDASIM"  # of kernels as they were written
+EMULATOR = "NGRAPH_REWRITE_EMULATE_GPU"  # of kernels as they were compiled
 
 
 class Launched(NamedTuple):
@@ -79,13 +81,15 @@ class Device(Protocol):
         origin: The process that found it.
         name: What it is called.
         capability: Its compute capability, major and minor.
-        is_real: Whether it is no simulator.
+        is_real: Whether it is one of NVIDIA's.
+        warp: How many threads run in step.
     """
 
     origin: Origin
     name: str
     capability: tuple[int, int]
     is_real: bool
+    warp: int
 
     def allocate(self, size: int, purpose: str) -> int:
         """The address of so many bytes, aligned to 256; `purpose` is told if there are none left."""
@@ -138,19 +142,19 @@ def free_all(device: Device, addresses: list[int]) -> None:
         device.free(addresses.pop())
 
 
-def out_of_memory(device: Device, size: int, purpose: str) -> DeviceMemoryError:
+def out_of_memory(name: str, memory: tuple[int, int], size: int, purpose: str) -> DeviceMemoryError:
     """The error of a device that has not so many bytes left."""
-    free, total = device.memory()
+    free, total = memory
     return DeviceMemoryError(
-        f"{size:,} bytes for {purpose} are asked of {device.name}, which has {free:,} of {total:,} left",
+        f"{size:,} bytes for {purpose} are asked of {name}, which has {free:,} of {total:,} left",
         do="use smaller batches, or drop computations and arrays that are not needed any more",
     )
 
 
 @memoise
 def has_library() -> bool:
-    """Whether there is a device, and a library that multiplies matrices on it; a simulated device has none."""
-    if _is_simulated():
+    """Whether there is a device, and a library that multiplies matrices on it; one that is none has none."""
+    if _is_on(SIMULATOR) or _is_on(EMULATOR):
         return False
     try:
         return cublas.found() is not None
@@ -158,12 +162,12 @@ def has_library() -> bool:
         return False
 
 
-def _is_simulated() -> bool:
-    return os.environ.get(SIMULATOR, "0") not in ("", "0")
+def _is_on(variable: str) -> bool:
+    return os.environ.get(variable, "0") not in ("", "0")
 
 
 def find_device() -> Device:
-    """The GPU of this process: a simulated one if Numba's simulator is on, else the first real one.
+    """The GPU of this process: a simulated one if Numba's simulator is on, an emulated one if that is, else a real one.
 
     Raises:
         DeviceError: if there is none, or what is needed to use it is missing, or a process used it that was forked
@@ -176,10 +180,10 @@ def find_device() -> Device:
 
 @memoise
 def _found_device() -> Device:
-    if _is_simulated():
+    if _is_on(SIMULATOR):
         return simulated.SimulatedDevice()
     try:
-        return driver.RealDevice()
+        return emulated.EmulatedDevice() if _is_on(EMULATOR) else driver.RealDevice()
     except ImportError as error:
         raise DeviceError(
             f"the target cuda needs the package numba-cuda: {error}",

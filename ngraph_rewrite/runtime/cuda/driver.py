@@ -20,6 +20,7 @@ from ngraph_rewrite.runtime.cuda.context import Context
 from ngraph_rewrite.runtime.cuda.cublas import WORKSPACE, Cublas
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
 from ngraph_rewrite.runtime.cuda.freed import FreedMemory
+from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.cuda.recorded import STREAM, RecordedGraph, RecordedLaunches
 from ngraph_rewrite.runtime.cuda.starting import start_driver
 
@@ -36,7 +37,7 @@ class RealDevice:
         DeviceError: if there is no driver, it is too old, or there is no device.
     """
 
-    is_real = True
+    is_real, warp = True, WARP
 
     def __init__(self) -> None:
         start_driver()
@@ -74,7 +75,7 @@ class RealDevice:
                 self._give_back(kept)
             error, address = cu.cuMemAllocAsync(wanted, STREAM)
         if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-            raise out_of_memory(self, size, purpose)
+            raise out_of_memory(self.name, self.memory(), size, purpose)
         found = int(checked((error, address), f"taking memory for {purpose}"))
         self._freed.add(found, wanted)
         return found

@@ -3,6 +3,7 @@
 
 from typing import Any
 
+import numpy as np
 from numba import cuda
 from numba.core import types
 
@@ -10,6 +11,7 @@ from ngraph_rewrite.runtime.cuda.porting import device_function
 
 __all__ = [
     "aligned",
+    "any_of_block",
     "barrier",
     "block",
     "block_deep",
@@ -88,6 +90,12 @@ def blocks_deep() -> Any:
 def barrier() -> None:
     """Wait for all threads of the block; what they stored before is seen after."""
     cuda.syncthreads()
+
+
+@device_function(types.boolean(types.boolean))
+def any_of_block(true: bool) -> Any:
+    """Whether it is true of any thread of the block, all of which wait for each other here as at a barrier."""
+    return cuda.syncthreads_or(np.int32(true)) != 0
 
 
 @device_function(types.boolean(types.int64, types.int64))

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory of a simulated device, which is memory of this process, and none but what was allowed.
 
-An access outside of what `allow` names is an `IndexError`, so that a kernel that would read or write what is not its
+An access outside of what is `permitted` is an `IndexError`, so that a kernel that would read or write what is not its
 own is found out.
 """
 
 import ctypes
 import sys
-from bisect import bisect_right, insort
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import ml_dtypes
@@ -18,39 +15,13 @@ from numba import cuda
 
 from ngraph_rewrite.runtime.cuda import simulated_casts
 from ngraph_rewrite.runtime.cuda.hardware import WIDEST
+from ngraph_rewrite.runtime.cuda.permitted import is_permitted
 
 __all__ = []
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "float16", "bfloat16", "float32", "float64")  # fmt: skip
 _OWN = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
-_ranges: list[tuple[int, int]] = []  # of addresses, in order: memory is the process's, whoever allowed it
-
-
-@contextmanager
-def allow(begin: int, size: int) -> Iterator[None]:
-    """Within the context kernels may use ``size`` bytes from an address on.
-
-    >>> data = np.zeros(4)
-    >>> with allow(data.ctypes.data, data.nbytes):
-    ...     load_float64(data.ctypes.data, 3, 0)
-    np.float64(0.0)
-    """
-    permit(begin, size)
-    try:
-        yield
-    finally:
-        forbid(begin, size)
-
-
-def permit(begin: int, size: int) -> None:
-    """Let kernels use ``size`` bytes from an address on, until `forbid` says the same."""
-    insort(_ranges, (int(begin), int(begin) + int(size)))
-
-
-def forbid(begin: int, size: int) -> None:
-    """Take back what `permit` gave."""
-    _ranges.remove((int(begin), int(begin) + int(size)))
 
 
 def _elements(address: int, index: int, count: int, dtype: str) -> Any:
@@ -58,8 +29,7 @@ def _elements(address: int, index: int, count: int, dtype: str) -> Any:
     kind = kind_of(dtype)
     begin = int(address) + int(index) * kind.itemsize
     end = begin + count * kind.itemsize
-    after = bisect_right(_ranges, (begin, sys.maxsize))
-    if not any(last >= end for _, last in _ranges[:after]):
+    if not is_permitted(begin, end):
         raise IndexError(
             f"{count} {dtype} at index {index} from address {address:#x} on are outside of what is allowed"
         )

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instructions that move numbers between registers and memory, and between memories (`ld`, `st`, `cp.async`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ngraph_rewrite.runtime.ptx.operands import Operands, Step, inside, unknown
+from ngraph_rewrite.runtime.ptx.team import Team, own_memory, set_own_memory
+from ngraph_rewrite.runtime.ptx.values import KINDS, Frame, Some
+
+
+def loaded(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
+    space, kind = opcode[1], KINDS[opcode[-1]]
+    writers = [operands.writer(one) for one in inside(given[0])]
+    address, size = operands.address(given[1]), kind.itemsize
+
+    def load(team: Team, frame: Frame, some: Some) -> None:
+        begin = address(frame, some)
+        if space in ("param", "local"):
+            for n, write in enumerate(writers):
+                write(frame, some, own_memory(frame, begin + n * size, size, some).view(kind)[:, 0].copy())
+            return
+        who, memory = team.who(some), team.spaces[space]
+        begin = np.broadcast_to(begin, who.numbers.shape)
+        memory.check(begin, size * len(writers))
+        team.count(space, begin, size * len(writers), some)
+        for n, write in enumerate(writers):
+            write(frame, some, memory.load(begin + n * size, kind, who))
+
+    return load
+
+
+def stored(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
+    space, kind = opcode[1], KINDS[opcode[-1]]
+    address, size = operands.address(given[0]), kind.itemsize
+    readers = [operands.reader(one, kind) for one in inside(given[1])]
+
+    def store(team: Team, frame: Frame, some: Some) -> None:
+        begin = address(frame, some)
+        if space in ("param", "local"):
+            for n, read in enumerate(readers):
+                set_own_memory(frame, begin + n * size, read(frame, some), some)
+            return
+        who, memory = team.who(some), team.spaces[space]
+        begin = np.broadcast_to(begin, who.numbers.shape)
+        memory.check(begin, size * len(readers))
+        team.count(space, begin, size * len(readers), some)
+        for n, read in enumerate(readers):
+            memory.store(begin + n * size, np.broadcast_to(read(frame, some), who.numbers.shape), who)
+
+    return store
+
+
+def copying(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
+    """`cp.async`."""
+    if opcode[2] == "wait_all":
+        return lambda team, frame, some: team.end_copies(some)
+    if "shared" not in opcode or len(given) != 3:
+        raise unknown(opcode)
+    target, source, size = operands.address(given[0]), operands.address(given[1]), int(given[2])
+
+    def begin(team: Team, frame: Frame, some: Some) -> None:
+        shape = team.numbers[some].shape
+        places = [np.broadcast_to(read(frame, some), shape) for read in (target, source)]
+        team.begin_copies(places[0], places[1], size, some)
+
+    return begin

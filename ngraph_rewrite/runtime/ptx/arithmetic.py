@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instructions that compute a number of each thread from numbers of the same thread, by NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.runtime.ptx.converting import converter
+from ngraph_rewrite.runtime.ptx.rounding import approximated, multiply_add
+from ngraph_rewrite.runtime.ptx.values import KINDS, kind_of
+
+Values = NDArray[Any]
+Compute = Callable[..., Values]
+Kind = np.dtype[Any]
+_PRED, _U32 = kind_of("pred"), kind_of("u32")
+
+
+class Operation(NamedTuple):
+    """What an instruction computes: the dtype of its result, those of its operands, and how."""
+
+    result: Kind
+    operands: tuple[Kind, ...]
+    compute: Compute
+
+
+def operation(opcode: Sequence[str]) -> Operation | None:
+    """What an instruction computes, if it is one of those of this module.
+
+    >>> operation(("add", "s32")).compute(np.int32([1]), np.int32([2]))
+    array([3], dtype=int32)
+    """
+    name, *marks = opcode
+    kinds = [KINDS[mark] for mark in marks if mark in KINDS]
+    if not kinds or "cc" in marks or name in ("addc", "subc", "madc"):
+        return None
+    for find in (_compared, _of_integers, _of_floats, _of_bits):
+        if found := find(name, marks, kinds):
+            return found
+    return None
+
+
+def _same(kind: Kind, count: int, compute: Compute) -> Operation:
+    return Operation(kind, (kind,) * count, compute)
+
+
+# -- comparisons -------------------------------------------------------------------------------------------------------
+
+_ORDERED: dict[str, Compute] = {
+    "eq": np.equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "lo": np.less,
+    "ls": np.less_equal,
+    "hi": np.greater,
+    "hs": np.greater_equal,
+}
+
+
+def _neither(a: Values, b: Values) -> Values:
+    return np.isnan(a) | np.isnan(b)
+
+
+def _comparison(name: str, kind: Kind) -> Compute:
+    if name == "ne":
+        return np.not_equal if kind.kind in "iub" else lambda a, b: (a != b) & ~_neither(a, b)
+    if name == "nan":
+        return _neither
+    if name == "num":
+        return lambda a, b: ~_neither(a, b)
+    if name == "neu":
+        return np.not_equal
+    if name in _ORDERED:
+        return _ORDERED[name]
+    ordered = _ORDERED[name.removesuffix("u")]
+    return lambda a, b: ordered(a, b) | _neither(a, b)
+
+
+def _selected(a: Values, b: Values, p: Values) -> Values:
+    return np.where(p, a, b)
+
+
+def _compared(name: str, marks: Sequence[str], kinds: Sequence[Kind]) -> Operation | None:
+    if name == "setp" and len(marks) == 2:
+        return Operation(_PRED, (kinds[0], kinds[0]), _comparison(marks[0], kinds[0]))
+    if name == "selp":
+        return Operation(kinds[0], (kinds[0], kinds[0], _PRED), _selected)
+    return None
+
+
+# -- integers ----------------------------------------------------------------------------------------------------------
+
+
+def divided(a: Values, b: Values) -> Values:
+    """Quotients of integers, without what is after the point; all bits where there is none."""
+    a, b = np.broadcast_arrays(a, b)
+    safe = np.where(b == 0, 1, b).astype(b.dtype)
+    quotient = a // safe
+    behind = (quotient < 0) & (quotient * safe != a)
+    return np.where(b == 0, ~np.zeros_like(b), quotient + behind).astype(a.dtype)
+
+
+def left_over(a: Values, b: Values) -> Values:
+    """What is left over by `divided`, of the sign of the first."""
+    safe = np.where(b == 0, 1, b).astype(b.dtype)
+    return np.asarray(np.where(b == 0, a, np.fmod(a, safe)).astype(a.dtype))
+
+
+def _upper(a: Values, b: Values) -> Values:
+    """The upper half of a product of integers."""
+    if a.dtype.itemsize < 8:
+        wide = np.int64 if a.dtype.kind == "i" else np.uint64
+        product: Values = np.multiply(a, b, dtype=wide)
+        return np.asarray(product >> wide(8 * a.dtype.itemsize)).astype(a.dtype)
+    x, y, half = a.astype(np.uint64), b.astype(np.uint64), np.uint64(32)
+    low, (x_low, x_high), (y_low, y_high) = np.uint64(0xFFFFFFFF), _halves(x), _halves(y)
+    middle = x_high * y_low + (x_low * y_low >> half)
+    found = x_high * y_high + (middle >> half) + (x_low * y_high + (middle & low) >> half)
+    if a.dtype.kind == "i":
+        found = found - np.where(a < 0, y, 0).astype(np.uint64) - np.where(b < 0, x, 0).astype(np.uint64)
+    return np.asarray(found.astype(a.dtype))
+
+
+def _halves(x: Values) -> tuple[Values, Values]:
+    return x & np.uint64(0xFFFFFFFF), x >> np.uint64(32)
+
+
+def _of_integers(name: str, marks: Sequence[str], kinds: Sequence[Kind]) -> Operation | None:
+    kind = kinds[0]
+    if kind.kind not in "iu":
+        return None
+    if name in ("mul", "mad"):
+        return _product(name, marks, kind)
+    if name in _INTEGER:
+        count, compute = _INTEGER[name]
+        return _same(kind, count, compute)
+    return None
+
+
+def _product(name: str, marks: Sequence[str], kind: Kind) -> Operation | None:
+    if "wide" in marks:
+        wide = np.dtype(f"{kind.kind}{2 * kind.itemsize}")
+        multiply: Compute = partial(np.multiply, dtype=wide)
+        result = wide
+    elif "hi" in marks:
+        multiply, result = _upper, kind
+    else:
+        multiply, result = np.multiply, kind
+    if name == "mul":
+        return Operation(result, (kind, kind), multiply)
+    return Operation(result, (kind, kind, result), lambda a, b, c: np.asarray(multiply(a, b) + c))
+
+
+_INTEGER: dict[str, tuple[int, Compute]] = {
+    "add": (2, np.add),
+    "sub": (2, np.subtract),
+    "div": (2, divided),
+    "rem": (2, left_over),
+    "min": (2, np.minimum),
+    "max": (2, np.maximum),
+    "neg": (1, np.negative),
+    "abs": (1, np.abs),
+}
+
+# -- bits --------------------------------------------------------------------------------------------------------------
+
+
+def _shifted(a: Values, by: Values, shift: Compute) -> Values:
+    """As `shift` does by less than the width; all bits are out else, or those of the sign are in."""
+    width = 8 * a.dtype.itemsize
+    if a.dtype.kind == "i":
+        return np.asarray(shift(a, np.minimum(by, width - 1).astype(a.dtype)))
+    found = shift(a, np.minimum(by, width - 1).astype(a.dtype))
+    return np.where(by >= width, np.zeros_like(found), found)
+
+
+def _inserted(a: Values, b: Values, begin: Values, count: Values) -> Values:
+    """``b`` with so many bits of ``a`` from a place on."""
+    width = 8 * a.dtype.itemsize
+    begin, count = begin.astype(np.uint64) & np.uint64(0xFF), count.astype(np.uint64) & np.uint64(0xFF)
+    some = np.minimum(count, np.uint64(63))
+    mask = np.where(count >= 64, ~np.uint64(0), (np.uint64(1) << some) - np.uint64(1))
+    mask = np.where(begin < width, mask << np.minimum(begin, np.uint64(63)), np.uint64(0)).astype(a.dtype)
+    moved = np.asarray(a << np.minimum(begin, np.uint64(width - 1)).astype(a.dtype))
+    return np.asarray((b & ~mask) | (moved & mask))
+
+
+def _leading_zeros(a: Values) -> Values:
+    width = 8 * a.dtype.itemsize
+    left, found = a.astype(np.uint64), np.full(np.shape(a), width, np.uint32)
+    for _ in range(width):
+        found = found - (left != 0).astype(np.uint32)
+        left = left >> np.uint64(1)
+    return found
+
+
+def _of_bits(name: str, marks: Sequence[str], kinds: Sequence[Kind]) -> Operation | None:
+    kind = kinds[0]
+    if name in _LOGICAL:
+        return _same(kind, *_LOGICAL[name])
+    if name in ("shl", "shr"):
+        shift = np.left_shift if name == "shl" else np.right_shift
+        return Operation(kind, (kind, _U32), partial(_shifted, shift=shift))
+    if name == "bfi":
+        return Operation(kind, (kind, kind, _U32, _U32), _inserted)
+    if name == "clz":
+        return Operation(_U32, (kind,), _leading_zeros)
+    if name == "popc":
+        return Operation(_U32, (kind,), lambda a: np.bitwise_count(a).astype(np.uint32))
+    if name == "cvt":
+        return Operation(*converter(marks))
+    return None
+
+
+_LOGICAL: dict[str, tuple[int, Compute]] = {
+    "and": (2, np.bitwise_and),
+    "or": (2, np.bitwise_or),
+    "xor": (2, np.bitwise_xor),
+    "not": (1, np.invert),
+}
+
+# -- floats ------------------------------------------------------------------------------------------------------------
+
+
+def _extreme(a: Values, b: Values, least: bool, keeps_nan: bool) -> Values:
+    """The lesser or the greater number, -0 before 0; a NaN is passed by, if it is not to be kept."""
+    if keeps_nan:
+        found = np.minimum(a, b) if least else np.maximum(a, b)
+    else:
+        found = np.fmin(a, b) if least else np.fmax(a, b)
+    zero = np.copysign(0, a) + np.copysign(0, b) if not least else -(np.copysign(0, -a) + np.copysign(0, -b))
+    return np.where((a == 0) & (b == 0), zero, found).astype(a.dtype)
+
+
+_ARITHMETIC: dict[str, tuple[int, Compute]] = {
+    "add": (2, np.add),
+    "sub": (2, np.subtract),
+    "mul": (2, np.multiply),
+    "div": (2, np.divide),
+    "neg": (1, np.negative),
+    "abs": (1, np.abs),
+    "copysign": (2, lambda a, b: np.copysign(b, a)),
+}
+_APPROXIMATED = MappingProxyType[str, Compute](
+    {
+        "rcp": np.reciprocal,
+        "sqrt": np.sqrt,
+        "rsqrt": lambda x: 1 / np.sqrt(x),
+        "ex2": np.exp2,
+        "lg2": np.log2,
+        "sin": np.sin,
+        "cos": np.cos,
+        "tanh": np.tanh,
+    }
+)
+
+
+def _of_floats(name: str, marks: Sequence[str], kinds: Sequence[Kind]) -> Operation | None:
+    kind = kinds[0]
+    rounding = next((mark for mark in marks if mark in ("rn", "rm", "rp", "rz")), "rn")
+    if kind.kind != "f" or name == "cvt" or "sat" in marks:
+        return None
+    if name == "fma":
+        return _same(kind, 3, partial(multiply_add, rounding=rounding))
+    if name in _ARITHMETIC and rounding == "rn":
+        return _same(kind, *_ARITHMETIC[name])
+    if name in ("min", "max"):
+        return _same(kind, 2, partial(_extreme, least=name == "min", keeps_nan="NaN" in marks))
+    if name in ("rcp", "sqrt") and rounding == "rn" and "approx" not in marks:
+        return _same(kind, 1, _APPROXIMATED[name])
+    if name in _APPROXIMATED and "approx" in marks:
+        return _same(kind, 1, partial(approximated, _APPROXIMATED[name], flush="ftz" in marks))
+    return None

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a launch costs, as far as it can be counted: instructions of warps, and how memory is asked for.
+
+A warp's access to the GPU's memory moves sectors of 32 bytes; one to shared memory takes a turn for each word that a
+bank of its 32 has to give. Both are counted beside how many the bytes would need that are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.runtime.cuda.hardware import WARP
+
+Numbers = NDArray[np.int64]
+SECTOR, WORD, BANKS = 32, 4, 32
+
+
+class Counts:
+    """Sums over the warps of a launch.
+
+    Attributes:
+        instructions: That warps issued.
+        lanes: That took part in them, of 32 each.
+        sectors, sectors_needed: Moved from and to the GPU's memory, and what the bytes would fill.
+        turns, turns_needed: Of shared memory.
+    """
+
+    def __init__(self) -> None:
+        self.instructions = self.lanes = 0
+        self.sectors = self.sectors_needed = 0
+        self.turns = self.turns_needed = 0
+
+    def issue(self, count: int, numbers: Numbers, each: int) -> None:
+        """So many instructions are done by threads, of blocks of so many."""
+        warps = len(np.unique(_warps(numbers, each)))
+        self.instructions += count * warps
+        self.lanes += count * len(numbers)
+
+    def access(self, space: str, addresses: Numbers, size: int, numbers: Numbers, each: int) -> None:
+        """Threads access so many bytes each."""
+        warps = _warps(numbers, each)
+        if space == "global":
+            needed, found = self._sectors(addresses, size, warps)
+            self.sectors, self.sectors_needed = self.sectors + found, self.sectors_needed + needed
+        else:
+            needed, found = self._turns(addresses, size, warps, numbers)
+            self.turns, self.turns_needed = self.turns + found, self.turns_needed + needed
+
+    @staticmethod
+    def _sectors(addresses: Numbers, size: int, warps: Numbers) -> tuple[int, int]:
+        pieces = np.unique(np.stack([warps, addresses // SECTOR]), axis=1)
+        places = np.unique(np.stack([warps, addresses]), axis=1)
+        bytes_of_warp = np.unique(places[0], return_counts=True)[1] * size
+        return int((-(-bytes_of_warp // SECTOR)).sum()), pieces.shape[1]
+
+    @staticmethod
+    def _turns(addresses: Numbers, size: int, warps: Numbers, numbers: Numbers) -> tuple[int, int]:
+        words = max(1, size // WORD)
+        together = WARP // words  # as many lanes as can be given 128 bytes
+        groups = warps * WARP + (numbers % WARP) // together
+        word = (addresses // WORD)[:, None] + np.arange(words)
+        pairs = np.unique(np.stack([np.repeat(groups, words), word.reshape(-1)]), axis=1)
+        banks, counts = np.unique(np.stack([pairs[0], pairs[1] % BANKS]), axis=1, return_counts=True)
+        _, own = np.unique(banks[0], return_inverse=True)
+        most = np.zeros(own.max() + 1 if len(own) else 0, np.int64)
+        np.maximum.at(most, own, counts)
+        return len(most), int(most.sum())
+
+    def rows(self) -> dict[str, Any]:
+        """What there is to show: instructions, and of lanes, sectors and turns the part that was of use.
+
+        >>> Counts().rows()
+        {'instructions': 0, 'lanes': 1.0, 'sectors': 1.0, 'banks': 1.0}
+        """
+        return {
+            "instructions": self.instructions,
+            "lanes": _part(self.lanes, self.instructions * WARP),
+            "sectors": _part(self.sectors_needed, self.sectors),
+            "banks": _part(self.turns_needed, self.turns),
+        }
+
+
+def _warps(numbers: Numbers, each: int) -> Numbers:
+    """The warps of threads, whose numbers begin at zero: blocks begin with one of their own."""
+    of_block = -(-each // WARP)
+    found: Numbers = numbers // each * of_block + numbers % each // WARP
+    return found
+
+
+def _part(some: int, whole: int) -> float:
+    return some / whole if whole else 1.0

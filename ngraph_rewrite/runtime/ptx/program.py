@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel in PTX that can be launched: its variables have places, its code is decoded, and its blocks run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.runtime.aligned import address_of, aligned_array
+from ngraph_rewrite.runtime.ptx.counting import Counts
+from ngraph_rewrite.runtime.ptx.decoding import step
+from ngraph_rewrite.runtime.ptx.memory import GlobalSpace, SharedSpace
+from ngraph_rewrite.runtime.ptx.operands import Numbers, Operands, Step, guard
+from ngraph_rewrite.runtime.ptx.running import Code, placed, run
+from ngraph_rewrite.runtime.ptx.team import Grid, Team, own_memory, set_own_memory
+from ngraph_rewrite.runtime.ptx.text import ENDS, Function, Instruction, Module, Variable, read_module
+from ngraph_rewrite.runtime.ptx.together import agreement
+from ngraph_rewrite.runtime.ptx.values import ALL, Frame, Some, width_of
+
+_TOGETHER = 8192  # threads that run side by side
+_WIDTH = 8  # bytes of the widest number
+
+
+class Decoded(NamedTuple):
+    """A function that threads may run.
+
+    Attributes:
+        own: Bytes of each thread's own memory.
+    """
+
+    function: Function
+    operands: Operands
+    codes: tuple[Code, ...]
+    own: int
+
+    def addresses(self, variables: Sequence[Variable]) -> list[int]:
+        """Where variables are."""
+        return [self.operands.symbols[variable.name] for variable in variables]
+
+
+class Program:
+    """A kernel that was read.
+
+    Args:
+        text: Its PTX.
+        name: As errors name it.
+
+    Raises:
+        KernelError: if it has instructions that are not known here.
+    """
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name, module = name, read_module(text)
+        self._constants, placed_there = _placed_constants(module)
+        shared = [v for v in module.variables if v.space == "shared"]
+        shared += [v for f in module.functions.values() for v in f.variables if v.space == "shared"]
+        in_block, self._bytes_shared = _laid_out(shared)
+        self._cells = _cells(module)
+        self._functions = dict[str, Decoded]()
+        try:
+            for function in module.functions.values():
+                self._functions[function.name] = self._decoded(function, placed_there | in_block)
+        except KernelError as error:
+            raise self._named(error) from None
+        self._kernel = self._functions[module.kernel]
+
+    def _named(self, error: KernelError) -> KernelError:
+        return KernelError(f"kernel {self.name}: {error.what}", where=error.where, do=error.do)
+
+    def _decoded(self, function: Function, symbols: Mapping[str, int]) -> Decoded:
+        variables = [*function.parameters, *function.results, *function.variables]
+        own, size = _laid_out([v for v in variables if v.space in ("param", "local")])
+        operands = Operands(function, {**symbols, **own})
+        codes = tuple(self._code(block, operands, function) for block in function.blocks)
+        return Decoded(function, operands, codes, size)
+
+    def _code(self, block: Sequence[Instruction], operands: Operands, function: Function) -> Code:
+        end = block[-1] if block and block[-1].opcode[0] in ENDS else None
+        steps = tuple((self._step(one, operands), one) for one in block[: len(block) - (end is not None)])
+        if end is None:
+            return Code(steps, None, 0, None, None)
+        target = function.labels[end.operands[0]] if end.opcode[0] == "bra" else 0
+        allowed = guard(end.guard, operands) if end.guard else None
+        return Code(steps, end, target, allowed, agreement(end, operands) if "red" in end.opcode else None)
+
+    def _step(self, instruction: Instruction, operands: Operands) -> Step:
+        try:
+            return self._call(instruction, operands) if instruction.opcode[0] == "call" else step(instruction, operands)
+        except KernelError as error:
+            raise placed(error, instruction) from None
+
+    def _call(self, instruction: Instruction, operands: Operands) -> Step:
+        """A call: a list of results, if there are some, the function, and a list of what it is given."""
+        results, name, given = ["", *instruction.operands][-3:]
+        returned, passed = ([operands.symbols[x.strip()] for x in one.strip("()").split(",") if x.strip()]
+                            for one in (results, given))  # fmt: skip
+
+        def call(team: Team, frame: Frame, some: Some) -> None:
+            called = self._functions[name]
+            inner = Frame(frame.count, len(called.operands.registers.kinds), called.own)
+            parameters, there = called.function.parameters, called.function.results
+            _copy(frame, passed, inner, called.addresses(parameters), parameters, some)
+            run(called.codes, team, inner, some)
+            _copy(inner, called.addresses(there), frame, returned, there, some)
+
+        return call
+
+    def launch(
+        self,
+        grid: Grid,
+        threads: int,
+        arguments: Sequence[int],
+        ranges: Sequence[tuple[int, int]],
+        counts: Counts | None = None,
+        most: int | None = None,
+    ) -> None:
+        """Run all blocks, or so many at most, from the first to the last.
+
+        Args:
+            grid: How many blocks there are along each dimension.
+            threads: Of a block.
+            arguments: Integers of 64 bits.
+            ranges: Addresses that it may use, from one to another.
+            counts: What it takes is added to these.
+
+        Raises:
+            KernelError: if it does what a GPU would refuse, or could do in another way.
+        """
+        own = [(address_of(one), address_of(one) + one.nbytes) for one in self._constants]
+        memory = GlobalSpace(sorted([*ranges, *own]), self._cells["global"], threads)
+        blocks, together = _spread(grid[0] * grid[1] * grid[2], most), max(1, _TOGETHER // threads)
+        for first in range(0, len(blocks), together):
+            some = blocks[first : first + together]
+            shared = SharedSpace(self._bytes_shared, len(some), self._cells["shared"], threads)
+            team = Team(grid, threads, some, memory, shared, counts)
+            try:
+                with np.errstate(all="ignore"):
+                    run(self._kernel.codes, team, self._begun(len(team), arguments), ALL)
+            except KernelError as error:
+                raise self._named(error) from None
+
+    def _begun(self, count: int, arguments: Sequence[int]) -> Frame:
+        """What threads have at the beginning."""
+        frame = Frame(count, len(self._kernel.operands.registers.kinds), self._kernel.own)
+        for number, at in zip(arguments, self._kernel.addresses(self._kernel.function.parameters), strict=True):
+            set_own_memory(frame, np.array(at), np.array(number, np.int64), ALL)
+        return frame
+
+
+def _spread(count: int, most: int | None) -> Numbers:
+    """Numbers below a count, all or so many of them.
+
+    >>> _spread(10, 4).tolist(), _spread(3, 4).tolist()
+    ([0, 3, 6, 9], [0, 1, 2])
+    """
+    if most is None or count <= most:
+        return np.arange(count)
+    return np.linspace(0, count - 1, most).astype(np.int64)
+
+
+def _laid_out(variables: Sequence[Variable]) -> tuple[dict[str, int], int]:
+    """Addresses of variables one after the other, and where they end."""
+    found, end = dict[str, int](), 0
+    for variable in variables:
+        begin = -(-end // variable.align) * variable.align
+        found[variable.name], end = begin, begin + variable.size
+    return found, -(-end // 16) * 16
+
+
+def _placed_constants(module: Module) -> tuple[list[NDArray[np.uint8]], dict[str, int]]:
+    """Variables of the GPU's memory, and their addresses; what has no values is zero."""
+    arrays, addresses = list[NDArray[np.uint8]](), dict[str, int]()
+    for variable in module.variables:
+        if variable.space in ("global", "const"):
+            array = aligned_array((max(variable.size, 16),), np.uint8)
+            array[:] = 0
+            values = [value % (1 << 8 * variable.width) for value in variable.values]
+            array[: len(values) * variable.width] = np.array(values, f"u{variable.width}").view(np.uint8)
+            arrays.append(array)
+            addresses[variable.name] = address_of(array)
+    return arrays, addresses
+
+
+def _cells(module: Module) -> dict[str, int]:
+    """The smallest piece of each memory that an instruction moves, in bytes."""
+    found = {"global": _WIDTH, "shared": _WIDTH}
+    for function in module.functions.values():
+        for name, *marks in (one.opcode for block in function.blocks for one in block):
+            if name == "ldmatrix":
+                found["shared"] = min(found["shared"], 2)
+            elif name in ("ld", "st") and marks[0] in found:
+                found[marks[0]] = min(found[marks[0]], width_of(marks[-1]))
+            elif name == "cp":
+                found = {space: min(width, 4) for space, width in found.items()}
+    return found
+
+
+def _copy(
+    source: Frame, begins: Sequence[int], target: Frame, ends: Sequence[int], what: Sequence[Variable], some: Some
+) -> None:
+    """Copy variables of threads' own, four bytes at a time."""
+    for begin, end, variable in zip(begins, ends, what, strict=True):
+        for n in range(0, variable.size, 4):
+            values = own_memory(source, np.array(begin + n), 4, some).view(np.uint32)[:, 0]
+            set_own_memory(target, np.array(end + n), values, some)
