@@ -267,6 +267,13 @@ def test_functions_of_two_operands_are_within_two_ulp(dtype: str, data: st.DataO
         check_close(step.op, found, wide_of(step.op, *operands))
 
 
+def test_a_hypotenuse_is_nan_beside_zero_too() -> None:
+    """The longer side is the other one, as NaN is not longer than anything."""
+    x, y = np.array([np.nan, 0.0, np.nan, np.inf, 0.0]), np.array([0.0, np.nan, np.nan, np.nan, 0.0])
+    (found,) = apply(steps_of(["hypot"], "float64", 2), x, y)
+    np.testing.assert_array_equal(found, np.hypot(x, y))
+
+
 # -- what reductions are made of ---------------------------------------------------------------------------------------
 
 ACCUMULATED = """def accumulated(n, x, y, most, least, most_number, ahead, behind, equal):

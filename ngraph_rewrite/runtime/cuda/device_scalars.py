@@ -83,7 +83,7 @@ def _hypotenuse(builder: Any, args: list[Any]) -> Any:
     above = builder.fcmp_ordered(">", x, y)
     longer, shorter = builder.select(above, x, y), builder.select(above, y, x)
     plain = builder.fcmp_ordered("==", longer, ir.Constant(ir.DoubleType(), 0.0))
-    ratio = builder.select(plain, longer, builder.fdiv(shorter, longer))
+    ratio = builder.select(plain, shorter, builder.fdiv(shorter, longer))  # which is zero, or NaN
     root = scalar_functions.llvm_function(builder, "llvm.fma", [ratio, ratio, one])
     found = builder.fmul(longer, scalar_functions.llvm_function(builder, "llvm.sqrt", [root]))
     ends = builder.or_(*[builder.fcmp_ordered("==", side, infinite) for side in (x, y)])
