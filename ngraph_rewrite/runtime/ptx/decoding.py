@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.ptx.accessing import copying, loaded, stored
 from ngraph_rewrite.runtime.ptx.arithmetic import operation
 from ngraph_rewrite.runtime.ptx.operands import Operands, Step, guard, inside, unknown
@@ -47,6 +48,8 @@ def _step(instruction: Instruction, operands: Operands) -> Step:
     if found is None:
         raise unknown(opcode)
     write = operands.writer(instruction.operands[0])
+    if len(instruction.operands) != len(found.operands) + 1:
+        raise KernelError(f"{len(instruction.operands)} operands, and {len(found.operands) + 1} are needed")
     readers = [operands.reader(text, kind) for text, kind in zip(instruction.operands[1:], found.operands, strict=True)]
     compute = found.compute
 

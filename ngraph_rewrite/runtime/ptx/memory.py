@@ -94,8 +94,8 @@ class Space:
             return
         at = int(np.flatnonzero(who.numbers == meeting.later + 1)[0])
         raise KernelError(
-            f"thread {meeting.later} {does} {self.name} memory at {int(addresses[at]):#x}, which thread "
-            f"{meeting.earlier} {meeting.did} with no barrier between",
+            f"thread {meeting.later} {does} {self.name} memory at {int(addresses[at]):#x}, which {meeting.earlier} "
+            f"with no barrier between",
             do="put a barrier between both, or let one thread do both",
         )
 

@@ -59,7 +59,9 @@ class Operands:
         """What writes to a register; of ``_`` nothing is kept."""
         if text == "_":
             return lambda frame, some, values: None
-        number = self.registers.numbers[text]
+        number = self.registers.numbers.get(text)
+        if number is None:
+            raise KernelError(f"{text} is no register")
         return register_writer(number, self.registers.kinds[number])
 
     def address(self, text: str) -> Callable[[Frame, Some], Numbers]:

@@ -35,11 +35,10 @@ class Who(NamedTuple):
 
 
 class Meeting(NamedTuple):
-    """Two threads that met: the one that came later, and what the other had done."""
+    """Two threads that met: the one that came later, and who had done what before."""
 
     later: int
-    earlier: int
-    did: str
+    earlier: str
 
 
 class Watch:
@@ -107,4 +106,5 @@ class Watch:
 
 def _meeting(met: NDArray[Any], who: Who, others: Numbers, did: str) -> Meeting:
     at = int(np.flatnonzero(met)[0])
-    return Meeting(int(who.numbers[at]) - 1, int(others[at]) - 1, did)
+    earlier = f"thread {others[at] - 1}" if others[at] > 0 else "several threads"
+    return Meeting(int(who.numbers[at]) - 1, f"{earlier} {did}")

@@ -1,0 +1,536 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels in PTX run without a GPU: instructions compute what NVIDIA's manual says; what a GPU hides is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.runtime.ptx.counting import Counts
+from ngraph_rewrite.runtime.ptx.program import Program
+from ngraph_rewrite.runtime.ptx.rounding import multiply_add
+from ngraph_rewrite.runtime.ptx.text import read_module
+from ngraph_rewrite.runtime.ptx.warps import lanes_asked
+
+Array = np.ndarray[Any, Any]
+few = settings(max_examples=20)
+DECLARED = """
+    .reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<24>; .reg .f32 %f<24>; .reg .b64 %rd<24>; .reg .f64 %fd<8>;
+    .shared .align 16 .b8 tile[512];
+"""
+PLACE = """
+    ld.param.u64 %rd0, [k_param_0];
+    mov.u32 %r0, %tid.x;
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mad.lo.s32 %r3, %r1, %r2, %r0;
+    mul.wide.u32 %rd1, %r3, 4;
+    add.s64 %rd1, %rd0, %rd1;
+    shl.b32 %r4, %r0, 2;
+    mov.u32 %r5, tile;
+    add.s32 %r5, %r5, %r4;
+"""  # rd1: what is of this thread in an array of 32 bits; r4, r5: the same in a tile, from its beginning
+
+
+def kernel(body: str, parameters: int = 1, around: str = "") -> str:
+    """A kernel of so many parameters."""
+    given = ", ".join(f".param .u64 k_param_{n}" for n in range(parameters))
+    head = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    return f"{head}{around}.visible .entry k({given})\n{{{DECLARED}{body}\nret;\n}}"
+
+
+def launch(text: str, *arguments: Any, blocks: int = 1, threads: int = 1, counts: Counts | None = None) -> None:
+    """Run a kernel on arrays, of which it is given the addresses, and integers."""
+    arrays = [x for x in arguments if isinstance(x, np.ndarray)]
+    ranges = sorted((x.ctypes.data, x.ctypes.data + x.nbytes) for x in arrays)
+    numbers = [x.ctypes.data if isinstance(x, np.ndarray) else x for x in arguments]
+    Program(text, "k").launch((blocks, 1, 1), threads, numbers, ranges, counts)
+
+
+# -- what instructions compute -----------------------------------------------------------------------------------------
+
+MARKS = {"s": "i", "u": "u", "f": "f", "b": "u"}
+
+
+def array_of(kind: str) -> np.dtype[Any]:
+    """The dtype of a type of PTX."""
+    return np.dtype(f"{MARKS[kind[0]]}{int(kind[1:]) // 8}")
+
+
+def computed(opcode: str, result: str, kinds: Sequence[str], *operands: Array) -> Array:
+    """What an instruction makes of operands of these types, of each thread one."""
+    loads, names = [], []
+    for n, kind in enumerate(kinds):
+        size, name = int(kind[1:]) // 8, {"16": "%h", "32": "%r", "64": "%rd"}[kind[1:]] + str(10 + n)
+        name = name.replace("%h1", "%h")
+        loads.append(f"mul.wide.u32 %rd2, %r3, {size}; ld.param.u64 %rd3, [k_param_{n}]; add.s64 %rd2, %rd2, %rd3;")
+        loads.append(f"ld.global.b{8 * size} {name}, [%rd2];")
+        names.append(name)
+    size = int(result[1:]) // 8
+    target = {2: "%h7", 4: "%r20", 8: "%rd20"}[size]
+    store = f"mul.wide.u32 %rd2, %r3, {size}; ld.param.u64 %rd3, [k_param_{len(kinds)}]; add.s64 %rd2, %rd2, %rd3;"
+    text = [PLACE, *loads, f"{opcode} {target}, {', '.join(names)};", store, f"st.global.b{8 * size} [%rd2], {target};"]
+    found = np.zeros(len(operands[0]), array_of(result))
+    given = [np.ascontiguousarray(x) for x in operands]
+    launch(kernel("\n".join(text), len(kinds) + 1), *given, found, threads=len(found))
+    return found
+
+
+def wrapped(number: int, kind: str) -> int:
+    """The lower bits of an integer, as a type has them."""
+    width = int(kind[1:])
+    low = number % (1 << width)
+    return low - (1 << width) if kind[0] == "s" and low >= 1 << (width - 1) else low
+
+
+def whole(kind: str) -> st.SearchStrategy[int]:
+    limits = np.iinfo(array_of(kind))
+    edges = [limits.min, limits.max, 0, 1, limits.max // 2 + 1]
+    return st.sampled_from(edges) | st.integers(int(limits.min), int(limits.max))
+
+
+def truncated(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+INTEGER: dict[str, Callable[..., int]] = {
+    "add": lambda a, b, width: a + b,
+    "sub": lambda a, b, width: a - b,
+    "mul.lo": lambda a, b, width: a * b,
+    "mul.hi": lambda a, b, width: a * b >> width,
+    "min": lambda a, b, width: min(a, b),
+    "max": lambda a, b, width: max(a, b),
+    "div": lambda a, b, width: truncated(a, b),
+    "rem": lambda a, b, width: a - truncated(a, b) * b,
+}
+
+
+@pytest.mark.parametrize("kind", ["s16", "u16", "s32", "u32", "s64", "u64"])
+@pytest.mark.parametrize("name", [*INTEGER])
+@few
+@given(data=st.data())
+def test_integers_are_those_of_python(name: str, kind: str, data: st.DataObject) -> None:
+    pairs = data.draw(st.lists(st.tuples(whole(kind), whole(kind)), min_size=1, max_size=8))
+    pairs = [(a, b or 1) for a, b in pairs]
+    a, b = (np.array(x, array_of(kind)) for x in zip(*pairs, strict=True))
+    found = computed(f"{name}.{kind}", kind, [kind, kind], a, b)
+    assert found.tolist() == [wrapped(INTEGER[name](x, y, int(kind[1:])), kind) for x, y in pairs]
+
+
+@pytest.mark.parametrize("kind", ["b16", "b32", "b64", "s32", "s64", "u32", "u64"])
+@given(data=st.data())
+def test_shifts_by_more_than_a_width_leave_nothing_but_the_sign(kind: str, data: st.DataObject) -> None:
+    width = int(kind[1:])
+    pairs = data.draw(st.lists(st.tuples(whole(kind), st.integers(0, 2 * width)), min_size=1, max_size=8))
+    a, by = (np.array(x, t) for x, t in zip(zip(*pairs, strict=True), (array_of(kind), "u4"), strict=True))
+    right = "shr." + kind.replace("b", "u")
+    assert computed(right, kind, [kind, "b32"], a, by).tolist() == [x >> n for x, n in pairs]
+    left = computed(f"shl.b{width}", kind, [kind, "b32"], a, by)
+    assert left.tolist() == [wrapped(x << n, kind) for x, n in pairs]
+
+
+@given(data=st.data())
+def test_numbers_of_128_bits_are_multiplied_by_carries(data: st.DataObject) -> None:
+    """As compilers write it for what is left of a large angle."""
+    given = [data.draw(whole("s64")) for _ in range(3)]
+    a, b, c = (x % 2**64 for x in given)
+    body = """
+        ld.param.u64 %rd1, [k_param_0]; ld.param.u64 %rd2, [k_param_1]; ld.param.u64 %rd3, [k_param_2];
+        {
+        .reg .u32 r0, r1, r2, r3, alo, ahi, blo, bhi, clo, chi;
+        mov.b64 {alo,ahi}, %rd1; mov.b64 {blo,bhi}, %rd2; mov.b64 {clo,chi}, %rd3;
+        mad.lo.cc.u32 r0, alo, blo, clo; madc.hi.cc.u32 r1, alo, blo, chi; madc.hi.u32 r2, alo, bhi, 0;
+        mad.lo.cc.u32 r1, alo, bhi, r1; madc.hi.cc.u32 r2, ahi, blo, r2; madc.hi.u32 r3, ahi, bhi, 0;
+        mad.lo.cc.u32 r1, ahi, blo, r1; madc.lo.cc.u32 r2, ahi, bhi, r2; addc.u32 r3, r3, 0;
+        mov.b64 %rd4, {r0,r1}; mov.b64 %rd5, {r2,r3};
+        }
+        ld.param.u64 %rd6, [k_param_3]; st.global.v2.u64 [%rd6], {%rd4, %rd5};"""
+    found = np.zeros(4, "u8")
+    found = found[found.ctypes.data % 16 // 8 :][:2]
+    launch(kernel(body, 4), *given, found)
+    assert int(found[0]) + (int(found[1]) << 64) == a * b + c
+
+
+FLOATS = {"f32": st.floats(width=32), "f64": st.floats()}
+
+
+def exact(x: float, y: float, z: float) -> Fraction | None:
+    numbers = [float(n) for n in (x, y, z)]
+    return (
+        None if not np.isfinite(numbers).all() else Fraction(numbers[0]) * Fraction(numbers[1]) + Fraction(numbers[2])
+    )
+
+
+@pytest.mark.parametrize("rounding", ["rn", "rm", "rp", "rz"])
+@settings(deadline=None)  # the first one is compiled
+@given(x=FLOATS["f32"], y=FLOATS["f32"], z=FLOATS["f32"])
+@example(x=1.0, y=1.0, z=-(2.0**-60))
+@example(x=1.0 + 2.0**-23, y=1.0 + 2.0**-23, z=-1.0)
+@example(x=2.0**-80, y=2.0**-80, z=1.0)
+def test_a_product_and_a_sum_are_rounded_once(rounding: str, x: float, y: float, z: float) -> None:
+    given = [np.array([n], "f4") for n in (x, y, z)]
+    with np.errstate(all="ignore"):
+        found = multiply_add(*given, rounding)[0]
+    true = exact(x, y, z)
+    if true is None or not np.isfinite(found):
+        return
+    with np.errstate(over="ignore"):
+        beside = [float(np.nextafter(found, np.float32(end))) for end in (-np.inf, np.inf)]
+    below, above = (Fraction(x) if np.isfinite(x) else None for x in beside)
+    own = Fraction(float(found))
+    if rounding == "rn":
+        assert all(other is None or abs(true - own) <= abs(true - other) for other in (below, above))
+    elif rounding == "rm" or (rounding == "rz" and true > 0):
+        assert own <= true and (above is None or above > true)
+    else:
+        assert own >= true and (below is None or below < true)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@given(data=st.data())
+def test_floats_are_those_of_numpy(name: str, kind: str, data: st.DataObject) -> None:
+    a, b = (np.array(data.draw(st.lists(FLOATS[kind], min_size=4, max_size=4)), array_of(kind)) for _ in range(2))
+    function = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}[name]
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(computed(f"{name}.rn.{kind}", kind, [kind, kind], a, b), function(a, b))
+
+
+def test_the_lesser_of_zeros_is_the_negative_one_and_nan_is_passed_by() -> None:
+    a, b = np.array([0.0, -0.0, np.nan, 1.0], "f4"), np.array([-0.0, 0.0, 2.0, np.nan], "f4")
+    least, most = (computed(f"{name}.f32", "f32", ["f32", "f32"], a, b) for name in ("min", "max"))
+    assert np.signbit(least).tolist() == [True, True, False, False] and least[2:].tolist() == [2.0, 1.0]
+    assert np.signbit(most).tolist() == [False, False, False, False] and most[2:].tolist() == [2.0, 1.0]
+    assert np.isnan(computed("min.NaN.f32", "f32", ["f32", "f32"], a, b)[2:]).all()
+
+
+@pytest.mark.parametrize(
+    ("opcode", "to", "of", "given", "expected"),
+    [
+        ("cvt.rzi.s32.f32", "s32", "f32", [2.7, -2.7, np.nan, 1e30, -1e30], [2, -2, 0, 2**31 - 1, -(2**31)]),
+        ("cvt.rni.s32.f64", "s32", "f64", [2.5, 3.5, -0.5, 0.0, 1.0], [2, 4, 0, 0, 1]),
+        ("cvt.rmi.f32.f32", "f32", "f32", [2.7, -2.2, 0.0, 1.0, 5.5], [2.0, -3.0, 0.0, 1.0, 5.0]),
+        ("cvt.sat.f32.f32", "f32", "f32", [2.7, -2.2, np.nan, 0.25, 1.0], [1.0, 0.0, 0.0, 0.25, 1.0]),
+        ("cvt.s64.s32", "s64", "s32", [-1, 5, -(2**31), 0, 7], [-1, 5, -(2**31), 0, 7]),
+        ("cvt.u64.u32", "u64", "u32", [2**32 - 1, 5, 0, 1, 7], [2**32 - 1, 5, 0, 1, 7]),
+        ("cvt.u16.u32", "u16", "u32", [2**16 + 3, 5, 0, 1, 7], [3, 5, 0, 1, 7]),
+        ("clz.b64", "u32", "b64", [0, 1, 2**63, 2**32, 3], [64, 63, 0, 31, 62]),
+    ],
+)
+def test_conversions(opcode: str, to: str, of: str, given: list[float], expected: list[float]) -> None:
+    assert computed(opcode, to, [of], np.array(given, array_of(of))).tolist() == expected
+
+
+def test_the_reciprocal_of_a_double_is_an_approximation() -> None:
+    """Its lower half is zero, as that of a GPU: what makes it better has to be in the code."""
+    found = computed("rcp.approx.ftz.f64", "f64", ["f64"], np.array([3.0, 7.0]))
+    np.testing.assert_allclose(found, [1 / 3, 1 / 7], rtol=2**-20)
+    assert not (found.view("u8") & np.uint64(0xFFFFFFFF)).any() and found[0] != 1 / 3
+
+
+def test_bits_are_put_into_others() -> None:
+    text = kernel(f"""{PLACE} mov.u32 %r10, 0xAB; mov.u32 %r11, -1;
+        bfi.b32 %r12, %r10, %r11, 8, 8; st.global.u32 [%rd1], %r12;""")
+    found = np.zeros(1, "u4")
+    launch(text, found)
+    assert found.tolist() == [0xFFFFABFF]
+
+
+# -- where threads go --------------------------------------------------------------------------------------------------
+
+DIVERGED = f"""{PLACE}
+    and.b32 %r10, %r0, 1;
+    setp.eq.s32 %p1, %r10, 1;
+    mov.u32 %r11, 0;
+    @%p1 bra $odd;
+$even:
+    add.s32 %r11, %r11, 2;
+    setp.lt.u32 %p2, %r11, %r0;
+    @%p2 bra $even;
+    bra.uni $both;
+$odd:
+    mov.u32 %r11, 100;
+$both:
+    @!%p1 add.s32 %r11, %r11, 1000;
+    st.global.u32 [%rd1], %r11;
+"""
+
+
+def test_threads_go_different_ways_and_meet_again() -> None:
+    found = np.zeros(12, "u4")
+    launch(kernel(DIVERGED), found, blocks=2, threads=6)
+    own = [1000 + max(2, i) if i % 2 == 0 else 100 for i in range(6)]
+    assert found.tolist() == own + own
+
+
+def test_functions_are_called_with_memory_of_their_own() -> None:
+    function = """.func (.param .align 8 .b8 result[8]) twice(.param .b32 twice_param_0)
+{ .local .align 4 .b8 depot[8]; .reg .b32 %r<4>; .reg .b64 %rd<4>;
+    ld.param.u32 %r1, [twice_param_0]; mov.u64 %rd1, depot; st.local.u32 [%rd1+4], %r1; ld.local.u32 %r2, [%rd1+4];
+    add.s32 %r3, %r1, %r2; st.param.b32 [result+0], %r1; st.param.b32 [result+4], %r3; ret;
+}
+"""
+    call = """{ .param .b32 param0; .param .align 8 .b8 back[8]; st.param.b32 [param0+0], %r0;
+        call.uni (back), twice, (param0); ld.param.b32 %r10, [back+4]; }
+        st.global.u32 [%rd1], %r10;"""
+    found = np.zeros(5, "u4")
+    launch(kernel(PLACE + call, around=function), found, threads=5)
+    assert found.tolist() == [0, 2, 4, 6, 8]
+
+
+def test_variables_of_a_module_have_their_values() -> None:
+    body = """ld.param.u64 %rd0, [k_param_0]; mov.u64 %rd2, table;
+        ld.global.nc.u16 %r1, [%rd2+2]; st.global.u32 [%rd0], %r1;"""
+    found = np.zeros(1, "u4")
+    launch(kernel(body, around=".global .align 8 .b8 table[8] = {1, 2, 3, 4};\n"), found)
+    assert found.tolist() == [0x0403]
+
+
+# -- what threads do together ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["bfly", "up", "down", "idx"])
+@given(by=st.integers(0, 31), width=st.sampled_from([1, 2, 4, 8, 16, 32]))
+def test_lanes_ask_each_other_as_the_manual_says(mode: str, by: int, width: int) -> None:
+    """Its own text, lane by lane."""
+    clamp = (0 if mode == "up" else width - 1 if mode != "idx" else 31) | (32 - width) << 8
+    lanes = np.arange(32)
+    asked, there = lanes_asked(lanes, mode, np.full(32, by), np.full(32, clamp))
+    for lane in range(32):
+        part = (clamp >> 8) & 31
+        most, least = (lane & part) | (clamp & 31 & ~part), lane & part
+        j = {"up": lane - by, "down": lane + by, "bfly": lane ^ by, "idx": least | (by & ~part & 31)}[mode]
+        p = j >= most if mode == "up" else j <= most
+        assert (asked[lane], there[lane]) == (j if p else lane, p)
+
+
+def test_a_warp_exchanges_registers() -> None:
+    text = kernel(f"{PLACE} shfl.sync.bfly.b32 %r10|%p1, %r0, 3, 31, -1; st.global.u32 [%rd1], %r10;")
+    found = np.zeros(64, "u4")
+    launch(text, found, threads=64)
+    assert found.tolist() == [i ^ 3 for i in range(64)]
+
+
+def test_who_is_asked_has_to_be_there() -> None:
+    body = f"""{PLACE} setp.eq.s32 %p1, %r0, 5; @%p1 bra $end;
+        shfl.sync.bfly.b32 %r10, %r0, 1, 31, -1; st.global.u32 [%rd1], %r10; $end:"""
+    with pytest.raises(KernelError, match="thread 5 of it is not there"):
+        launch(kernel(body), np.zeros(32, "u4"), threads=32)
+
+
+def test_a_block_agrees_at_a_barrier() -> None:
+    body = f"""{PLACE} setp.eq.s32 %p1, %r3, 7;
+        bar.red.or.pred %p2, 0, %p1; bar.red.and.pred %p3, 0, !%p1;
+        selp.u32 %r10, 1, 0, %p2; selp.u32 %r11, 2, 0, %p3; or.b32 %r10, %r10, %r11; st.global.u32 [%rd1], %r10;"""
+    found = np.zeros(12, "u4")
+    launch(kernel(body), found, blocks=3, threads=4)
+    assert found.tolist() == [2] * 4 + [1] * 4 + [2] * 4
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.parametrize("turned", ["", ".trans"])
+def test_tensor_cores_multiply_matrices_of_shared_memory(kind: str, turned: str) -> None:
+    """The left one by its rows, the right one by its columns, or as rows that are turned when they are read."""
+    dtype = np.dtype(np.float16 if kind == "f16" else ml_dtypes.bfloat16)
+    rng = np.random.default_rng(0)
+    left, right = rng.standard_normal((16, 16)).astype(dtype), rng.standard_normal((16, 8)).astype(dtype)
+    lines = right if turned else right.T  # of eight or of sixteen numbers
+    given = np.concatenate([left.ravel(), np.ascontiguousarray(lines).ravel()]).view("u4")
+    other = "and.b32 %r12, %r0, 15; shl.b32 %r12, %r12, 4;"
+    if not turned:
+        other = """and.b32 %r12, %r0, 7; shl.b32 %r12, %r12, 5;
+            and.b32 %r13, %r0, 8; shl.b32 %r13, %r13, 1; add.s32 %r12, %r12, %r13;"""
+    body = f"""{PLACE.replace("tile", "room")}
+        ld.param.u64 %rd5, [k_param_1]; mov.u32 %r14, 0;
+    $next: shl.b32 %r15, %r14, 7; add.s32 %r16, %r5, %r15; cvt.u64.u32 %rd6, %r15; add.s64 %rd6, %rd6, %rd1;
+        ld.global.u32 %r17, [%rd6]; st.shared.u32 [%r16], %r17; add.s32 %r14, %r14, 1;
+        setp.lt.u32 %p1, %r14, 6; @%p1 bra $next;
+        bar.sync 0; mov.u32 %r5, room;
+        and.b32 %r10, %r0, 15; shl.b32 %r10, %r10, 5;
+        and.b32 %r11, %r0, 16; add.s32 %r10, %r10, %r11; add.s32 %r10, %r5, %r10;
+        ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%r6, %r7, %r8, %r9}}, [%r10];
+        {other} add.s32 %r12, %r5, %r12;
+        ldmatrix.sync.aligned.m8n8.x2{turned}.shared.b16 {{%r18, %r19}}, [%r12+512];
+        mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f00000000;
+        mma.sync.aligned.m16n8k16.row.col.f32.{kind}.{kind}.f32 {{%f4, %f5, %f6, %f7}},
+            {{%r6, %r7, %r8, %r9}}, {{%r18, %r19}}, {{%f1, %f1, %f2, %f2}};
+        shl.b32 %r20, %r0, 4; cvt.u64.u32 %rd7, %r20; add.s64 %rd7, %rd7, %rd5;
+        st.global.f32 [%rd7], %f4; st.global.f32 [%rd7+4], %f5; st.global.f32 [%rd7+8], %f6;
+        st.global.f32 [%rd7+12], %f7;"""
+    found = np.zeros((32, 4), "f4")
+    text = kernel(body, 2).replace("tile[512]", "room[768]")
+    launch(text, given, found, threads=32)
+    exact = left.astype(float) @ right.astype(float)
+    exact[:8] += 1
+    for lane in range(32):
+        for n in range(4):
+            row, column = lane // 4 + 8 * (n // 2), 2 * (lane % 4) + n % 2
+            assert abs(found[lane, n] - exact[row, column]) < 1e-5
+
+
+# -- what a GPU hides --------------------------------------------------------------------------------------------------
+
+
+def shared(store: str, between: str, load: str) -> str:
+    """Each thread writes its place in what the block shares, and reads another."""
+    return kernel(f"{PLACE} {store} {between} mov.u32 %r9, tile; {load} st.global.u32 [%rd1], %r10;")
+
+
+STORE = "st.shared.u32 [%r5], %r0;"
+NEIGHBOUR = "xor.b32 %r6, %r4, 4; add.s32 %r6, %r6, %r9; ld.shared.u32 %r10, [%r6];"
+
+
+def test_what_a_barrier_orders_is_allowed() -> None:
+    found = np.zeros(8, "u4")
+    launch(shared(STORE, "bar.sync 0;", NEIGHBOUR), found, threads=8)
+    assert found.tolist() == [1, 0, 3, 2, 5, 4, 7, 6]
+
+
+def test_a_thread_may_read_what_it_wrote() -> None:
+    found = np.zeros(4, "u4")
+    launch(shared(STORE, "", "ld.shared.u32 %r10, [%r5];"), found, threads=4)
+    assert found.tolist() == [0, 1, 2, 3]
+
+
+def test_reading_what_another_thread_has_just_written_is_a_race() -> None:
+    with pytest.raises(
+        KernelError, match=r"kernel k: thread 0 reads shared memory at 0x4, which thread 1 wrote.*ld\.sha"
+    ):
+        launch(shared(STORE, "", NEIGHBOUR), np.zeros(8, "u4"), threads=8)
+
+
+def test_writing_what_another_thread_has_just_read_is_a_race() -> None:
+    again = f"{NEIGHBOUR} st.shared.u32 [%r5], %r10;"
+    with pytest.raises(KernelError, match="writes shared memory .* which thread . read with no barrier"):
+        launch(shared(STORE, "bar.sync 0;", again), np.zeros(8, "u4"), threads=8)
+
+
+def test_different_numbers_in_one_place_are_a_race_and_equal_ones_are_none() -> None:
+    one = "mov.u32 %r9, tile; st.shared.u32 [%r9], {};"
+    load = "bar.sync 0; ld.shared.u32 %r10, [%r9];"
+    found = np.zeros(4, "u4")
+    launch(kernel(f"{PLACE} {one.format(7)} {load} st.global.u32 [%rd1], %r10;"), found, threads=4)
+    assert found.tolist() == [7] * 4
+    with pytest.raises(KernelError, match="wrote with no barrier between"):
+        launch(kernel(f"{PLACE} {one.format('%r0')} {load} st.global.u32 [%rd1], %r10;"), found, threads=4)
+
+
+def test_blocks_are_not_ordered_by_barriers() -> None:
+    """One writes to where another has read, however many barriers each has passed."""
+    body = f"""{PLACE} ld.global.u32 %r10, [%rd0]; bar.sync 0; setp.eq.s32 %p1, %r1, 1; @!%p1 bra $end;
+        st.global.u32 [%rd0], 5; $end:"""
+    with pytest.raises(KernelError, match="thread 1 writes global memory .* which several threads read"):
+        launch(kernel(body), np.zeros(2, "u4"), blocks=2)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (
+            "st.global.u32 [%rd1+4], %r0;",
+            r"thread 3 accesses 4 bytes at 0x[0-9a-f]+ of global memory, which are outside",
+        ),
+        ("st.global.u32 [%rd0+-4], %r0;", "outside of what the kernel was given"),
+        ("st.global.u16 [%rd0+1], %h0;", "2 bytes at address .* of global memory are not aligned"),
+        ("ld.global.v4.u32 {%r6,%r7,%r8,%r9}, [%rd0+4];", "16 bytes at address .* are not aligned"),
+        ("ld.shared.u32 %r10, [%r5];", "thread 0 reads shared memory at 0x0, which none wrote"),
+        ("st.shared.u32 [%r5+512], %r0;", "outside of the 512 of shared memory"),
+        ("add.s32 %r10, %r11, 1;", "register %r11 is read, and nothing was written to it"),
+        (
+            "setp.eq.s32 %p1, %r0, 0; @%p1 bra $end; bar.sync 0; $end:",
+            "waits at a barrier, and others of it have ended",
+        ),
+        ("setp.eq.s32 %p1, %r0, 0; @%p1 bra $b; bar.sync 0; bra $end; $b: bar.sync 0; $end:", "wait at another one"),
+    ],
+)
+def test_what_a_gpu_hides_is_an_error(body: str, told: str) -> None:
+    memory = np.zeros(8, "u4")
+    memory = memory[memory.ctypes.data % 16 // 4 :][:4]
+    with pytest.raises(KernelError, match=f"(?s)kernel k: .*{told}.*at line .* of its PTX"):
+        launch(kernel(f"{PLACE} mov.b16 %h0, 1; {body}"), memory, threads=4)
+
+
+COPIED = f"""{PLACE} shl.b32 %r10, %r0, 4; mov.u32 %r11, tile; add.s32 %r11, %r11, %r10;
+    cvt.u64.u32 %rd4, %r10; add.s64 %rd4, %rd4, %rd0;
+    cp.async.cg.shared.global [%r11], [%rd4], 16;
+    %s
+    ld.shared.u32 %r12, [%r11+4]; st.global.u32 [%rd4+4], 9; ld.param.u64 %rd5, [k_param_1];
+    mul.wide.u32 %rd6, %r0, 4; add.s64 %rd5, %rd5, %rd6; st.global.u32 [%rd5], %r12;"""
+
+
+def test_what_is_fetched_is_there_when_it_was_waited_for() -> None:
+    for wait, expected in (("cp.async.wait_all;", [1, 5]), ("", [2**32 - 1] * 2)):
+        memory = np.arange(12, dtype="u4")
+        memory = memory[memory.ctypes.data % 16 // 4 :][:8]
+        memory[:] = np.arange(8)
+        found = np.zeros(2, "u4")
+        launch(kernel(COPIED.replace("%s", wait), 2), memory, found, threads=2)
+        assert found.tolist() == expected
+
+
+# -- what is counted ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("apart", "part"), [(4, 1.0), (8, 0.5), (32, 0.125), (128, 0.125)])
+def test_sectors_are_of_use_where_neighbours_read_neighbours(apart: int, part: float) -> None:
+    memory, counts = np.zeros(32 * apart // 4 + 8, "u4"), Counts()
+    memory = memory[-memory.ctypes.data % 32 // 4 :]
+    body = f"{PLACE} mul.wide.u32 %rd2, %r0, {apart}; add.s64 %rd2, %rd0, %rd2; ld.global.u32 %r10, [%rd2];"
+    launch(kernel(body), memory, threads=32, counts=counts)
+    assert counts.rows()["sectors"] == part
+
+
+@pytest.mark.parametrize(("apart", "part"), [(4, 1.0), (8, 0.5), (0, 1.0), (12, 1.0), (16, 0.25)])
+def test_banks_give_a_word_each_at_a_time(apart: int, part: float) -> None:
+    counts = Counts()
+    body = f"{PLACE} mul.lo.u32 %r6, %r0, {apart}; mov.u32 %r7, tile; add.s32 %r6, %r6, %r7; st.shared.u32 [%r6], 1;"
+    launch(kernel(body), np.zeros(1, "u4"), threads=32, counts=counts)
+    assert counts.rows()["banks"] == part
+
+
+def test_instructions_are_counted_for_each_warp_that_issues_them() -> None:
+    counts = Counts()
+    body = f"{PLACE} setp.lt.u32 %p1, %r0, 8; @!%p1 bra $end; add.s32 %r6, %r0, 1; $end:"
+    launch(kernel(body), np.zeros(1, "u4"), threads=64, counts=counts)
+    assert (counts.instructions, counts.lanes) == (2 * 13 + 1, 64 * 13 + 8)
+
+
+# -- what is read ------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_of_an_inner_scope_is_another() -> None:
+    text = kernel(f"{PLACE} mov.u32 %r9, 5; {{ .reg .b32 %r9; mov.u32 %r9, 6; }} st.global.u32 [%rd1], %r9;")
+    found = np.zeros(1, "u4")
+    launch(text, found)
+    assert found.tolist() == [5]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (".version 8.0\n", "PTX has 0 kernels"),
+        (kernel("add.s32 %r1, %r2;"), "2 operands, and 3 are needed"),
+        (kernel("mov.u32 %r99, 1;"), "%r99 is no register"),
+        (kernel("frobnicate.s32 %r1, %r2;"), r"kernel k: the instruction frobnicate\.s32 is not known here"),
+        (kernel("add.s32 %r1, %r2, %r99;"), "%r99 is no operand that is known"),
+        (kernel("")[:-1], "PTX ends inside a function"),
+    ],
+)
+def test_what_is_not_known_is_refused(text: str, told: str) -> None:
+    with pytest.raises(KernelError, match=told):
+        Program(text, "k")
+
+
+def test_a_module_has_its_parts() -> None:
+    module = read_module(kernel("$a: bra $a;", around=".shared .align 4 .b8 more[12];\n"))
+    assert module.kernel == "k" and [v.name for v in module.variables] == ["more"]
+    function = module.functions["k"]
+    assert function.labels == {"$a": 0} and [str(one) for one in function.blocks[0]] == ["bra $a"]
