@@ -22,7 +22,7 @@ from ngraph_rewrite.rewriting.checks import checked_rules
 if TYPE_CHECKING:
     from rich import console, table, text
 
-    from ngraph_rewrite import asking, checking, demo, fuzzing, ptx, warming
+    from ngraph_rewrite import asking, checking, demo, emulating, fuzzing, ptx, warming
     from ngraph_rewrite import catalogue_listing as listing
     from ngraph_rewrite.testing import findings, workers
 else:  # what one command needs and others do without
@@ -31,7 +31,7 @@ else:  # what one command needs and others do without
     asking = lazy_module("ngraph_rewrite.asking")
     checking, demo = lazy_module("ngraph_rewrite.checking"), lazy_module("ngraph_rewrite.demo")
     fuzzing, warming = lazy_module("ngraph_rewrite.fuzzing"), lazy_module("ngraph_rewrite.warming")
-    ptx = lazy_module("ngraph_rewrite.ptx")
+    ptx, emulating = lazy_module("ngraph_rewrite.ptx"), lazy_module("ngraph_rewrite.emulating")
     findings = lazy_module("ngraph_rewrite.testing.findings")
     workers = lazy_module("ngraph_rewrite.testing.workers")
 
@@ -86,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_explain(commands)
     _add_ptx(commands)
+    _add_emulate(commands)
 
     cache = _command(commands, "cache", run_cache, "tell where compiled kernels are kept, and how much there is")
     what = "show: the folder and its size; clear: remove all, it is made again when needed; warm: compile now the rules"
@@ -146,6 +147,14 @@ def _add_ptx(commands: Any) -> None:
     command.add_argument("--arch", action="append", type=_architecture, help=what)
     says = "number of processes at most (default: one for each core that has nothing to do)"
     command.add_argument("--jobs", type=_positive, help=says)
+
+
+def _add_emulate(commands: Any) -> None:
+    says = "run every kernel for GPUs, without one: races, accesses that a GPU refuses, and what a launch costs"
+    command = _command(commands, "emulate", run_emulate, says)
+    command.add_argument("kernels", nargs="*", metavar="KERNEL", help="programs with it: rows, or rows_ and its hash")
+    what = "run so many blocks of a launch at most, from the first to the last (default: 256)"
+    command.add_argument("--blocks", type=_positive, default=256, help=what)
 
 
 def _check(text: str) -> str:
@@ -261,8 +270,17 @@ def run_bisect(options: argparse.Namespace) -> int:
 
 def run_ptx(options: argparse.Namespace) -> int:
     """A line for each kernel and architecture, what is wrong, and how many compile."""
-    rows, wrong, verdict = ptx.main(options)
-    _print_table(ptx.HEAD, rows)
+    return _print_kernels(ptx.HEAD, *ptx.main(options))
+
+
+def run_emulate(options: argparse.Namespace) -> int:
+    """A line for each kernel, what is wrong, and how many ran."""
+    return _print_kernels(emulating.HEAD, *emulating.main(options))
+
+
+def _print_kernels(head: Sequence[str], rows: Sequence[tuple[str, ...]], wrong: Sequence[str], verdict: str) -> int:
+    """A table, what is wrong, and the verdict; the exit status."""
+    _print_table(head, rows)
     for line in wrong:
         print(line)
     print(verdict)

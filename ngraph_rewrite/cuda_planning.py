@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.codegen.template import kernel_template
-from ngraph_rewrite.cuda_programs import LIBRARY, PROGRAMS
+from ngraph_rewrite.cuda_programs import LIBRARY, PROGRAMS, Built
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
@@ -65,11 +65,15 @@ def _sources(returns: Any, inputs: Sequence[ng.Op], cache: Cache) -> tuple[Sourc
         found.update(dict.fromkeys(work.source for work in kernels(plan.work)))
         return _Idle()
 
+    call(prepare, (returns, inputs), [np.zeros([known(n) for n in x.shape], x.dtype) for x in inputs], cache)
+    return tuple(found)
+
+
+def call(prepare: Callable[[Program], Any], built: Built, values: Sequence[Any], cache: Cache) -> None:
+    """Call a program once, made ready for a GPU in some way."""
     target: Target = replace(find_target("cuda"), prepare=prepare)
     with ng.make_transformer(target, cache=cache, disabled=LIBRARY) as transformer:
-        computation = transformer.computation(returns, *inputs)
-        computation(*(np.zeros([known(n) for n in x.shape], x.dtype) for x in inputs))
-    return tuple(found)
+        transformer.computation(built[0], *built[1])(*values)
 
 
 def unused(sources: Sequence[Source]) -> list[str]:

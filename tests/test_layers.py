@@ -48,6 +48,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cuda_programs",),
     ("cuda_planning",),
     ("ptx",),
+    ("emulating",),
     ("cli",),
     ("__main__",),
 )

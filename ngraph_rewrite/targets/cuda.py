@@ -16,7 +16,7 @@ from ngraph_rewrite.plan.cuda.ends import ends
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
 from ngraph_rewrite.plan.launches import Loop, Work, kernels
 from ngraph_rewrite.plan.plan import Plan, make_plan
-from ngraph_rewrite.runtime.cuda.device import Recorded, find_device, has_library
+from ngraph_rewrite.runtime.cuda.device import Device, Recorded, find_device, has_library
 from ngraph_rewrite.targets.cpu import CORE, shown_place
 from ngraph_rewrite.targets.device_arrays import ArraysOfGpu
 from ngraph_rewrite.targets.device_launches import UnrolledLaunches
@@ -32,10 +32,14 @@ _COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution
 
 
 class CudaExecutable:
-    """A plan with memory on a GPU: one arena, kernels, and the arguments that a call may change."""
+    """A plan with memory on a GPU: one arena, kernels, and the arguments that a call may change.
 
-    def __init__(self, program: Program) -> None:
-        self.program, self.device = program, find_device()
+    Args:
+        device: The GPU, if not that of this process.
+    """
+
+    def __init__(self, program: Program, device: Device | None = None) -> None:
+        self.program, self.device = program, device or find_device()
         self.ends = ends(program.results, program.writes, program.inputs)
         self.plan: Plan = make_plan(self.ends.computed, program.writes, renderer=RENDERER)
         self._work = list(kernels(self.plan.work))

@@ -179,7 +179,7 @@ def test_every_form_of_a_kernel_normalises_rows(form: RowForm, shape: tuple[int,
     """Whatever has a row, and whether something of it is kept: the text differs, the answer does not."""
     axis, more = 0 if form.kind == "columns" else 1, find_device().warp
     rows, columns = shape
-    x = np.random.default_rng(0).standard_normal((rows, columns * more)).astype(np.float32)
+    x = np.random.default_rng(0).standard_normal((rows, columns * (more if axis else 1))).astype(np.float32)
     form = form._replace(threads=form.threads * more)
     found = launched(render_rows(normalised(axis), form), x, form.threads or 4 * more)
     e = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True)) if x.size else x

@@ -485,7 +485,7 @@ def test_sectors_are_of_use_where_neighbours_read_neighbours(apart: int, part: f
     memory = memory[-memory.ctypes.data % 32 // 4 :]
     body = f"{PLACE} mul.wide.u32 %rd2, %r0, {apart}; add.s64 %rd2, %rd0, %rd2; ld.global.u32 %r10, [%rd2];"
     launch(kernel(body), memory, threads=32, counts=counts)
-    assert counts.rows()["sectors"] == part
+    assert counts.shown()["sectors"] == part
 
 
 @pytest.mark.parametrize(("apart", "part"), [(4, 1.0), (8, 0.5), (0, 1.0), (12, 1.0), (16, 0.25)])
@@ -493,14 +493,14 @@ def test_banks_give_a_word_each_at_a_time(apart: int, part: float) -> None:
     counts = Counts()
     body = f"{PLACE} mul.lo.u32 %r6, %r0, {apart}; mov.u32 %r7, tile; add.s32 %r6, %r6, %r7; st.shared.u32 [%r6], 1;"
     launch(kernel(body), np.zeros(1, "u4"), threads=32, counts=counts)
-    assert counts.rows()["banks"] == part
+    assert counts.shown()["banks"] == part
 
 
 def test_instructions_are_counted_for_each_warp_that_issues_them() -> None:
     counts = Counts()
     body = f"{PLACE} setp.lt.u32 %p1, %r0, 8; @!%p1 bra $end; add.s32 %r6, %r0, 1; $end:"
     launch(kernel(body), np.zeros(1, "u4"), threads=64, counts=counts)
-    assert (counts.instructions, counts.lanes) == (2 * 13 + 1, 64 * 13 + 8)
+    assert (counts.warps, counts.instructions, counts.lanes) == (2, 2 * 13 + 1, 64 * 13 + 8)
 
 
 # -- what is read ------------------------------------------------------------------------------------------------------

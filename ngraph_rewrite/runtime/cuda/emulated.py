@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.cache import Cache
@@ -12,16 +12,37 @@ from ngraph_rewrite.runtime.cuda.device import each_way
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.cuda.host_device import HostDevice
 from ngraph_rewrite.runtime.cuda.permitted import permitted
+from ngraph_rewrite.runtime.ptx.counting import Counts
 from ngraph_rewrite.runtime.ptx.program import Program
+
+Blocks = int | tuple[int, int, int]
+
+
+class Watcher(NamedTuple):
+    """Who is told of launches, of which not all blocks need be run.
+
+    Attributes:
+        most: So many blocks are run at most, from the first to the last.
+        tell: Given the name of a kernel, its blocks and threads, and what those cost that were run.
+    """
+
+    most: int
+    tell: Callable[[str, Blocks, int, Counts], None]
 
 
 class EmulatedKernel(NamedTuple):
     """A kernel as it was compiled."""
 
     program: Program
+    watcher: Watcher | None
 
-    def launch(self, blocks: int | tuple[int, int, int], threads: int, fixed: bool, arguments: Sequence[int]) -> None:
-        self.program.launch(each_way(blocks), threads, arguments, permitted())
+    def launch(self, blocks: Blocks, threads: int, fixed: bool, arguments: Sequence[int]) -> None:
+        if self.watcher is None:
+            self.program.launch(each_way(blocks), threads, arguments, permitted())
+            return
+        counts = Counts()
+        self.program.launch(each_way(blocks), threads, arguments, permitted(), counts, self.watcher.most)
+        self.watcher.tell(self.program.name, blocks, threads, counts)
 
 
 class EmulatedDevice(HostDevice):
@@ -29,9 +50,14 @@ class EmulatedDevice(HostDevice):
 
     name, warp = "the emulator of PTX", WARP
 
+    def __init__(self, watcher: Watcher | None = None) -> None:
+        super().__init__()
+        self._watcher = watcher
+
     def load(self, sources: Mapping[str, str], cache: Cache, processes: int) -> dict[str, Any]:
         self.origin.check()
         for name, text in sources.items():
             if text not in self._functions:
-                self._functions[text] = EmulatedKernel(Program(ptx_of(text, name, self.capability, cache), name))
+                program = Program(ptx_of(text, name, self.capability, cache), name)
+                self._functions[text] = EmulatedKernel(program, self._watcher)
         return {name: self._functions[text] for name, text in sources.items()}

@@ -7,8 +7,6 @@ bank of its 32 has to give. Both are counted beside how many the bytes would nee
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,14 +20,15 @@ class Counts:
     """Sums over the warps of a launch.
 
     Attributes:
-        instructions: That warps issued.
+        warps: How many there were.
+        instructions: That they issued.
         lanes: That took part in them, of 32 each.
         sectors, sectors_needed: Moved from and to the GPU's memory, and what the bytes would fill.
         turns, turns_needed: Of shared memory.
     """
 
     def __init__(self) -> None:
-        self.instructions = self.lanes = 0
+        self.warps = self.instructions = self.lanes = 0
         self.sectors = self.sectors_needed = 0
         self.turns = self.turns_needed = 0
 
@@ -69,14 +68,14 @@ class Counts:
         np.maximum.at(most, own, counts)
         return len(most), int(most.sum())
 
-    def rows(self) -> dict[str, Any]:
-        """What there is to show: instructions, and of lanes, sectors and turns the part that was of use.
+    def shown(self) -> dict[str, float]:
+        """Instructions of a warp, and of lanes, sectors and turns the part that was of use.
 
-        >>> Counts().rows()
-        {'instructions': 0, 'lanes': 1.0, 'sectors': 1.0, 'banks': 1.0}
+        >>> Counts().shown()
+        {'instructions': 0.0, 'lanes': 1.0, 'sectors': 1.0, 'banks': 1.0}
         """
         return {
-            "instructions": self.instructions,
+            "instructions": self.instructions / max(self.warps, 1),
             "lanes": _part(self.lanes, self.instructions * WARP),
             "sectors": _part(self.sectors_needed, self.sectors),
             "banks": _part(self.turns_needed, self.turns),

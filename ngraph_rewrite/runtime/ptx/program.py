@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.aligned import address_of, aligned_array
+from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.ptx.counting import Counts
 from ngraph_rewrite.runtime.ptx.decoding import step
 from ngraph_rewrite.runtime.ptx.memory import GlobalSpace, SharedSpace
@@ -137,6 +138,8 @@ class Program:
             some = blocks[first : first + together]
             shared = SharedSpace(self._bytes_shared, len(some), self._cells["shared"], threads)
             team = Team(grid, threads, some, memory, shared, counts)
+            if counts is not None:
+                counts.warps += len(some) * -(-threads // WARP)
             try:
                 with np.errstate(all="ignore"):
                     run(self._kernel.codes, team, self._begun(len(team), arguments), ALL)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``emulate``: every kernel for GPUs run without one, what is wrong with it, and what it costs."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.checking import progress
+from ngraph_rewrite.cuda_planning import Planned, call, planned
+from ngraph_rewrite.cuda_programs import PROGRAMS
+from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
+from ngraph_rewrite.ptx import check_compiler
+from ngraph_rewrite.runtime.cuda.emulated import Blocks, EmulatedDevice, Watcher
+from ngraph_rewrite.runtime.ptx.counting import Counts
+from ngraph_rewrite.targets.cuda import CudaExecutable
+from ngraph_rewrite.types.dtypes import is_float
+from ngraph_rewrite.types.lengths import known
+
+HEAD = ("kernel", "of", "blocks", "threads", "instructions", "lanes", "sectors", "banks")
+Rows = list[tuple[str, ...]]
+_SMALL = 6  # integers are below it, as they may be places
+
+
+class Launch(NamedTuple):
+    """A launch that was emulated."""
+
+    kernel: str
+    blocks: Blocks
+    threads: int
+    counts: Counts
+
+
+def main(options: Namespace) -> tuple[Rows, list[str], str]:
+    """Run the kernels.
+
+    Args:
+        options: `blocks` and `kernels` of the command line.
+
+    Returns:
+        The rows of a table, what is wrong, and the verdict.
+
+    Raises:
+        DeviceError: if a package or a library that compiling needs is not there.
+        ArgumentError: for a kernel that there is not.
+    """
+    check_compiler()
+    cache, rows, wrong, launches = Cache(), dict[str, tuple[str, ...]](), list[str](), 0
+    programs = list(_chosen(cache, {*options.kernels}))
+    with progress("programs") as advance:
+        for number, program in enumerate(programs, 1):
+            found, error = launched(program.program, options.blocks, cache)
+            launches += len(found)
+            for one in found:
+                rows.setdefault(one.kernel, _row(one, program.program))
+            if error is not None:
+                wrong.append(f"{program.program}: {error}")
+            advance(number, len(programs))
+    verdict = f"{len(rows)} kernels ran in {launches} launches of {len(programs)} programs"
+    return [*rows.values()], wrong, f"{verdict}; {len(wrong)} programs failed" if wrong else verdict
+
+
+def _chosen(cache: Cache, names: set[str]) -> Iterator[Planned]:
+    """The programs that have some kernels, or all."""
+    stems, there = set[str](), set[str]()
+    for program in planned(cache):
+        own = {source.name for source in program.sources}
+        stems |= {name.rpartition("_")[0] for name in own}
+        there |= own
+        if not names or names & (own | {name.rpartition("_")[0] for name in own}):
+            yield program
+    if names - there - stems:
+        raise ArgumentError(
+            f"no kernel is called {' or '.join(sorted(names - there - stems))}", do=f"one of {', '.join(sorted(stems))}"
+        )
+
+
+def launched(program: str, blocks: int, cache: Cache) -> tuple[list[Launch], NGraphRewriteError | None]:
+    """Run a program on an emulated GPU.
+
+    Returns:
+        Its launches, as far as they went, and what was wrong.
+    """
+    built, found = PROGRAMS[program](), list[Launch]()
+    device = EmulatedDevice(Watcher(blocks, lambda *told: found.append(Launch(*told))))
+    values = [drawn(x, number) for number, x in enumerate(built[1])]
+    try:
+        call(lambda given: CudaExecutable(given, device), built, values, cache)
+    except NGraphRewriteError as error:
+        return found, error
+    return found, None
+
+
+def drawn(x: ng.Op, seed: int) -> NDArray[np.generic]:
+    """Numbers for an argument: small ones if they are whole.
+
+    >>> drawn(ng.placeholder((3,), "int64"), 0).tolist()
+    [5, 3, 3]
+    """
+    rng, shape = np.random.default_rng(seed), [known(n) for n in x.shape]
+    if is_float(x.dtype):
+        return rng.standard_normal(shape).astype(x.dtype)
+    return rng.integers(0, 2 if x.dtype == bool else _SMALL, shape).astype(x.dtype)
+
+
+def _row(launch: Launch, program: str) -> tuple[str, ...]:
+    shown = launch.counts.shown()
+    blocks = launch.blocks if isinstance(launch.blocks, int) else " x ".join(map(str, launch.blocks))
+    parts = [f"{shown[name]:.2f}" for name in HEAD[5:]]
+    return launch.kernel, program, str(blocks), str(launch.threads), f"{shown['instructions']:.0f}", *parts
