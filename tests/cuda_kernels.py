@@ -2,7 +2,6 @@
 """Runs the text of kernels for GPUs on NumPy arrays: on a device, emulated or simulated. It needs numba-cuda."""
 
 import linecache
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cache
@@ -10,18 +9,18 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+from gpu_examples import EMULATED
 from numba import cuda
 from numba.cuda.core import config
 
 from ngraph_rewrite.codegen.loops import Step
 from ngraph_rewrite.codegen.scalar import expression
 from ngraph_rewrite.runtime.cuda import simulated_launches, words
-from ngraph_rewrite.runtime.cuda.device import EMULATOR, each_way
+from ngraph_rewrite.runtime.cuda.device import each_way
 from ngraph_rewrite.runtime.cuda.permitted import allow, permitted
 from ngraph_rewrite.runtime.ptx.program import Program
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
-EMULATED = os.environ.get(EMULATOR, "0") not in ("", "0")
 if EMULATED:
     from ngraph_rewrite.runtime.cuda.compiling import compile_ptx
 Array = np.ndarray[Any, Any]

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from gpu_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -109,7 +110,7 @@ def laid_out(array: Array, order: tuple[int, ...], gap: int) -> Array:
     return np.ndarray(back.shape, room.dtype, room, strides=back.strides)
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(
     st.sampled_from(SMALL), st.sampled_from(FLOATS), st.builds(Sizes, st.integers(1, 2), st.integers(1, 2), LENGTHS,
     st.integers(0, 19), st.integers(0, 9), st.integers(1, 11)), st.sampled_from(["", "bool", "added"]),
@@ -144,7 +145,7 @@ def weighs(form: Form | HalfForm, sizes: Sizes, kind: str, fill: float, data: st
 HALVES = [HalfBlocks(1, 16, 16, 16), HalfBlocks(2, 16, 16, 16), HalfBlocks(1, 32, 16, 16), HalfBlocks(1, 16, 32, 32)]
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(
     st.sampled_from(HALVES), st.sampled_from(["float16", "bfloat16"]), st.builds(Sizes, st.integers(1, 2),
     st.integers(1, 2), st.sampled_from([1, 8, 19]), st.sampled_from([0, 5, 16, 40]), st.sampled_from([0, 8, 35]),

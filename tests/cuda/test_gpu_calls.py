@@ -9,7 +9,8 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from gpu_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
@@ -25,7 +26,7 @@ NUMBERS = DTYPES[1:]
 FLOATS = [d for d in DTYPES if is_float(d)]
 INDICES = ["int8", "int32", "int64", "uint8", "uint64"]
 TARGETS = ("cuda", "reference")
-few = settings(max_examples=25, deadline=None)  # a launch is as many threads of Python
+few = examples(25)
 LENGTHS, WIDTHS, SEEDS = st.integers(0, 11), st.integers(0, 3), st.integers(0, 2**32)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from gpu_examples import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
@@ -31,7 +32,7 @@ def computed(target: str, terms: Any, *given: tuple[Any, Array]) -> tuple[Any, l
         return found, [name.rpartition("_")[0] for name in computation.stats().get("kernels", [])]
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(1, 3), st.integers(1, 2), st.data())
 def test_they_are_what_the_op_means(axes: int, groups: int, data: st.DataObject) -> None:
     def each(low: int, high: int) -> tuple[int, ...]:

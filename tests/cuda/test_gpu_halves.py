@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from gpu_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from test_gpu_products import Memory, laid_out, multiplies, numbers, products
 
@@ -26,7 +27,7 @@ Array = np.ndarray[Any, Any]
 SMALL = [WarpTile(16, 16, 16, 1, 1), WarpTile(16, 32, 16, 1, 1), WarpTile(32, 16, 32, 2, 1), WarpTile(32, 16, 16, 1, 1)]
 HALVES = ["float16", "bfloat16"]
 LENGTHS = st.sampled_from([0, 1, 5, 8, 16, 17, 24, 33])
-few = settings(max_examples=25, deadline=None)  # a launch is as many threads of Python
+few = examples(25)
 
 
 @few

@@ -11,7 +11,8 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from gpu_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
@@ -38,7 +39,7 @@ pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `tes
 pytestmark = pytest.mark.cuda
 
 Array = np.ndarray[Any, Any]
-few = settings(max_examples=15, deadline=None)  # a launch is as many threads of Python
+few = examples(15)
 SHAPES = st.lists(st.sampled_from([0, 1, 2, 3, 4, 8, 13]), min_size=1, max_size=3).map(tuple)
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int32", "uint8")
 REDUCTIONS: dict[str, Callable[..., ng.Op]] = {
@@ -88,7 +89,7 @@ def test_maps_agree(shape: tuple[int, ...], dtype: str, seed: int, turned: bool)
     agree(op, {x: values(shape, dtype, seed), row: values(shape[-1:], dtype, seed + 1)})
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.data(), st.sampled_from([1, 2, 4, 64]), st.integers(1, 6), st.tuples(*[st.integers(1, 3)] * 3))
 def test_a_grid_of_three_dimensions_has_every_index_once(
     data: st.DataObject, width: int, lanes: int, blocks: tuple[int, int, int]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from gpu_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
@@ -47,7 +48,7 @@ def pools(draw: st.DrawFn) -> tuple[tuple[int, ...], dict[str, Any]]:
     return shape, {"axes": axes, **dict(zip(NAMES, zip(*rows, strict=True), strict=True))}
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(pools(), st.sampled_from(["max", "min", "sum", "avg"]), st.sampled_from(DTYPES), st.booleans(), st.booleans())
 def test_windows_and_their_derivative_are_what_the_ops_mean(
     pool: tuple[tuple[int, ...], dict[str, Any]], kind: str, dtype: str, wild: bool, counted: bool

@@ -8,7 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from gpu_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
@@ -33,7 +34,7 @@ pytestmark = pytest.mark.cuda
 Array = np.ndarray[Any, Any]
 SMALL = [Tile(8, 8, 4, 4, 4), Tile(4, 8, 8, 2, 4), Tile(8, 16, 4, 4, 8, 2), Tile(16, 4, 8, 8, 4)]
 DTYPES = {"float32": 2e-7, "float64": 4e-16, "float16": 1e-3, "bfloat16": 8e-3}
-few = settings(max_examples=30, deadline=None)  # a launch is as many threads of Python
+few = examples(30)
 
 
 class Memory:
@@ -167,7 +168,7 @@ def computed(term: Any, *given: tuple[Any, Array]) -> tuple[Array, list[str]]:
         return found, [name.rpartition("_")[0] for name in computation.stats()["kernels"]]
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(
     st.sampled_from([*DTYPES, "int32", "int8"]),
     st.integers(0, 20),
@@ -240,7 +241,7 @@ def test_small_products_have_small_tiles_and_long_sums_are_done_in_parts(
 # -- a library ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.sampled_from([*DTYPES]), st.integers(1, 2), *[st.integers(1, 5)] * 3, st.data())
 def test_a_library_has_what_it_is_asked_for_column_by_column(
     dtype: str, count: int, m: int, n: int, k: int, data: st.DataObject

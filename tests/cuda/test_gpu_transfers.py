@@ -10,7 +10,8 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from gpu_examples import examples
+from hypothesis import given
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.runtime.cuda import host_device
@@ -53,7 +54,7 @@ def test_a_graph_for_a_gpu_has_its_transfers_once(mixed: Any) -> None:
         assert transfers(transformer.computation([both, y, w], x, y).lowering.roots) == []
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.tuples(*[st.booleans()] * 3), st.booleans())
 def test_only_what_is_elsewhere_is_moved(mixed: Any, on_device: tuple[bool, ...], stays: bool) -> None:
     given_ = [ng.to_device(a) if there else a for a, there in zip((X, Y, Z), on_device, strict=True)]
@@ -177,7 +178,7 @@ def one_by_one() -> tuple[list[Any], str]:
     return _stepped(lambda after: range(len(after)))
 
 
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(st.randoms(use_true_random=False))
 def test_a_step_gives_the_same_in_any_order_that_waits(
     one_by_one: tuple[list[Any], str], choice: random.Random

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from gpu_examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ngraph_rewrite.cache import Cache
@@ -39,8 +40,7 @@ launch, apply = cuda_kernels.launch, cuda_kernels.apply
 SIMULATED, EMULATED = cuda_kernels.SIMULATED, cuda_kernels.EMULATED
 watched = pytest.mark.skipif(not (SIMULATED or EMULATED), reason="a device does not look where it reads and writes")
 
-# a launch is as many threads of Python
-few, fewer = settings(max_examples=15, deadline=None), settings(max_examples=8, deadline=None)
+few, fewer = examples(15), examples(8)
 
 Array = np.ndarray[Any, Any]
 INTEGERS = [dtype for dtype in DTYPES if dtype.startswith(("int", "uint"))]
