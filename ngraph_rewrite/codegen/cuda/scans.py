@@ -13,10 +13,12 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from ngraph_rewrite.codegen.cuda.lanes import bytes_of_four
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.library_running import NUMBERS, OPERATIONS, direction
 from ngraph_rewrite.codegen.scalar import cast, expression, held, is_real, literal
 from ngraph_rewrite.codegen.source import Source, indented
+from ngraph_rewrite.types.dtypes import as_dtype
 
 THREADS = 256  # of a block, at most
 EACH = 4  # neighbours that a thread has
@@ -165,11 +167,15 @@ def _text(value: str | Sequence[str]) -> str:
 
 def _items(running: Running, step: str) -> list[str]:
     """The neighbours of a thread, each with what precedes it among them, and all together as ``total``."""
-    lines = []
+    dtype, names = running.dtype, [f"e{number}" for number in range(EACH)]
+    alone = [
+        f"if first + {n} < end:\n    {name} = load_{dtype}(x, {_at(n, step)}, 0)" for n, name in enumerate(names)
+    ]
+    four = f"{', '.join(names[:: int(step)])} = load4_{dtype}(x, {_least(step)})"
+    lines = [f"{' = '.join(names)} = {literal(0, held(dtype))}", *_either(_together("x", dtype, step), [four], alone)]
     for number in range(EACH):
         name = f"v{number}"
-        load = f"load_{running.dtype}(x, row + (first + {number}) * {step} * inner, 0)"
-        taken = running.item(name, load)
+        taken = running.item(name, f"e{number}")
         lines += [*running.nothing(name), f"if first + {number} < end:", indented("\n".join(taken), 4)]
         lines += running.joined(name, f"v{number - 1}", name) if number else []
     return lines + _copied(running, "total", f"v{EACH - 1}")
@@ -216,14 +222,34 @@ def _scanned(running: Running) -> list[str]:
 
 def _stored(running: Running, step: str) -> list[str]:
     """What is before a thread is joined to each of its neighbours, and that stored."""
-    lines = running.joined("before", "carry", "before")
+    lines, dtype, values = running.joined("before", "carry", "before"), running.dtype, list[str]()
     for number in range(EACH):
-        name = f"v{number}"
-        undone, value = running.result(name)
-        at = f"row + (first + {number}) * {step} * inner"
-        body = [*running.joined(name, "before", name), *undone, f"store_{running.dtype}(y, {at}, {value}, 2)"]
-        lines += [f"if first + {number} < end:", indented("\n".join(body), 4)]
-    return lines
+        undone, value = running.result(f"v{number}")
+        lines += [*running.joined(f"v{number}", "before", f"v{number}"), *undone]
+        values.append(value)
+    alone = [f"if first + {n} < end:\n    store_{dtype}(y, {_at(n, step)}, {v}, 2)" for n, v in enumerate(values)]
+    four = f"store4_{dtype}(y, {_least(step)}, {', '.join(values[:: int(step)])})"
+    return [*lines, *_either(_together("y", dtype, step), [four], alone)]
+
+
+def _at(number: int, step: str) -> str:
+    """Where one of the neighbours of a thread lies."""
+    return f"row + (first + {number}) * {step} * inner"
+
+
+def _least(step: str) -> str:
+    """Where the first of them in memory lies, if they lie side by side."""
+    return "row + first" if step == "1" else f"row - first - {EACH - 1}"
+
+
+def _together(array: str, dtype: str, step: str) -> str:
+    """Whether all of them are there, side by side, where one access moves them."""
+    place = f"{array} + ({_least(step)}) * {as_dtype(dtype).itemsize}"
+    return f"inner == 1 and first + {EACH} <= end and aligned({place}, {bytes_of_four(dtype)})"
+
+
+def _either(test: str, lines: Sequence[str], others: Sequence[str]) -> list[str]:
+    return [f"if {test}:", indented("\n".join(lines), 4), "else:", indented("\n".join(others), 4)]
 
 
 def _sums(running: Running) -> list[tuple[str, str, str]]:
