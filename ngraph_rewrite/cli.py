@@ -153,8 +153,8 @@ def _add_emulate(commands: Any) -> None:
     says = "run every kernel for GPUs, without one: races, accesses that a GPU refuses, and what a launch costs"
     command = _command(commands, "emulate", run_emulate, says)
     command.add_argument("kernels", nargs="*", metavar="KERNEL", help="programs with it: rows, or rows_ and its hash")
-    what = "run so many blocks of a launch at most, from the first to the last (default: 256)"
-    command.add_argument("--blocks", type=_positive, default=256, help=what)
+    what = "run about so many instructions of the warps of a launch, which are some of its blocks (default: 12000000)"
+    command.add_argument("--budget", type=_positive, default=12_000_000, metavar="COUNT", help=what)
 
 
 def _check(text: str) -> str:

@@ -41,7 +41,7 @@ def main(options: Namespace) -> tuple[Rows, list[str], str]:
     """Run the kernels.
 
     Args:
-        options: `blocks` and `kernels` of the command line.
+        options: `budget` and `kernels` of the command line.
 
     Returns:
         The rows of a table, what is wrong, and the verdict.
@@ -55,7 +55,7 @@ def main(options: Namespace) -> tuple[Rows, list[str], str]:
     programs = list(_chosen(cache, {*options.kernels}))
     with progress("programs") as advance:
         for number, program in enumerate(programs, 1):
-            found, error = launched(program.program, options.blocks, cache)
+            found, error = launched(program.program, options.budget, cache)
             launches += len(found)
             for one in found:
                 rows.setdefault(one.kernel, _row(one, program.program))
@@ -81,14 +81,14 @@ def _chosen(cache: Cache, names: set[str]) -> Iterator[Planned]:
         )
 
 
-def launched(program: str, blocks: int, cache: Cache) -> tuple[list[Launch], NGraphRewriteError | None]:
+def launched(program: str, budget: int, cache: Cache) -> tuple[list[Launch], NGraphRewriteError | None]:
     """Run a program on an emulated GPU.
 
     Returns:
         Its launches, as far as they went, and what was wrong.
     """
     built, found = PROGRAMS[program](), list[Launch]()
-    device = EmulatedDevice(Watcher(blocks, lambda *told: found.append(Launch(*told))))
+    device = EmulatedDevice(Watcher(budget, lambda *told: found.append(Launch(*told))))
     values = [drawn(x, number) for number, x in enumerate(built[1])]
     try:
         call(lambda given: CudaExecutable(given, device), built, values, cache)

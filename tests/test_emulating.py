@@ -30,7 +30,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @compiles
 def test_a_line_for_each_kernel_and_the_verdict_last() -> None:
-    done = run("-m", "ngraph_rewrite", "emulate", "searchsorted", "--blocks", "2")
+    done = run("-m", "ngraph_rewrite", "emulate", "searchsorted", "--budget", "100000")
     head, *lines, verdict = done.stdout.splitlines()
     assert done.returncode == 0 and head.split() == list(emulating.HEAD)
     assert {line.partition("_")[0] for line in lines} == {"searchsorted"}
@@ -97,7 +97,7 @@ def test_what_is_wrong_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys
     wrong = ng.KernelError("thread 1 reads what thread 0 wrote")
     launch = emulating.Launch("gather_1", (8, 1, 1), 256, Counts())
     monkeypatch.setattr(emulating, "check_compiler", lambda: None)
-    monkeypatch.setattr(emulating, "launched", lambda program, blocks, cache: ([launch], wrong))
+    monkeypatch.setattr(emulating, "launched", lambda program, budget, cache: ([launch], wrong))
     monkeypatch.setattr(emulating, "planned", lambda cache: [Planned("taken", (Source("gather_1", "", ()),))])
     assert main(["emulate", "gather"]) == 1
     *_, row, told, verdict = capsys.readouterr().out.splitlines()

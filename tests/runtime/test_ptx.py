@@ -47,12 +47,19 @@ def kernel(body: str, parameters: int = 1, around: str = "") -> str:
     return f"{head}{around}.visible .entry k({given})\n{{{DECLARED}{body}\nret;\n}}"
 
 
-def launch(text: str, *arguments: Any, blocks: int = 1, threads: int = 1, counts: Counts | None = None) -> None:
+def launch(
+    text: str,
+    *arguments: Any,
+    blocks: int = 1,
+    threads: int = 1,
+    counts: Counts | None = None,
+    budget: int | None = None,
+) -> None:
     """Run a kernel on arrays, of which it is given the addresses, and integers."""
     arrays = [x for x in arguments if isinstance(x, np.ndarray)]
     ranges = sorted((x.ctypes.data, x.ctypes.data + x.nbytes) for x in arrays)
     numbers = [x.ctypes.data if isinstance(x, np.ndarray) else x for x in arguments]
-    Program(text, "k").launch((blocks, 1, 1), threads, numbers, ranges, counts)
+    Program(text, "k").launch((blocks, 1, 1), threads, numbers, ranges, counts, budget)
 
 
 # -- what instructions compute -----------------------------------------------------------------------------------------
@@ -501,6 +508,14 @@ def test_instructions_are_counted_for_each_warp_that_issues_them() -> None:
     body = f"{PLACE} setp.lt.u32 %p1, %r0, 8; @!%p1 bra $end; add.s32 %r6, %r0, 1; $end:"
     launch(kernel(body), np.zeros(1, "u4"), threads=64, counts=counts)
     assert (counts.warps, counts.instructions, counts.lanes) == (2, 2 * 13 + 1, 64 * 13 + 8)
+
+
+def test_of_a_long_launch_some_blocks_are_run_from_the_first_to_the_last() -> None:
+    text, found, counts = kernel(f"{PLACE} st.global.u32 [%rd1], 1;"), np.zeros(100, "u4"), Counts()
+    launch(text, found, blocks=100, counts=counts, budget=3 * 12)
+    assert np.flatnonzero(found).tolist() == [0, 1, 50, 99] and counts.warps == 4
+    launch(text, found, blocks=100, counts=counts, budget=100 * 12)
+    assert found.all()
 
 
 # -- what is read ------------------------------------------------------------------------------------------------------

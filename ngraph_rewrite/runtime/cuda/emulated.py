@@ -22,11 +22,11 @@ class Watcher(NamedTuple):
     """Who is told of launches, of which not all blocks need be run.
 
     Attributes:
-        most: So many blocks are run at most, from the first to the last.
+        budget: So many instructions of warps are done, about: see `Program.launch`.
         tell: Given the name of a kernel, its blocks and threads, and what those cost that were run.
     """
 
-    most: int
+    budget: int
     tell: Callable[[str, Blocks, int, Counts], None]
 
 
@@ -41,7 +41,7 @@ class EmulatedKernel(NamedTuple):
             self.program.launch(each_way(blocks), threads, arguments, permitted())
             return
         counts = Counts()
-        self.program.launch(each_way(blocks), threads, arguments, permitted(), counts, self.watcher.most)
+        self.program.launch(each_way(blocks), threads, arguments, permitted(), counts, self.watcher.budget)
         self.watcher.tell(self.program.name, blocks, threads, counts)
 
 

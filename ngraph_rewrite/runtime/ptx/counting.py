@@ -14,6 +14,7 @@ from ngraph_rewrite.runtime.cuda.hardware import WARP
 
 Numbers = NDArray[np.int64]
 SECTOR, WORD, BANKS = 32, 4, 32
+_ADDRESS, _SHARED = 47, 20  # bits of addresses of a process, and more than those of words that a block shares
 
 
 class Counts:
@@ -40,6 +41,8 @@ class Counts:
 
     def access(self, space: str, addresses: Numbers, size: int, numbers: Numbers, each: int) -> None:
         """Threads access so many bytes each."""
+        if not len(numbers):
+            return
         warps = _warps(numbers, each)
         if space == "global":
             needed, found = self._sectors(addresses, size, warps)
@@ -50,23 +53,21 @@ class Counts:
 
     @staticmethod
     def _sectors(addresses: Numbers, size: int, warps: Numbers) -> tuple[int, int]:
-        pieces = np.unique(np.stack([warps, addresses // SECTOR]), axis=1)
-        places = np.unique(np.stack([warps, addresses]), axis=1)
-        bytes_of_warp = np.unique(places[0], return_counts=True)[1] * size
-        return int((-(-bytes_of_warp // SECTOR)).sum()), pieces.shape[1]
+        own = (warps - warps.min()) << _ADDRESS
+        places = np.unique(own | addresses)
+        bytes_of_warp = np.unique(places >> _ADDRESS, return_counts=True)[1] * size
+        return int((-(-bytes_of_warp // SECTOR)).sum()), len(np.unique(own | addresses // SECTOR))
 
     @staticmethod
     def _turns(addresses: Numbers, size: int, warps: Numbers, numbers: Numbers) -> tuple[int, int]:
         words = max(1, size // WORD)
         together = WARP // words  # as many lanes as can be given 128 bytes
-        groups = warps * WARP + (numbers % WARP) // together
+        groups = (warps - warps.min()) * WARP + (numbers % WARP) // together
         word = (addresses // WORD)[:, None] + np.arange(words)
-        pairs = np.unique(np.stack([np.repeat(groups, words), word.reshape(-1)]), axis=1)
-        banks, counts = np.unique(np.stack([pairs[0], pairs[1] % BANKS]), axis=1, return_counts=True)
-        _, own = np.unique(banks[0], return_inverse=True)
-        most = np.zeros(own.max() + 1 if len(own) else 0, np.int64)
-        np.maximum.at(most, own, counts)
-        return len(most), int(most.sum())
+        pairs = np.unique((groups[:, None] << _SHARED) | word)
+        banks, counts = np.unique((pairs >> _SHARED) * BANKS + pairs % BANKS, return_counts=True)
+        _, begins = np.unique(banks // BANKS, return_index=True)
+        return len(begins), int(np.maximum.reduceat(counts, begins).sum()) if len(begins) else 0
 
     def shown(self) -> dict[str, float]:
         """Instructions of a warp, and of lanes, sectors and turns the part that was of use.

@@ -117,9 +117,9 @@ class Program:
         arguments: Sequence[int],
         ranges: Sequence[tuple[int, int]],
         counts: Counts | None = None,
-        most: int | None = None,
+        budget: int | None = None,
     ) -> None:
-        """Run all blocks, or so many at most, from the first to the last.
+        """Run all blocks, or some of them, from the first to the last.
 
         Args:
             grid: How many blocks there are along each dimension.
@@ -127,24 +127,41 @@ class Program:
             arguments: Integers of 64 bits.
             ranges: Addresses that it may use, from one to another.
             counts: What it takes is added to these.
+            budget: Instructions of warps, if there are counts: if the first block says that all would take more, so
+                many blocks are run as take that.
 
         Raises:
             KernelError: if it does what a GPU would refuse, or could do in another way.
         """
         own = [(address_of(one), address_of(one) + one.nbytes) for one in self._constants]
         memory = GlobalSpace(sorted([*ranges, *own]), self._cells["global"], threads)
-        blocks, together = _spread(grid[0] * grid[1] * grid[2], most), max(1, _TOGETHER // threads)
+        blocks, together = np.arange(grid[0] * grid[1] * grid[2]), max(1, _TOGETHER // threads)
+        if counts is not None and budget is not None and len(blocks) > 1:
+            before = counts.instructions
+            self._run(grid, threads, blocks[:1], arguments, memory, counts)
+            blocks = _spread(blocks[1:], budget // max(counts.instructions - before, 1))
         for first in range(0, len(blocks), together):
-            some = blocks[first : first + together]
-            shared = SharedSpace(self._bytes_shared, len(some), self._cells["shared"], threads)
-            team = Team(grid, threads, some, memory, shared, counts)
-            if counts is not None:
-                counts.warps += len(some) * -(-threads // WARP)
-            try:
-                with np.errstate(all="ignore"):
-                    run(self._kernel.codes, team, self._begun(len(team), arguments), ALL)
-            except KernelError as error:
-                raise self._named(error) from None
+            self._run(grid, threads, blocks[first : first + together], arguments, memory, counts)
+
+    def _run(
+        self,
+        grid: Grid,
+        threads: int,
+        some: Numbers,
+        arguments: Sequence[int],
+        memory: GlobalSpace,
+        counts: Counts | None,
+    ) -> None:
+        """Run some blocks side by side."""
+        shared = SharedSpace(self._bytes_shared, len(some), self._cells["shared"], threads)
+        team = Team(grid, threads, some, memory, shared, counts)
+        if counts is not None:
+            counts.warps += len(some) * -(-threads // WARP)
+        try:
+            with np.errstate(all="ignore"):
+                run(self._kernel.codes, team, self._begun(len(team), arguments), ALL)
+        except KernelError as error:
+            raise self._named(error) from None
 
     def _begun(self, count: int, arguments: Sequence[int]) -> Frame:
         """What threads have at the beginning."""
@@ -154,15 +171,15 @@ class Program:
         return frame
 
 
-def _spread(count: int, most: int | None) -> Numbers:
-    """Numbers below a count, all or so many of them.
+def _spread(numbers: Numbers, most: int) -> Numbers:
+    """So many of some numbers, the first and the last among them.
 
-    >>> _spread(10, 4).tolist(), _spread(3, 4).tolist()
+    >>> _spread(np.arange(10), 4).tolist(), _spread(np.arange(3), 4).tolist()
     ([0, 3, 6, 9], [0, 1, 2])
     """
-    if most is None or count <= most:
-        return np.arange(count)
-    return np.linspace(0, count - 1, most).astype(np.int64)
+    if len(numbers) <= most:
+        return numbers
+    return numbers[np.linspace(0, len(numbers) - 1, most).astype(np.int64)]
 
 
 def _laid_out(variables: Sequence[Variable]) -> tuple[dict[str, int], int]:
