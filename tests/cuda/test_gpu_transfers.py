@@ -88,6 +88,18 @@ def test_the_peak_counts_what_a_call_has_on_the_device() -> None:
         assert computation.stats()["peak_bytes"] == stats["peak_bytes"] + 2 * EACH
 
 
+def test_an_argument_that_is_not_read_may_be_of_any_length() -> None:
+    lines = ng.placeholder([ng.Axis("N")], name="lines")
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation([ng.exp(x), lines], lines, x)
+        for length in (2, 5):
+            found, same = computation(np.arange(length, dtype=np.float32), X)
+            np.testing.assert_allclose(found, np.exp(X), rtol=1e-6)
+            assert same.tolist() == list(range(length))
+            stay = computation.on_device(ng.to_device(np.arange(length, dtype=np.float32)), X)
+            assert computation.stats()["peak_bytes"] >= sum(result.nbytes for result in stay)
+
+
 def test_constants_are_moved_once_and_count_from_the_first_call_on() -> None:
     with ng.make_transformer("cuda") as transformer:
         a = ng.placeholder((3,))
