@@ -118,6 +118,8 @@ def _add_fuzz(commands: Any) -> None:
     fuzz.add_argument("--seed", type=_count, default=0, help="of the programs (default: %(default)s)")
     fuzz.add_argument("--output", type=Path, default=Path("."), help="folder for what is wrong (default: here)")
     fuzz.add_argument("--family", action="append", dest="families", help="draw ops of this family, or of these")
+    says = "make this check, or these: cpu, cuda and so on (default: all that need no GPU)"
+    fuzz.add_argument("--check", action="append", dest="checks", metavar="CHECK", help=says)
     fuzz.add_argument("--rules", type=Path, metavar="FILE", help="let rules of your own fire, before the library's")
 
 

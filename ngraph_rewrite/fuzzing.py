@@ -17,24 +17,26 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError
-from ngraph_rewrite.testing.fuzz.session import Session
+from ngraph_rewrite.runtime.cuda.device import find_device
+from ngraph_rewrite.testing.fuzz.session import EVERY, Session
 from ngraph_rewrite.testing.strategies.drafts.growing import FAMILIES, drawn_ops
 from ngraph_rewrite.testing.whole.lowered import setup_of
+from ngraph_rewrite.testing.whole.suite import ASKED
 
 
 def main(options: Namespace) -> int:
     """Check drawn programs for a while, and say what is wrong with some.
 
     Args:
-        options: `seconds`, `programs`, `seed`, `output`, `families` and `rules` of the command line.
+        options: `seconds`, `programs`, `seed`, `output`, `families`, `checks` and `rules` of the command line.
 
     Returns:
         0 if nothing was found.
     """
-    chosen = _families(options.families)
+    chosen, kinds = _families(options.families), _checks(options.checks)
     with tempfile.TemporaryDirectory() as folder:  # what is compiled here is met only once
         setup = replace(setup_of(options.rules, options.seed), cache=Cache(Path(folder)))
-        session = Session(setup, options.output, chosen)
+        session = Session(setup, options.output, chosen, kinds=kinds)
         with _progress(options.seconds, session) as tell:
             number = session.run(options.seconds if options.programs is None else None, options.programs, tell)
     for failure in session.failures:
@@ -49,6 +51,16 @@ def _families(names: list[str] | None) -> tuple[str, ...]:
     if unknown:
         raise ArgumentError(f"there are no ops to draw in the family {unknown[0]}", do=f"one of {', '.join(FAMILIES)}")
     return tuple(names) if names else FAMILIES
+
+
+def _checks(names: list[str] | None) -> tuple[str, ...]:
+    """The checks asked for; by default those that need no GPU."""
+    unknown = [name for name in names or () if name not in EVERY]
+    if unknown:
+        raise ArgumentError(f"no check of programs is called {unknown[0]}", do=f"one of {', '.join(EVERY)}")
+    if "cuda" in (names or ()):
+        find_device()
+    return tuple(names) if names else tuple(kind for kind in EVERY if kind not in ASKED)
 
 
 @contextmanager

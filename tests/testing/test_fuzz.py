@@ -19,7 +19,7 @@ from ngraph_rewrite.testing.programs.dump import dump
 from ngraph_rewrite.testing.strategies.drafts.growing import numbered_program, reached
 from ngraph_rewrite.testing.whole.lowered import Setup, setup_of
 from ngraph_rewrite.testing.whole.processes import Elsewhere
-from ngraph_rewrite.testing.whole.suite import wrong_in
+from ngraph_rewrite.testing.whole.suite import ASKED, wrong_in
 
 CHEAP = [kind for kind in EVERY if kind not in ("cpu", "processes")]
 PLANTED = {
@@ -101,7 +101,11 @@ def test_the_command_fails_where_something_is_wrong(tmp_path: Path, capsys: pyte
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [(["--family", "nothing"], "no ops to draw in the family nothing"), (["--rules", "none.rules"], "none.rules")],
+    [
+        (["--family", "nothing"], "no ops to draw in the family nothing"),
+        (["--rules", "none.rules"], "none.rules"),
+        (["--check", "nothing"], "no check of programs is called nothing"),
+    ],
 )
 def test_a_wrong_option_is_said(options: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuzz", "--programs", "1", *options]) == 1
@@ -109,9 +113,16 @@ def test_a_wrong_option_is_said(options: list[str], says: str, capsys: pytest.Ca
 
 
 def test_each_check_is_made_of_some_programs() -> None:
-    session = Session(Setup())
-    made = {kind for number in range(60) for kind, _ in session._checks(number)}
-    assert made == set(EVERY)
+    """What needs a GPU only if it is asked for."""
+    for session, kinds in ((Session(Setup()), {*EVERY} - ASKED), (Session(Setup(), kinds=["cuda"]), {"cuda"})):
+        assert {kind for number in range(60) for kind, _ in session._checks(number)} == kinds
+
+
+@pytest.mark.cuda
+def test_programs_are_run_on_a_gpu_if_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
+    assert main(["fuzz", "--programs", "3", "--check", "cuda", "--output", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "3 programs of seed 0, 3 checks: nothing is wrong"
 
 
 # -- minimising -------------------------------------------------------------------------------------

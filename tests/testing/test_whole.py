@@ -28,7 +28,7 @@ from ngraph_rewrite.transformer import Transformer
 QUICKLY = settings(
     max_examples=10, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
-WITHOUT_COMPILING = [kind for kind in CHECKS if kind not in ("cpu", "processes")]
+WITHOUT_COMPILING = [kind for kind in CHECKS if kind not in ("cpu", "cuda", "processes")]
 SELF = "simplify semi\nrule self: x - x => x"
 
 

@@ -168,9 +168,7 @@ def _text(value: str | Sequence[str]) -> str:
 def _items(running: Running, step: str) -> list[str]:
     """The neighbours of a thread, each with what precedes it among them, and all together as ``total``."""
     dtype, names = running.dtype, [f"e{number}" for number in range(EACH)]
-    alone = [
-        f"if first + {n} < end:\n    {name} = load_{dtype}(x, {_at(n, step)}, 0)" for n, name in enumerate(names)
-    ]
+    alone = [f"if first + {n} < end:\n    {name} = load_{dtype}(x, {_at(n, step)}, 0)" for n, name in enumerate(names)]
     four = f"{', '.join(names[:: int(step)])} = load4_{dtype}(x, {_least(step)})"
     lines = [f"{' = '.join(names)} = {literal(0, held(dtype))}", *_either(_together("x", dtype, step), [four], alone)]
     for number in range(EACH):

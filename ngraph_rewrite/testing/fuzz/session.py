@@ -19,7 +19,7 @@ from ngraph_rewrite.testing.whole.checks import Wrong, subsets
 from ngraph_rewrite.testing.whole.lowered import Setup
 from ngraph_rewrite.testing.whole.processes import Elsewhere
 from ngraph_rewrite.testing.whole.steps import WrongStep, first_wrong_step, lifted
-from ngraph_rewrite.testing.whole.suite import DISABLED, wrong_in
+from ngraph_rewrite.testing.whole.suite import ASKED, DISABLED, wrong_in
 
 # Every how many programs each check is made, and for which remainder: the dear ones less often.
 EVERY = {
@@ -32,6 +32,7 @@ EVERY = {
     "handles": (4, 2),
     "restored": (5, 3),
     "cpu": (8, 5),
+    "cuda": (1, 0),
     "processes": (4, 1),
 }
 # Programs that are lowered with the same sets of disabled rules, of which there are so many.
@@ -78,7 +79,7 @@ class Session:
     output: Path = Path()
     families: Sequence[str] = FAMILIES
     seconds: float = 30.0
-    kinds: Sequence[str] = tuple(EVERY)
+    kinds: Sequence[str] = tuple(kind for kind in EVERY if kind not in ASKED)
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     again: int = 0

@@ -18,7 +18,13 @@ from ngraph_rewrite.testing.whole.checks import (
 )
 from ngraph_rewrite.testing.whole.lowered import Setup, setup_of
 from ngraph_rewrite.testing.whole.processes import not_portable
-from ngraph_rewrite.testing.whole.running import wrong_handle, wrong_on_cpu, wrong_on_reference, wrong_restored
+from ngraph_rewrite.testing.whole.running import (
+    wrong_handle,
+    wrong_on_cpu,
+    wrong_on_cuda,
+    wrong_on_reference,
+    wrong_restored,
+)
 
 Check = Callable[[Program, Setup], Wrong | None]
 
@@ -31,10 +37,13 @@ CHECKS: Mapping[str, Check] = {
     "handles": wrong_handle,
     "restored": wrong_restored,
     "cpu": wrong_on_cpu,
+    "cuda": wrong_on_cuda,
     "processes": not_portable,
 }
 # A check of its own, as it takes the rules to disable.
 DISABLED = "disabled"
+# What has to be asked for: it needs a GPU, or one that is simulated or emulated.
+ASKED = frozenset({"cuda"})
 
 
 class WrongProgram(AssertionError):
