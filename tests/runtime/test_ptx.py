@@ -535,6 +535,25 @@ def test_a_name_of_an_inner_scope_is_another() -> None:
         (kernel("add.s32 %r1, %r2;"), "2 operands, and 3 are needed"),
         (kernel("mov.u32 %r99, 1;"), "%r99 is no register"),
         (kernel("frobnicate.s32 %r1, %r2;"), r"kernel k: the instruction frobnicate\.s32 is not known here"),
+        *[
+            (kernel(f"{text};"), "is not known here")
+            for text in (
+                "add.sat.s32 %r1, %r2, %r3",
+                "add.ftz.f32 %f1, %f2, %f3",
+                "mul.rm.f32 %f1, %f2, %f3",
+                "bar.arrive 0, 64",
+                "fma.rm.f64 %fd1, %fd2, %fd3, %fd4",
+                "cvt.rn.satfinite.f16.f32 %h1, %f1",
+                "ld.volatile.global.u32 %r1, [%rd1]",
+                "ld.u32 %r1, [%rd1]",
+                "bar.sync 0, 64",
+                "cp.async.wait_group 1",
+                "setp.eq.and.s32 %p1, %r1, %r2, %p2",
+                "atom.global.add.u32 %r1, [%rd1], 1",
+                "shfl.bfly.b32 %r1, %r2, 1, 31",
+                "cvt.sat.s32.f32 %r1, %f1",
+            )
+        ],  # fmt: skip
         (kernel("add.s32 %r1, %r2, %r99;"), "%r99 is no operand that is known"),
         (kernel("")[:-1], "PTX ends inside a function"),
     ],

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,20 @@ from ngraph_rewrite.runtime.ptx.operands import Operands, Step, inside, unknown
 from ngraph_rewrite.runtime.ptx.team import Team, own_memory, set_own_memory
 from ngraph_rewrite.runtime.ptx.values import KINDS, Frame, Some
 
+_SPACES = frozenset({"global", "shared", "param", "local"})
+_HOW = frozenset({"nc", "v2", "v4"})  # read once, and how many neighbours
+
+
+def _place(opcode: Sequence[str]) -> tuple[str, np.dtype[Any]]:
+    """The memory of an access, and what lies there."""
+    space, *how, kind = opcode[1:] if len(opcode) > 2 else ("", "")
+    if space not in _SPACES or not {*how} <= _HOW or kind not in KINDS:
+        raise unknown(opcode)
+    return space, KINDS[kind]
+
 
 def loaded(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
-    space, kind = opcode[1], KINDS[opcode[-1]]
+    space, kind = _place(opcode)
     writers = [operands.writer(one) for one in inside(given[0])]
     address, size = operands.address(given[1]), kind.itemsize
 
@@ -34,7 +46,7 @@ def loaded(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> S
 
 
 def stored(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
-    space, kind = opcode[1], KINDS[opcode[-1]]
+    space, kind = _place(opcode)
     address, size = operands.address(given[0]), kind.itemsize
     readers = [operands.reader(one, kind) for one in inside(given[1])]
 

@@ -134,7 +134,7 @@ def _halves(x: Values) -> tuple[Values, Values]:
 
 def _of_integers(name: str, marks: Sequence[str], kinds: Sequence[Kind]) -> Operation | None:
     kind = kinds[0]
-    if kind.kind not in "iu":
+    if kind.kind not in "iu" or "sat" in marks:
         return None
     if name in ("mul", "mad"):
         return _product(name, marks, kind)
@@ -214,9 +214,8 @@ def _of_bits(name: str, marks: Sequence[str], kinds: Sequence[Kind]) -> Operatio
         return Operation(_U32, (kind,), _leading_zeros)
     if name == "popc":
         return Operation(_U32, (kind,), lambda a: np.bitwise_count(a).astype(np.uint32))
-    if name == "cvt":
-        return Operation(*converter(marks))
-    return None
+    found = converter(marks) if name == "cvt" else None
+    return Operation(*found) if found is not None else None
 
 
 _LOGICAL: dict[str, tuple[int, Compute]] = {
@@ -267,14 +266,14 @@ def _of_floats(name: str, marks: Sequence[str], kinds: Sequence[Kind]) -> Operat
     rounding = next((mark for mark in marks if mark in ("rn", "rm", "rp", "rz")), "rn")
     if kind.kind != "f" or name == "cvt" or "sat" in marks:
         return None
+    if name in _APPROXIMATED and "approx" in marks:
+        return _same(kind, 1, partial(approximated, _APPROXIMATED[name], flush="ftz" in marks))
+    if "ftz" in marks or (rounding != "rn" and (name != "fma" or kind != np.float32)):
+        return None
     if name == "fma":
         return _same(kind, 3, partial(multiply_add, rounding=rounding))
-    if name in _ARITHMETIC and rounding == "rn":
+    if name in _ARITHMETIC:
         return _same(kind, *_ARITHMETIC[name])
     if name in ("min", "max"):
         return _same(kind, 2, partial(_extreme, least=name == "min", keeps_nan="NaN" in marks))
-    if name in ("rcp", "sqrt") and rounding == "rn" and "approx" not in marks:
-        return _same(kind, 1, _APPROXIMATED[name])
-    if name in _APPROXIMATED and "approx" in marks:
-        return _same(kind, 1, partial(approximated, _APPROXIMATED[name], flush="ftz" in marks))
-    return None
+    return _same(kind, 1, _APPROXIMATED[name]) if name in ("rcp", "sqrt") else None

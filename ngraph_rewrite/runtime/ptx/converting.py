@@ -27,14 +27,17 @@ _WHOLE: dict[str, Callable[[Values], Values]] = {
 _NAN = 0x7FFF  # of 16 bits
 
 
-def converter(marks: Sequence[str]) -> Conversion:
-    """The dtypes and the function of a conversion, by its marks.
+def converter(marks: Sequence[str]) -> Conversion | None:
+    """The dtypes and the function of a conversion, by its marks; nothing if it is not known here.
 
     >>> result, operands, convert = converter(("rzi", "s32", "f32"))
     >>> convert(np.float32([2.7, -2.7, np.nan, 1e30]))
     array([         2,         -2,          0, 2147483647], dtype=int32)
     """
     to, given = marks[-2:]
+    known = {*_WHOLE, "rn"} | ({"sat"} if to[0] == given[0] == "f" else set())
+    if to not in KINDS or given not in KINDS or not {*marks[:-2]} <= known:
+        return None
     if to in ("f16x2", "bf16x2"):
         return KINDS["u32"], (KINDS[given],) * 2, partial(_packed, kind=KINDS[to.removesuffix("x2")])
     whole = next((_WHOLE[mark] for mark in marks if mark in _WHOLE), None)
@@ -52,8 +55,6 @@ def _converted(values: Values, to: Kind, whole: Callable[[Values], Values] | Non
         wide = values.astype(np.float64) if values.dtype.itemsize < 4 else values
         values = np.asarray(whole(wide)) if _is_real(to) else _as_integers(whole(wide), to)
     if saturate:
-        if not (real and _is_real(to)):
-            raise NotImplementedError("integers that are saturated")
         values = np.where(np.isnan(values), 0, np.clip(values, 0, 1)).astype(values.dtype)
     return _half(values, to) if to.itemsize == 2 and _is_real(to) else np.array(values.astype(to))
 

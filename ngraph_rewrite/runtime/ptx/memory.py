@@ -147,8 +147,10 @@ class SharedSpace(Space):
     def load(self, addresses: Numbers, kind: np.dtype[Any], who: Who) -> Values:
         found = super().load(addresses, kind, who)
         _, _, cells = self._places(addresses, kind.itemsize, who)
-        unwritten = self.watch.unwritten(cells.first)
-        if unwritten.any():
+        for n in range(cells.each):
+            unwritten = self.watch.unwritten(cells.first + n)
+            if not unwritten.any():
+                continue
             at = int(np.flatnonzero(unwritten)[0])
             raise KernelError(
                 f"thread {int(who.numbers[at]) - 1} reads shared memory at {int(addresses[at]):#x}, which none wrote"

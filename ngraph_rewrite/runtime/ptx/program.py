@@ -15,7 +15,7 @@ from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.ptx.counting import Counts
 from ngraph_rewrite.runtime.ptx.decoding import step
 from ngraph_rewrite.runtime.ptx.memory import GlobalSpace, SharedSpace
-from ngraph_rewrite.runtime.ptx.operands import Numbers, Operands, Step, guard
+from ngraph_rewrite.runtime.ptx.operands import Numbers, Operands, Step, guard, unknown
 from ngraph_rewrite.runtime.ptx.running import Code, placed, run
 from ngraph_rewrite.runtime.ptx.team import Grid, Team, own_memory, set_own_memory
 from ngraph_rewrite.runtime.ptx.text import ENDS, Function, Instruction, Module, Variable, read_module
@@ -24,6 +24,7 @@ from ngraph_rewrite.runtime.ptx.values import ALL, Frame, Some, width_of
 
 _TOGETHER = 8192  # threads that run side by side
 _WIDTH = 8  # bytes of the widest number
+_BARRIERS = (("sync", 1), ("red", 3))  # of whole blocks, each with so many operands
 
 
 class Decoded(NamedTuple):
@@ -84,6 +85,8 @@ class Program:
         steps = tuple((self._step(one, operands), one) for one in block[: len(block) - (end is not None)])
         if end is None:
             return Code(steps, None, 0, None, None)
+        if end.opcode[0] == "bar" and (end.opcode[1], len(end.operands)) not in _BARRIERS:
+            raise placed(unknown(end.opcode), end)
         target = function.labels[end.operands[0]] if end.opcode[0] == "bra" else 0
         allowed = guard(end.guard, operands) if end.guard else None
         return Code(steps, end, target, allowed, agreement(end, operands) if "red" in end.opcode else None)

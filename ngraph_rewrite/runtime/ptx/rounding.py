@@ -38,6 +38,8 @@ def _compiled() -> Callable[..., Values]:
 def multiply_add(x: Values, y: Values, z: Values, rounding: str = "rn") -> Values:
     """A product and a sum, rounded once: to the nearest (``rn``), down (``rm``), up (``rp``) or to zero (``rz``).
 
+    Only those of `float32` are rounded in another direction than the first.
+
     >>> small = np.float32(2**-30)
     >>> multiply_add(np.float32([1]), np.float32([1]), -small, "rm")[0] == 1, multiply_add(
     ...     np.float32([1]), np.float32([1]), -small
@@ -48,8 +50,6 @@ def multiply_add(x: Values, y: Values, z: Values, rounding: str = "rn") -> Value
         if x.dtype == np.float16:
             return np.asarray(x.astype(np.float64) * y + z).astype(np.float16)
         return np.asarray(_compiled()(x, y, z))
-    if x.dtype != np.float32:
-        raise NotImplementedError(f"a product of {x.dtype} that is rounded by {rounding}")
     product, added = x.astype(np.float64) * y, z.astype(np.float64)  # which is exact
     total = product + added
     back = total - product

@@ -36,6 +36,8 @@ def agreement(instruction: Instruction, operands: Operands) -> Step:
 def exchanged(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
     """`shfl.sync`."""
     mode = opcode[2]
+    if opcode[1] != "sync" or mode not in ("bfly", "up", "down", "idx"):
+        raise unknown(opcode)
     target, _, found = given[0].partition("|")
     write, tell = operands.writer(target), operands.writer(found or "_")
     read = operands.reader(given[1], _U32)
@@ -63,6 +65,8 @@ def exchanged(opcode: Sequence[str], given: Sequence[str], operands: Operands) -
 
 def matrices(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
     """`ldmatrix` of 8 times 8 numbers of 16 bits."""
+    if opcode[3] != "m8n8" or tuple(opcode[-2:]) != ("shared", "b16"):
+        raise unknown(opcode)
     writers = [operands.writer(one) for one in inside(given[0])]
     address = operands.address(given[1])
     line, place = matrix_places("trans" in opcode)
@@ -86,7 +90,8 @@ def matrices(opcode: Sequence[str], given: Sequence[str], operands: Operands) ->
 
 def products(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
     """`mma` of 16-bit floats, with sums of `float32`."""
-    if opcode[3] not in ("m16n8k8", "m16n8k16") or opcode[6] != "f32" or opcode[9] != "f32":
+    kinds = [("f32", kind, kind, "f32") for kind in ("f16", "bf16")]
+    if opcode[3] not in ("m16n8k8", "m16n8k16") or tuple(opcode[6:]) not in kinds:
         raise unknown(opcode)
     kind = KINDS[opcode[7]]
     writers = [operands.writer(one) for one in inside(given[0])]
