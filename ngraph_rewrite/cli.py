@@ -157,6 +157,7 @@ def _add_emulate(commands: Any) -> None:
     command.add_argument("kernels", nargs="*", metavar="KERNEL", help="programs with it: rows, or rows_ and its hash")
     what = "run about so many instructions of the warps of a launch, which are some of its blocks (default: 12000000)"
     command.add_argument("--budget", type=_positive, default=12_000_000, metavar="COUNT", help=what)
+    command.add_argument("--jobs", type=_positive, help="number of processes (default: one for each core)")
 
 
 def _check(text: str) -> str:

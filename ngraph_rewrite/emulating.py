@@ -20,12 +20,14 @@ from ngraph_rewrite.ptx import check_compiler
 from ngraph_rewrite.runtime.cuda.emulated import Blocks, EmulatedDevice, Watcher
 from ngraph_rewrite.runtime.ptx.counting import Counts
 from ngraph_rewrite.targets.cuda import CudaExecutable
+from ngraph_rewrite.testing.workers import Lost, Workers
 from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.lengths import known
 
 HEAD = ("kernel", "of", "blocks", "threads", "instructions", "lanes", "sectors", "banks")
 Rows = list[tuple[str, ...]]
 _SMALL = 6  # integers are below it, as they may be places
+PATIENCE = 900.0  # seconds for a program
 
 
 class Launch(NamedTuple):
@@ -41,7 +43,7 @@ def main(options: Namespace) -> tuple[Rows, list[str], str]:
     """Run the kernels.
 
     Args:
-        options: `budget` and `kernels` of the command line.
+        options: `budget`, `jobs` and `kernels` of the command line.
 
     Returns:
         The rows of a table, what is wrong, and the verdict.
@@ -51,18 +53,20 @@ def main(options: Namespace) -> tuple[Rows, list[str], str]:
         ArgumentError: for a kernel that there is not.
     """
     check_compiler()
-    cache, rows, wrong, launches = Cache(), dict[str, tuple[str, ...]](), list[str](), 0
-    programs = list(_chosen(cache, {*options.kernels}))
-    with progress("programs") as advance:
-        for number, program in enumerate(programs, 1):
-            found, error = launched(program.program, options.budget, cache)
-            launches += len(found)
-            for one in found:
-                rows.setdefault(one.kernel, _row(one, program.program))
-            if error is not None:
-                wrong.append(f"{program.program}: {error}")
-            advance(number, len(programs))
-    verdict = f"{len(rows)} kernels ran in {launches} launches of {len(programs)} programs"
+    rows, wrong, launches = dict[str, tuple[str, ...]](), list[str](), 0
+    questions = [(program.program, options.budget) for program in _chosen(Cache(), {*options.kernels})]
+    answers = dict[str, tuple[list[Launch], str]]()
+    with progress("programs") as advance, Workers(launched, options.jobs, PATIENCE) as workers:
+        for question, answer in workers.ask(questions):
+            answers[question[0]] = ([], answer.why) if isinstance(answer, Lost) else answer
+            advance(len(answers), len(questions))
+    for program, _ in questions:
+        found, error = answers[program]
+        launches += len(found)
+        for one in found:
+            rows.setdefault(one.kernel, _row(one, program))
+        wrong += [f"{program}: {error}"] if error else []
+    verdict = f"{len(rows)} kernels ran in {launches} launches of {len(questions)} programs"
     return [*rows.values()], wrong, f"{verdict}; {len(wrong)} programs failed" if wrong else verdict
 
 
@@ -81,20 +85,21 @@ def _chosen(cache: Cache, names: set[str]) -> Iterator[Planned]:
         )
 
 
-def launched(program: str, budget: int, cache: Cache) -> tuple[list[Launch], NGraphRewriteError | None]:
-    """Run a program on an emulated GPU.
+def launched(question: tuple[str, int]) -> tuple[list[Launch], str]:
+    """Run a program on an emulated GPU, for about so many instructions of warps in a launch.
 
     Returns:
         Its launches, as far as they went, and what was wrong.
     """
-    built, found = PROGRAMS[program](), list[Launch]()
+    (program, budget), found = question, list[Launch]()
+    built = PROGRAMS[program]()
     device = EmulatedDevice(Watcher(budget, lambda *told: found.append(Launch(*told))))
     values = [drawn(x, number) for number, x in enumerate(built[1])]
     try:
-        call(lambda given: CudaExecutable(given, device), built, values, cache)
+        call(lambda given: CudaExecutable(given, device), built, values, Cache())
     except NGraphRewriteError as error:
-        return found, error
-    return found, None
+        return found, str(error)
+    return found, ""
 
 
 def drawn(x: ng.Op, seed: int) -> NDArray[np.generic]:

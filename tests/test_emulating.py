@@ -94,12 +94,11 @@ def test_a_race_is_told_with_the_instruction_that_met_another() -> None:
 
 
 def test_what_is_wrong_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    wrong = ng.KernelError("thread 1 reads what thread 0 wrote")
     launch = emulating.Launch("gather_1", (8, 1, 1), 256, Counts())
     monkeypatch.setattr(emulating, "check_compiler", lambda: None)
-    monkeypatch.setattr(emulating, "launched", lambda program, budget, cache: ([launch], wrong))
+    monkeypatch.setattr(emulating, "launched", lambda question: ([launch], "thread 1 reads what thread 0 wrote"))
     monkeypatch.setattr(emulating, "planned", lambda cache: [Planned("taken", (Source("gather_1", "", ()),))])
-    assert main(["emulate", "gather"]) == 1
+    assert main(["emulate", "gather", "--jobs", "1"]) == 1
     *_, row, told, verdict = capsys.readouterr().out.splitlines()
     assert row.split() == ["gather_1", told.partition(":")[0], "8", "x", "1", "x", "1", "256", "0", *["1.00"] * 3]
     assert told.endswith("thread 1 reads what thread 0 wrote") and verdict.endswith("1 programs failed")

@@ -51,8 +51,8 @@ class Watch:
 
     def __init__(self, cells: int, each: int) -> None:
         self._each = each
-        self._writer, self._written = np.zeros(cells, np.int64), np.zeros(cells, np.int32)
-        self._reader, self._read = np.zeros(cells, np.int64), np.zeros(cells, np.int32)
+        self._writer, self._written = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
+        self._reader, self._read = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
         self._readers_block = np.zeros(cells, np.int32)
 
     def unwritten(self, cells: Numbers) -> NDArray[np.bool_]:
@@ -104,7 +104,7 @@ class Watch:
         return _meeting(met, who, self._writer[cells], "wrote") if met.any() else None
 
 
-def _meeting(met: NDArray[Any], who: Who, others: Numbers, did: str) -> Meeting:
+def _meeting(met: NDArray[Any], who: Who, others: NDArray[Any], did: str) -> Meeting:
     at = int(np.flatnonzero(met)[0])
     earlier = f"thread {others[at] - 1}" if others[at] > 0 else "several threads"
     return Meeting(int(who.numbers[at]) - 1, f"{earlier} {did}")
