@@ -37,11 +37,12 @@ class EmulatedKernel(NamedTuple):
     watcher: Watcher | None
 
     def launch(self, blocks: Blocks, threads: int, fixed: bool, arguments: Sequence[int]) -> None:
+        given = [(begin, end) for begin, end in permitted() if any(begin <= x < end for x in arguments)]
         if self.watcher is None:
-            self.program.launch(each_way(blocks), threads, arguments, permitted())
+            self.program.launch(each_way(blocks), threads, arguments, given)
             return
         counts = Counts()
-        self.program.launch(each_way(blocks), threads, arguments, permitted(), counts, self.watcher.budget)
+        self.program.launch(each_way(blocks), threads, arguments, given, counts, self.watcher.budget)
         self.watcher.tell(self.program.name, blocks, threads, counts)
 
 

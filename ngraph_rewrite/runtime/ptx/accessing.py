@@ -24,10 +24,17 @@ def _place(opcode: Sequence[str]) -> tuple[str, np.dtype[Any]]:
     return space, KINDS[kind]
 
 
+def _check_count(opcode: Sequence[str], count: int) -> None:
+    """Refuse a list of registers of another length than the instruction says."""
+    if count != next((int(mark[1:]) for mark in opcode if mark in ("v2", "v4")), 1):
+        raise unknown(opcode)
+
+
 def loaded(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
     space, kind = _place(opcode)
     writers = [operands.writer(one) for one in inside(given[0])]
     address, size = operands.address(given[1]), kind.itemsize
+    _check_count(opcode, len(writers))
 
     def load(team: Team, frame: Frame, some: Some) -> None:
         begin = address(frame, some)
@@ -49,6 +56,7 @@ def stored(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> S
     space, kind = _place(opcode)
     address, size = operands.address(given[0]), kind.itemsize
     readers = [operands.reader(one, kind) for one in inside(given[1])]
+    _check_count(opcode, len(readers))
 
     def store(team: Team, frame: Frame, some: Some) -> None:
         begin = address(frame, some)
@@ -70,8 +78,8 @@ def copying(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> 
     """`cp.async`."""
     if opcode[2] == "wait_all":
         return lambda team, frame, some: team.end_copies(some)
-    if "shared" not in opcode or len(given) != 3:
-        raise unknown(opcode)
+    if "shared" not in opcode or len(given) != 3 or int(given[2]) not in ((16,) if opcode[2] == "cg" else (4, 8, 16)):
+        raise unknown([*opcode, *given[2:]])
     target, source, size = operands.address(given[0]), operands.address(given[1]), int(given[2])
 
     def begin(team: Team, frame: Frame, some: Some) -> None:

@@ -19,6 +19,19 @@ Values = NDArray[Any]
 Compute = Callable[..., Values]
 Kind = np.dtype[Any]
 _PRED, _U32 = kind_of("pred"), kind_of("u32")
+_PLAIN = frozenset(kind for kind in KINDS if not kind.endswith("x2"))
+_ALL_MARKS = frozenset("rn rni rzi rmi rpi sat".split())
+_MARKS = MappingProxyType[str, str](
+    {
+        "mul": "lo hi wide rn rm rp rz",
+        "mad": "lo hi wide",
+        "fma": "rn rm rp rz",
+        **dict.fromkeys(("add", "sub"), "rn rm rp rz"),
+        "div": "rn rm rp rz approx",
+        **dict.fromkeys(("rcp", "sqrt"), "rn rm rp rz approx ftz"),
+        **dict.fromkeys(("rsqrt", "ex2", "lg2", "sin", "cos", "tanh"), "approx ftz"),
+    }
+)
 
 
 class Operation(NamedTuple):
@@ -37,12 +50,21 @@ def operation(opcode: Sequence[str]) -> Operation | None:
     """
     name, *marks = opcode
     kinds = [KINDS[mark] for mark in marks if mark in KINDS]
-    if not kinds or "cc" in marks or name in ("addc", "subc", "madc"):
+    if not kinds or not {*marks} <= _known(name, kinds[0]):
         return None
     for find in (_compared, _of_integers, _of_floats, _of_bits):
         if found := find(name, marks, kinds):
             return found
     return None
+
+
+def _known(name: str, kind: Kind) -> set[str]:
+    """The marks that an instruction may have here, types included; packed halves are converted alone."""
+    if name == "cvt":
+        return {*_ALL_MARKS, *KINDS}
+    if name == "setp":
+        return {*_ORDERED, *(f"{test}u" for test in _ORDERED), "ne", "neu", "nan", "num", *_PLAIN}
+    return {*_PLAIN, *_MARKS.get(name, "").split(), *(["NaN"] if name in ("min", "max") and kind.kind == "f" else [])}
 
 
 def _same(kind: Kind, count: int, compute: Compute) -> Operation:
@@ -151,8 +173,10 @@ def _product(name: str, marks: Sequence[str], kind: Kind) -> Operation | None:
         result = wide
     elif "hi" in marks:
         multiply, result = _upper, kind
-    else:
+    elif "lo" in marks:
         multiply, result = np.multiply, kind
+    else:
+        return None
     if name == "mul":
         return Operation(result, (kind, kind), multiply)
     return Operation(result, (kind, kind, result), lambda a, b, c: np.asarray(multiply(a, b) + c))

@@ -60,13 +60,15 @@ def _converted(values: Values, to: Kind, whole: Callable[[Values], Values] | Non
 
 
 def _as_integers(values: Values, to: Kind) -> Values:
-    """Whole numbers as integers: the nearest where they are out of range, zero for NaN."""
+    """Whole numbers as integers: the nearest where they are out of range; of NaN zero, or the highest bit of 64."""
     limits = np.iinfo(to)
-    wide = values.astype(np.float64)
+    wide, width = values.astype(np.float64), 8 * to.itemsize
+    nothing = np.array(1 << (width - 1) if values.dtype.itemsize == 8 or width == 64 else 0, np.uint64).astype(to)
     inside = (wide >= float(limits.min)) & (wide < float(limits.max) + (1 if to.itemsize < 8 else 0))
     found = np.where(inside, wide, 0).astype(to)
     found = np.where(wide >= float(limits.max), limits.max, found)
-    return np.where(wide < float(limits.min), limits.min, found).astype(to)
+    found = np.where(wide < float(limits.min), limits.min, found)
+    return np.where(np.isnan(wide), nothing, found).astype(to)
 
 
 def _half(values: Values, to: Kind) -> Values:

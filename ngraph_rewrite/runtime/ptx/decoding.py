@@ -12,7 +12,7 @@ from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.ptx.accessing import copying, loaded, stored
 from ngraph_rewrite.runtime.ptx.arithmetic import operation
 from ngraph_rewrite.runtime.ptx.operands import Operands, Step, guard, inside, unknown
-from ngraph_rewrite.runtime.ptx.team import Team
+from ngraph_rewrite.runtime.ptx.team import SPECIAL, Team
 from ngraph_rewrite.runtime.ptx.text import Instruction
 from ngraph_rewrite.runtime.ptx.together import exchanged, matrices, products
 from ngraph_rewrite.runtime.ptx.values import ALL, KINDS, Frame, Reader, Some, Writer, kind_of
@@ -26,17 +26,25 @@ def step(instruction: Instruction, operands: Operands) -> Step:
     Raises:
         KernelError: if it is not known.
     """
-    made = _step(instruction, operands)
-    if instruction.guard is None:
-        return made
-    allowed = guard(instruction.guard, operands)
+    try:
+        made = _step(instruction, operands)
+    except (KeyError, TypeError, ValueError, IndexError) as error:  # it has parts of which nothing is known here
+        raise unknown(instruction.opcode) from error
+    return guarded(made, instruction.guard, operands)
 
-    def guarded(team: Team, frame: Frame, some: Some) -> None:
+
+def guarded(made: Step, of: tuple[str, bool] | None, operands: Operands) -> Step:
+    """A step that only those threads do that a guard allows."""
+    if of is None:
+        return made
+    allowed = guard(of, operands)
+
+    def do(team: Team, frame: Frame, some: Some) -> None:
         chosen = team.places(some)[allowed(frame, some)]
         if len(chosen):
             made(team, frame, ALL if len(chosen) == frame.count else chosen)
 
-    return guarded
+    return do
 
 
 def _step(instruction: Instruction, operands: Operands) -> Step:
@@ -70,7 +78,7 @@ def _moved(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> S
     if source.startswith("{"):
         return _packed(operands.writer(target), inside(source), kind, operands)
     write = operands.writer(target)
-    if source.startswith("%") and source not in operands.registers.numbers:
+    if source in SPECIAL and source not in operands.registers.numbers:
         return lambda team, frame, some: write(frame, some, team.special[source][some].copy())
     read = operands.reader(source, kind)
     return lambda team, frame, some: write(frame, some, np.array(read(frame, some)))
@@ -111,7 +119,7 @@ def _carries(opcode: Sequence[str]) -> bool:
 
 def _carried(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
     """Integers of 32 bits whose sum may have one bit more, which is kept for the next."""
-    if opcode[-1] not in ("u32", "s32", "b32"):
+    if opcode[-1] not in ("u32", "s32", "b32") or ("hi" in opcode and opcode[-1] != "u32"):
         raise unknown(opcode)
     write, readers = operands.writer(given[0]), [operands.reader(one, _U32) for one in given[1:]]
     takes, gives = opcode[0].endswith("c"), "cc" in opcode

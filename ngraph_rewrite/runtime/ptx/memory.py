@@ -8,7 +8,7 @@ thread (`watching`), and one that reads shared memory which nobody wrote.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,17 +104,16 @@ class GlobalSpace(Space):
     """What a kernel may use of the process's memory.
 
     Args:
-        ranges: Beginnings and ends, in order.
-        threads: Of a block.
+        ranges: Beginnings and ends.
     """
 
-    def __init__(self, ranges: Sequence[tuple[int, int]], bytes_of_cell: int, threads: int) -> None:
-        begins = np.array([begin for begin, _ in ranges] or [0], np.int64)
-        ends = np.array([end for _, end in ranges] or [0], np.int64)
+    def __init__(self, ranges: Sequence[tuple[int, int]], bytes_of_cell: int) -> None:
+        apart = list(_merged(ranges)) or [(0, 0)]
+        begins, ends = (np.array(places, np.int64) for places in zip(*apart, strict=True))
         counts = (ends - begins + bytes_of_cell - 1) // bytes_of_cell
         self._begins, self._ends = begins, ends
         self._first = np.cumsum(counts) - counts
-        super().__init__("global", bytes_of_cell, Watch(int(counts.sum()), threads))
+        super().__init__("global", bytes_of_cell, Watch(int(counts.sum())))
 
     def _places(self, addresses: Numbers, size: int, who: Who) -> tuple[Values, Numbers, Cells]:
         which = np.maximum(np.searchsorted(self._begins, addresses, "right") - 1, 0)
@@ -130,13 +129,28 @@ class GlobalSpace(Space):
         return _VIEWS[size], (addresses - _BASE) // size, cells
 
 
+def _merged(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Ranges in order, and as one where some overlap.
+
+    >>> list(_merged([(8, 12), (0, 4), (2, 6)]))
+    [(0, 6), (8, 12)]
+    """
+    begin = end = 0
+    for first, last in sorted(ranges):
+        if first > end and end > begin:
+            yield begin, end
+        begin, end = (begin, max(end, last)) if begin < end and first <= end else (first, last)
+    if begin < end:
+        yield begin, end
+
+
 class SharedSpace(Space):
     """What the threads of a block share, of so many blocks that run side by side."""
 
-    def __init__(self, size: int, blocks: int, bytes_of_cell: int, threads: int) -> None:
+    def __init__(self, size: int, blocks: int, bytes_of_cell: int) -> None:
         self._size = -(-size // 16) * 16
         self._bytes = np.full(self._size * blocks, 0xFF, np.uint8)
-        super().__init__("shared", bytes_of_cell, Watch(self._size * blocks // bytes_of_cell, threads))
+        super().__init__("shared", bytes_of_cell, Watch(self._size * blocks // bytes_of_cell))
 
     def _places(self, addresses: Numbers, size: int, who: Who) -> tuple[Values, Numbers, Cells]:
         if ((addresses < 0) | (addresses + size > self._size)).any():

@@ -75,7 +75,8 @@ class Operands:
         named = found[1] in self.registers.numbers
         narrow = named and self.registers.kinds[self.registers.numbers[found[1]]].itemsize == 4
         read = self.reader(found[1], kind_of("u32") if narrow else kind_of("s64"))
-        return lambda frame, some: np.asarray(read(frame, some).astype(np.int64) + offset)
+        mask = 0xFFFFFFFF if narrow else -1
+        return lambda frame, some: np.asarray((read(frame, some).astype(np.int64) + offset) & mask)
 
 
 def inside(text: str) -> list[str]:

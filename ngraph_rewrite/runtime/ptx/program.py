@@ -13,7 +13,7 @@ from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.aligned import address_of, aligned_array
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.ptx.counting import Counts
-from ngraph_rewrite.runtime.ptx.decoding import step
+from ngraph_rewrite.runtime.ptx.decoding import guarded, step
 from ngraph_rewrite.runtime.ptx.memory import GlobalSpace, SharedSpace
 from ngraph_rewrite.runtime.ptx.operands import Numbers, Operands, Step, guard, unknown
 from ngraph_rewrite.runtime.ptx.running import Code, placed, run
@@ -59,16 +59,18 @@ class Program:
         self.name, module = name, read_module(text)
         self._constants, placed_there = _placed_constants(module)
         shared = [v for v in module.variables if v.space == "shared"]
-        shared += [v for f in module.functions.values() for v in f.variables if v.space == "shared"]
+        for one in module.functions.values():  # each has names of its own
+            shared += [v._replace(name=f"{v.name} of {one.name}") for v in one.variables if v.space == "shared"]
         in_block, self._bytes_shared = _laid_out(shared)
         self._cells = _cells(module)
-        self._functions = dict[str, Decoded]()
+        self._functions, self._names = dict[str, Decoded](), {*module.functions}
+        self._entry = module.kernel
         try:
             for function in module.functions.values():
                 self._functions[function.name] = self._decoded(function, placed_there | in_block)
         except KernelError as error:
             raise self._named(error) from None
-        self._kernel = self._functions[module.kernel]
+        self._kernel = self._functions[self._entry]
 
     def _named(self, error: KernelError) -> KernelError:
         return KernelError(f"kernel {self.name}: {error.what}", where=error.where, do=error.do)
@@ -76,6 +78,7 @@ class Program:
     def _decoded(self, function: Function, symbols: Mapping[str, int]) -> Decoded:
         variables = [*function.parameters, *function.results, *function.variables]
         own, size = _laid_out([v for v in variables if v.space in ("param", "local")])
+        own |= {v.name: symbols[f"{v.name} of {function.name}"] for v in function.variables if v.space == "shared"}
         operands = Operands(function, {**symbols, **own})
         codes = tuple(self._code(block, operands, function) for block in function.blocks)
         return Decoded(function, operands, codes, size)
@@ -85,6 +88,8 @@ class Program:
         steps = tuple((self._step(one, operands), one) for one in block[: len(block) - (end is not None)])
         if end is None:
             return Code(steps, None, 0, None, None)
+        if end.opcode[0] == "exit" and function.name != self._entry:  # which would end who called it
+            raise placed(unknown(end.opcode), end)
         if end.opcode[0] == "bar" and (end.opcode[1], len(end.operands)) not in _BARRIERS:
             raise placed(unknown(end.opcode), end)
         target = function.labels[end.operands[0]] if end.opcode[0] == "bra" else 0
@@ -93,13 +98,17 @@ class Program:
 
     def _step(self, instruction: Instruction, operands: Operands) -> Step:
         try:
-            return self._call(instruction, operands) if instruction.opcode[0] == "call" else step(instruction, operands)
+            if instruction.opcode[0] == "call":
+                return guarded(self._call(instruction, operands), instruction.guard, operands)
+            return step(instruction, operands)
         except KernelError as error:
             raise placed(error, instruction) from None
 
     def _call(self, instruction: Instruction, operands: Operands) -> Step:
         """A call: a list of results, if there are some, the function, and a list of what it is given."""
         results, name, given = ["", *instruction.operands][-3:]
+        if name not in self._names:
+            raise unknown([*instruction.opcode, name])
         returned, passed = ([operands.symbols[x.strip()] for x in one.strip("()").split(",") if x.strip()]
                             for one in (results, given))  # fmt: skip
 
@@ -137,7 +146,7 @@ class Program:
             KernelError: if it does what a GPU would refuse, or could do in another way.
         """
         own = [(address_of(one), address_of(one) + one.nbytes) for one in self._constants]
-        memory = GlobalSpace(sorted([*ranges, *own]), self._cells["global"], threads)
+        memory = GlobalSpace([*ranges, *own], self._cells["global"])
         blocks, together = np.arange(grid[0] * grid[1] * grid[2]), max(1, _TOGETHER // threads)
         if counts is not None and budget is not None and len(blocks) > 1:
             before = counts.instructions
@@ -156,7 +165,7 @@ class Program:
         counts: Counts | None,
     ) -> None:
         """Run some blocks side by side."""
-        shared = SharedSpace(self._bytes_shared, len(some), self._cells["shared"], threads)
+        shared = SharedSpace(self._bytes_shared, len(some), self._cells["shared"])
         team = Team(grid, threads, some, memory, shared, counts)
         if counts is not None:
             counts.warps += len(some) * -(-threads // WARP)
@@ -225,8 +234,9 @@ def _cells(module: Module) -> dict[str, int]:
 def _copy(
     source: Frame, begins: Sequence[int], target: Frame, ends: Sequence[int], what: Sequence[Variable], some: Some
 ) -> None:
-    """Copy variables of threads' own, four bytes at a time."""
+    """Copy variables of threads' own, four bytes at a time, or less."""
     for begin, end, variable in zip(begins, ends, what, strict=True):
-        for n in range(0, variable.size, 4):
-            values = own_memory(source, np.array(begin + n), 4, some).view(np.uint32)[:, 0]
+        each = min(4, variable.size)
+        for n in range(0, variable.size, each):
+            values = own_memory(source, np.array(begin + n), each, some).view(f"u{each}")[:, 0]
             set_own_memory(target, np.array(end + n), values, some)

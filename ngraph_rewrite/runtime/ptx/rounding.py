@@ -83,5 +83,5 @@ def approximated(function: Callable[[Values], Values], x: Values, flush: bool) -
     found = np.asarray(function(given.astype(np.float64)))
     if x.dtype == np.float64:
         return (found.view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(np.float64)
-    found = found.astype(np.float32)
+    found = found.astype(x.dtype)
     return flushed(found) if flush else found

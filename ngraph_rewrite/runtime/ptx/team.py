@@ -21,12 +21,25 @@ Bytes = NDArray[np.uint8]
 
 
 class Coming(NamedTuple):
-    """A copy to shared memory that threads have begun: of which some may have waited for it already."""
+    """A copy to shared memory that threads have begun, and not waited for.
+
+    Attributes:
+        numbers: Which threads.
+        pieces: What was at the source, a row for each piece.
+    """
 
     numbers: Numbers
     source: Numbers
     target: Numbers
     size: int
+    pieces: NDArray[Any]
+
+    def of(self, some: NDArray[np.bool_]) -> Coming:
+        """Some of it."""
+        return Coming(self.numbers[some], self.source[some], self.target[some], self.size, self.pieces[:, some])
+
+
+SPECIAL = frozenset(f"%{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz") | {"%laneid"}
 
 
 class Team:
@@ -93,24 +106,38 @@ class Team:
             self.spaces[space].check(address, size)
             self.count(space, address, size, some)
         self.shared.spoil(target, size, self.who(some))
-        self.coming.append(Coming(self.places(some), source, target, size))
+        pieces = np.stack(self._pieces("global", source, size, self.who(some)))
+        self.coming.append(Coming(self.places(some), source, target, size, pieces))
 
     def end_copies(self, some: Some) -> None:
         """All that threads have begun to copy is there; it is read no earlier, as it may be late."""
         waiting = np.zeros(len(self), bool)
         waiting[some] = True
         still = list[Coming]()
-        for numbers, source, target, size in self.coming:
-            now = waiting[numbers]
-            self._copy(numbers[now], source[now], target[now], size)
+        for one in self.coming:
+            now = waiting[one.numbers]
+            self._end(one.of(now))
             if not now.all():
-                still.append(Coming(numbers[~now], source[~now], target[~now], size))
+                still.append(one.of(~now))
         self.coming = still
 
-    def _copy(self, numbers: Numbers, source: Numbers, target: Numbers, size: int) -> None:
-        who, kind = self.who(numbers), np.dtype(f"u{self.shared.cell}")
-        for at in range(0, size, kind.itemsize):
-            self.shared.store(target + at, self.spaces["global"].load(source + at, kind, who), who)
+    def _end(self, copy: Coming) -> None:
+        """Refuse a copy whose source or target were written meanwhile; else it is there."""
+        who, spoiled = self.who(copy.numbers), ~np.zeros((), f"u{self.shared.cell}")
+        for n, was in enumerate(self._pieces("global", copy.source, copy.size, who)):
+            target = copy.target + n * self.shared.cell
+            there = self.shared.load(target, was.dtype, who)
+            if (was != copy.pieces[n]).any() or (there != spoiled).any():
+                raise KernelError(
+                    "what is fetched, or where it goes, was written before a thread waited for it",
+                    do="wait for what was fetched before either is written",
+                )
+            self.shared.store(target, was, who)
+
+    def _pieces(self, space: str, addresses: Numbers, size: int, who: Who) -> list[NDArray[Any]]:
+        """What threads read, so many bytes, in the smallest pieces of shared memory."""
+        kind = np.dtype(f"u{self.shared.cell}")
+        return [self.spaces[space].load(addresses + n, kind, who) for n in range(0, size, kind.itemsize)]
 
 
 def own_memory(frame: Frame, addresses: Numbers, size: int, some: Some) -> Bytes:

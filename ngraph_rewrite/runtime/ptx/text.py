@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ngraph_rewrite.errors import KernelError
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
 _TOKEN = re.compile(r"\s*(?:(?P<label>[$\w]+):(?!:)|(?P<brace>[{}])|(?P<statement>[^;]*);)")
 _HEADER = re.compile(r"\.(?P<kind>entry|func)\b(?P<rest>[^{;]*)(?P<end>[{;])")
 _VARIABLE = re.compile(
@@ -127,6 +127,8 @@ def _closing(text: str, begin: int) -> int:
 def _variable(found: re.Match[str]) -> Variable:
     width = int(found["kind"][1:]) // 8
     count = int(found["count"] or 0) if found["count"] is not None else 1
+    if found["values"] and found["kind"].startswith("f"):
+        raise KernelError(f"PTX that was not understood: {found[0][:60]}")
     values = tuple(int(value, 0) for value in (found["values"] or "").split(",") if value.strip())
     return Variable(found["name"], found["space"], count * width, int(found["align"] or width), values, width)
 
@@ -181,8 +183,10 @@ class _Body:
         elif found := _VARIABLE.match(text):
             variable = _variable(found)
             self.variables.append(variable._replace(name=self._named(variable.name)))
-        elif not text.startswith("."):  # a directive says nothing of what is computed
+        elif not text.startswith("."):
             self._instruction(text, line)
+        elif not text.startswith(".pragma"):  # which says nothing of what is computed
+            raise KernelError(f"PTX that was not understood: {text[:60]}", where=f"line {line}")
 
     def _declare(self, text: str) -> None:
         found = _REGISTER.fullmatch(text)

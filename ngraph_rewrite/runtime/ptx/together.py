@@ -36,7 +36,7 @@ def agreement(instruction: Instruction, operands: Operands) -> Step:
 def exchanged(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
     """`shfl.sync`."""
     mode = opcode[2]
-    if opcode[1] != "sync" or mode not in ("bfly", "up", "down", "idx"):
+    if opcode[1] != "sync" or mode not in ("bfly", "up", "down", "idx") or opcode[-1] != "b32":
         raise unknown(opcode)
     target, _, found = given[0].partition("|")
     write, tell = operands.writer(target), operands.writer(found or "_")

@@ -154,7 +154,8 @@ def register_writer(number: int, held: np.dtype[Any]) -> Writer:
             return
         register = frame.registers[number]
         if register is None:
-            register = frame.registers[number] = np.zeros(frame.count, held)
+            poison = held.type(True) if held.kind == "b" else ~held.type(0)  # for threads that write nothing
+            register = frame.registers[number] = np.full(frame.count, poison)
         register[some] = bits
 
     return write

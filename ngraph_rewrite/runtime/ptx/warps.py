@@ -21,7 +21,7 @@ Values = NDArray[Any]
 
 def lanes_asked(lane: Numbers, mode: str, by: Numbers, clamp: Numbers) -> tuple[Numbers, Values]:
     """The lane that each thread asks by ``shfl``, and whether there is one: its own where not."""
-    last, part = clamp & 31, (clamp >> 8) & 31
+    last, part, by = clamp & 31, (clamp >> 8) & 31, by & 31
     low = lane & part
     high = low | (last & ~part)
     if mode == "bfly":

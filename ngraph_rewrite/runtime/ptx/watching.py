@@ -3,7 +3,7 @@
 
 Memory is watched in cells, the smallest pieces that a kernel moves. For each cell the last thread that wrote it is
 kept, and who read it since: one thread, several of a block, or several blocks. Within a block a barrier orders what was
-before it and what comes after; nothing orders blocks of one launch.
+before it and what comes after; nothing orders blocks of one launch. Several may write the same number.
 """
 
 from __future__ import annotations
@@ -41,46 +41,54 @@ class Meeting(NamedTuple):
     earlier: str
 
 
+class _Trace:
+    """Who did something last to each cell: a thread, several of a block since its last barrier, or several blocks."""
+
+    def __init__(self, cells: int) -> None:
+        self._thread, self._block, self._time = (np.zeros(cells, kind) for kind in (np.int64, np.int32, np.int32))
+
+    def __getitem__(self, cells: Numbers) -> Numbers:
+        found: Numbers = self._thread[cells]
+        return found
+
+    def met(self, cells: Numbers, who: Who) -> Truths:
+        """Which threads come to a cell of which nothing says that another one has done with it."""
+        earlier = self._thread[cells]
+        apart = (self._block[cells] != who.blocks) | (self._time[cells] == who.times)
+        return np.asarray((earlier == _BLOCKS) | ((earlier != 0) & (earlier != who.numbers) & apart))
+
+    def note(self, cells: Numbers, who: Who) -> None:
+        """Threads do it to a cell each."""
+        before, block = self._thread[cells], self._block[cells]
+        now = np.where((before != who.numbers) & (self._time[cells] == who.times), _SEVERAL, who.numbers)
+        now = np.where((before == _BLOCKS) | (block != who.blocks), _BLOCKS, now)
+        now = np.where(before == 0, who.numbers, now)
+        self._thread[cells], self._time[cells], self._block[cells] = now, who.times, who.blocks
+        several = self._thread[cells] != now  # threads that did it to the same cell just now
+        if several.any():
+            some = cells[several]
+            elsewhere = self._block[some] != who.blocks[several]
+            self._thread[some] = np.where(self._thread[some] == _BLOCKS, _BLOCKS, _SEVERAL)
+            self._thread[some[elsewhere]] = _BLOCKS
+
+
 class Watch:
-    """The cells of some memory in one launch.
+    """The cells of some memory in one launch."""
 
-    Args:
-        cells: How many there are.
-        each: Threads of a block.
-    """
+    def __init__(self, cells: int) -> None:
+        self._writers, self._readers = _Trace(cells), _Trace(cells)
 
-    def __init__(self, cells: int, each: int) -> None:
-        self._each = each
-        self._writer, self._written = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
-        self._reader, self._read = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
-        self._readers_block = np.zeros(cells, np.int32)
-
-    def unwritten(self, cells: Numbers) -> NDArray[np.bool_]:
+    def unwritten(self, cells: Numbers) -> Truths:
         """Which cells nobody wrote."""
-        return np.asarray(self._writer[cells] == 0)
+        return np.asarray(self._writers[cells] == 0)
 
     def read(self, cells: Numbers, who: Who) -> Meeting | None:
         """Threads read a cell each; the first meeting with one that wrote it."""
-        writer = self._writer[cells]
-        met = (writer != 0) & (writer != who.numbers)
-        met &= ((writer - 1) // self._each != who.blocks) | (self._written[cells] == who.times)
+        met = self._writers.met(cells, who)
         if met.any():
-            return _meeting(met, who, writer, "wrote")
-        self._note_readers(cells, who)
+            return _meeting(met, who, self._writers[cells], "wrote")
+        self._readers.note(cells, who)
         return None
-
-    def _note_readers(self, cells: Numbers, who: Who) -> None:
-        before, block = self._reader[cells], self._readers_block[cells]
-        now = np.where((before != who.numbers) & (self._read[cells] == who.times), _SEVERAL, who.numbers)
-        now = np.where((before == _BLOCKS) | (block != who.blocks), _BLOCKS, now)
-        now = np.where(before == 0, who.numbers, now)
-        self._reader[cells], self._read[cells], self._readers_block[cells] = now, who.times, who.blocks
-        several = self._reader[cells] != now  # threads that read the same cell just now
-        if several.any():
-            some = cells[several]
-            elsewhere = self._readers_block[some] != who.blocks[several]
-            self._reader[some] = np.where(self._reader[some] == _BLOCKS, _BLOCKS, _SEVERAL)
-            self._reader[some[elsewhere]] = _BLOCKS
 
     def write(self, cells: Numbers, who: Who, before: Truths, after: Truths) -> Meeting | None:
         """Threads have written a cell each; the first meeting with one that wrote or read it.
@@ -89,19 +97,14 @@ class Watch:
             before: Which of them wrote what was there already: then it makes no difference which one is last.
             after: Of which of them what they wrote is there now.
         """
-        writer, reader = self._writer[cells], self._reader[cells]
-        met = (writer != 0) & (writer != who.numbers)
-        met &= ((writer - 1) // self._each != who.blocks) | (self._written[cells] == who.times)
-        met &= ~before
+        met = self._writers.met(cells, who) & ~before
         if met.any():
-            return _meeting(met, who, writer, "wrote")
-        apart = (self._readers_block[cells] != who.blocks) | (self._read[cells] == who.times)
-        met = ~before & ((reader == _BLOCKS) | ((reader != 0) & (reader != who.numbers) & apart))
+            return _meeting(met, who, self._writers[cells], "wrote")
+        met = self._readers.met(cells, who)
         if met.any():
-            return _meeting(met, who, reader, "read")
-        self._writer[cells], self._written[cells] = who.numbers, who.times
-        met = ~after
-        return _meeting(met, who, self._writer[cells], "wrote") if met.any() else None
+            return _meeting(met, who, self._readers[cells], "read")
+        self._writers.note(cells, who)
+        return _meeting(~after, who, self._writers[cells], "wrote") if not after.all() else None
 
 
 def _meeting(met: NDArray[Any], who: Who, others: NDArray[Any], did: str) -> Meeting:
