@@ -226,6 +226,9 @@ def test_the_lesser_of_zeros_is_the_negative_one_and_nan_is_passed_by() -> None:
         ("cvt.rni.s32.f64", "s32", "f64", [2.5, 3.5, -0.5, 0.0, 1.0], [2, 4, 0, 0, 1]),
         ("cvt.rmi.f32.f32", "f32", "f32", [2.7, -2.2, 0.0, 1.0, 5.5], [2.0, -3.0, 0.0, 1.0, 5.0]),
         ("cvt.sat.f32.f32", "f32", "f32", [2.7, -2.2, np.nan, 0.25, 1.0], [1.0, 0.0, 0.0, 0.25, 1.0]),
+        ("cvt.rzi.s64.f32", "s64", "f32", [np.nan, 2.5, -2.5, 0.0, 1.0], [-(2**63), 2, -2, 0, 1]),
+        ("cvt.rzi.s32.f64", "s32", "f64", [np.nan, 2.5, -2.5, 0.0, 1.0], [-(2**31), 2, -2, 0, 1]),
+        ("ex2.approx.f16", "f16", "f16", [1.0, 0.0, -1.0, 2.0, 3.0], [2.0, 1.0, 0.5, 4.0, 8.0]),
         ("cvt.s64.s32", "s64", "s32", [-1, 5, -(2**31), 0, 7], [-1, 5, -(2**31), 0, 7]),
         ("cvt.u64.u32", "u64", "u32", [2**32 - 1, 5, 0, 1, 7], [2**32 - 1, 5, 0, 1, 7]),
         ("cvt.u16.u32", "u16", "u32", [2**16 + 3, 5, 0, 1, 7], [3, 5, 0, 1, 7]),
@@ -293,6 +296,40 @@ def test_functions_are_called_with_memory_of_their_own() -> None:
     assert found.tolist() == [0, 2, 4, 6, 8]
 
 
+def test_a_call_may_be_of_some_threads() -> None:
+    function = """.func (.param .b16 result) nine(.param .b16 a, .param .b16 b)
+{ .reg .b16 %h<4>; ld.param.u16 %h1, [a]; ld.param.u16 %h2, [b];
+    add.s16 %h3, %h1, %h2; st.param.b16 [result], %h3; ret; }
+"""
+    call = """setp.eq.u32 %p1, %r0, 2; mov.u32 %r10, 0;
+        { .param .b16 x; .param .b16 y; .param .b16 back; mov.b16 %h1, 4; mov.b16 %h2, 5; st.param.b16 [x], %h1;
+        st.param.b16 [y], %h2; @%p1 call (back), nine, (x, y); @%p1 ld.param.b16 %h3, [back]; }
+        @%p1 cvt.u32.u16 %r10, %h3; st.global.u32 [%rd1], %r10;"""
+    found = np.zeros(4, "u4")
+    launch(kernel(PLACE + call, around=function), found, threads=4)
+    assert found.tolist() == [0, 0, 9, 0]
+
+
+def test_what_threads_did_not_write_to_a_register_is_no_zero() -> None:
+    body = f"{PLACE} setp.eq.u32 %p1, %r0, 0; @%p1 mov.u32 %r9, 5; st.global.u32 [%rd1], %r9;"
+    found = np.zeros(2, "u4")
+    launch(kernel(body), found, threads=2)
+    assert found.tolist() == [5, 2**32 - 1]
+
+
+def test_lines_of_a_source_are_passed_by() -> None:
+    found = np.zeros(1, "u4")
+    launch(kernel(f"{PLACE} mov.u32 %r9, 1;\n.loc 1 5 0\nmov.u32 %r9, 2; st.global.u32 [%rd1], %r9;"), found)
+    assert found.tolist() == [2]
+
+
+def test_addresses_of_shared_memory_have_32_bits() -> None:
+    body = f"{PLACE} mov.u32 %r6, -4; st.shared.u32 [%r6+4], 7; ld.shared.u32 %r7, [0]; st.global.u32 [%rd1], %r7;"
+    found = np.zeros(1, "u4")
+    launch(kernel(body), found)
+    assert found.tolist() == [7]
+
+
 def test_variables_of_a_module_have_their_values() -> None:
     body = """ld.param.u64 %rd0, [k_param_0]; mov.u64 %rd2, table;
         ld.global.nc.u16 %r1, [%rd2+2]; st.global.u32 [%rd0], %r1;"""
@@ -305,16 +342,16 @@ def test_variables_of_a_module_have_their_values() -> None:
 
 
 @pytest.mark.parametrize("mode", ["bfly", "up", "down", "idx"])
-@given(by=st.integers(0, 31), width=st.sampled_from([1, 2, 4, 8, 16, 32]))
+@given(by=st.integers(0, 99), width=st.sampled_from([1, 2, 4, 8, 16, 32]))
 def test_lanes_ask_each_other_as_the_manual_says(mode: str, by: int, width: int) -> None:
     """Its own text, lane by lane."""
     clamp = (0 if mode == "up" else width - 1 if mode != "idx" else 31) | (32 - width) << 8
-    lanes = np.arange(32)
+    lanes, low = np.arange(32), by & 31
     asked, there = lanes_asked(lanes, mode, np.full(32, by), np.full(32, clamp))
     for lane in range(32):
         part = (clamp >> 8) & 31
         most, least = (lane & part) | (clamp & 31 & ~part), lane & part
-        j = {"up": lane - by, "down": lane + by, "bfly": lane ^ by, "idx": least | (by & ~part & 31)}[mode]
+        j = {"up": lane - low, "down": lane + low, "bfly": lane ^ low, "idx": least | (low & ~part)}[mode]
         p = j >= most if mode == "up" else j <= most
         assert (asked[lane], there[lane]) == (j if p else lane, p)
 
@@ -430,6 +467,25 @@ def test_different_numbers_in_one_place_are_a_race_and_equal_ones_are_none() -> 
         launch(kernel(f"{PLACE} {one.format('%r0')} {load} st.global.u32 [%rd1], %r10;"), found, threads=4)
 
 
+def test_equal_numbers_are_a_race_with_what_another_thread_does_then() -> None:
+    """Whoever of them was last: one that writes another number, or reads, does not know it."""
+    both = "mov.u32 %r9, tile; st.shared.u32 [%r9], 7; setp.eq.s32 %p1, %r0, {};"
+    for lane in (0, 1):
+        with pytest.raises(KernelError, match="which several threads wrote"):
+            launch(kernel(f"{PLACE} {both.format(lane)} @%p1 st.shared.u32 [%r9], 8;"), np.zeros(2, "u4"), threads=2)
+    everywhere = "st.global.u32 [%rd0], 0; setp.eq.s32 %p1, %r1, 1; @%p1 st.global.u32 [%rd0], 5;"
+    with pytest.raises(KernelError, match="which several threads wrote"):
+        launch(kernel(f"{PLACE} {everywhere}"), np.zeros(2, "u4"), blocks=2)
+
+
+def test_a_number_that_was_read_may_not_be_written_even_if_it_is_there() -> None:
+    """As it may have come there after it was read."""
+    body = "ld.global.u32 %r10, [%rd0]; bar.sync 0; setp.eq.s32 %p1, %r0, 1; @%p1 st.global.u32 [%rd0], 0;"
+    launch(kernel(f"{PLACE} {body}"), np.zeros(2, "u4"), threads=2)
+    with pytest.raises(KernelError, match="which several threads read"):
+        launch(kernel(f"{PLACE} {body}"), np.zeros(2, "u4"), threads=2, blocks=2)
+
+
 def test_blocks_are_not_ordered_by_barriers() -> None:
     """One writes to where another has read, however many barriers each has passed."""
     body = f"""{PLACE} ld.global.u32 %r10, [%rd0]; bar.sync 0; setp.eq.s32 %p1, %r1, 1; @!%p1 bra $end;
@@ -483,6 +539,24 @@ def test_what_is_fetched_is_there_when_it_was_waited_for() -> None:
         assert found.tolist() == expected
 
 
+def test_what_is_on_its_way_is_not_to_be_written() -> None:
+    """Neither where it comes from nor where it goes, barrier or not."""
+    for store in ("st.global.u32 [%rd4], 9;", "st.shared.u32 [%r11], 9;"):
+        memory = np.arange(12, dtype="u4")
+        memory = memory[memory.ctypes.data % 16 // 4 :][:8]
+        with pytest.raises(KernelError, match="was written before a thread waited for it"):
+            text = COPIED.replace("%s", f"{store} bar.sync 0; cp.async.wait_all;")
+            launch(kernel(text, 2), memory, np.zeros(2, "u4"), threads=2)
+
+
+def test_what_is_fetched_from_elsewhere_is_told_when_that_begins() -> None:
+    memory = np.zeros(8, "u4")
+    memory = memory[memory.ctypes.data % 16 // 4 :][:4]
+    text = COPIED.replace("[%rd4], 16", "[%rd4+4096], 16").replace("%s", "")
+    with pytest.raises(KernelError, match=r"outside of what the kernel was given \(cp\.async"):
+        launch(kernel(text, 2), memory, np.zeros(2, "u4"), threads=1)
+
+
 # -- what is counted ---------------------------------------------------------------------------------------------------
 
 
@@ -533,11 +607,23 @@ def test_a_name_of_an_inner_scope_is_another() -> None:
     [
         (".version 8.0\n", "PTX has 0 kernels"),
         (kernel("add.s32 %r1, %r2;"), "2 operands, and 3 are needed"),
+        (kernel("mov.u32 %r1, %clock;"), "%clock is no operand that is known"),
+        (kernel(".section .debug;"), "was not understood: .section"),
         (kernel("mov.u32 %r99, 1;"), "%r99 is no register"),
         (kernel("frobnicate.s32 %r1, %r2;"), r"kernel k: the instruction frobnicate\.s32 is not known here"),
         *[
             (kernel(f"{text};"), "is not known here")
             for text in (
+                "add.rn.f16x2 %r1, %r2, %r3",
+                "min.relu.s32 %r1, %r2, %r3",
+                "mul.s32 %r1, %r2, %r3",
+                "mad.hi.cc.s32 %r1, %r2, %r3, %r4",
+                "shfl.sync.idx.b64 %rd1, %rd2, 0, 31, -1",
+                "ld.global.v2.u32 {%r1, %r2, %r3, %r4}, [%rd1]",
+                "cp.async.ca.shared.global [%r1], [%rd1], 12",
+                "mov.b128 %rd1, %rd2",
+                "mul.wide.u64 %rd1, %rd2, %rd3",
+                "call.uni elsewhere",
                 "add.sat.s32 %r1, %r2, %r3",
                 "add.ftz.f32 %f1, %f2, %f3",
                 "mul.rm.f32 %f1, %f2, %f3",

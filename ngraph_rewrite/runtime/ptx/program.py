@@ -106,7 +106,9 @@ class Program:
 
     def _call(self, instruction: Instruction, operands: Operands) -> Step:
         """A call: a list of results, if there are some, the function, and a list of what it is given."""
-        results, name, given = ["", *instruction.operands][-3:]
+        name = next((one for one in instruction.operands if not one.startswith("(")), "")
+        at = instruction.operands.index(name)
+        results, given = ("".join(some) for some in (instruction.operands[:at], instruction.operands[at + 1 :]))
         if name not in self._names:
             raise unknown([*instruction.opcode, name])
         returned, passed = ([operands.symbols[x.strip()] for x in one.strip("()").split(",") if x.strip()]

@@ -45,11 +45,11 @@ class _Trace:
     """Who did something last to each cell: a thread, several of a block since its last barrier, or several blocks."""
 
     def __init__(self, cells: int) -> None:
-        self._thread, self._block, self._time = (np.zeros(cells, kind) for kind in (np.int64, np.int32, np.int32))
+        self._thread: Numbers = np.zeros(cells, np.int64)
+        self._block, self._time = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
 
     def __getitem__(self, cells: Numbers) -> Numbers:
-        found: Numbers = self._thread[cells]
-        return found
+        return self._thread[cells]
 
     def met(self, cells: Numbers, who: Who) -> Truths:
         """Which threads come to a cell of which nothing says that another one has done with it."""
