@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.runtime.ptx.converting import converter
+from ngraph_rewrite.runtime.ptx.integers import divided, inserted, leading_zeros, left_over, shifted, upper_half
 from ngraph_rewrite.runtime.ptx.rounding import approximated, multiply_add
 from ngraph_rewrite.runtime.ptx.values import KINDS, kind_of
 
@@ -120,40 +121,6 @@ def _compared(name: str, marks: Sequence[str], kinds: Sequence[Kind]) -> Operati
 # -- integers ----------------------------------------------------------------------------------------------------------
 
 
-def divided(a: Values, b: Values) -> Values:
-    """Quotients of integers, without what is after the point; all bits where there is none."""
-    a, b = np.broadcast_arrays(a, b)
-    safe = np.where(b == 0, 1, b).astype(b.dtype)
-    quotient = a // safe
-    behind = (quotient < 0) & (quotient * safe != a)
-    return np.where(b == 0, ~np.zeros_like(b), quotient + behind).astype(a.dtype)
-
-
-def left_over(a: Values, b: Values) -> Values:
-    """What is left over by `divided`, of the sign of the first."""
-    safe = np.where(b == 0, 1, b).astype(b.dtype)
-    return np.asarray(np.where(b == 0, a, np.fmod(a, safe)).astype(a.dtype))
-
-
-def _upper(a: Values, b: Values) -> Values:
-    """The upper half of a product of integers."""
-    if a.dtype.itemsize < 8:
-        wide = np.int64 if a.dtype.kind == "i" else np.uint64
-        product: Values = np.multiply(a, b, dtype=wide)
-        return np.asarray(product >> wide(8 * a.dtype.itemsize)).astype(a.dtype)
-    x, y, half = a.astype(np.uint64), b.astype(np.uint64), np.uint64(32)
-    low, (x_low, x_high), (y_low, y_high) = np.uint64(0xFFFFFFFF), _halves(x), _halves(y)
-    middle = x_high * y_low + (x_low * y_low >> half)
-    found = x_high * y_high + (middle >> half) + (x_low * y_high + (middle & low) >> half)
-    if a.dtype.kind == "i":
-        found = found - np.where(a < 0, y, 0).astype(np.uint64) - np.where(b < 0, x, 0).astype(np.uint64)
-    return np.asarray(found.astype(a.dtype))
-
-
-def _halves(x: Values) -> tuple[Values, Values]:
-    return x & np.uint64(0xFFFFFFFF), x >> np.uint64(32)
-
-
 def _of_integers(name: str, marks: Sequence[str], kinds: Sequence[Kind]) -> Operation | None:
     kind = kinds[0]
     if kind.kind not in "iu" or "sat" in marks:
@@ -172,7 +139,7 @@ def _product(name: str, marks: Sequence[str], kind: Kind) -> Operation | None:
         multiply: Compute = partial(np.multiply, dtype=wide)
         result = wide
     elif "hi" in marks:
-        multiply, result = _upper, kind
+        multiply, result = upper_half, kind
     elif "lo" in marks:
         multiply, result = np.multiply, kind
     else:
@@ -196,46 +163,17 @@ _INTEGER: dict[str, tuple[int, Compute]] = {
 # -- bits --------------------------------------------------------------------------------------------------------------
 
 
-def _shifted(a: Values, by: Values, shift: Compute) -> Values:
-    """As `shift` does by less than the width; all bits are out else, or those of the sign are in."""
-    width = 8 * a.dtype.itemsize
-    if a.dtype.kind == "i":
-        return np.asarray(shift(a, np.minimum(by, width - 1).astype(a.dtype)))
-    found = shift(a, np.minimum(by, width - 1).astype(a.dtype))
-    return np.where(by >= width, np.zeros_like(found), found)
-
-
-def _inserted(a: Values, b: Values, begin: Values, count: Values) -> Values:
-    """``b`` with so many bits of ``a`` from a place on."""
-    width = 8 * a.dtype.itemsize
-    begin, count = begin.astype(np.uint64) & np.uint64(0xFF), count.astype(np.uint64) & np.uint64(0xFF)
-    some = np.minimum(count, np.uint64(63))
-    mask = np.where(count >= 64, ~np.uint64(0), (np.uint64(1) << some) - np.uint64(1))
-    mask = np.where(begin < width, mask << np.minimum(begin, np.uint64(63)), np.uint64(0)).astype(a.dtype)
-    moved = np.asarray(a << np.minimum(begin, np.uint64(width - 1)).astype(a.dtype))
-    return np.asarray((b & ~mask) | (moved & mask))
-
-
-def _leading_zeros(a: Values) -> Values:
-    width = 8 * a.dtype.itemsize
-    left, found = a.astype(np.uint64), np.full(np.shape(a), width, np.uint32)
-    for _ in range(width):
-        found = found - (left != 0).astype(np.uint32)
-        left = left >> np.uint64(1)
-    return found
-
-
 def _of_bits(name: str, marks: Sequence[str], kinds: Sequence[Kind]) -> Operation | None:
     kind = kinds[0]
     if name in _LOGICAL:
         return _same(kind, *_LOGICAL[name])
     if name in ("shl", "shr"):
         shift = np.left_shift if name == "shl" else np.right_shift
-        return Operation(kind, (kind, _U32), partial(_shifted, shift=shift))
+        return Operation(kind, (kind, _U32), partial(shifted, shift=shift))
     if name == "bfi":
-        return Operation(kind, (kind, kind, _U32, _U32), _inserted)
+        return Operation(kind, (kind, kind, _U32, _U32), inserted)
     if name == "clz":
-        return Operation(_U32, (kind,), _leading_zeros)
+        return Operation(_U32, (kind,), leading_zeros)
     if name == "popc":
         return Operation(_U32, (kind,), lambda a: np.bitwise_count(a).astype(np.uint32))
     found = converter(marks) if name == "cvt" else None
