@@ -38,7 +38,7 @@ def check_kernel(
 
     Lengths, dtypes and attributes are drawn for which the guard holds; the same ones every time. Each result must be
     the op's meaning, but for rounding, and the same however the work is shared out. A body for ``cuda`` runs on a GPU,
-    or in Numba's simulator where that is on, which also finds accesses outside of the arrays.
+    or in Numba's simulator, or on an emulated GPU, where that is on, which also finds accesses outside of the arrays.
 
     Args:
         source: The path of a kernel file, or its text.

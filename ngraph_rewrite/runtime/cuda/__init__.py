@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPUs: the words of kernels, their compilation, memory and launches; on a real device or in Numba's simulator."""
+"""GPUs: the words of kernels, their compilation, memory and launches; on a real device, a simulated or emulated one."""

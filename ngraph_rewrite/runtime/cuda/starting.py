@@ -29,7 +29,8 @@ def start_driver() -> None:
             raise forked_error() from error
         raise DeviceError(
             f"there is no GPU to use: {told}",
-            do="install NVIDIA's driver, or set NUMBA_ENABLE_CUDASIM=1 for Numba's simulator, or use the target cpu",
+            do="install NVIDIA's driver, or use the target cpu; NUMBA_ENABLE_CUDASIM=1 simulates a GPU, "
+            "NGRAPH_REWRITE_EMULATE_GPU=1 emulates one",
         ) from error
     if version < OLDEST:
         raise DeviceError(
