@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.codegen.template import kernel_template
 from ngraph_rewrite.cuda_programs import LIBRARY, PROGRAMS, Built
 from ngraph_rewrite.data import data_folder
-from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.errors import ArgumentError, KernelError
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
 from ngraph_rewrite.plan.launches import kernels
 from ngraph_rewrite.plan.plan import make_plan
@@ -76,8 +76,30 @@ def call(prepare: Callable[[Program], Any], built: Built, values: Sequence[Any],
         transformer.computation(built[0], *built[1])(*values)
 
 
+def asked(sources: Iterable[Source], names: Collection[str]) -> list[Source]:
+    """The kernels that are called by their names, or by those of their files."""
+    return [source for source in sources if source.name in names or _file(source) in names]
+
+
+def check_names(sources: Sequence[Source], names: Iterable[str]) -> None:
+    """Refuse names of which no kernel has one.
+
+    Raises:
+        ArgumentError: for those.
+    """
+    unknown = [name for name in names if not asked(sources, [name])]
+    if unknown:
+        there = ", ".join(sorted({_file(source) for source in sources}))
+        raise ArgumentError(f"no kernel is called {' or '.join(unknown)}", do=f"one of {there}")
+
+
+def _file(source: Source) -> str:
+    """The name of the kernel file that a kernel is of."""
+    return source.name.rpartition("_")[0]
+
+
 def unused(sources: Sequence[Source]) -> list[str]:
     """The kernel files that have a body for GPUs of which no source was made."""
-    used = {source.name.rpartition("_")[0] for source in sources}
+    used = {_file(source) for source in sources}
     names = [path.stem for path in sorted(data_folder("kernels").glob("*.kernel"))]
     return [name for name in names if "cuda" in kernel_template(name).bodies and name not in used]

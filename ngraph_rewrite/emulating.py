@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.checking import progress
-from ngraph_rewrite.cuda_planning import Planned, call, planned
+from ngraph_rewrite.cuda_planning import asked, call, check_names, planned
 from ngraph_rewrite.cuda_programs import PROGRAMS
-from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
-from ngraph_rewrite.ptx import check_compiler
+from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.ptx import Rows, check_compiler
 from ngraph_rewrite.runtime.cuda.emulated import Blocks, EmulatedDevice, Watcher
 from ngraph_rewrite.runtime.ptx.counting import Counts
 from ngraph_rewrite.targets.cuda import CudaExecutable
@@ -25,7 +25,6 @@ from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.lengths import known
 
 HEAD = ("kernel", "of", "blocks", "threads", "instructions", "lanes", "sectors", "banks")
-Rows = list[tuple[str, ...]]
 _SMALL = 6  # integers are below it, as they may be places
 PATIENCE = 900.0  # seconds for a program
 
@@ -54,7 +53,7 @@ def main(options: Namespace) -> tuple[Rows, list[str], str]:
     """
     check_compiler()
     rows, wrong, launches = dict[str, tuple[str, ...]](), list[str](), 0
-    questions = [(program.program, options.budget) for program in _chosen(Cache(), {*options.kernels})]
+    questions = [(program, options.budget) for program in _chosen(Cache(), options.kernels)]
     answers = dict[str, tuple[list[Launch], str]]()
     with progress("programs") as advance, Workers(launched, options.jobs, PATIENCE) as workers:
         for question, answer in workers.ask(questions):
@@ -67,22 +66,14 @@ def main(options: Namespace) -> tuple[Rows, list[str], str]:
             rows.setdefault(one.kernel, _row(one, program))
         wrong += [f"{program}: {error}"] if error else []
     verdict = f"{len(rows)} kernels ran in {launches} launches of {len(questions)} programs"
-    return [*rows.values()], wrong, f"{verdict}; {len(wrong)} programs failed" if wrong else verdict
+    return [*rows.values()], wrong, f"{verdict}; failed: {len(wrong)}" if wrong else verdict
 
 
-def _chosen(cache: Cache, names: set[str]) -> Iterator[Planned]:
+def _chosen(cache: Cache, names: Sequence[str]) -> list[str]:
     """The programs that have some kernels, or all."""
-    stems, there = set[str](), set[str]()
-    for program in planned(cache):
-        own = {source.name for source in program.sources}
-        stems |= {name.rpartition("_")[0] for name in own}
-        there |= own
-        if not names or names & (own | {name.rpartition("_")[0] for name in own}):
-            yield program
-    if names - there - stems:
-        raise ArgumentError(
-            f"no kernel is called {' or '.join(sorted(names - there - stems))}", do=f"one of {', '.join(sorted(stems))}"
-        )
+    programs = list(planned(cache))
+    check_names([source for program in programs for source in program.sources], names)
+    return [program.program for program in programs if not names or asked(program.sources, names)]
 
 
 def launched(question: tuple[str, int]) -> tuple[list[Launch], str]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.cuda_planning import planned, unused
-from ngraph_rewrite.errors import ArgumentError, DeviceError, NGraphRewriteError
+from ngraph_rewrite.cuda_planning import asked, check_names, planned, unused
+from ngraph_rewrite.errors import DeviceError, NGraphRewriteError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.cuda.compiler import code_of, prepare_codes
 from ngraph_rewrite.runtime.cuda.device import SIMULATOR
@@ -97,11 +97,8 @@ def _kernels(cache: Cache, names: Sequence[str]) -> tuple[dict[Source, str], lis
     if not names:
         files = [f"kernels/{name}.kernel: no program has its body for GPUs" for name in unused(list(found))]
         return found, [*lacking, *files]
-    chosen = {source: of for source, of in found.items() if {source.name, source.name.rpartition("_")[0]} & {*names}}
-    if not chosen:
-        there = sorted({source.name.rpartition("_")[0] for source in found})
-        raise ArgumentError(f"no kernel is called {' or '.join(names)}", do=f"one of {', '.join(there)}")
-    return chosen, []
+    check_names(list(found), names)
+    return {source: found[source] for source in asked(found, names)}, []
 
 
 def compiled(

@@ -101,7 +101,7 @@ def test_what_is_wrong_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys
     assert main(["emulate", "gather", "--jobs", "1"]) == 1
     *_, row, told, verdict = capsys.readouterr().out.splitlines()
     assert row.split() == ["gather_1", told.partition(":")[0], "8", "x", "1", "x", "1", "256", "0", *["1.00"] * 3]
-    assert told.endswith("thread 1 reads what thread 0 wrote") and verdict.endswith("1 programs failed")
+    assert told.endswith("thread 1 reads what thread 0 wrote") and verdict.endswith("; failed: 1")
 
 
 def test_a_kernel_that_there_is_not(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

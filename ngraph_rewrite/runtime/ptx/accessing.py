@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.runtime.ptx.operands import Operands, Step, inside, unknown
+from ngraph_rewrite.runtime.ptx.operands import Numbers, Operands, Step, inside, unknown
 from ngraph_rewrite.runtime.ptx.team import Team, own_memory, set_own_memory
 from ngraph_rewrite.runtime.ptx.values import KINDS, Frame, Some
+from ngraph_rewrite.runtime.ptx.watching import Who
 
-_SPACES = frozenset({"global", "shared", "param", "local"})
+_OWN = frozenset({"param", "local"})  # of each thread
+_SPACES = frozenset({"global", "shared", *_OWN})
 _HOW = frozenset({"nc", "v2", "v4"})  # read once, and how many neighbours
 
 
@@ -31,47 +33,52 @@ def _check_count(opcode: Sequence[str], count: int) -> None:
 
 
 def loaded(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
+    """`ld`: of one number, or of neighbours."""
     space, kind = _place(opcode)
     writers = [operands.writer(one) for one in inside(given[0])]
     address, size = operands.address(given[1]), kind.itemsize
     _check_count(opcode, len(writers))
 
-    def load(team: Team, frame: Frame, some: Some) -> None:
+    def load_own(team: Team, frame: Frame, some: Some) -> None:
         begin = address(frame, some)
-        if space in ("param", "local"):
-            for n, write in enumerate(writers):
-                write(frame, some, own_memory(frame, begin + n * size, size, some).view(kind)[:, 0].copy())
-            return
-        who, memory = team.who(some), team.spaces[space]
-        begin = np.broadcast_to(begin, who.numbers.shape)
-        memory.check(begin, size * len(writers))
-        team.count(space, begin, size * len(writers), some)
         for n, write in enumerate(writers):
-            write(frame, some, memory.load(begin + n * size, kind, who))
+            write(frame, some, own_memory(frame, begin + n * size, size, some).view(kind)[:, 0].copy())
 
-    return load
+    def load(team: Team, frame: Frame, some: Some) -> None:
+        begin, who = _begun(team, space, address(frame, some), size * len(writers), some)
+        for n, write in enumerate(writers):
+            write(frame, some, team.spaces[space].load(begin + n * size, kind, who))
+
+    return load_own if space in _OWN else load
 
 
 def stored(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
+    """`st`: the same the other way."""
     space, kind = _place(opcode)
     address, size = operands.address(given[0]), kind.itemsize
     readers = [operands.reader(one, kind) for one in inside(given[1])]
     _check_count(opcode, len(readers))
 
-    def store(team: Team, frame: Frame, some: Some) -> None:
+    def store_own(team: Team, frame: Frame, some: Some) -> None:
         begin = address(frame, some)
-        if space in ("param", "local"):
-            for n, read in enumerate(readers):
-                set_own_memory(frame, begin + n * size, read(frame, some), some)
-            return
-        who, memory = team.who(some), team.spaces[space]
-        begin = np.broadcast_to(begin, who.numbers.shape)
-        memory.check(begin, size * len(readers))
-        team.count(space, begin, size * len(readers), some)
         for n, read in enumerate(readers):
-            memory.store(begin + n * size, np.broadcast_to(read(frame, some), who.numbers.shape), who)
+            set_own_memory(frame, begin + n * size, read(frame, some), some)
 
-    return store
+    def store(team: Team, frame: Frame, some: Some) -> None:
+        begin, who = _begun(team, space, address(frame, some), size * len(readers), some)
+        for n, read in enumerate(readers):
+            team.spaces[space].store(begin + n * size, np.broadcast_to(read(frame, some), begin.shape), who)
+
+    return store_own if space in _OWN else store
+
+
+def _begun(team: Team, space: str, address: Numbers, size: int, some: Some) -> tuple[Numbers, Who]:
+    """The address of each of some threads that access so many bytes of memory they share, and who they are."""
+    who = team.who(some)
+    begin = np.broadcast_to(address, who.numbers.shape)
+    team.spaces[space].check(begin, size)
+    team.count(space, begin, size, some)
+    return begin, who
 
 
 def copying(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:

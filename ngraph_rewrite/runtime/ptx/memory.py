@@ -8,6 +8,7 @@ thread (`watching`), and one that reads shared memory which nobody wrote.
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ class Cells(NamedTuple):
     each: int
 
 
-class Space:
+class Space(ABC):
     """Memory that threads share.
 
     Args:
@@ -46,9 +47,9 @@ class Space:
     def __init__(self, name: str, bytes_of_cell: int, watch: Watch) -> None:
         self.name, self.cell, self.watch = name, bytes_of_cell, watch
 
+    @abstractmethod
     def _places(self, addresses: Numbers, size: int, who: Who) -> tuple[Values, Numbers, Cells]:
         """The memory in such pieces, which of them they are, and their cells."""
-        raise NotImplementedError
 
     def check(self, addresses: Numbers, size: int) -> None:
         """Refuse addresses that are no multiples of a size.
@@ -59,7 +60,10 @@ class Space:
         wrong = addresses & (size - 1)
         if wrong.any():
             found = int(addresses[np.flatnonzero(wrong)[0]])
-            raise KernelError(f"{size} bytes at address {found:#x} of {self.name} memory are not aligned")
+            raise KernelError(
+                f"{size} bytes at address {found:#x} of {self.name} memory are not aligned",
+                do="access several at once only where their address is a multiple of their bytes",
+            )
 
     def load(self, addresses: Numbers, kind: np.dtype[Any], who: Who) -> Values:
         """What is at addresses, one for each thread.
@@ -123,23 +127,24 @@ class GlobalSpace(Space):
             at = int(np.flatnonzero(outside)[0])
             raise KernelError(
                 f"thread {int(who.numbers[at]) - 1} accesses {size} bytes at {int(addresses[at]):#x} of global memory, "
-                f"which are outside of what the kernel was given"
+                f"which are outside of what the kernel was given",
+                do="look at the address, and at what the launch says of lengths",
             )
         cells = Cells(self._first[which] + into // self.cell, max(size // self.cell, 1))
         return _VIEWS[size], (addresses - _BASE) // size, cells
 
 
 def _merged(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Ranges in order, and as one where some overlap.
+    """Ranges in order, and as one where some overlap: what goes from one into the next is outside of both.
 
-    >>> list(_merged([(8, 12), (0, 4), (2, 6)]))
-    [(0, 6), (8, 12)]
+    >>> list(_merged([(8, 12), (0, 4), (2, 6), (6, 8)]))
+    [(0, 6), (6, 8), (8, 12)]
     """
     begin = end = 0
     for first, last in sorted(ranges):
-        if first > end and end > begin:
+        if first >= end > begin:
             yield begin, end
-        begin, end = (begin, max(end, last)) if begin < end and first <= end else (first, last)
+        begin, end = (begin, max(end, last)) if first < end else (first, last)
     if begin < end:
         yield begin, end
 
@@ -154,7 +159,10 @@ class SharedSpace(Space):
 
     def _places(self, addresses: Numbers, size: int, who: Who) -> tuple[Values, Numbers, Cells]:
         if ((addresses < 0) | (addresses + size > self._size)).any():
-            raise KernelError(f"{size} bytes are accessed outside of the {self._size} of shared memory")
+            raise KernelError(
+                f"{size} bytes are accessed outside of the {self._size} of shared memory",
+                do="make it larger, or stay in it",
+            )
         into = addresses + who.slots * self._size
         return self._bytes.view(f"u{size}"), into // size, Cells(into // self.cell, max(size // self.cell, 1))
 
@@ -167,7 +175,8 @@ class SharedSpace(Space):
                 continue
             at = int(np.flatnonzero(unwritten)[0])
             raise KernelError(
-                f"thread {int(who.numbers[at]) - 1} reads shared memory at {int(addresses[at]):#x}, which none wrote"
+                f"thread {int(who.numbers[at]) - 1} reads shared memory at {int(addresses[at]):#x}, which none wrote",
+                do="write it before the barrier",
             )
         return found
 
