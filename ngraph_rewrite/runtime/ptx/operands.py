@@ -96,4 +96,7 @@ def guard(of: tuple[str, bool], operands: Operands) -> Callable[[Frame, Some], V
 
 def unknown(opcode: Sequence[str]) -> KernelError:
     """The error of an instruction that is not known here."""
-    return KernelError(f"the instruction {'.'.join(opcode)} is not known here")
+    return KernelError(
+        f"the instruction {'.'.join(opcode)} is not known here",
+        do="say it with the words of kernels (kernels/README.rst): what becomes of those is known",
+    )

@@ -56,7 +56,10 @@ def exchanged(opcode: Sequence[str], given: Sequence[str], operands: Operands) -
         source = places - lane + asked
         elsewhere = source // team.each != places // team.each
         if (elsewhere | ~present[np.where(elsewhere, 0, source)]).any():
-            raise KernelError("a thread asks one of its warp that is not there")
+            raise KernelError(
+                "a thread asks one of its warp that is not there",
+                do="ask within the block, and let all of the warp ask",
+            )
         write(frame, some, values[source])
         tell(frame, some, there)
 

@@ -114,7 +114,7 @@ def register_reader(number: int, kind: np.dtype[Any], name: str) -> Reader:
     def read(frame: Frame, some: Some) -> Values:
         values = frame.registers[number]
         if values is None:
-            raise KernelError(f"register {name} is read, and nothing was written to it")
+            raise KernelError(f"register {name} is read, and nothing was written to it", do="set it on every way there")
         return as_kind(values[some], kind)
 
     return read
