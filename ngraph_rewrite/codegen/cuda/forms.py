@@ -24,7 +24,6 @@ class RowForm(NamedTuple):
         threads: Of a block, if that is known.
         extent: ``"whole"`` if these places are a row, ``"part"`` if some of them are, ``"long"`` if a row may have
             more.
-        ahead: Of how many places a thread fetches what the next row has, while it computes this one.
     """
 
     kind: str
@@ -33,4 +32,3 @@ class RowForm(NamedTuple):
     near: int = FOUR
     threads: int = 0
     extent: str = "long"
-    ahead: int = 0

@@ -7,18 +7,34 @@ dimensions has the last three loops: then there is nothing to divide.
 
 from __future__ import annotations
 
-from ngraph_rewrite.codegen.cuda.lanes import FOUR, Lanes, can_be_wide, decomposed, loop, product, width_test
+from ngraph_rewrite.codegen.cuda.lanes import (
+    FOUR,
+    Lanes,
+    can_be_wide,
+    decomposed,
+    going_on,
+    loop,
+    product,
+    width_test,
+)
 from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import MapNest, needed, signature
 from ngraph_rewrite.codegen.source import Source, indented
 
 # Scalar steps beyond which four indices at once take too many registers.
 MOST_STEPS = 48
+# Places in a row of indices that a thread has at once, so that more reads are under way; steps that are too many for it.
+PLACES, _FEW_STEPS = 2, 16
 
 
 def is_wide(nest: MapNest) -> bool:
     """Whether the kernel of a nest takes four neighbours at a time if addresses and lengths allow it."""
     return can_be_wide(nest, range(len(nest.stores))) and len(nest.steps) <= MOST_STEPS
+
+
+def places_of(nest: MapNest) -> int:
+    """How many times four neighbours a thread has at once, if there are more than threads."""
+    return PLACES if is_wide(nest) and len(nest.steps) <= _FEW_STEPS else 1
 
 
 def render_map(nest: MapNest) -> Source:
@@ -75,9 +91,21 @@ def _loops(nest: MapNest) -> list[str]:
     if is_wide(nest):
         lines += ["wide = 0", f"if {width_test(nest, range(len(nest.stores)))}:", f"    wide = count // {FOUR}"]
         first = [f"first = {FOUR} * at", *decomposed("first", dims)]
-        lines += loop("at", "thread()", "wide", "threads()", [*first, *_body(Lanes(nest, FOUR))])
+        lines += ["at = thread()", *_several(nest, places_of(nest))]
+        lines += going_on("at", "wide", "threads()", [*first, *_body(Lanes(nest, FOUR))])
         start = f"{FOUR} * wide + thread()"
     return lines + loop("at", start, "count", "threads()", [*decomposed("at", dims), *_body(Lanes(nest))])
+
+
+def _several(nest: MapNest, count: int) -> list[str]:
+    """The loop over places of which a thread has so many at once."""
+    if count == 1:
+        return []
+    dims, body = range(nest.rank), list[str]()
+    for p in range(count):
+        body += [f"first_{p} = {FOUR} * (at + {p} * threads())", *decomposed(f"first_{p}", dims, f"_{p}")]
+    body += _body(Lanes(nest, FOUR, frozenset(dims), count))
+    return going_on("at", "wide", f"{count} * threads()", body, f" + {count - 1} * threads()")
 
 
 def _body(lanes: Lanes) -> list[str]:

@@ -93,11 +93,7 @@ class _Rows:
         own = "lane()" if self.form.kind == "block" else "lane() % warp_lanes()"
         begin = [f"own = anew({own})"] if self.form.places else []
         body = [*begin, *decomposed("row", self.nest.kept), *self._row()]
-        if not self.form.ahead:
-            return loop("row", first, "rows", step, body)
-        fetched = [*begin, *self._resident.fetched("row")]
-        before = [*self._resident.slots(), f"row = {first}", "if row < rows:", indented("\n".join(fetched), 4)]
-        return [*before, *going_on("row", "rows", step, body)]
+        return loop("row", first, "rows", step, body)
 
     # -- one row -------------------------------------------------------------------------------------------------------
 

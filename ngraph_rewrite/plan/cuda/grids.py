@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ngraph_rewrite.codegen.cuda.accumulators import REGISTERS, WARPS, reductions_of, registers_for
+from ngraph_rewrite.codegen.cuda.accumulators import REGISTERS, registers_for
 from ngraph_rewrite.codegen.cuda.columns import column_threads, columns_side_by_side
-from ngraph_rewrite.codegen.cuda.forms import FITTING, MOST_THREADS, RowForm
+from ngraph_rewrite.codegen.cuda.forms import MOST_THREADS, RowForm
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.passes import Passes
-from ngraph_rewrite.codegen.cuda.resident import is_fetched
 from ngraph_rewrite.codegen.cuda.rows import PLACES, lies_side_by_side
 from ngraph_rewrite.codegen.loops import RowNest
 from ngraph_rewrite.plan.collapsing import RowProgram
@@ -23,22 +22,21 @@ from ngraph_rewrite.types.dtypes import as_dtype
 THREADS = 256
 MOST_BLOCKS = 1 << 20  # after which threads go round
 # Threads of a block that has a row, at least; elements that each of them has in a long row.
-_FEWEST, _EACH = 64, 32
+_FEWEST, _EACH = 64, 64
 _LONG = 1024  # elements of a row that are too many for a warp
 _LONGER = 16384  # of one that should have a multiprocessor for itself: it fits into its registers, or more into a cache
 _FAR_LONGER = 4 * _LONGER  # of one of which a thread would keep too little
-_FILLED, _LARGE = 528, 256  # blocks that fill a large GPU, and such of many threads
+_FILLED, _LARGE = 264, 256  # blocks that fill a large GPU, and such of many threads
 _WIDE = 64  # rows side by side of a block with columns, at most
 _NARROW = 8  # of them that are too few for such a block; that one has, at least
 _STRETCH = 4096  # elements of a part of a row, at least
 _EVEN = 8  # elements of which it is a multiple, so that all parts are as aligned as the row
 _WARPS = 4  # in a block whose warps have rows
 _REGISTERS = 16  # of a thread for what it keeps of a row; some more are needed beside
+_SEVERAL = 256  # threads of a block that has a row, after which each keeps twice as much of it
 _HALF = 2  # bytes
 _BLOCKS = 32  # whose multiprocessors read about as fast as all do what several kernels would write and read
 _SHORT = 1 << 16  # elements that a block has done before others would have begun to share them
-_SHARED = 48 << 10  # bytes of a block for what it fetches of its next row, and for what its warps find
-_MOST_TURNS = 8  # rows of a block that fetches: of what it waits for, an eighth is left
 _WORK = 1024  # scalar steps that are written out for each pass over what is kept
 
 
@@ -77,17 +75,18 @@ def row_form(nest: RowNest, sizes: Sequence[int]) -> RowForm:
     length = prod(sizes) // max(rows, 1)
     few = rows < _FILLED and length >= 4 * WARP
     near = FOUR if lies_side_by_side(nest) and sizes[-1] % FOUR == 0 else 1
-    most = _most_places(nest, near)
+    most = _most_places(nest, near, _REGISTERS)
     if length > (min(_LONG, most * near * WARP) or _LONG) or few:
         if length > _FAR_LONGER or not most:
             large = few and length > _LONGER and registers_for(nest, FOUR, PLACES) <= REGISTERS
             return RowForm("block", threads=2 * MOST_THREADS if large else _threads(length, _EACH))
+        if length > most * near * _SEVERAL:
+            most = _most_places(nest, near, 2 * _REGISTERS)
         threads = _threads(length, most * near)
         threads = 2 * threads if threads * most * near < length else threads
-        form = RowForm("block", places=most, near=near, threads=threads)
-        return _fitted(nest, form, rows, length, threads)
+        return _fitted(RowForm("block", places=most, near=near, threads=threads), length, threads)
     places = min(most, _power(-(-length // (near * WARP))))
-    return _fitted(nest, RowForm("warp", places=places, near=near, threads=_WARPS * WARP), rows, length, WARP)
+    return _fitted(RowForm("warp", places=places, near=near, threads=_WARPS * WARP), length, WARP)
 
 
 def _columns(nest: RowNest, sizes: Sequence[int]) -> RowForm:
@@ -103,38 +102,22 @@ def _columns(nest: RowNest, sizes: Sequence[int]) -> RowForm:
     return RowForm("columns", width, near=near, threads=min(threads, column_threads(nest, near)))
 
 
-def _fitted(nest: RowNest, form: RowForm, rows: int, length: int, threads: int) -> RowForm:
-    """The form for rows of a length: whether what threads keep is a row, and what they fetch of the next one."""
+def _fitted(form: RowForm, length: int, threads: int) -> RowForm:
+    """The form for rows of a length: whether what threads keep is a row."""
     if not form.places or form.near == 1:
         return form
     all_of_it = form.places * form.near * threads
-    extent = "whole" if length == all_of_it else "part" if length < all_of_it else "long"
-    form = form._replace(extent=extent)
-    return form._replace(ahead=_ahead(nest, form)) if _turns(form, rows) > 1 else form
+    return form._replace(extent="whole" if length == all_of_it else "part" if length < all_of_it else "long")
 
 
-def _ahead(nest: RowNest, form: RowForm) -> int:
-    """Of how many places a block has shared memory for the next row."""
-    kept = [v for v in Passes(nest, keeps=True).kept if v < len(nest.loads) and is_fetched(nest, v)]
-    each = form.threads * form.near * sum(as_dtype(nest.dtypes[v]).itemsize for v in kept)
-    found = [dtype for (one,) in reductions_of(nest).values() for _, dtype in one.variables]
-    room = _SHARED - WARPS * sum(as_dtype(dtype).itemsize for dtype in found)
-    return max(0, min(form.places, room // each)) if each else 0
-
-
-def _turns(form: RowForm, rows: int) -> int:
-    """How many rows a block, or a warp of it, has one after the other: few, so that all blocks end about together."""
-    blocks = rows if form.kind == "block" else -(-rows // _WARPS)
-    return max(1, min(blocks // (_FILLED * max(1, FITTING // max(form.threads, 1))), _MOST_TURNS))
-
-
-def _most_places(nest: RowNest, near: int) -> int:
+def _most_places(nest: RowNest, near: int, room: int) -> int:
     """How many places of a row a thread can keep: as many as there is room for, if several passes need the same."""
     each = Passes(nest).registers
     if not each:
         return 0
-    narrow = all(as_dtype(load.dtype).itemsize <= _HALF for load in nest.loads if load.dims & nest.within)
-    room = _REGISTERS * (1 + narrow)  # where there is less to read, more places have to be under way
+    own = [load for load in nest.loads if load.dims & nest.within and load.dims - nest.within]
+    narrow = all(as_dtype(load.dtype).itemsize <= _HALF for load in own)
+    room *= 1 + narrow  # where there is less to read, more places have to be under way
     return _power(max(1, min(room // (each * near), _WORK // (len(nest.steps) * near))) + 1) // 2
 
 
@@ -157,10 +140,9 @@ def row_grid(sizes: Sequence[int], reduced: Sequence[bool], nest: RowNest) -> Gr
     rows = prod([n for n, r in zip(sizes, reduced, strict=True) if not r])
     if form.kind == "columns":
         return Grid(blocks_for(rows // max(sizes[-1], 1) * -(-sizes[-1] // form.width), 1), form.threads)
-    turns = _turns(form, rows) if form.ahead else 1
     if form.kind == "warp":
-        return Grid(blocks_for(rows, _WARPS * turns), _WARPS * WARP)
-    return Grid(blocks_for(rows, turns), form.threads)
+        return Grid(blocks_for(rows, _WARPS), _WARPS * WARP)
+    return Grid(blocks_for(rows, 1), form.threads)
 
 
 def _threads(length: int, each: int) -> int:

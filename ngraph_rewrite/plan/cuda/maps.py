@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ngraph_rewrite.codegen.cuda.copy import WIDTH, turned
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
-from ngraph_rewrite.codegen.cuda.map import is_wide
+from ngraph_rewrite.codegen.cuda.map import is_wide, places_of
 from ngraph_rewrite.codegen.loops import MapNest
 from ngraph_rewrite.plan.cuda.grids import THREADS, blocks_for
 from ngraph_rewrite.plan.shares import Grid
@@ -17,6 +17,7 @@ from ngraph_rewrite.runtime.cuda.hardware import WARP
 
 TILED = 8  # elements along memory, on either side of a copy, that are worth a tile
 MOST_BESIDE = (1 << 16) - 1  # blocks along the second and third dimension of a grid
+_MANY = 2112  # blocks of which half are enough to fill a large GPU
 LEAST_WIDTH = 4  # threads side by side: with four neighbours each, they read two sectors of memory
 
 
@@ -56,7 +57,8 @@ def map_grid(nest: MapNest, sizes: Sequence[int]) -> Grid:
         beside = -(-below * form.width // THREADS), prod(outer)
         down, deep = (max(1, min(n, MOST_BESIDE)) for n in beside)
         return Grid(blocks_for(sizes[-1] // _near(nest, sizes), form.width), THREADS, beside=(down, deep))
-    return Grid(blocks_for(prod(sizes), THREADS * _near(nest, sizes)), THREADS)
+    blocks = blocks_for(prod(sizes), THREADS * _near(nest, sizes))
+    return Grid(-(-blocks // places_of(nest)) if blocks > _MANY else blocks, THREADS)
 
 
 def _near(nest: MapNest, sizes: Sequence[int]) -> int:

@@ -24,6 +24,7 @@ from numba.cuda.utils import numba_target_override
 from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.cuda.generation import AMPERE
 from ngraph_rewrite.runtime.cuda.linking import nothing
+from ngraph_rewrite.runtime.cuda.registries import read_registries
 from ngraph_rewrite.runtime.resolved import Resolved
 
 _OPTIONS = {"opt": 3, "fma": 0}
@@ -68,6 +69,7 @@ def _compiled(kernel: Callable[..., None], signature: tuple[Any, ...], capabilit
     flags: Any = CUDAFlags()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.error_model, flags.nvvm_options, flags.compute_capability = "numpy", _OPTIONS, capability
+    read_registries()
     target = cuda_target.target_context
     given: tuple[Any, ...] = _typing(), target, kernel, signature, types.void, flags, {}
     with numba_target_override():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.cuda.machine_code import MachineCode, Resources
+from ngraph_rewrite.runtime.cuda.registries import read_registries
 
 if TYPE_CHECKING:
     from cuda.bindings import nvjitlink
@@ -23,6 +24,7 @@ _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(")
 
 def check_libraries() -> None:
     """Try the compiler and the assembler; the error is theirs if a library is missing."""
+    read_registries()
     cuda.compile_ptx(nothing, "void(int64)", cc=(9, 0))
     nvjitlink.version()
 
