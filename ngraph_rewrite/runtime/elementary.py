@@ -49,11 +49,11 @@ def signbit(context: Any, x: Any) -> Any:
     return (signature(types.boolean, x), generate) if isinstance(x, types.Float) else None
 
 
-def _next(rounded: Any, digits: int, largest: float, smallest: float, first: bool) -> Any:
+def _next(rounded: Any, digits: int, largest: float, smallest: float) -> Any:
     """The next number of 16 bits from ``x`` on towards ``y``, both held as float32.
 
     A step between a half and one and a half units in the last place rounds to the neighbour. Of zeros that differ in
-    sign NumPy gives the first for float16; C, and ``ml_dtypes``, give the second.
+    sign it is the second, as in C, and in NumPy from 2.5 on.
     """
     most, least, part = np.float32(largest), np.float32(smallest), np.float32(1.25 / 2**digits)
 
@@ -62,7 +62,7 @@ def _next(rounded: Any, digits: int, largest: float, smallest: float, first: boo
         if x != x or y != y:
             return x + y
         if x == y:
-            return x if first else y
+            return y
         if fabs(x) > most:
             return copysign(most, x)
         step = maximum(fabs(x) * part, least)
@@ -72,8 +72,8 @@ def _next(rounded: Any, digits: int, largest: float, smallest: float, first: boo
     return following
 
 
-next_float16 = _next(to_float16, 11, 65504.0, 2.0**-24, first=True)
-next_bfloat16 = _next(to_bfloat16, 8, (2 - 2.0**-7) * 2.0**127, 2.0**-133, first=False)
+next_float16 = _next(to_float16, 11, 65504.0, 2.0**-24)
+next_bfloat16 = _next(to_bfloat16, 8, (2 - 2.0**-7) * 2.0**127, 2.0**-133)
 
 
 # -- shifts ------------------------------------------------------------------------------------------------------------

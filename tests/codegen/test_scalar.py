@@ -58,6 +58,8 @@ def check_exact(run: Runner, steps: list[Step], operands: list[np.ndarray]) -> N
         expected = evaluate(step, operands, ())
         if step.op in ("maximum", "minimum") and is_float(expected.dtype):
             found, expected = found + 0.0, expected + 0.0  # NumPy leaves the sign of a zero open at a tie
+        if step.op == "nextafter":  # C gives the second of two zeros; of float16, NumPy does so since 2.5
+            expected = np.where(operands[0] == operands[1], operands[1], expected)
         wrong = [tuple(x[i] for x in (*operands, found, expected)) for i in np.flatnonzero(found != expected)]
         assert same_bits(found, expected), (step.op, step.dtype, wrong[:5])
 

@@ -203,6 +203,23 @@ def test_special_values_of_tensor_cores_are_those_of_softmax() -> None:
         assert_allclose(found, wanted(scores, values), rtol=2e-3, atol=2e-3)
 
 
+@pytest.mark.parametrize("fill", [-np.inf, -3.4e38, -1e4, 2.0])
+@pytest.mark.parametrize("scale", [0.25, 3.0])
+def test_what_is_hidden_from_tensor_cores_may_be_any_number(fill: float, scale: float) -> None:
+    """Rows all of whose scores are hidden have equal weights if what takes their place is a number, however small."""
+    values = numbers(2, (1, 1, 40, 5), dtype="float16")[0]
+    rows, keys = numbers(3, (1, 1, 6, 16), (1, 1, 16, 40), dtype="float16")
+    rows[0, 0, 4], rows[0, 0, 5] = np.inf, np.nan
+    seen = np.arange(40) < np.array([[0], [17], [40], [23], [40], [40]])
+    with np.errstate(all="ignore"):
+        scores = np.where(seen, scale * (rows.astype(float) @ keys.astype(float)), fill)
+    for parts in (1, 2):
+        form = HalfForm("float16", HalfBlocks(1, 16, 16, 16), ALONG, mask="bool")
+        given_ = [rows, keys, values, np.broadcast_to(seen, (1, 1, 6, 40))]
+        found = mixed(form, Sizes(1, 1, 6, 40, 16, 5), given_, scale, fill, parts=parts)
+        assert_allclose(found, wanted(scores, values), rtol=3e-3, atol=3e-3)
+
+
 def test_keys_that_nobody_sees_are_passed_by() -> None:
     """What is no number among them is not met. How many blocks there are does not matter."""
     q, k, v = numbers(3, (1, 2, 9, 4), (1, 2, 4, 24), (1, 2, 24, 5))

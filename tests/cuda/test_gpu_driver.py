@@ -322,7 +322,9 @@ def asked_by_two(one: Callable[[], int | None], other: Callable[[], int | None],
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
         nonlocal ran
-        frame.f_trace_opcodes = Path(frame.f_code.co_filename).name == "freed.py"
+        if event == "call":
+            frame.f_trace_opcodes = Path(frame.f_code.co_filename).name == "freed.py"
+            sys.settrace(trace)  # Python 3.12 asks only now whether it is to tell of instructions
         ran += event == "opcode"
         if event == "opcode" and ran == after:
             found.extend(emptied(other))

@@ -110,6 +110,8 @@ def numpy_of(step: Step, *operands: Array) -> Array:
     with np.errstate(all="ignore"):
         if step.op == "sign":
             return functions.sign(*operands)
+        if step.op == "nextafter":  # C gives the second of two zeros; of float16, NumPy does so since 2.5
+            return np.where(operands[0] == operands[1], operands[1], np.nextafter(*operands))
         return np.asarray(getattr(np, NUMPY.get(step.op, step.op))(*operands)).astype(step.dtype)
 
 

@@ -65,14 +65,14 @@ class Reduction:
             word, ahead = ("maximum", "above") if self.kind == "argmax" else ("minimum", "below")
             lines = [line for v, at in zip(values, positions, strict=True) for line in self.taken(v, at)]
             return [
-                f"best = {_paired(values, word + '({}, {})')}",
+                f"best = {paired(values, word + '({}, {})')}",
                 f"if {ahead}(best, {name}):",
                 indented("\n".join(lines), 4),
             ]
         if self.kind in ("max", "min"):
-            return self.taken(_paired(values, f"{self.kind}imum({{}}, {{}})"), positions[0])
+            return self.taken(paired(values, f"{self.kind}imum({{}}, {{}})"), positions[0])
         if self.kind == "sum" and held(self.dtype) == "float32":
-            return [f"{name} = {name} + to_float64({_paired(values, '({} + {})')})"]
+            return [f"{name} = {name} + to_float64({paired(values, '({} + {})')})"]
         return [line for v, at in zip(values, positions, strict=True) for line in self.taken(v, at)]
 
     def joined(self, *others: str) -> list[str]:
@@ -94,8 +94,12 @@ class Reduction:
         return result(self._item, name)
 
 
-def _paired(values: Sequence[str], text: str) -> str:
-    """Values combined two by two."""
+def paired(values: Sequence[str], text: str) -> str:
+    """The text of values combined two by two, which are a power of two in number.
+
+    >>> paired(["a", "b", "c", "d"], "({} + {})")
+    '((a + b) + (c + d))'
+    """
     while len(values) > 1:
         values = [text.format(*values[i : i + 2]) for i in range(0, len(values), 2)]
     return values[0]

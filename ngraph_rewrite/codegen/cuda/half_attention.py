@@ -15,6 +15,7 @@ from ngraph_rewrite.codegen.cuda.cells import parted
 from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, ROWS, HalfForm
 from ngraph_rewrite.codegen.cuda.half_tiles import LINES, HalfSide
 from ngraph_rewrite.codegen.cuda.half_weights import LEAST, Weights
+from ngraph_rewrite.codegen.cuda.keys import wide_line
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.codegen.source import Source, nested
@@ -87,24 +88,25 @@ class _Text:
             "columns": str(blocks.columns),
             "keys": str(blocks.keys),
             "places": _block([*self._placed(), *(line for side in self._fetched for line in side.placed())]),
+            "numbers": _block(self.weights.placed()),
             **parted(self.form.parted),
             "begun": _block(begun),
             "first": _block(self._first()),
             "looked": _block(self.weights.looked()),
-            "seen": self.weights.mask.seen(),
+            "seen": "seen" if self.form.mask else "True",
             "scores": _block(self._scores()),
             "weighed": _block(self.weights.weighed()),
             "mixed": _block(self._mixed()),
             "ended": _block(self._ended()),
         }
 
-    @staticmethod
-    def _placed() -> list[str]:
+    def _placed(self) -> list[str]:
         """The lines that find the rows of this thread, and where it is in each product."""
         return [
             f"warp_row = quotient(number, {WARP}) * {LINES}",
             f"mine = remainder(number, {WARP})",
             "row, column = warp_row + quotient(mine, 4), 2 * remainder(mine, 4)",
+            *([wide_line("mask", self.form.mask)] if self.form.mask else []),
         ]
 
     # -- what is on its way --------------------------------------------------------------------------------------------
@@ -196,7 +198,7 @@ class _Text:
         yield "line = (part * count + group) * m + i0"
         yield "if left + column == 0:"
         yield f"    store_float32(found, line, total{r}, 2)"
-        yield f"    store_float32(found, parts * count * m + line, best{r}, 2)"
+        yield f"    store_float32(found, parts * count * m + line, {self.weights.best(r)}, 2)"
         for number, name in enumerate(sums):
             yield from self._one_stored(number, f"store_float32(out, line * d + i1, {name}, 1)")
 

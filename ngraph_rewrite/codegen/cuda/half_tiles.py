@@ -7,7 +7,7 @@ lines are some numbers longer than what they hold, so that eight of them begin i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ngraph_rewrite.codegen.source import nested
@@ -15,7 +15,7 @@ from ngraph_rewrite.runtime.cuda.hardware import WIDEST
 
 EIGHT = WIDEST // 2  # numbers of an access
 LINES = 16  # of a matrix that a warp multiplies at once, which is as long
-_UNROLLED = 2  # times that a thread fetches, at most, that are written out
+_UNROLLED = 16  # times that a thread fetches of a whole tile, at most, that are written out
 
 
 @dataclass(frozen=True)
@@ -80,29 +80,37 @@ class HalfSide:
             into: What is added to where the tile begins.
         """
         x, rows, each = self.name, self.room // self.pitch, (self.pitch - EIGHT) // EIGHT
-        line, deep = ("outermost", "within")[:: 1 if self.along else -1]
-        ends = ((f"{corner} + {line}", self.length), (f"{following} + {deep}", end))
-        (first, most), (second, last) = ends[:: 1 if self.along else -1]
         slow, fast = (self.stride, f"{x}_sk")[:: 1 if self.along else -1]
         pairs = zip(self.matrix.split(), self.between.split(), strict=True)
         start = " + ".join(f"{number} * {x}_s{letter}" for number, letter in pairs)
+        line, deep = ("outermost", "within")[:: 1 if self.along else -1]
+        ends = ((f"{corner} + {line}", self.length), (f"{following} + {deep}", end))
         lines = [
             f"outermost = quotient(number, {each})",
             f"within = {EIGHT} * (number - outermost * {each})",
             f"spot = {into} + {self.begin} + outermost * {self.pitch} + within",
             f"source = {start} + ({ends[0][0]}) * {self.stride} + ({ends[1][0]}) * {x}_sk",
-            f"inside = {x}_wide and {second} + {EIGHT} <= {last}",
         ]
+        step = self.threads // each
+        moved = [f"outermost += {step}", f"spot += {step * self.pitch}", f"source += {step} * {slow}"]
+        copied = f"fetch8_uint16(tile, spot, {x}, source)"
+        one = self._one_by_one(copied, ends[:: 1 if self.along else -1], fast)
+        some = [f"while outermost < {rows}:", *nested([*one, *moved])]
+        if rows % step or rows // step > _UNROLLED:
+            return [*lines, *some]
+        all_of_it = [copied, *(line for _ in range(rows // step - 1) for line in (*moved[1:], copied))]
+        whole = f"{x}_wide and {corner} + {self.lines} <= {self.length} and {following} + {self.deep} <= {end}"
+        return [*lines, f"if {whole}:", *nested(all_of_it), "else:", *nested(some)]
+
+    def _one_by_one(self, copied: str, ends: Sequence[tuple[str, str]], fast: str) -> list[str]:
+        """The lines that fetch eight neighbours of a tile that may be beyond the ends of its matrix."""
+        x, (first, most), (second, last) = self.name, *ends
         one = [f"if {first} < {most} and {second} + one < {last}:"]
         one += nested([f"write_uint16(tile, spot + one, load_uint16({x}, source + one * {fast}, 0))"])
         one += ["else:", *nested(["write_uint16(tile, spot + one, np.uint16(0))"]), "one += 1"]
-        step = self.threads // each
-        turn = [f"if inside and {first} < {most}:", *nested([f"fetch8_uint16(tile, spot, {x}, source)"]), "else:"]
-        turn += nested(["one = anew(0)", f"while one < {EIGHT}:", *nested(one)])
-        turn += [f"outermost += {step}", f"spot += {step * self.pitch}", f"source += {step} * {slow}"]
-        if rows % step == 0 and rows // step <= _UNROLLED:
-            return lines + turn * (rows // step)
-        return [*lines, f"while outermost < {rows}:", *nested(turn)]
+        inside = f"{x}_wide and {first} < {most} and {second} + {EIGHT} <= {last}"
+        each = ["one = anew(0)", f"while one < {EIGHT}:", *nested(one)]
+        return [f"if {inside}:", *nested([copied]), "else:", *nested(each)]
 
     def seen(self, number: int, line: str, depth: int, at: str = "0") -> str:
         """The line that reads a matrix, some way along what is summed over; its first line is at one of the tile."""

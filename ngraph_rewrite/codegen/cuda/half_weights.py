@@ -3,20 +3,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
+from ngraph_rewrite.codegen.cuda.accumulators import paired
 from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, ROWS, HalfForm
-from ngraph_rewrite.codegen.cuda.hiding import AGREED, Mask
+from ngraph_rewrite.codegen.cuda.hiding import AGREED
+from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.scalar import held, literal
 from ngraph_rewrite.codegen.source import nested
 
 LEAST = literal(float("-inf"), "float32")
 
 
+_BINARY = math.log2(math.e)
+
+
 @dataclass(frozen=True)
 class Weights:
-    """The scores of a thread, s0_0 and so on: of each product two of its first row, then two of the second."""
+    """The scores of a thread, s0_0 and so on: of each product two of its first row, then two of the second.
+
+    They become powers of two, and are scaled for that at once, if nothing is added to them in between.
+    """
 
     form: HalfForm
 
@@ -30,63 +41,104 @@ class Weights:
         """The products of weights with values."""
         return range(self.form.blocks.columns // COLUMNS)
 
+    @property
+    def _is_binary(self) -> bool:
+        """Whether scores are exponents of two."""
+        return self.form.mask in ("", "bool")
+
+    def placed(self) -> list[str]:
+        """The lines that find out by what scores are multiplied, and what hidden ones are.
+
+        A finite number stays one, as rows all of whose scores are hidden have equal weights.
+        """
+        scale, fill = "bits_as_float64(scale)", "bits_as_float64(fill)"
+        if not self._is_binary:
+            return [f"factor = to_float32({scale})"]
+        lines = [f"factor = to_float32({scale} * {_BINARY!r})"]
+        if not self.form.mask:
+            return lines
+        most = repr(float(np.finfo(np.float32).max))
+        bounded = f"maximum(minimum({fill} * {_BINARY!r}, {most}), -{most})"
+        return [*lines, f"filled = to_float32(select(fabs({fill}) == np.inf, {fill}, {bounded}))"]
+
     def weighed(self) -> list[str]:
         """The lines that make weights of scores, and scale down what was summed with smaller ones."""
-        lines = list[str]()
+        lines = [f"{name} *= factor" for r in ROWS for name in self._row(r)] + self._hidden()
         for r in ROWS:
-            lines += self._hidden(r)
-            names = [f"s{j}_{2 * r + n}" for j in self.scores for n in range(2)]
-            largest = names[0]
-            for name in names[1:]:
-                largest = f"number_max({largest}, {name})"
-            lines += [f"most{r} = number_max(best{r}, quad_largest({largest}))"]
+            names = self._row(r)
+            lines += [f"most{r} = maximum(best{r}, quad_largest({paired(names, 'maximum({}, {})')}))"]
             lines += [f"shift{r} = select(fabs(most{r}) < np.inf, most{r}, np.float32(0.0))"]
             lines += [f"past{r} = select(fabs(best{r}) < np.inf, best{r}, np.float32(0.0))"]
-            ratio = f"select(best{r} == {LEAST}, np.float32(0.0), rough_exp(past{r} - shift{r}))"
+            ratio = f"select(best{r} == {LEAST}, np.float32(0.0), {self._weight(f'past{r}', r)})"
             lines += [f"ratio{r} = {ratio}", f"best{r} = most{r}"]
-            lines += [f"{name} = rough_exp({name} - shift{r})" for name in names]
-            lines += [f"total{r} = total{r} * ratio{r} + ({' + '.join(names)})"]
+            lines += [f"{name} = {self._weight(name, r)}" for name in names]
+            lines += [f"total{r} = total{r} * ratio{r} + {paired(names, '({} + {})')}"]
             lines += [f"o{c}_{2 * r + n} *= ratio{r}" for c in self.columns for n in range(2)]
         return lines
 
-    def _hidden(self, r: int) -> Iterator[str]:
-        """The lines that scale scores of a row, hide some of them, and those beyond the last key."""
+    def best(self, r: int) -> str:
+        """The text of the largest score of a row."""
+        return f"best{r} * {literal(1 / _BINARY, 'float32')}" if self._is_binary else f"best{r}"
+
+    def _row(self, r: int) -> list[str]:
+        """The scores of a row."""
+        return [f"s{j}_{2 * r + n}" for j in self.scores for n in range(2)]
+
+    def _weight(self, score: str, r: int) -> str:
+        """The weight of a score."""
+        power = f"{score} - shift{r}"
+        return f"rough_exp2({power})" if self._is_binary else f"rough_exp2(({power}) * {literal(_BINARY, 'float32')})"
+
+    # -- what is hidden ------------------------------------------------------------------------------------------------
+
+    def _hidden(self) -> list[str]:
+        """The lines that hide scores, those beyond the last key as well: each where a tile has some."""
+        lines = list[str]()
         if self.form.mask:
-            yield self._line(r)
+            masked = [line for r in ROWS for line in self._masked(r)]
+            lines += ["if hides:", *nested(masked)] if self.form.mask == "bool" else masked
+        beyond = [
+            f"s{j}_{2 * r + n} = select(first + column + {COLUMNS * j + n} < n, s{j}_{2 * r + n}, {LEAST})"
+            for j in self.scores
+            for r in ROWS
+            for n in range(2)
+        ]
+        return [*lines, f"if first + {self.form.blocks.keys} > n:", *nested(beyond)]
+
+    def _masked(self, r: int) -> Iterator[str]:
+        """The lines that do to the scores of a row what the mask says."""
+        mask = self.form.mask
+        yield f"line = outer * mask_so + own * mask_si + min(top + row + {COLUMNS * r}, m - 1) * mask_sm"
         for j in self.scores:
             for n in range(2):
                 name, key = f"s{j}_{2 * r + n}", f"first + column + {COLUMNS * j + n}"
-                scaled = f"{name} * factor"
-                if self.form.mask:
-                    hiding = f"load_{self.form.mask}(mask, line + min({key}, n - 1) * mask_sn, 0)"
-                    added = f"{scaled} + {self._number(hiding)}"
-                    scaled = f"select({hiding}, {scaled}, filled)" if self.form.mask == "bool" else added
-                yield f"{name} = select({key} < n, {scaled}, {LEAST})"
-
-    def _number(self, text: str) -> str:
-        """A number of the mask as float32."""
-        return text if held(self.form.mask) == "float32" else f"to_float32({text})"
-
-    @staticmethod
-    def _line(r: int) -> str:
-        """The line that finds a row of the mask."""
-        return f"line = outer * mask_so + own * mask_si + min(top + row + {COLUMNS * r}, m - 1) * mask_sm"
-
-    @property
-    def mask(self) -> Mask:
-        """What tells which tiles are seen; which scores are hidden is read here, in other places of a tile."""
-        return Mask(self.form.mask, (0, COLUMNS), ())
+                hiding = f"load_{mask}(mask, line + min({key}, n - 1) * mask_sn, 0)"
+                if mask == "bool":
+                    yield f"{name} = select({hiding}, {name}, filled)"
+                else:
+                    yield f"{name} += {hiding if held(mask) == 'float32' else f'to_float32({hiding})'}"
 
     def looked(self) -> list[str]:
-        """The lines in which the threads of a block find out whether any of them sees something of a tile."""
-        mask = self.form.mask
+        """The lines in which a block finds out whether any of it sees something of a tile, and whether all is seen.
+
+        Of each row two threads look at the keys, four at a time and in turns.
+        """
+        mask, keys = self.form.mask, self.form.blocks.keys
         if not mask:
             return ["pass"]
-        lines = [f"seen = filled != {LEAST}" if mask == "bool" else "seen = False"]
-        for r in ROWS:
-            hiding = f"load_{mask}(mask, line + min(first + column + look, n - 1) * mask_sn, 0)"
-            test = hiding if mask == "bool" else f"({hiding} != {literal(float('-inf'), held(mask))})"
-            turn = [f"seen = seen | {test}", f"look += {COLUMNS}"]
-            for n in range(2):
-                lines += [self._line(r), f"look = {n}", f"while look < {self.form.blocks.keys}:", *nested(turn)]
-        return [*lines, AGREED]
+        truths, names = mask == "bool", [f"l{n}" for n in range(FOUR)]
+        tests = names if truths else [f"({name} != {literal(float('-inf'), held(mask))})" for name in names]
+        lines = [f"seen = filled != {LEAST}" if truths else "seen = False", "hides = False"]
+        lines += ["line = outer * mask_so + own * mask_si + min(top + quotient(number, 2), m - 1) * mask_sm"]
+        taken = [f"seen = seen | {' | '.join(tests)}"]
+        taken += [f"hides = hides | (not ({' & '.join(tests)}))"] if truths else []
+        four = f"first + {FOUR} * remainder(number, 2)"
+        wide = [f"if mask_wide and first + {keys} <= n:"]
+        for look in range(0, keys, 2 * FOUR):
+            wide += nested([f"{', '.join(names)} = load4_{mask}(mask, line + {four} + {look})", *taken])
+        each = [
+            f"{x} = load_{mask}(mask, line + min({four} + look + {n}, n - 1) * mask_sn, 0)" for n, x in enumerate(names)
+        ]
+        turn = ["look = 0", f"while look < {keys}:", *nested([*each, *taken, f"look += {2 * FOUR}"])]
+        agreed = [AGREED, "hides = any_of_block(hides)"] if truths else [AGREED]
+        return [*lines, *wide, "else:", *nested(turn), *agreed]

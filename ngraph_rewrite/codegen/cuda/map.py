@@ -23,7 +23,7 @@ from ngraph_rewrite.codegen.source import Source, indented
 
 # Scalar steps beyond which four indices at once take too many registers.
 MOST_STEPS = 48
-# Places in a row of indices that a thread has at once, so that more reads are under way; steps that are too many for it.
+# Places in the row of indices that a thread has at once, so that more reads are under way; steps that are too many.
 PLACES, _FEW_STEPS = 2, 16
 
 

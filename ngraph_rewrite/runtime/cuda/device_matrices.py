@@ -9,7 +9,6 @@ the first number of each, then the second. Layouts are those of NVIDIA's PTX ISA
 from inspect import Parameter, Signature
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import cuda
 from numba.core import cgutils, types
@@ -32,11 +31,11 @@ __all__ = [
     "quad_sum",
     "right_across",
     "right_lines",
-    "rough_exp",
+    "rough_exp2",
     "tile_as_float32",
 ]
 
-number_max = WORDS["number_max"]
+maximum = WORDS["maximum"]
 _I32, _FLOAT = ir.IntType(32), ir.FloatType()
 _WORDS = ir.LiteralStructType([_I32] * 4)
 _SUMS = ir.LiteralStructType([_FLOAT] * 4)
@@ -175,9 +174,9 @@ _FLOAT32 = types.float32(types.float32)
 
 @device_function(_FLOAT32)
 def quad_largest(value: Any) -> Any:
-    """The largest number that any of four threads has which have the same rows of a product; NaN is none."""
-    value = number_max(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, 1))
-    return number_max(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, 2))
+    """The largest number that any of four threads has which have the same rows of a product; NaN if one is."""
+    value = maximum(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, 1))
+    return maximum(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, 2))
 
 
 @device_function(_FLOAT32)
@@ -187,18 +186,17 @@ def quad_sum(value: Any) -> Any:
     return value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 2)
 
 
-def _rough_exp(context: Any, x: Any) -> Any:
-    """The exponential of a float32, to some 20 bits: for what is rounded to 16."""
+def _rough_exp2(context: Any, x: Any) -> Any:
+    """Two to the power of a float32, to some 20 bits: for what is rounded to 16."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        binary = builder.fmul(args[0], ir.Constant(_FLOAT, float(np.float32(np.log2(np.e)))))
         kind = ir.FunctionType(_FLOAT, [_FLOAT])
-        return builder.asm(kind, "ex2.approx.ftz.f32 $0, $1;", "=f,f", [binary], False)
+        return builder.asm(kind, "ex2.approx.ftz.f32 $0, $1;", "=f,f", args, False)
 
     return signature(types.float32, types.float32), generate
 
 
-rough_exp: Any = _named("rough_exp", _rough_exp)
+rough_exp2: Any = _named("rough_exp2", _rough_exp2)
 
 
 @device_function(types.int64(types.int64))

@@ -25,7 +25,7 @@ __all__ = [
     "quad_sum",
     "right_across",
     "right_lines",
-    "rough_exp",
+    "rough_exp2",
     "tile_as_float32",
 ]
 
@@ -102,9 +102,9 @@ left_of_float16, left_of_bfloat16 = _left("float16"), _left("bfloat16")
 
 @device_function(types.float32(types.float32))
 def quad_largest(value: Any) -> Any:
-    """The largest number that any of four threads has which have the same rows of a product; NaN is none."""
+    """The largest number that any of four threads has which have the same rows of a product; NaN if one is."""
     begin = int(cuda.threadIdx.x) % WARP // 4 * 4
-    return np.fmax.reduce(_told("largest", (value,))[begin : begin + 4, 0])
+    return np.maximum.reduce(_told("largest", (value,))[begin : begin + 4, 0])
 
 
 @device_function(types.float32(types.float32))
@@ -115,9 +115,9 @@ def quad_sum(value: Any) -> Any:
     return (a + b) + (c + d)
 
 
-def rough_exp(x: Any) -> Any:
-    """The exponential of a float32, to some 20 bits: for what is rounded to 16."""
-    return np.exp2(np.float32(x) * np.float32(np.log2(np.e)))
+def rough_exp2(x: Any) -> Any:
+    """Two to the power of a float32, to some 20 bits: for what is rounded to 16."""
+    return np.exp2(np.float32(x))
 
 
 def tile_as_float32(tile: Any) -> Any:

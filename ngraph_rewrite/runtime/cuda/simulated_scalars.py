@@ -159,7 +159,7 @@ def integer_power(base: Any, exponent: Any, signed: bool) -> Any:
 @_word
 def next_float16(x: Any, y: Any) -> Any:
     """The next float16 from the first towards the second, all held as float32."""
-    return np.float32(np.nextafter(np.float16(x), np.float16(y)))
+    return np.float32(y if x == y else np.nextafter(np.float16(x), np.float16(y)))
 
 
 @_word
