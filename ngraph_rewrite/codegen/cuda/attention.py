@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
+from ngraph_rewrite.codegen.cuda.accumulators import paired
 from ngraph_rewrite.codegen.cuda.cells import Cells, Form, parted
-from ngraph_rewrite.codegen.cuda.hiding import Mask
+from ngraph_rewrite.codegen.cuda.hiding import Mask, looked
 from ngraph_rewrite.codegen.cuda.keys import read_four, wide_line
 from ngraph_rewrite.codegen.cuda.lanes import FOUR, bytes_of_four
 from ngraph_rewrite.codegen.cuda.tiles import Side, threads_placed
@@ -27,6 +28,8 @@ _SCORES = " x x_so x_si x_sm x_sn"
 _VALUES = " v v_so v_si v_sk v_sd"
 _MASK = " mask mask_so mask_si mask_sm mask_sn"
 _MATRIX, _BETWEEN = "outer own", "o i"
+# Threads of a multiprocessor, of whose registers each has 168, or 255; cells that are too many for the former.
+_MANY, _FEWER, _CELLS = 384, 256, 64
 
 
 @lru_cache(maxsize=1 << 8)
@@ -83,28 +86,36 @@ class _Text(Cells):
         begun = [f"o{i}_{c}" for i in self.rows for c in self.columns] + [f"total{i}" for i in self.rows]
         return {
             "held": self.own,
+            "bounds": f"launch_bounds({blocks.threads}, {max(1, self._threads // blocks.threads)})",
             "rows": str(blocks.rows),
             "columns": str(blocks.columns),
             "keys": str(blocks.keys),
             "weights_room": str(rows if self.form.given else max(rows, q.half * 2)),
             "others_room": str(others),
             **parted(self.form.parted),
-            "places": "\n".join([*threads_placed(blocks.products), *self._placed(), *self.mask.placed()]),
+            "places": "\n".join([*threads_placed(blocks.products), *self._placed()]),
             "begun": "\n".join(
                 [self.assigned(begun, 0.0), self.assigned([f"best{i}" for i in self.rows], float("-inf"))]
             ),
-            "looked": "\n".join(self.mask.looked(self.own)),
-            "seen": self.mask.seen(),
+            "looked": "\n".join(looked(self.form.mask, self.own, blocks.rows, blocks.keys, blocks.threads)),
+            "seen": "seen" if self.form.mask else "True",
             "scores": "\n".join(self._scores()),
             "weighed": "\n".join(self._weighed()),
             "mixed": "\n".join(self._mixed()),
             "ended": "\n".join(self._ended()),
         }
 
+    @property
+    def _threads(self) -> int:
+        """How many threads a multiprocessor should have."""
+        cells = len(self.rows) * (len(self.keys) + len(self.columns))
+        return _MANY if cells * (1 + (self.own == "float64")) <= _CELLS else _FEWER
+
     def _placed(self) -> list[str]:
         q, k, v = self.sides
         size = bytes_of_four(self.own if self.form.parted else self.form.dtype)
         lines = [f"wide = d & {FOUR - 1} == 0 and aligned(out, {size})"]
+        lines += [wide_line("mask", self.form.mask)] if self.form.mask else []
         if self.form.given:
             return [*v.placed(), *lines, wide_line("x", self.form.dtype)]
         return [*q.placed(), *k.placed(), *v.placed(), *lines]
@@ -145,18 +156,24 @@ class _Text(Cells):
 
     def _weighed(self) -> list[str]:
         """The lines that make weights of scores, and scale down what was summed with smaller ones."""
-        least = literal(float("-inf"), self.own)
-        lines = [f"in{j} = first + column + {self.key(j)} < n" for j in self.keys]
-        for i in self.rows:
-            lines += self.mask.read(i)
-            hidden = [f"t{i}_{j} = select(in{j}, {self.mask.hidden(i, j)}, {least})" for j in self.keys]
-            lines += [*hidden, f"found{i} = {self._largest([f't{i}_{j}' for j in self.keys])}"]
+        lines = [f"t{i}_{j} = s{i}_{j} * factor" for i in self.rows for j in self.keys]
+        lines += [*self.mask.hidden("t{}_{}"), f"if first + {self.form.blocks.keys} > n:", *nested(self._beyond())]
+        found = [[f"t{i}_{j}" for j in self.keys] for i in self.rows]
+        lines += [f"found{i} = {paired(names, self._larger)}" for i, names in enumerate(found)]
         lines += [*self.told("found"), *(f"most{i} = best{i}" for i in self.rows), "barrier()"]
-        larger = [f"most{i} = number_max(most{i}, met{i})" for i in self.rows]
+        larger = [f"most{i} = {self._larger.format(f'most{i}', f'met{i}')}" for i in self.rows]
         return [*lines, *self.met(larger), *(line for i in self.rows for line in self._weights(i))]
 
-    def _largest(self, names: Sequence[str]) -> str:
-        return names[0] if len(names) == 1 else f"number_max({self._largest(names[:-1])}, {names[-1]})"
+    def _beyond(self) -> list[str]:
+        """The lines that hide scores beyond the last key."""
+        least = literal(float("-inf"), self.own)
+        lines = [f"in{j} = first + column + {self.key(j)} < n" for j in self.keys]
+        return lines + [f"t{i}_{j} = select(in{j}, t{i}_{j}, {least})" for i in self.rows for j in self.keys]
+
+    @property
+    def _larger(self) -> str:
+        """The text of the larger of two scores; of those that are NaN, so will be all weights of the row."""
+        return "maximum({}, {})" if self.own == "float32" else "number_max({}, {})"
 
     def _weights(self, i: int) -> list[str]:
         zero, least = literal(0.0, self.own), literal(float("-inf"), self.own)

@@ -15,6 +15,7 @@ from ngraph_rewrite.codegen.cuda.cells import parted
 from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, ROWS, HalfForm
 from ngraph_rewrite.codegen.cuda.half_tiles import LINES, HalfSide
 from ngraph_rewrite.codegen.cuda.half_weights import LEAST, Weights
+from ngraph_rewrite.codegen.cuda.hiding import looked
 from ngraph_rewrite.codegen.cuda.keys import wide_line
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import HALVES
@@ -24,8 +25,7 @@ from ngraph_rewrite.runtime.cuda.hardware import WARP
 _SIZES = "inner count m n e d scale fill parts stretch"
 _FACTORS, _SCORES = " q q_so q_si q_sm q_sk k k_so k_si k_sk k_sn", " x x_so x_si x_sm x_sn"
 _VALUES, _MASK = " v v_so v_si v_sk v_sd", " mask mask_so mask_si mask_sm mask_sn"
-# Warps of a multiprocessor, a multiple of the four parts that its registers are in; and where masks take more of these.
-_WARPS, _MASKED = 12, 8
+_WARPS = 12  # of a multiprocessor, a multiple of the four parts that its registers are in
 
 
 @lru_cache(maxsize=1 << 8)
@@ -82,7 +82,7 @@ class _Text:
         begun = [f"{' = '.join(sums)} = np.float32(0.0)", f"best0 = best1 = {LEAST}"]
         return {
             "threads": str(blocks.threads),
-            "fitting": str(max(1, (_MASKED if self.form.mask else _WARPS) // blocks.warps)),
+            "fitting": str(max(1, _WARPS // blocks.warps)),
             "room": str(v.begin + v.room),
             "rows": str(blocks.rows),
             "columns": str(blocks.columns),
@@ -92,7 +92,7 @@ class _Text:
             **parted(self.form.parted),
             "begun": _block(begun),
             "first": _block(self._first()),
-            "looked": _block(self.weights.looked()),
+            "looked": _block(looked(self.form.mask, "float32", blocks.rows, blocks.keys, blocks.threads)),
             "seen": "seen" if self.form.mask else "True",
             "scores": _block(self._scores()),
             "weighed": _block(self.weights.weighed()),

@@ -11,8 +11,6 @@ import numpy as np
 
 from ngraph_rewrite.codegen.cuda.accumulators import paired
 from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, ROWS, HalfForm
-from ngraph_rewrite.codegen.cuda.hiding import AGREED
-from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.scalar import held, literal
 from ngraph_rewrite.codegen.source import nested
 
@@ -117,28 +115,3 @@ class Weights:
                     yield f"{name} = select({hiding}, {name}, filled)"
                 else:
                     yield f"{name} += {hiding if held(mask) == 'float32' else f'to_float32({hiding})'}"
-
-    def looked(self) -> list[str]:
-        """The lines in which a block finds out whether any of it sees something of a tile, and whether all is seen.
-
-        Of each row two threads look at the keys, four at a time and in turns.
-        """
-        mask, keys = self.form.mask, self.form.blocks.keys
-        if not mask:
-            return ["pass"]
-        truths, names = mask == "bool", [f"l{n}" for n in range(FOUR)]
-        tests = names if truths else [f"({name} != {literal(float('-inf'), held(mask))})" for name in names]
-        lines = [f"seen = filled != {LEAST}" if truths else "seen = False", "hides = False"]
-        lines += ["line = outer * mask_so + own * mask_si + min(top + quotient(number, 2), m - 1) * mask_sm"]
-        taken = [f"seen = seen | {' | '.join(tests)}"]
-        taken += [f"hides = hides | (not ({' & '.join(tests)}))"] if truths else []
-        four = f"first + {FOUR} * remainder(number, 2)"
-        wide = [f"if mask_wide and first + {keys} <= n:"]
-        for look in range(0, keys, 2 * FOUR):
-            wide += nested([f"{', '.join(names)} = load4_{mask}(mask, line + {four} + {look})", *taken])
-        each = [
-            f"{x} = load_{mask}(mask, line + min({four} + look + {n}, n - 1) * mask_sn, 0)" for n, x in enumerate(names)
-        ]
-        turn = ["look = 0", f"while look < {keys}:", *nested([*each, *taken, f"look += {2 * FOUR}"])]
-        agreed = [AGREED, "hides = any_of_block(hides)"] if truths else [AGREED]
-        return [*lines, *wide, "else:", *nested(turn), *agreed]

@@ -1,24 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks in the text of attention for a GPU: what they do to scores, and whether a tile has any that is seen."""
+"""Masks in the text of attention for a GPU: what they do to scores, and how much of a tile is seen."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.cuda.keys import read_four, wide_line
+from ngraph_rewrite.codegen.cuda.keys import read_four
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.scalar import held, literal
 from ngraph_rewrite.codegen.source import nested
 
-AGREED = "seen = any_of_block(seen)"
+
+def looked(mask: str, own: str, rows: int, keys: int, threads: int) -> list[str]:
+    """The lines in which a block finds out whether any of it sees something of a tile, and whether all is seen.
+
+    What is not seen has no weight. Threads look at four neighbours at a time, those side by side at what lies so.
+
+    Args:
+        mask: Its dtype. If it is bool, scores are kept where it is true; numbers are added to all of them.
+        own: The dtype of scores.
+        rows, keys: Those of a tile.
+        threads: Those of a block.
+    """
+    if not mask:
+        return ["pass"]
+    truths, names, fours = mask == "bool", [f"l{n}" for n in range(FOUR)], keys // FOUR
+    tests = names if truths else [f"({name} != {literal(float('-inf'), held(mask))})" for name in names]
+    taken = [f"seen = seen | {' | '.join(tests)}"]
+    taken += [f"hides = hides | (not ({' & '.join(tests)}))"] if truths else []
+    each = ["line = start + min(top + quotient(look, {0}), m - 1) * mask_sm", "key = first + 4 * remainder(look, {0})"]
+    each = [line.format(fours) for line in each]
+    each += [f"{x} = load_{mask}(mask, line + min(key + {n}, n - 1) * mask_sn, 0)" for n, x in enumerate(names)]
+    turn = ["look = number", f"while look < {rows * fours}:", *nested([*each, *taken, f"look += {threads}"])]
+    lines = ["start = outer * mask_so + own * mask_si", "hides = False"]
+    lines += [f"seen = filled != {literal(float('-inf'), own)}" if truths else "seen = False"]
+    if threads % fours == 0:
+        place = f"start + (top + quotient(number, {fours})) * mask_sm + first + {FOUR} * remainder(number, {fours})"
+        four = [f"{', '.join(names)} = load4_{mask}(mask, line)", *taken]
+        step = f"line += {threads // fours} * mask_sm"
+        whole = [f"line = {place}", *four, *([step, *four] * (rows * fours // threads - 1))]
+        test = f"mask_wide and first + {keys} <= n and top + {rows} <= m"
+        turn = [f"if {test}:", *nested(whole), "else:", *nested(turn)]
+    agreed = ["seen = any_of_block(seen)", *(["hides = any_of_block(hides)"] if truths else [])]
+    return [*lines, *turn, *agreed]
 
 
 class Mask(NamedTuple):
-    """A mask of a dtype; none if that is empty.
+    """What hides the scores of a thread; none if the dtype is empty.
 
     Attributes:
-        dtype: If it is bool, scores are kept where it is true; numbers are added.
         rows, fours: How far the rows of a thread are from its first one; so for each fourth key.
     """
 
@@ -26,49 +57,20 @@ class Mask(NamedTuple):
     rows: Sequence[int]
     fours: Sequence[int]
 
-    def placed(self) -> list[str]:
-        """The line that finds out whether four neighbours can be read at once."""
-        return [wide_line("mask", self.dtype)] if self.dtype else []
-
-    def seen(self) -> str:
-        """Whether anything is seen of a tile."""
-        return "seen" if self.dtype else "True"
-
-    def looked(self, own: str) -> list[str]:
-        """The lines in which the threads of a block find out whether any of them sees something of a tile.
-
-        What is not seen has no weight.
-        """
-        if not self.dtype:
-            return ["pass"]
-        truths, names = self.dtype == "bool", [f"l{lane}" for lane in range(FOUR)]
-        least = literal(float("-inf"), held(self.dtype))
-        tests = names if truths else [f"({x} != {least})" for x in names]
-        lines = [f"seen = filled != {literal(float('-inf'), own)}" if truths else "seen = False", "look = 0"]
-        # Rows are four by four at most; all are as far from each other as the first two groups.
-        high = sum(far < FOUR for far in self.rows)
-        apart = self.rows[high] if high < len(self.rows) else 0
-        row = f"top + row + quotient(look, {high}) * {apart} + remainder(look, {high})"
-        turn = [f"line = outer * mask_so + own * mask_si + min({row}, m - 1) * mask_sm"]
-        for far in self.fours:
-            turn += read_four("mask", self.dtype, names, "line", f"first + column + {far}")
-            turn += [f"seen = seen | {' | '.join(tests)}"]
-        lines += [f"while look < {len(self.rows)}:", *nested([*turn, "look += 1"])]
-        return [*lines, AGREED]
-
-    def read(self, i: int) -> list[str]:
-        """The lines that read what there is of a row."""
+    def hidden(self, score: str) -> list[str]:
+        """The lines that do what the mask says to scores, whose names tell their rows and keys, if it hides any."""
         if not self.dtype:
             return []
-        lines = [f"line{i} = outer * mask_so + own * mask_si + min(top + row + {self.rows[i]}, m - 1) * mask_sm"]
-        for four, far in enumerate(self.fours):
-            names = [f"h{i}_{FOUR * four + lane}" for lane in range(FOUR)]
-            lines += read_four("mask", self.dtype, names, f"line{i}", f"first + column + {far}")
-        return lines
+        lines = list[str]()
+        for i, down in enumerate(self.rows):
+            lines.append(f"line = outer * mask_so + own * mask_si + min(top + row + {down}, m - 1) * mask_sm")
+            for four, far in enumerate(self.fours):
+                lines += read_four(
+                    "mask", self.dtype, [f"h{n}" for n in range(FOUR)], "line", f"first + column + {far}"
+                )
+                lines += [self._hidden(score.format(i, FOUR * four + n), f"h{n}") for n in range(FOUR)]
+        return ["if hides:", *nested(lines)] if self.dtype == "bool" else lines
 
-    def hidden(self, i: int, j: int) -> str:
-        """A score, scaled, or what it is where it is hidden."""
-        scaled, hiding = f"s{i}_{j} * factor", f"h{i}_{j}"
-        if not self.dtype:
-            return scaled
-        return f"select({hiding}, {scaled}, filled)" if self.dtype == "bool" else f"{scaled} + {hiding}"
+    def _hidden(self, score: str, hiding: str) -> str:
+        """The line that does it to one score."""
+        return f"{score} = select({hiding}, {score}, filled)" if self.dtype == "bool" else f"{score} += {hiding}"
