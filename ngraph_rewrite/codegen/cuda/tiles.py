@@ -114,12 +114,15 @@ class Side:
         return [f"{self.name}{turn}_{lane}" for lane in range(FOUR)]
 
     def fetched(self) -> list[str]:
-        """The lines that read what comes next, zeros beyond the ends."""
-        found = []
+        """The lines that read what comes next, zeros beyond the ends: of a tile that is all there without a test."""
+        x, there, some = self.name, list[str](), list[str]()
         for turn in self.turns:
-            found += self._partly(turn, self._fetched(turn))
-            found.append(f"{self.name}_place{turn} += {self.tile.deep} * {self.name}_sk")
-        return found
+            read = f"{', '.join(self._values(turn))} = load4_{self.dtype}({x}, {x}_place{turn})"
+            there += self._partly(turn, [read])
+            some += self._partly(turn, self._fetched(turn))
+        whole = f"{self.corner} + {self.lines} <= {self.length} and following + {self.tile.deep} <= end"
+        moved = [f"{x}_place{turn} += {self.tile.deep} * {x}_sk" for turn in self.turns]
+        return [f"if {x}_wide and {whole}:", *nested(there), "else:", *nested(some), *moved]
 
     def _fetched(self, turn: int) -> list[str]:
         x, values = self.name, self._values(turn)
