@@ -87,3 +87,38 @@ def test_long_windows_are_summed_in_parts() -> None:
     found, kernels = computed("cuda", term, *given)
     np.testing.assert_allclose(found, computed("cpu", term, *given)[0], rtol=1e-4, atol=1e-4)
     assert kernels == ["convolution", "gemm", "epilogue"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("images", "filters", "pads", "strides"),
+    [
+        ((3, 32, 3, 3), (5, 32, 3, 3), 1, 1),
+        ((2, 64, 4, 5), (3, 64, 2, 2), 0, 2),
+        ((7, 300, 1, 1), (2, 300, 1, 1), 0, 1),
+    ],
+)
+def test_windows_of_images_that_have_few_are_columns_of_one_matrix(
+    images: tuple[int, ...], filters: tuple[int, ...], pads: int, strides: int, dtype: str
+) -> None:
+    x, w = ng.placeholder(images, dtype=dtype), ng.placeholder(filters, dtype=dtype)
+    how = {"strides": (strides,) * 2, "before": (pads,) * 2, "after": (pads,) * 2, "interior": (0, 0)}
+    y = semi.convolution(x, w, **how, dilations=(1, 1), groups=1)
+    given = (x, numbers(images, dtype, 1)), (w, numbers(filters, dtype, 2))
+    tolerance = {"rtol": 1e-4, "atol": 1e-4} if dtype == "float32" else {"rtol": 1e-12, "atol": 1e-12}
+    for term in (y, semi.tanh(y)):
+        found, kernels = computed("cuda", term, *given)
+        np.testing.assert_allclose(found, computed("reference", term, *given)[0], **tolerance)
+        assert kernels == ["convolution", "gemm", "epilogue"]
+
+
+def test_derivatives_by_few_weights_of_many_images_are_one_product() -> None:
+    """Each channel is an image, of which filters have few places."""
+    x, w = ng.placeholder((6, 3, 8, 8), dtype="float32"), ng.placeholder((4, 3, 3, 3), dtype="float32")
+    how = {"strides": (1, 1), "before": (1, 1), "after": (1, 1), "interior": (0, 0), "dilations": (1, 1), "groups": 1}
+    y = semi.convolution(x, w, **how)
+    term = w - 0.01 * ng.deriv(semi.sum(y * y, axes=(0, 1, 2, 3)), w)
+    given = (x, numbers((6, 3, 8, 8), "float32", 1)), (w, numbers((4, 3, 3, 3), "float32", 2))
+    found, kernels = computed("cuda", term, *given)
+    np.testing.assert_allclose(found, computed("cpu", term, *given)[0], rtol=1e-4, atol=1e-4)
+    assert kernels.count("gemm") == 2 and "epilogue" in kernels

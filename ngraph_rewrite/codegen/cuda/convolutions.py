@@ -16,7 +16,7 @@ from ngraph_rewrite.codegen.scalar import held, literal
 from ngraph_rewrite.codegen.source import Source, indented
 
 ARGUMENTS = (
-    "count m n k a a_sb a_sm a_sk groups b b_si b_sb offsets nz ny nx b_sz b_sy b_sx oy ox sz sy sx bz by bx "
+    "count m n k a a_sb a_sm a_sk groups b b_si b_sb offsets each nz ny nx b_sz b_sy b_sx oy ox sz sy sx bz by bx "
     "uz uy ux parts stretch"
 )
 OFFSETS = "offsets k b_sc wz wy wx dz dy dx"
@@ -31,10 +31,12 @@ class _Windows(Side):
     Attributes:
         moved: The axes, of z, y and x, along which there is more than one place.
         spread: Those along which elements of the image are put apart.
+        merged: Whether the windows of all images are columns of one matrix.
     """
 
     moved: str = _AXES
     spread: str = _AXES
+    merged: bool = False
 
     def placed(self) -> list[str]:
         fours, lines = self.tile.deep // FOUR, list[str]()
@@ -47,12 +49,16 @@ class _Windows(Side):
         return lines
 
     def begun(self) -> list[str]:
-        """The lines that find out at which image a block is, and where windows of this thread begin."""
+        """The lines that find out at which image a block is, or a column, and where windows of this thread begin."""
         lines = ["image = quotient(batch, groups)", "own_group = batch - image * groups"]
-        lines += ["image_begin = image * b_si + own_group * b_sb"]
         for turn in self.turns:
-            lines += [f"b_column{turn} = left + b_line{turn}", f"b_rest{turn} = quotient(b_column{turn}, ox)"]
-            lines += [f"b_x{turn} = (b_column{turn} - b_rest{turn} * ox) * sx - bx"]
+            own = f"b_column{turn}"
+            lines += [f"{own} = left + b_line{turn}"]
+            if self.merged:
+                lines += [f"image = quotient({own}, each)", f"b_own{turn} = {own} - image * each"]
+                own = f"b_own{turn}"
+            lines += [f"b_begin{turn} = image * b_si + own_group * b_sb", f"b_rest{turn} = quotient({own}, ox)"]
+            lines += [f"b_x{turn} = ({own} - b_rest{turn} * ox) * sx - bx"]
             lines += [f"b_z{turn} = quotient(b_rest{turn}, oy)"]
             lines += [f"b_y{turn} = (b_rest{turn} - b_z{turn} * oy) * sy - by", f"b_z{turn} = b_z{turn} * sz - bz"]
             lines += [f"{name} = {literal(0, held(self.dtype))}" for name in self._values(turn)]
@@ -71,7 +77,11 @@ class _Windows(Side):
 
     def _found(self, turn: int, value: str) -> Sequence[str]:
         """The lines that read an element of a window, if it is one of the image."""
-        lines, tests, places = list[str](), list[str](), [f"load_int64(offsets, {WORDS} * element, 0)", "image_begin"]
+        lines, tests, places = (
+            list[str](),
+            list[str](),
+            [f"load_int64(offsets, {WORDS} * element, 0)", f"b_begin{turn}"],
+        )
         for number, axis in enumerate(_AXES, 1):
             if axis in self.moved:
                 lines.append(f"at_{axis} = b_{axis}{turn} + load_int64(offsets, {WORDS} * element + {number}, 0)")
@@ -88,22 +98,26 @@ class _Windows(Side):
 
 @lru_cache(maxsize=1 << 10)
 def render_convolution(
-    dtype: str, tile: Tile, along: bool, moved: str, spread: str, nest: MapNest, literals: tuple[object, ...] = ()
+    dtype: str, tile: Tile, how: tuple[bool, str, str, bool], nest: MapNest, literals: tuple[object, ...] = ()
 ) -> Source:
     """Return the kernel of a convolution, and of a map over it, which is told as in `render_product`.
 
     Filters, rows of a matrix ``a`` for each group, are multiplied with what windows see of images, ``b``. Its strides
     are from image to image, from group to group, and along the axes; ``n`` are its lengths, ``o`` those of the result,
+    in which an image has ``each`` places,
     ``s`` the strides of windows, ``b`` what pads before, and ``u`` how far elements are put apart. ``offsets`` is what
     `render_offsets` leaves.
 
     Args:
-        along: Whether filters lie in memory element by element.
-        moved, spread: Axes along which there is more than one place, and along which elements are put apart.
+        how: Whether filters lie in memory element by element; the axes along which there is more than one place, and
+            those along which elements are put apart; whether the windows of all images are columns of one matrix.
     """
+    along, moved, spread, merged = how
     has_dtype(dtype, ("float32", "float64"), "convolution")
     a = Side("a", "m", "top", tile.rows, tile.down, along, tile, dtype, "own_group")
-    b = _Windows("b", "n", "left", tile.columns, tile.across, True, tile, dtype, moved=moved, spread=spread)
+    b = _Windows(
+        "b", "n", "left", tile.columns, tile.across, True, tile, dtype, moved=moved, spread=spread, merged=merged
+    )
     return render_sides(a, b, ARGUMENTS.split(), nest)
 
 

@@ -166,20 +166,24 @@ def _mapped(lanes: Lanes) -> list[str]:
 
 
 @lru_cache(maxsize=1 << 10)
-def render_sums(dtype: str, nest: MapNest, literals: tuple[object, ...] = ()) -> Source:
+def render_sums(dtype: str, nest: MapNest, literals: tuple[object, ...] = (), merged: bool = False) -> Source:
     """Return the kernel that adds up parts of products, and does the map over these; see `render_product`.
 
     ``sums`` has them, those of each part after each other, as they are computed with.
+
+    Args:
+        merged: Whether the columns of all products were those of one matrix.
     """
+    place = "(i0 * count + group) * n + i1" if merged else "at"
     own = held(dtype)
     added = expression("add", own, ["sum0", "other"], {}, [own, own])
     others = [f"other{number}" for number in range(_SEVERAL)]
-    read = [f"{x} = load_{own}(sums, (part + {i}) * count * m * n + at, 0)" for i, x in enumerate(others)]
+    read = [f"{x} = load_{own}(sums, (part + {i}) * count * m * n + place, 0)" for i, x in enumerate(others)]
     all_added = [f"sum0 = {expression('add', own, ['sum0', x], {}, [own, own])}" for x in others]
     lines = [*moved(nest), f"v0 = {cast('sum0', own, nest.dtypes[0])}", *_mapped(Lanes(nest))]
     names = ("count", "m", "n", "parts", "sums", *signature(nest))
     several = {"several": str(_SEVERAL), "read": _block(read), "added": _block(all_added)}
-    ends = {"held": own, "zero": literal(0, own), "sum": added, "ended": _block(lines)}
+    ends = {"held": own, "place": place, "zero": literal(0, own), "sum": added, "ended": _block(lines)}
     return rendered("epilogue", names, "cuda", **several, **ends)
 
 
