@@ -95,7 +95,7 @@ def test_long_windows_are_summed_in_parts() -> None:
     [
         ((3, 32, 3, 3), (5, 32, 3, 3), 1, 1),
         ((2, 64, 4, 5), (3, 64, 2, 2), 0, 2),
-        ((7, 300, 1, 1), (2, 300, 1, 1), 0, 1),
+        ((7, 75, 3, 2), (9, 75, 2, 2), 0, 1),
     ],
 )
 def test_windows_of_images_that_have_few_are_columns_of_one_matrix(
