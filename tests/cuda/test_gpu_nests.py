@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.codegen.cuda import resident
 from ngraph_rewrite.codegen.cuda.columns import column_threads
 from ngraph_rewrite.codegen.cuda.forms import RowForm
 from ngraph_rewrite.codegen.cuda.map import render_spread
@@ -183,6 +184,23 @@ def test_every_form_of_a_kernel_normalises_rows(form: RowForm, shape: tuple[int,
     found = launched(render_rows(normalised(axis), form), x, form.threads or 4 * more)
     e = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True)) if x.size else x
     np.testing.assert_allclose(found, e / e.sum(axis, keepdims=True), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("extent", ["whole", "part", "long"])
+def test_rows_that_are_asked_for_are_there(monkeypatch: pytest.MonkeyPatch, dtype: str, extent: str) -> None:
+    """As many rows later as half of a device has at once: here it has two. No line is beyond the last row."""
+    more = find_device().warp
+    monkeypatch.setattr(resident, "MULTIPROCESSORS", 1)
+    monkeypatch.setattr(resident, "FITTING", 2 * 4 * more)
+    matrix = Operand(dtype, ("s", "1"))
+    steps = (Step("max", dtype, (0,)), Step("subtract", dtype, (1, 0)))
+    nest = RowNest(2, (matrix,), steps, ((2, matrix),), (0, 1), reduced=(False, True))
+    lengths = {"whole": 32 * more, "part": 28 * more, "long": 56 * more}
+    x = np.random.default_rng(0).integers(0, 9, (5, lengths[extent])).astype(as_dtype(dtype))
+    source = render_rows(nest, RowForm("block", places=2, threads=4 * more, extent=extent))
+    assert "later = row + 1\n" in source.text
+    np.testing.assert_array_equal(launched(source, x, 4 * more), x.max(1, keepdims=True) - x)
 
 
 def normalised(axis: int) -> RowNest:

@@ -557,6 +557,16 @@ def test_what_is_fetched_from_elsewhere_is_told_when_that_begins() -> None:
         launch(kernel(text, 2), memory, np.zeros(2, "u4"), threads=1)
 
 
+def test_what_is_asked_for_has_to_be_there() -> None:
+    """Nothing is read, and nobody meets whoever writes there."""
+    memory = np.zeros(4, "u4")
+    body = f"{PLACE} add.s64 %rd2, %rd0, %s; prefetch.global.L2 [%rd2]; st.global.u32 [%rd0], 1;"
+    launch(kernel(body.replace("%s", "12")), memory, threads=1)
+    assert memory[0] == 1
+    with pytest.raises(KernelError, match="outside of what the kernel was given"):
+        launch(kernel(body.replace("%s", "4096")), memory, threads=1)
+
+
 # -- what is counted ---------------------------------------------------------------------------------------------------
 
 

@@ -25,7 +25,8 @@ from ngraph_rewrite.runtime.cuda.hardware import WARP
 _SIZES = "inner count m n e d scale fill parts stretch"
 _FACTORS, _SCORES = " q q_so q_si q_sm q_sk k k_so k_si k_sk k_sn", " x x_so x_si x_sm x_sn"
 _VALUES, _MASK = " v v_so v_si v_sk v_sd", " mask mask_so mask_si mask_sm mask_sn"
-_WARPS = 12  # of a multiprocessor, a multiple of the four parts that its registers are in
+# Warps of a multiprocessor, a multiple of the four parts that its registers are in; and where threads have less.
+_WARPS, _MORE, _SHORT = 12, 16, 64
 
 
 @lru_cache(maxsize=1 << 8)
@@ -82,7 +83,7 @@ class _Text:
         begun = [f"{' = '.join(sums)} = np.float32(0.0)", f"best0 = best1 = {LEAST}"]
         return {
             "threads": str(blocks.threads),
-            "fitting": str(max(1, _WARPS // blocks.warps)),
+            "fitting": str(max(1, self._resident // blocks.warps)),
             "room": str(v.begin + v.room),
             "rows": str(blocks.rows),
             "columns": str(blocks.columns),
@@ -99,6 +100,12 @@ class _Text:
             "mixed": _block(self._mixed()),
             "ended": _block(self._ended()),
         }
+
+    @property
+    def _resident(self) -> int:
+        """How many warps a multiprocessor should have."""
+        is_short = max(self.form.blocks.deep, self.form.blocks.columns) <= _SHORT
+        return _MORE if is_short and not self.form.mask else _WARPS
 
     def _placed(self) -> list[str]:
         """The lines that find the rows of this thread, and where it is in each product."""

@@ -2,22 +2,26 @@
 """The part of each pass over a row at the places that a thread has in registers, from the first pass to the last.
 
 All of them are read before anything is computed, so that many reads are under way; where they are is known when the
-kernel is written, so that distances are literal.
+kernel is written, so that distances are literal. Then a row is asked for with which some block begins soon, half as many
+rows later as are under way at once: it comes into the second cache while this one is computed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from ngraph_rewrite.codegen.cuda.accumulators import Reduction
-from ngraph_rewrite.codegen.cuda.forms import RowForm
+from ngraph_rewrite.codegen.cuda.forms import FITTING, RowForm
 from ngraph_rewrite.codegen.cuda.lanes import Lanes, decomposed
 from ngraph_rewrite.codegen.cuda.passes import Passes
-from ngraph_rewrite.codegen.nest import RowNest
+from ngraph_rewrite.codegen.nest import RowNest, place
 from ngraph_rewrite.codegen.scalar import held
 from ngraph_rewrite.codegen.source import indented
+from ngraph_rewrite.runtime.cuda.hardware import LINE, MULTIPROCESSORS, WARP
+from ngraph_rewrite.types.dtypes import as_dtype
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,32 @@ class Resident:
         return value >= len(self.nest.loads) and self.nest.stages[value] == number
 
     def _all_read(self) -> list[str]:
-        """What is kept of a row from memory."""
-        return [line for p in range(self.form.places) for line in self._read(p)]
+        """What is kept of a row from memory; a row that will be read soon is asked for."""
+        return [*(line for p in range(self.form.places) for line in self._read(p)), *self._asked()]
+
+    def _asked(self) -> list[str]:
+        """The lines that ask for a later row, of which each thread asks for a line of memory."""
+        asked = [line for v in self.keeping.kept if self._is_asked(v) for line in self._line_asked(v)]
+        if not asked or self.form.near == 1:
+            return []
+        threads = self.form.threads if self.form.kind == "block" else WARP
+        inside = [*decomposed("later", self.nest.kept, "_later"), *asked]
+        later = f"later = row + {MULTIPROCESSORS * FITTING // (2 * threads)}"
+        return [later, "if later < rows:", indented("\n".join(inside), 4)]
+
+    def _is_asked(self, value: int) -> bool:
+        """Whether a value is read, other numbers of each row, and neighbours lie side by side."""
+        if value >= len(self.nest.loads):
+            return False
+        load = self.nest.loads[value]
+        return bool(load.dims - self.nest.within) and load.strides[-1] == "1"
+
+    def _line_asked(self, value: int) -> list[str]:
+        """The lines in which a thread asks for a line of memory of a later row, if that is so long."""
+        load, size = self.nest.loads[value], as_dtype(self.nest.loads[value].dtype).itemsize
+        at = re.sub(r"\bi(\d+)\b", r"i\1_later", place(f"x{value}", load))
+        found = [*decomposed("ask", self.nest.along, "_later"), f"ask_line(x{value} + {size} * ({at}))"]
+        return [f"ask = {self.own} * {LINE // size}", "if ask < length:", indented("\n".join(found), 4)]
 
     def _read(self, number: int) -> list[str]:
         """Which place of a row this is, by number of those that a thread has, and what is kept of it from memory."""

@@ -19,9 +19,10 @@ from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES, known
 from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.runtime.cuda.hardware import MULTIPROCESSORS
 from ngraph_rewrite.terms.op import Op
 
-_FILLED = 132  # blocks that give every multiprocessor of a large GPU something to do
+_FILLED = MULTIPROCESSORS  # blocks that give every one of them something to do
 _STRETCH = 256  # keys that are worth a part of their own, at least
 
 

@@ -13,6 +13,7 @@ from ngraph_rewrite.codegen.cuda.tiles import Tile
 from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.plan.cuda.grids import MOST_BLOCKS
 from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.runtime.cuda.hardware import MULTIPROCESSORS
 
 # Tiles of matrices that are large both ways, or one way only, and about how fast they are where there are enough: the
 # more of a tile a thread has, the less it reads for each multiplication. A double takes two registers.
@@ -33,7 +34,7 @@ _TILES_OF_HALVES = MappingProxyType(
         WarpTile(16, 16, 32, 1, 1): 0.2,
     }
 )
-_FILLED = 132  # blocks that give every multiprocessor of a large GPU something to do
+_FILLED = MULTIPROCESSORS  # blocks that give every one of them something to do
 _STRETCH = 256  # of k that is worth a part of its own, at least
 _MOST_PARTS = 128
 # Threads of a block that can do with one more beside it; smaller blocks should be so many threads of a multiprocessor.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that is fetched ahead of its use: some neighbours go into shared memory while a thread computes.
+"""Memory that is fetched ahead of its use: into a cache, or some neighbours into shared memory while a thread computes.
 
 Of GPUs since Ampere an instruction begins the copy, and another waits for all that the thread began; on others the copy
 is done at once. What others are to read takes a barrier after the wait.
@@ -15,7 +15,7 @@ from numba.cuda.extending import intrinsic
 from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
 from ngraph_rewrite.runtime.cuda.hardware import WIDEST
 
-__all__ = ["arrived", "fetch8_uint16"]
+__all__ = ["arrived", "ask_line", "fetch8_uint16"]
 
 _GLOBAL, _SHARED = 1, 3  # the address spaces
 _SIZE = 2  # bytes of an element
@@ -67,5 +67,17 @@ def _arrived(context: Any) -> Any:
     return signature(types.none), generate
 
 
+def _ask_line(context: Any, address: Any) -> Any:
+    """The line of memory at an address is asked for, into the second cache."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
+        builder.asm(kind, "prefetch.global.L2 [$0];", "l", args, True)
+        return context.get_dummy_value()
+
+    return signature(types.none, types.int64), generate
+
+
+ask_line: Any = _named("ask_line", _ask_line)
 arrived: Any = _named("arrived", _arrived)
 fetch8_uint16: Any = _named("fetch8_uint16", _fetch)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.runtime.cuda.permitted import is_permitted
 from ngraph_rewrite.runtime.cuda.simulated_memory import aligned
 
-__all__ = ["arrived", "fetch8_uint16"]
+__all__ = ["arrived", "ask_line", "fetch8_uint16"]
 
 _begun = threading.local()  # what each thread of the device, a thread of Python, has begun
 
@@ -20,6 +21,12 @@ def fetch8_uint16(tile: Any, place: int, address: int, index: int) -> None:
     into, found = tile[int(place) : int(place) + 8], aligned(address, index, 8, "uint16")
     into.view(np.uint8)[:] = 0xFF  # whoever reads too early gets this
     _begun.__dict__.setdefault("copies", []).append((into, found))
+
+
+def ask_line(address: int) -> None:
+    """The line of memory at an address is asked for, which has to be one that may be read."""
+    if not is_permitted(int(address), int(address) + 1):
+        raise IndexError(f"memory at {address:#x} is outside of what is allowed")
 
 
 def arrived() -> None:

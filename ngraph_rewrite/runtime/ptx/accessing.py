@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions that move numbers between registers and memory, and between memories (`ld`, `st`, `cp.async`)."""
+"""Instructions that move numbers: to and from memory (`ld`, `st`), from one to another (`cp.async`, `prefetch`)."""
 
 from __future__ import annotations
 
@@ -95,3 +95,16 @@ def copying(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> 
         team.begin_copies(places[0], places[1], size, some)
 
     return begin
+
+
+def asking(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
+    """`prefetch`: nothing is read, but the address has to be one of memory."""
+    if [*opcode[1:]] != ["global", "L2"]:
+        raise unknown(opcode)
+    (place,) = map(operands.address, given)
+
+    def ask(team: Team, frame: Frame, some: Some) -> None:
+        who = team.who(some)
+        team.spaces["global"].ask(np.broadcast_to(place(frame, some), who.numbers.shape), who)
+
+    return ask

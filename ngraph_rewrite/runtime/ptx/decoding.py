@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.runtime.ptx.accessing import copying, loaded, stored
+from ngraph_rewrite.runtime.ptx.accessing import asking, copying, loaded, stored
 from ngraph_rewrite.runtime.ptx.arithmetic import operation
 from ngraph_rewrite.runtime.ptx.operands import Operands, Step, guard, inside, unknown
 from ngraph_rewrite.runtime.ptx.team import SPECIAL, Team
@@ -148,6 +148,7 @@ _OTHERS: dict[str, _Maker] = {
     "ld": loaded,
     "st": stored,
     "cp": copying,
+    "prefetch": asking,
     "shfl": exchanged,
     "ldmatrix": matrices,
     "mma": products,

@@ -93,6 +93,14 @@ class Space(ABC):
         for n in range(cells.each):
             self._told(self.watch.write(cells.first + n, who, before, after), "writes", addresses, who)
 
+    def ask(self, addresses: Numbers, who: Who) -> None:
+        """Refuse addresses where nothing may be read; who is there does not matter.
+
+        Raises:
+            KernelError: for the first.
+        """
+        self._places(addresses, 1, who)
+
     def _told(self, meeting: Meeting | None, does: str, addresses: Numbers, who: Who) -> None:
         if meeting is None:
             return
