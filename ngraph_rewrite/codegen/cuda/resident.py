@@ -2,8 +2,8 @@
 """The part of each pass over a row at the places that a thread has in registers, from the first pass to the last.
 
 All of them are read before anything is computed, so that many reads are under way; where they are is known when the
-kernel is written, so that distances are literal. Then a row is asked for with which some block begins soon, half as many
-rows later as are under way at once: it comes into the second cache while this one is computed.
+kernel is written, so that distances are literal. Then a row is asked for with which some block begins soon, half as
+many rows later as are under way at once: it comes into the second cache while this one is computed.
 """
 
 from __future__ import annotations
