@@ -26,6 +26,8 @@ from ngraph_rewrite.runtime.cuda.starting import start_driver
 
 # More launches than these are not made one graph, which would take longer to build than it saves.
 MOST_NODES = 1 << 14
+# Which part of its memory large stretches may have that are kept: asking the driver takes longer than a launch.
+KEPT = 16
 # So few cost less one by one, as graphs are told of each change of an address.
 FEW = 3
 
@@ -57,7 +59,7 @@ class RealDevice:
         pool = checked(cu.cuDeviceGetDefaultMemPool(device), "asking for its memory")
         kind = cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         checked(cu.cuMemPoolSetAttribute(pool, kind, cu.cuuint64_t(2**64 - 1)), "keeping memory for reuse")
-        self._freed = FreedMemory()
+        self._freed = FreedMemory(self.memory()[1] // KEPT)
         self._functions: dict[str, Any] = {}
         self._library: Cublas | None = None
 
@@ -86,9 +88,9 @@ class RealDevice:
         if elsewhere:
             self._context.enter()
             checked(cu.cuCtxSynchronize(), "running on the GPU")
-        if not self._freed.keep(address):
+        for other in self._freed.keep(address):
             self._context.enter()
-            self._give_back(address)
+            self._give_back(other)
 
     def _give_back(self, address: int) -> None:
         checked(cu.cuMemFreeAsync(address, STREAM), "giving memory back")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small stretches of memory that were given back, kept for whoever asks next: most calls take what the last one left.
+"""Memory that was given back, kept for whoever asks next for as much: most calls take what the last one left.
 
 All work on the default stream runs in the order in which it was asked for, and streams that block wait for it: what
 still uses such memory there is done before its next owner begins. Work on streams that do not block has to be waited
@@ -8,27 +8,35 @@ for before memory that it uses is given back.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+
 from ngraph_rewrite.errors import DeviceError
 
-# The largest that are kept, and how many of each size: at most 32 MB in all.
+# The largest whose sizes are rounded to powers of two, and how many of each size are kept: at most 32 MB in all.
 LARGEST, MOST = 1 << 20, 16
 _ALIGNED = 256
+_FEW = 2  # of each larger size that are kept
 
 
 class FreedMemory:
-    """Addresses by the size of what begins there, which is a power of two.
+    """Addresses by the size of what begins there, which is a power of two, or a large one.
 
-    Threads may use it at once: each step is one of a list or of a dict.
+    Threads may use it at once: of small ones each step is one of a list or of a dict.
+
+    Args:
+        room: The bytes that large ones may have together.
 
     >>> memory = FreedMemory()
     >>> memory.add(4096, memory.rounded(1000))
     >>> memory.keep(4096), memory.take(700), memory.take(700)
-    (True, 4096, None)
+    ((), 4096, None)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: int = 0) -> None:
         self._kept: list[list[int]] = [[] for _ in range(LARGEST.bit_length())]  # by the exponents of sizes
         self._homes: dict[int, list[int]] = {}
+        self._large, self._sizes = _Large(room), dict[int, int]()  # of those that are taken
 
     def rounded(self, size: int) -> int:
         """How many bytes are to be taken for so many, so that they can be kept."""
@@ -38,34 +46,97 @@ class FreedMemory:
         """Know memory that was taken, of a size that is `rounded`."""
         if size <= LARGEST:
             self._homes[address] = self._kept[_exponent(size)]
+        else:
+            self._sizes[address] = size
 
     def take(self, size: int) -> int | None:
         """The address of at least so many bytes, if there are some."""
-        return _taken(self._kept[_exponent(size)]) if size <= LARGEST else None
+        if size <= LARGEST:
+            return _taken(self._kept[_exponent(size)])
+        address = self._large.take(size)
+        if address is not None:
+            self._sizes[address] = size
+        return address
 
-    def keep(self, address: int) -> bool:
-        """Whether memory that is given back is kept; if not, it is not known any longer.
+    def keep(self, address: int) -> Sequence[int]:
+        """Keep memory that is given back; what is not kept, or no longer, is not known from now on.
+
+        Returns:
+            The addresses of what is not kept.
 
         Raises:
             DeviceError: if it is kept already, as it would have two owners next.
         """
         home = self._homes.get(address)
-        if home is not None and address in home:
-            raise DeviceError(f"memory at {address:#x} of the GPU is given back twice", do="look for its second owner")
-        if home is not None and len(home) < MOST:
+        if home is None:
+            size = self._sizes.pop(address, 0)
+            if not size and self._large.has(address):
+                raise _given_back_twice(address)
+            return self._large.keep(address, size)
+        if address in home:
+            raise _given_back_twice(address)
+        if len(home) < MOST:
             home.append(address)
-            return True
-        self._homes.pop(address, None)
-        return False
+            return ()
+        del self._homes[address]
+        return (address,)
 
     def drop(self) -> int | None:
         """The address of the largest that was kept, and from now on is not; None if nothing is."""
+        address = self._large.drop()
+        if address is not None:
+            return address
         for kept in reversed(self._kept):
             address = _taken(kept)
             if address is not None:
                 del self._homes[address]
                 return address
         return None
+
+
+class _Large:
+    """Large ones, by sizes: that which was kept last is at the end."""
+
+    def __init__(self, room: int) -> None:
+        self._room, self._lock = room, threading.Lock()
+        self._kept: dict[int, list[int]] = {}
+
+    def has(self, address: int) -> bool:
+        """Whether it is kept."""
+        with self._lock:
+            return any(address in some for some in self._kept.values())
+
+    def take(self, size: int) -> int | None:
+        """One of a size, if there is one."""
+        with self._lock:
+            return self._taken(size) if size in self._kept else None
+
+    def _taken(self, size: int) -> int:
+        some = self._kept[size]
+        address = some.pop()
+        if not some:
+            del self._kept[size]
+        return address
+
+    def keep(self, address: int, size: int) -> list[int]:
+        """Keep one, and say which are not kept: too many of a size, or those of sizes that were kept long ago."""
+        with self._lock:
+            if not 0 < size <= self._room or len(self._kept.get(size, ())) >= _FEW:
+                return [address]
+            self._kept[size] = [*self._kept.pop(size, ()), address]
+            others = list[int]()
+            while sum(size * len(some) for size, some in self._kept.items()) > self._room:
+                others.append(self._taken(next(iter(self._kept))))
+            return others
+
+    def drop(self) -> int | None:
+        """One of the largest; None if there is none."""
+        with self._lock:
+            return self._taken(max(self._kept)) if self._kept else None
+
+
+def _given_back_twice(address: int) -> DeviceError:
+    return DeviceError(f"memory at {address:#x} of the GPU is given back twice", do="look for its second owner")
 
 
 def _taken(kept: list[int]) -> int | None:
