@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ngraph_rewrite.plan.kinds import LEAF, MAP, OTHER, VIEW, Kinds
 from ngraph_rewrite.plan.shapes import known
-from ngraph_rewrite.plan.shares import LAUNCH, op_time, rate
+from ngraph_rewrite.plan.shares import CORE, Speed, op_time, rate
 from ngraph_rewrite.terms.op import Op
 
 # Who reads a term: the root of the reading group (None: memory itself), through which views, how often they repeat it.
@@ -91,8 +91,8 @@ def recomputed(term: Op, kinds: Kinds, forced: Collection[Op], uses: Mapping[Op,
     return Recomputed(tuple(terms), tuple(leaves))
 
 
-def costs_of(found: Recomputed, uses: Iterable[Use]) -> Costs:
-    """The costs of a term that is read in several ways, or repeated.
+def costs_of(found: Recomputed, uses: Iterable[Use], speed: Speed = CORE) -> Costs:
+    """The costs of a term that is read in several ways, or repeated, on a machine.
 
     >>> import ngraph_rewrite as ng
     >>> from ngraph_rewrite import semi
@@ -104,8 +104,8 @@ def costs_of(found: Recomputed, uses: Iterable[Use]) -> Costs:
     term, times = found.terms[0], [each for _, _, each in dict.fromkeys(uses)]
     size, width = prod(known(term)), term.type.dtype.itemsize
     inputs = sum(prod(known(leaf)) * leaf.type.dtype.itemsize for leaf in found.leaves)
-    ops = sum(op_time(t.definition.short) for t in found.terms)
-    speed = rate(inputs + size * width)
-    again = sum(size * n * ops for n in times) + len(times) * inputs / speed
-    kept = LAUNCH + size * ops + (inputs + size * width * (1 + len(times))) / speed
+    ops = sum(op_time(t.definition.short) for t in found.terms) / speed.faster
+    moved = rate(inputs + size * width) * speed.moves
+    again = sum(size * n * ops for n in times) + len(times) * inputs / moved
+    kept = speed.launch + size * ops + (inputs + size * width * (1 + len(times))) / moved
     return Costs(again, kept, len(times), found.terms)

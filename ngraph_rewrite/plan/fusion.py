@@ -301,7 +301,7 @@ class _Maps:
             homes[group] = None
         if settled is not None and homes.keys() <= set(settled):
             return [*homes]
-        costs = groups.costs[term] = costs_of(found, groups.uses[term])
+        costs = groups.costs[term] = costs_of(found, groups.uses[term], groups.renderer.speed)
         most = max([self.sizes.get(group, 0) for group in homes])
         if not costs.is_cheaper_again or most + len(costs.terms) > LARGEST_GROUP:
             return []

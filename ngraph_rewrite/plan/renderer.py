@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.plan.shares import Grid, Share
+from ngraph_rewrite.plan.shares import CORE, Grid, Share, Speed
 from ngraph_rewrite.terms.op import Op
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Renderer:
         bands: Whether samples go through a loop in bands, each of which is one thread's.
         strips: Of what sizes products are computed a strip at a time; None if they are not.
         concurrent: Whether launches may run at once: a plan says then what memory each of them touches.
+        speed: That of the machine, which decides what is computed again rather than kept in memory.
     """
 
     target: str
@@ -101,3 +102,4 @@ class Renderer:
     bands: bool = False
     strips: Callable[[], Sizes] | None = None
     concurrent: bool = False
+    speed: Speed = CORE

@@ -148,6 +148,26 @@ def rate(size: int) -> int:
     return next((rate for most, rate in _RATES if size <= most), _RATE)
 
 
+class Speed(NamedTuple):
+    """How long a machine takes for maps that it shares out to nobody else, compared with one core of a processor.
+
+    Attributes:
+        launch: Nanoseconds of a launch.
+        faster: How many times as many operations it does in a time.
+        moves: How many times as many bytes it moves.
+    """
+
+    launch: float = LAUNCH
+    faster: float = 1.0
+    moves: float = 1.0
+
+
+CORE = Speed()
+# A large GPU: 132 multiprocessors of 128 lanes, which compute most while they wait for memory; 4 TB/s; and what follows
+# a launch begins some microseconds after it.
+GPU = Speed(2500, 1000, 300)
+
+
 def loop_share(length: int, each: float) -> Share:
     """Of a kernel that takes so many nanoseconds for each index of the loop that it splits."""
     return Share(length, int(length * each))

@@ -21,7 +21,7 @@ from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job, job_of
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.rows import row_job
-from ngraph_rewrite.plan.shares import Grid
+from ngraph_rewrite.plan.shares import GPU, Grid
 from ngraph_rewrite.plan.strips import sizes_for_memory
 from ngraph_rewrite.terms.op import Op
 
@@ -87,4 +87,5 @@ CUDA = Renderer(
     echoes=False,
     strips=sizes_for_memory,
     concurrent=True,
+    speed=GPU,
 )
