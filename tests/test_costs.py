@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import inf
 
@@ -15,10 +15,10 @@ from programs import EXACT, Program, assert_same, both, drawn
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
-from ngraph_rewrite.plan import costs
-from ngraph_rewrite.plan.costs import costs_of, recomputed
+from ngraph_rewrite.plan import fusion
+from ngraph_rewrite.plan.costs import Costs, Recomputed, Use, costs_of, recomputed
 from ngraph_rewrite.plan.kinds import kinds_of
-from ngraph_rewrite.plan.shares import LAUNCH, op_time, rate
+from ngraph_rewrite.plan.shares import GPU, LAUNCH, Speed, op_time, rate
 
 
 def x_of(*lengths: int) -> ng.Op:
@@ -35,8 +35,12 @@ def kernels(returns: list[ng.Op], *inputs: ng.Op) -> list[str]:
 @contextmanager
 def launch_of(nanoseconds: float) -> Iterator[None]:
     """What decides is the launch that keeping a term takes: with an endless one nothing is kept, below 0 everything."""
+
+    def costs(found: Recomputed, uses: Iterable[Use], speed: Speed) -> Costs:
+        return costs_of(found, uses, speed._replace(launch=nanoseconds))
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(costs, "LAUNCH", nanoseconds)
+        patch.setattr(fusion, "costs_of", costs)
         yield
 
 
@@ -53,6 +57,19 @@ def test_costs_are_those_of_bytes_operations_and_a_launch() -> None:
     each, bytes_each = op_time("exp") + op_time("negative"), 4000 / rate(8000)
     assert found.again == pytest.approx(1000 * each * (1 + 3) + 2 * bytes_each)
     assert found.kept == pytest.approx(LAUNCH + 1000 * each + bytes_each + bytes_each * (1 + 2))
+
+
+def test_a_faster_machine_whose_launches_take_long_computes_more_again() -> None:
+    """A vector that each of many rows reads, as float32."""
+    x = ng.placeholder(ng.anonymous([1024]), dtype="bfloat16")
+    y = semi.cast(x, dtype="float32")
+    found = recomputed(y, kinds_of([x, y]), (), {x: (), y: ()})
+    assert found is not None
+    for machine, again in ((Speed(), False), (GPU, True), (GPU._replace(launch=0), False)):
+        assert costs_of(found, [(y, (), 65536)], machine).is_cheaper_again == again
+    one, other = (costs_of(found, [(y, (), 3)], Speed(50, times, times)) for times in (1, 10))
+    assert other.again == pytest.approx(one.again / 10)
+    assert other.kept - 50 == pytest.approx((one.kept - 50) / 10)
 
 
 def test_what_is_not_in_memory_anyway_has_no_costs() -> None:

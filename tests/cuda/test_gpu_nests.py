@@ -21,7 +21,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.cuda import resident
 from ngraph_rewrite.codegen.cuda.columns import column_threads
 from ngraph_rewrite.codegen.cuda.forms import RowForm
-from ngraph_rewrite.codegen.cuda.map import render_spread
+from ngraph_rewrite.codegen.cuda.map import places_of, render_map, render_spread
 from ngraph_rewrite.codegen.cuda.passes import Passes
 from ngraph_rewrite.codegen.cuda.rows import render_rows
 from ngraph_rewrite.codegen.nest import MapNest, Operand, RowNest, Step
@@ -29,7 +29,7 @@ from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.frontend import semi_windows
 from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.cuda import renderer
-from ngraph_rewrite.plan.cuda.grids import row_parts
+from ngraph_rewrite.plan.cuda.grids import row_form, row_parts
 from ngraph_rewrite.plan.cuda.maps import map_grid
 from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.plan.views import Layout
@@ -127,6 +127,41 @@ def test_a_grid_has_the_loops_that_are_left(
     with patch.object(renderer, "map_grid", side_effect=renderer.map_grid) as asked:
         agree(op, {x: values(shape, "float32", 1), row: values(row.shape, "float32", 2)})
     assert [map_grid(*call.args) for call in asked.call_args_list] == [grid]
+
+
+@given(st.sampled_from([0, 1, 4, 7, 16, 28, 32, 36, 64, 100]), st.integers(1, 3), st.sampled_from(DTYPES))
+@few
+def test_few_threads_have_several_places_of_a_map_at_once(n: int, blocks: int, dtype: str) -> None:
+    """In place, so that an index that two threads had would show."""
+    vector = Operand(dtype, ("1",))
+    nest = MapNest(1, (vector, vector), (Step("add", dtype, (0, 1)),), ((2, vector),), (0, 1, 0))
+    assert places_of(nest) > 1
+    x, y = (values((n,), dtype, seed) for seed in (1, 2))
+    wanted = x + y
+    launch(render_map(nest), [n, x, y, x], blocks, 4)
+    np.testing.assert_array_equal(x, wanted)
+
+
+def test_a_large_map_has_half_as_many_threads_as_it_has_pieces() -> None:
+    vector = Operand("float32", ("1",))
+    nest = MapNest(1, (vector,), (Step("negative", "float32", (0,)),), ((1, vector),), (0, 1))
+    assert map_grid(nest, (1 << 20,)) == Grid(1024, 256)
+    assert map_grid(nest, (1 << 24,)) == Grid(8192, 256)
+
+
+@pytest.mark.parametrize(
+    ("shape", "form"),
+    [
+        ((65536, 1024), RowForm("block", places=4, threads=64, extent="whole")),
+        ((8192, 8192), RowForm("block", places=8, threads=256, extent="whole")),
+        ((8192, 16384), RowForm("block", places=8, threads=512, extent="whole")),
+        ((4096, 40000), RowForm("block", places=8, threads=1024, extent="long")),
+        ((65536, 512), RowForm("warp", places=4, threads=128, extent="whole")),
+    ],
+)
+def test_the_longer_a_row_is_the_more_threads_have_it(shape: tuple[int, int], form: RowForm) -> None:
+    """Of very long ones each has more, as threads of a block wait for each other: measured on an H200."""
+    assert row_form(normalised(1), shape) == form
 
 
 @given(SHAPES, st.sampled_from(DTYPES), st.sampled_from(sorted(REDUCTIONS)), st.integers(0, 99), st.data())
@@ -243,6 +278,21 @@ def test_what_passes_need_again_takes_turns_in_registers() -> None:
     assert Passes(normalised(1)).registers == 1
     assert [*Passes(normalised(1), keeps=True).kept] == [0, 3]
     assert not Passes(normalised(1)).kept
+
+
+def test_a_layer_norm_of_halves_is_one_launch() -> None:
+    """Weights become float32 where they are read: for as many rows as this it was decided otherwise on a processor."""
+    n, c = ng.Axis("N", 300), ng.Axis("C", 64)
+    terms = [ng.placeholder(axes, dtype="bfloat16") for axes in ([n, c], [c], [c])]
+    arrays = [np.random.default_rng(i).normal(size=t.lengths).astype(t.dtype) for i, t in enumerate(terms)]
+    x, g, b = (array.astype(np.float64) for array in arrays)
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation(ng.layer_norm(*terms, ["C"], 1e-5), *terms)
+        found = computation(*arrays)
+        assert len(computation.stats()["kernels"]) == 1
+    centred = x - x.mean(1, keepdims=True)
+    wanted = centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5) * g + b
+    np.testing.assert_allclose(found.astype(np.float64), wanted, rtol=2e-2, atol=2e-2)
 
 
 @given(

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -105,3 +108,21 @@ def test_a_helper_compiles_without_a_gpu(tmp_path: Path, monkeypatch: pytest.Mon
         code = code_of(text, "filled", capability, cache)
         assert "filled" in code.entry and code.data.startswith(b"\x7fELF")
         assert code.resources.code == len(code.data) and code.resources.spilled == 0
+
+
+@pytest.mark.parametrize("first", ["compiling.warm()", "linking.check_libraries()"])
+def test_a_name_that_numpy_has_no_more_is_lent_to_numba(first: str) -> None:
+    """As of NumPy 2.5, which has none; of an older one it is taken away, when Numba itself has asked for it."""
+    program = f"""
+import numpy as np
+import numba.np.arrayobj
+if hasattr(np, "row_stack"):
+    del np.row_stack
+    np.__all__.remove("row_stack")
+from ngraph_rewrite.runtime.cuda import compiling, linking
+{first}
+print(hasattr(np, "row_stack"))
+"""
+    environment = {name: value for name, value in os.environ.items() if name != SIMULATOR}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr
