@@ -55,6 +55,15 @@ def sign(x: Any) -> Any:
     return np.sign(x) + x.dtype.type(0) if x.dtype == BFLOAT16 else np.sign(x)
 
 
+def nextafter(x: Any, y: Any) -> Any:
+    """The next number from `x` on towards `y`; of two zeros the second, as in C (NumPy before 2.5: not of float16).
+
+    >>> nextafter(np.array([0, 1], np.float16), np.array([-0.0, 2], np.float16))
+    array([-0.   ,  1.001], dtype=float16)
+    """
+    return np.where(x == y, y, np.nextafter(x, y))
+
+
 def total(x: Any, axis: Any, keepdims: bool = False) -> Any:
     """The sum in the dtype of `x`: one of 16 bits is added up in float32, and rounded once.
 

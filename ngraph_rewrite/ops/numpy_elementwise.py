@@ -24,6 +24,7 @@ from ngraph_rewrite.ops.elementwise import (
     declare_rounding,
     declare_unary,
 )
+from ngraph_rewrite.ops.functions import nextafter
 from ngraph_rewrite.ops.promotion import Rule, bits, floats, integers, numbers, real
 from ngraph_rewrite.ops.stretching import stretched
 from ngraph_rewrite.terms.op import Op
@@ -75,7 +76,7 @@ declare_binary(
         Row("atan2", np.arctan2, floats, "The angle in [-pi, pi] of the point that lies `y` to the right and `x` up"),
         Row("hypot", np.hypot, floats, "The length of the vector (`x`, `y`)", ("commutative",)),
         Row("copysign", np.copysign, floats, "The magnitude of `x` with the sign of `y`"),
-        Row("nextafter", np.nextafter, floats, "The next number of the dtype from `x` on towards `y`"),
+        Row("nextafter", nextafter, floats, "The next number of the dtype from `x` on towards `y`"),
         Row("logaddexp", np.logaddexp, floats, "log(exp(`x`) + exp(`y`)) without overflow", ("commutative",)),
         Row("bitwise_and", np.bitwise_and, bits, "The bits set in both", _AC),
         Row("bitwise_or", np.bitwise_or, bits, "The bits set in either", _AC),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.ops.checks import Check, alike, float_only, integer_only, numpy_meaning, positional, tensor
+from ngraph_rewrite.ops.functions import nextafter
 from ngraph_rewrite.terms.catalogue import op
 from ngraph_rewrite.types.dtypes import BOOL, DType
 from ngraph_rewrite.types.tensor import TensorType
@@ -60,7 +61,7 @@ _AC = ("commutative", "associative")
 _binary("atan2", np.arctan2, float_only, "The angle in [-pi, pi] of the point that lies `y` to the right and `x` up")
 _binary("hypot", np.hypot, float_only, "The length of the vector (`x`, `y`), without overflow", "commutative")
 _binary("copysign", np.copysign, float_only, "The magnitude of `x` with the sign of `y`")
-_binary("nextafter", np.nextafter, float_only, "The next number of the dtype from `x` on towards `y`")
+_binary("nextafter", nextafter, float_only, "The next number of the dtype from `x` on towards `y`")
 _binary("logaddexp", np.logaddexp, float_only, "log(exp(`x`) + exp(`y`)) without overflow", "commutative")
 _binary("bitwise_and", np.bitwise_and, integer_only, "The bits set in both", *_AC)
 _binary("bitwise_or", np.bitwise_or, integer_only, "The bits set in either", *_AC)

@@ -157,7 +157,7 @@ def test_any_block_of_tensor_cores_weighs_any_shape_and_strides(
 ) -> None:
     """What scores are summed over may be longer than what is in shared memory at once, or nothing."""
     along = data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans()))
-    weighs(HalfForm(dtype, blocks, along), sizes, kind, fill, data)
+    weighs(HalfForm(dtype, blocks, along, binary=kind != "added" and data.draw(st.booleans())), sizes, kind, fill, data)
 
 
 @given(*[st.integers(1, 3000)] * 5)
@@ -214,10 +214,38 @@ def test_what_is_hidden_from_tensor_cores_may_be_any_number(fill: float, scale: 
     with np.errstate(all="ignore"):
         scores = np.where(seen, scale * (rows.astype(float) @ keys.astype(float)), fill)
     for parts in (1, 2):
-        form = HalfForm("float16", HalfBlocks(1, 16, 16, 16), ALONG, mask="bool")
+        form = HalfForm("float16", HalfBlocks(1, 16, 16, 16), ALONG, mask="bool", binary=scale < 0.6)
         given_ = [rows, keys, values, np.broadcast_to(seen, (1, 1, 6, 40))]
         found = mixed(form, Sizes(1, 1, 6, 40, 16, 5), given_, scale, fill, parts=parts)
         assert_allclose(found, wanted(scores, values), rtol=3e-3, atol=3e-3)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+@pytest.mark.parametrize("at", [(0, 0), (0, 15), (13, 6), (15, 15)])
+@pytest.mark.parametrize("halves", [True, False])
+def test_one_of_a_tile_that_is_seen_or_hidden_is_found(halves: bool, at: tuple[int, int], seen: bool) -> None:
+    """Wherever it is: a block looks at a mask strip by strip, by four neighbours."""
+    dtype = "float16" if halves else "float32"
+    q, k, v = numbers(3, (1, 1, 16, 16), (1, 1, 16, 16), (1, 1, 16, 16), dtype=dtype)
+    mask = np.full((1, 1, 16, 16), not seen)
+    mask[0, 0, at[0], at[1]] = seen
+    form = HalfForm(dtype, HalfBlocks(1, 16, 16, 16), ALONG, mask="bool", binary=True)
+    own = form if halves else Form(dtype, SMALL[0], ALONG, mask="bool")
+    found = mixed(own, Sizes(1, 1, 16, 16, 16, 16), [q, k, v, mask], 0.5, -np.inf)
+    scores = np.where(mask, 0.5 * (q.astype(float) @ k.astype(float)), -np.inf)
+    assert_allclose(found.astype(float), wanted(scores, v), rtol=4e-3, atol=4e-3)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_scores_may_be_the_least_number_there_is(dtype: str) -> None:
+    """A row that is masked by it, before the softmax, has equal weights."""
+    x, v = ng.placeholder((3, 20), dtype=dtype), ng.placeholder((20, 4), dtype=dtype)
+    term = ng.numpy.matmul(softmax(x), v)
+    scores, values = numbers(4, (3, 20), (20, 4), dtype=dtype)
+    scores[0] = scores[1, ::2] = ml_dtypes.finfo(dtype).min
+    found, kernels = run(ALONE, term, [x, v], [scores, values])
+    assert any("attention" in name for name in kernels)
+    assert_allclose(found.astype(float), wanted(scores.astype(float), values), rtol=3e-2, atol=3e-2)
 
 
 def test_keys_that_nobody_sees_are_passed_by() -> None:

@@ -341,7 +341,14 @@ def emptied(ask: Callable[[], int | None]) -> Iterator[int]:
 
 def asked_by_two(one: Callable[[], int | None], other: Callable[[], int | None], after: int) -> tuple[list[int], int]:
     """What both are given, where the other begins before an instruction of the one; how many instructions that has."""
-    found, ran, before = list[int](), 0, sys.gettrace()
+    found = list[int]()
+    ran = met(lambda: found.extend(emptied(one)), lambda: found.extend(emptied(other)), after)
+    return found, ran
+
+
+def met(one: Callable[[], object], other: Callable[[], object], after: int) -> int:
+    """Do one thing, and another before one of its instructions; how many instructions it has."""
+    ran, before = 0, sys.gettrace()
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
         nonlocal ran
@@ -350,15 +357,17 @@ def asked_by_two(one: Callable[[], int | None], other: Callable[[], int | None],
             sys.settrace(trace)  # Python 3.12 asks only now whether it is to tell of instructions
         ran += event == "opcode"
         if event == "opcode" and ran == after:
-            found.extend(emptied(other))
+            sys.settrace(None)
+            other()
+            sys.settrace(trace)
         return trace
 
     sys.settrace(trace)
     try:
-        found.extend(emptied(one))
+        one()
     finally:
         sys.settrace(before)
-    return found, ran
+    return ran
 
 
 @pytest.mark.parametrize("how", ["take", "drop"])
@@ -371,6 +380,33 @@ def test_what_is_kept_goes_to_one_thread_however_they_meet(how: str) -> None:
         take = partial(memory.take, LARGEST)
         found, ran = asked_by_two(take if how == "take" else memory.drop, take, after)
         assert found == [4096]
+    assert after > 10
+
+
+@pytest.mark.parametrize("how", ["keep", "take", "keep what is too much"])
+@pytest.mark.parametrize("other", [0, 1])
+def test_large_memory_may_be_given_back_while_other_is(how: str, other: int) -> None:
+    """By the garbage collector, which comes between any two instructions: none is lost, none is had twice."""
+    size, after, ran = 2 * LARGEST, 0, 0
+    while ran >= after:
+        memory, given, after = FreedMemory(3 * size), list[int](), after + 1
+        for address, bytes_ in ((1, size), (2, size + other), (3, size)):
+            memory.add(address, bytes_)
+        assert not memory.keep(3)
+        if how == "keep what is too much":
+            memory.add(4, size + 2)
+            assert not memory.keep(4)
+        one = partial(memory.take, size) if how == "take" else partial(memory.keep, 1)
+
+        def do(one: Callable[[], Any] = one, given: list[int] = given) -> None:
+            found = one()
+            given += [found] if isinstance(found, int) else found or []
+
+        ran = met(do, lambda memory=memory, given=given: given.extend(memory.keep(2)), after)  # type: ignore[misc]
+        given += memory.keep(2) if ran < after else []
+        given += memory.keep(1) if how == "take" else []
+        given += emptied(memory.drop)
+        assert sorted(given) == [1, 2, 3, 4][: 3 + (how == "keep what is too much")]
     assert after > 10
 
 

@@ -284,7 +284,10 @@ def test_a_layer_norm_of_halves_is_one_launch() -> None:
     """Weights become float32 where they are read: for as many rows as this it was decided otherwise on a processor."""
     n, c = ng.Axis("N", 300), ng.Axis("C", 64)
     terms = [ng.placeholder(axes, dtype="bfloat16") for axes in ([n, c], [c], [c])]
-    arrays = [np.random.default_rng(i).normal(size=[axis.length for axis in t.axes]).astype(t.dtype) for i, t in enumerate(terms)]
+    arrays = [
+        np.random.default_rng(i).normal(size=[axis.length for axis in t.axes]).astype(t.dtype)
+        for i, t in enumerate(terms)
+    ]
     x, g, b = (array.astype(np.float64) for array in arrays)
     with ng.make_transformer("cuda") as transformer:
         computation = transformer.computation(ng.layer_norm(*terms, ["C"], 1e-5), *terms)

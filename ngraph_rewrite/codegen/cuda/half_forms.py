@@ -46,6 +46,8 @@ class HalfForm(NamedTuple):
         given: Whether scores are given, rather than factors.
         mask: The dtype of the mask, which keeps scores if it is bool and is added otherwise; empty if there is none.
         parted: Whether keys are cut into parts, whose sums another kernel adds up.
+        binary: Whether scores are scaled to be exponents of two, which has to leave finite ones finite; nothing may be
+            added to them.
     """
 
     dtype: str
@@ -54,3 +56,4 @@ class HalfForm(NamedTuple):
     given: bool = False
     mask: str = ""
     parted: bool = False
+    binary: bool = False

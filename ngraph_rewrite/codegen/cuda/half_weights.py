@@ -15,8 +15,6 @@ from ngraph_rewrite.codegen.scalar import held, literal
 from ngraph_rewrite.codegen.source import nested
 
 LEAST = literal(float("-inf"), "float32")
-
-
 _BINARY = math.log2(math.e)
 
 
@@ -24,7 +22,7 @@ _BINARY = math.log2(math.e)
 class Weights:
     """The scores of a thread, s0_0 and so on: of each product two of its first row, then two of the second.
 
-    They become powers of two, and are scaled for that at once, if nothing is added to them in between.
+    They become powers of two, and are scaled for that at once in a form that is binary.
     """
 
     form: HalfForm
@@ -39,19 +37,15 @@ class Weights:
         """The products of weights with values."""
         return range(self.form.blocks.columns // COLUMNS)
 
-    @property
-    def _is_binary(self) -> bool:
-        """Whether scores are exponents of two."""
-        return self.form.mask in ("", "bool")
-
     def placed(self) -> list[str]:
         """The lines that find out by what scores are multiplied, and what hidden ones are.
 
         A finite number stays one, as rows all of whose scores are hidden have equal weights.
         """
         scale, fill = "bits_as_float64(scale)", "bits_as_float64(fill)"
-        if not self._is_binary:
-            return [f"factor = to_float32({scale})"]
+        if not self.form.binary:
+            hidden = [f"filled = to_float32({fill})"] if self.form.mask == "bool" else []
+            return [f"factor = to_float32({scale})", *hidden]
         lines = [f"factor = to_float32({scale} * {_BINARY!r})"]
         if not self.form.mask:
             return lines
@@ -76,7 +70,7 @@ class Weights:
 
     def best(self, r: int) -> str:
         """The text of the largest score of a row."""
-        return f"best{r} * {literal(1 / _BINARY, 'float32')}" if self._is_binary else f"best{r}"
+        return f"best{r} * {literal(1 / _BINARY, 'float32')}" if self.form.binary else f"best{r}"
 
     def _row(self, r: int) -> list[str]:
         """The scores of a row."""
@@ -85,7 +79,7 @@ class Weights:
     def _weight(self, score: str, r: int) -> str:
         """The weight of a score."""
         power = f"{score} - shift{r}"
-        return f"rough_exp2({power})" if self._is_binary else f"rough_exp2(({power}) * {literal(_BINARY, 'float32')})"
+        return f"rough_exp2({power})" if self.form.binary else f"rough_exp2(({power}) * {literal(_BINARY, 'float32')})"
 
     # -- what is hidden ------------------------------------------------------------------------------------------------
 

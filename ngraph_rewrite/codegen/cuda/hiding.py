@@ -33,7 +33,7 @@ def looked(mask: str, own: str, rows: int, keys: int, threads: int) -> list[str]
     each = [line.format(fours) for line in each]
     each += [f"{x} = load_{mask}(mask, line + min(key + {n}, n - 1) * mask_sn, 0)" for n, x in enumerate(names)]
     turn = ["look = number", f"while look < {rows * fours}:", *nested([*each, *taken, f"look += {threads}"])]
-    lines = ["start = outer * mask_so + own * mask_si", "hides = False"]
+    lines = ["start = outer * mask_so + own * mask_si", *(["hides = False"] if truths else [])]
     lines += [f"seen = filled != {literal(float('-inf'), own)}" if truths else "seen = False"]
     if threads % fours == 0:
         place = f"start + (top + quotient(number, {fours})) * mask_sm + first + {FOUR} * remainder(number, {fours})"

@@ -33,7 +33,7 @@ def is_wide(nest: MapNest) -> bool:
 
 
 def places_of(nest: MapNest) -> int:
-    """How many times four neighbours a thread has at once, if there are more than threads."""
+    """How many times four neighbours a thread takes at once, in a grid that has fewer threads than there are fours."""
     return PLACES if is_wide(nest) and len(nest.steps) <= _FEW_STEPS else 1
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import e, log2, prod
 from typing import Any
 
 from ngraph_rewrite.codegen.cuda.attention import render_attention, render_sums
@@ -42,7 +42,8 @@ def attention_calls(term: Op, groups: Groups) -> Call | list[Call]:
     tiles = count * -(-m // blocks.rows) * -(-d // blocks.columns)
     parts, stretch = parts_of(tiles, n, blocks.keys)
     if isinstance(blocks, HalfBlocks):
-        text = render_half_attention(HalfForm(dtype, blocks, _along(loads, given), given, masks, parts > 1))
+        form = HalfForm(dtype, blocks, _along(loads, given), given, masks, parts > 1, _is_binary(term, masks))
+        text = render_half_attention(form)
     else:
         text = render_attention(Form(dtype, blocks, _along(loads, given), given, masks, parts > 1))
     sizes = (batch[-1] if len(batch) == 2 else 1, count, m, n, e, d, bits(term, "scale"), bits(term, "fill"))
@@ -97,6 +98,11 @@ def half_blocks_of(sizes: tuple[int, int, int, int, int]) -> HalfBlocks:
     warps = next((w for w in (4, 2) if m > w // 2 * LINES and pieces * -(-m // (w * LINES)) >= _FILLED), 1)
     deep, columns = (next((size for size in (16, 32, 64) if length <= size), 128) for length in (e, d))
     return HalfBlocks(warps, 32 if n <= 32 or max(deep, columns) > 64 else 64, columns, deep)
+
+
+def _is_binary(term: Op, mask: str) -> bool:
+    """Whether scores may be exponents of two: none that is finite becomes infinite, and nothing is added to them."""
+    return mask in ("", "bool") and abs(float(term.attribute("scale").scalar)) * log2(e) <= 1
 
 
 def _along(loads: list[Load], given: bool) -> tuple[bool, bool, bool]:

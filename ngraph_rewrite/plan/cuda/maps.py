@@ -57,8 +57,9 @@ def map_grid(nest: MapNest, sizes: Sequence[int]) -> Grid:
         beside = -(-below * form.width // THREADS), prod(outer)
         down, deep = (max(1, min(n, MOST_BESIDE)) for n in beside)
         return Grid(blocks_for(sizes[-1] // _near(nest, sizes), form.width), THREADS, beside=(down, deep))
-    blocks = blocks_for(prod(sizes), THREADS * _near(nest, sizes))
-    return Grid(-(-blocks // places_of(nest)) if blocks > _MANY else blocks, THREADS)
+    near = _near(nest, sizes)
+    blocks = blocks_for(prod(sizes), THREADS * near)
+    return Grid(-(-blocks // places_of(nest)) if near > 1 and blocks > _MANY else blocks, THREADS)
 
 
 def _near(nest: MapNest, sizes: Sequence[int]) -> int:

@@ -9,6 +9,7 @@ for before memory that it uses is given back.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 
 from ngraph_rewrite.errors import DeviceError
@@ -36,7 +37,7 @@ class FreedMemory:
     def __init__(self, room: int = 0) -> None:
         self._kept: list[list[int]] = [[] for _ in range(LARGEST.bit_length())]  # by the exponents of sizes
         self._homes: dict[int, list[int]] = {}
-        self._large, self._sizes = _Large(room), dict[int, int]()  # of those that are taken
+        self._large, self._sizes = _Large(room), dict[int, int]()  # of large ones that are taken
 
     def rounded(self, size: int) -> int:
         """How many bytes are to be taken for so many, so that they can be kept."""
@@ -68,13 +69,10 @@ class FreedMemory:
             DeviceError: if it is kept already, as it would have two owners next.
         """
         home = self._homes.get(address)
-        if home is None:
-            size = self._sizes.pop(address, 0)
-            if not size and self._large.has(address):
-                raise _given_back_twice(address)
-            return self._large.keep(address, size)
-        if address in home:
-            raise _given_back_twice(address)
+        if home is None and address not in self._large:
+            return self._large.keep(address, self._sizes.pop(address, 0))
+        if home is None or address in home:
+            raise DeviceError(f"memory at {address:#x} of the GPU is given back twice", do="look for its second owner")
         if len(home) < MOST:
             home.append(address)
             return ()
@@ -95,48 +93,76 @@ class FreedMemory:
 
 
 class _Large:
-    """Large ones, by sizes: that which was kept last is at the end."""
+    """Large ones, by sizes: those that were kept last are at the end.
+
+    The garbage collector gives arrays back at any time, in a thread that is at work here too: what comes then, or while
+    another thread is, waits in a queue for whoever looks next.
+    """
 
     def __init__(self, room: int) -> None:
-        self._room, self._lock = room, threading.Lock()
-        self._kept: dict[int, list[int]] = {}
+        self._room, self._total, self._lock = room, 0, threading.Lock()
+        self._kept = OrderedDict[int, list[int]]()
+        self._queue = deque[tuple[int, int]]()
+        self._known: dict[int, int] = {}  # sizes, of those in the queue too
 
-    def has(self, address: int) -> bool:
-        """Whether it is kept."""
-        with self._lock:
-            return any(address in some for some in self._kept.values())
+    def __contains__(self, address: int) -> bool:
+        return address in self._known
 
     def take(self, size: int) -> int | None:
-        """One of a size, if there is one."""
-        with self._lock:
+        """One of a size, if there is one, and nobody else is at work here."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
             return self._taken(size) if size in self._kept else None
+        finally:
+            self._lock.release()
+
+    def keep(self, address: int, size: int) -> list[int]:
+        """Keep one, and say which are not kept: too many of a size, or those of sizes that were kept long ago."""
+        if not 0 < size <= self._room:
+            return [address]
+        self._known[address] = size
+        self._queue.append((address, size))
+        if not self._lock.acquire(blocking=False):
+            return []
+        try:
+            others = list[int]()
+            while self._queue:
+                others += self._placed(*self._queue.popleft())
+            return others
+        finally:
+            self._lock.release()
+
+    def _placed(self, address: int, size: int) -> list[int]:
+        some = self._kept.setdefault(size, [])
+        self._kept.move_to_end(size)
+        if len(some) >= _FEW:
+            del self._known[address]
+            return [address]
+        some.append(address)
+        self._total += size
+        others = list[int]()
+        while self._total > self._room:
+            others.append(self._taken(next(iter(self._kept))))
+        return others
 
     def _taken(self, size: int) -> int:
         some = self._kept[size]
         address = some.pop()
         if not some:
             del self._kept[size]
+        self._total -= size
+        del self._known[address]
         return address
 
-    def keep(self, address: int, size: int) -> list[int]:
-        """Keep one, and say which are not kept: too many of a size, or those of sizes that were kept long ago."""
-        with self._lock:
-            if not 0 < size <= self._room or len(self._kept.get(size, ())) >= _FEW:
-                return [address]
-            self._kept[size] = [*self._kept.pop(size, ()), address]
-            others = list[int]()
-            while sum(size * len(some) for size, some in self._kept.items()) > self._room:
-                others.append(self._taken(next(iter(self._kept))))
-            return others
-
     def drop(self) -> int | None:
-        """One of the largest; None if there is none."""
+        """One that waits, or of the largest; None if there is none."""
         with self._lock:
+            if self._queue:
+                address, _ = self._queue.popleft()
+                del self._known[address]
+                return address
             return self._taken(max(self._kept)) if self._kept else None
-
-
-def _given_back_twice(address: int) -> DeviceError:
-    return DeviceError(f"memory at {address:#x} of the GPU is given back twice", do="look for its second owner")
 
 
 def _taken(kept: list[int]) -> int | None:

@@ -10,13 +10,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numba.cuda.core.compiler_lock import global_compiler_lock
 
 _GONE, _SAME = "row_stack", "vstack"
 
 
 @cache
+@global_compiler_lock  # type: ignore[untyped-decorator]
 def read_registries() -> None:
-    """Have Numba read them, if it would not by itself; NumPy is afterwards what it was."""
+    """Have Numba read them, if it would not by itself; NumPy is afterwards what it was, whoever else reads them."""
     numpy: Any = np
     if hasattr(numpy, _GONE):
         return
