@@ -150,15 +150,19 @@ def in_block(reductions: Iterable[Reduction], threads: str) -> list[str]:
 
 
 def in_columns(reductions: Iterable[Reduction]) -> list[str]:
-    """The lines after which every thread of a column (`down` of `depth` there are) has what all of them found."""
-    lines, body, kept = list[str](), list[str](), list[str]()
-    for one in reductions:
-        names = [name for name, _ in one.variables]
-        kept += [f"{name}_shared[lane()] = {name}" for name in names]
-        lines += [f"{name} = {name}_shared[beside]" for name in names]
-        body += one.joined(*[f"{name}_shared[other * width + beside]" for name in names])
-    body.append("other += 1")
-    return [*kept, "barrier()", *lines, "other = 1", "while other < depth:", indented("\n".join(body), 4)]
+    """The lines after which every thread of a column (`down` of `depth` there are) has what all of them found.
+
+    Half of the threads take in what the other half found, then half of these, and so on.
+    """
+    every = list(reductions)
+    names = [name for one in every for name, _ in one.variables]
+    kept = [f"{name}_shared[lane()] = {name}" for name in names]
+    found = [[f"{name}_shared[(down + apart) * width + beside]" for name, _ in one.variables] for one in every]
+    joined = [line for one, others in zip(every, found, strict=True) for line in one.joined(*others)]
+    turn = ["apart = (left_over + 1) // 2", "barrier()"]
+    turn += ["if down + apart < left_over:", indented("\n".join([*joined, *kept]), 4), "left_over = apart"]
+    lines = [*kept, "left_over = depth", "while left_over > 1:", indented("\n".join(turn), 4), "barrier()"]
+    return [*lines, *(f"{name} = {name}_shared[beside]" for name in names)]
 
 
 def shared(reductions: Iterable[Reduction], length: int) -> list[str]:
