@@ -17,6 +17,7 @@ from ngraph_rewrite.runtime.cuda.origin import Origin
 from ngraph_rewrite.runtime.cuda.permitted import forbid, permit
 
 _MEMORY = 1 << 32
+_ANYTHING = 0xFF  # what memory begins with: floats are NaN, so that whoever reads what nobody wrote is found out
 
 
 class HostKernel(Protocol):
@@ -45,6 +46,7 @@ class HostDevice:
         if size > self.memory()[0]:
             raise out_of_memory(self.name, self.memory(), size, purpose)
         array = aligned_array((max(size, 1),), np.uint8)
+        array.fill(_ANYTHING)
         address = address_of(array)
         permit(address, size)
         self._memory[address] = array, size
