@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import ml_dtypes
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.ptx.counting import Counts
+from ngraph_rewrite.runtime.ptx.meeting import ordered
 from ngraph_rewrite.runtime.ptx.program import Program
 from ngraph_rewrite.runtime.ptx.rounding import multiply_add
 from ngraph_rewrite.runtime.ptx.text import read_module
@@ -279,6 +281,64 @@ def test_threads_go_different_ways_and_meet_again() -> None:
     launch(kernel(DIVERGED), found, blocks=2, threads=6)
     own = [1000 + max(2, i) if i % 2 == 0 else 100 for i in range(6)]
     assert found.tolist() == own + own
+
+
+MEETS = {
+    "after a way that is behind in the text": """
+        setp.eq.s32 %p1, %r0, 3; @%p1 bra $rare;
+    $both: shfl.sync.bfly.b32 %r11, %r0, 1, 31, -1; st.global.u32 [%rd1], %r11; ret;
+    $rare: bra.uni $both;
+    """,
+    "in a loop that some go through by a shorter way": """
+        and.b32 %r10, %r0, 1; setp.eq.s32 %p1, %r10, 1; mov.u32 %r12, 0;
+    $head: shfl.sync.bfly.b32 %r11, %r0, 1, 31, -1; st.global.u32 [%rd1], %r11;
+        add.s32 %r12, %r12, 1; setp.gt.s32 %p2, %r12, 3; @%p2 bra $out; @%p1 bra $head; mov.u32 %r13, 0; bra.uni $head;
+    $out:
+    """,
+    "after loops of different lengths": """
+        mov.u32 %r10, 0; bra.uni $head;
+    $out: shfl.sync.bfly.b32 %r11, %r0, 1, 31, -1; st.global.u32 [%rd1], %r11; ret;
+    $head: add.s32 %r10, %r10, 1; setp.lt.s32 %p1, %r10, %r0; @%p1 bra $head; bra.uni $out;
+    """,
+}
+
+
+@pytest.mark.parametrize("body", MEETS.values(), ids=MEETS)
+def test_a_warp_meets_again(body: str) -> None:
+    found = np.zeros(32, "u4")
+    launch(kernel(PLACE + body), found, threads=32)
+    assert found.tolist() == [i ^ 1 for i in range(32)]
+
+
+@given(st.lists(st.lists(st.integers(0, 12), max_size=2), min_size=1, max_size=12), st.randoms(use_true_random=False))
+def test_where_all_threads_come_once_they_come_together(ways: list[list[int]], random: Random) -> None:
+    """Any program, any decisions: a block that no thread can avoid, nor come to again, is done by all at once."""
+    count = len(ways)
+    ways = [*[[to % (count + 1) for to in some] or [count] for some in ways], []]
+    order = ordered(ways)
+    at, met, steps = [0] * 5, dict[int, list[int]](), 0
+    while min(at) < len(order.blocks) and steps < 500:
+        place, steps = min(at), steps + 1
+        here, block = [n for n, x in enumerate(at) if x == place], order.blocks[place]
+        met.setdefault(block, []).append(len(here))
+        for n in here:
+            at[n] = order.places[block, random.choice(ways[block])] if ways[block] else len(order.blocks)
+    if min(at) == len(order.blocks):
+        for block, counts in met.items():
+            again = any(leads(to, block, ways, without=None) for to in ways[block])
+            if not again and not leads(0, count, ways, without=block):
+                assert counts == [5]
+
+
+def leads(begin: int, end: int, ways: list[list[int]], without: int | None) -> bool:
+    """Whether there is a way from one block to another that does not come to a third."""
+    seen, under_way = {without}, [begin]
+    while under_way:
+        block = under_way.pop()
+        if block not in seen:
+            seen.add(block)
+            under_way += ways[block]
+    return end in seen and end != without
 
 
 def test_functions_are_called_with_memory_of_their_own() -> None:

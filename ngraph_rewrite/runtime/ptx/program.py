@@ -14,9 +14,10 @@ from ngraph_rewrite.runtime.aligned import address_of, aligned_array
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.ptx.counting import Counts
 from ngraph_rewrite.runtime.ptx.decoding import guarded, step
+from ngraph_rewrite.runtime.ptx.meeting import Order, ordered
 from ngraph_rewrite.runtime.ptx.memory import GlobalSpace, SharedSpace
 from ngraph_rewrite.runtime.ptx.operands import Numbers, Operands, Step, guard, unknown
-from ngraph_rewrite.runtime.ptx.running import Code, placed, run
+from ngraph_rewrite.runtime.ptx.running import DONE, END, Code, placed, run
 from ngraph_rewrite.runtime.ptx.team import Grid, Team, own_memory, set_own_memory
 from ngraph_rewrite.runtime.ptx.text import ENDS, Function, Instruction, Module, Variable, read_module
 from ngraph_rewrite.runtime.ptx.together import agreement
@@ -80,21 +81,25 @@ class Program:
         own, size = _laid_out([v for v in variables if v.space in ("param", "local")])
         own |= {v.name: symbols[f"{v.name} of {function.name}"] for v in function.variables if v.space == "shared"}
         operands = Operands(function, {**symbols, **own})
-        codes = tuple(self._code(block, operands, function) for block in function.blocks)
-        return Decoded(function, operands, codes, size)
+        numbers = range(len(function.blocks))
+        order = ordered([*[_ways(number, function) for number in numbers], []])
+        codes = [*[self._code(number, operands, function, order) for number in numbers], END]
+        return Decoded(function, operands, tuple(codes[number] for number in order.blocks), size)
 
-    def _code(self, block: Sequence[Instruction], operands: Operands, function: Function) -> Code:
-        end = block[-1] if block and block[-1].opcode[0] in ENDS else None
+    def _code(self, number: int, operands: Operands, function: Function, order: Order) -> Code:
+        block, end = function.blocks[number], _end(function.blocks[number])
+        onward = order.places.get((number, number + 1), DONE)
         steps = tuple((self._step(one, operands), one) for one in block[: len(block) - (end is not None)])
         if end is None:
-            return Code(steps, None, 0, None, None)
+            return Code(steps, None, DONE, onward, None, None)
         if end.opcode[0] == "exit" and function.name != self._entry:  # which would end who called it
             raise placed(unknown(end.opcode), end)
         if end.opcode[0] == "bar" and (end.opcode[1], len(end.operands)) not in _BARRIERS:
             raise placed(unknown(end.opcode), end)
-        target = function.labels[end.operands[0]] if end.opcode[0] == "bra" else 0
+        to = function.labels[end.operands[0]] if end.opcode[0] == "bra" else None
+        target = DONE if to is None else order.places.get((number, to), DONE)
         allowed = guard(end.guard, operands) if end.guard else None
-        return Code(steps, end, target, allowed, agreement(end, operands) if "red" in end.opcode else None)
+        return Code(steps, end, target, onward, allowed, agreement(end, operands) if "red" in end.opcode else None)
 
     def _step(self, instruction: Instruction, operands: Operands) -> Step:
         try:
@@ -183,6 +188,20 @@ class Program:
         for number, at in zip(arguments, self._kernel.addresses(self._kernel.function.parameters), strict=True):
             set_own_memory(frame, np.array(at), np.array(number, np.int64), ALL)
         return frame
+
+
+def _end(block: Sequence[Instruction]) -> Instruction | None:
+    """The instruction that says where a basic block goes on, if there is one."""
+    return block[-1] if block and block[-1].opcode[0] in ENDS else None
+
+
+def _ways(number: int, function: Function) -> list[int]:
+    """The blocks that may come next after one; past the last is the end."""
+    end = _end(function.blocks[number])
+    if end is None or end.opcode[0] == "bar":
+        return [number + 1]
+    to = [function.labels[end.operands[0]]] if end.opcode[0] == "bra" else []
+    return [*to, number + 1] if end.guard else to
 
 
 def _spread(numbers: Numbers, most: int) -> Numbers:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads run: they go on together where they are farthest behind, and wait for each other at barriers.
 
-Of all places in the program where threads are, those at the first one go on, by one basic block: so threads that went
-different ways meet again where the ways do. That is one of the orders a GPU may take; what another order could change
-is found by `watching`.
+Of all places where threads are, those at the first one go on, by one basic block: so threads that went different ways
+meet again where the ways do (`meeting`). That is one of the orders a GPU may take; what another order could change is
+found by `watching`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ngraph_rewrite.runtime.ptx.team import Team
 from ngraph_rewrite.runtime.ptx.text import Instruction
 from ngraph_rewrite.runtime.ptx.values import ALL, Frame, Some
 
-_WAITING, _DONE = 1 << 20, 1 << 30  # added to the next block of threads at a barrier; of those that have ended
+_WAITING, DONE = 1 << 20, 1 << 30  # added to the place of threads that wait at a barrier; that of those that have ended
 
 
 class Code(NamedTuple):
@@ -29,7 +29,8 @@ class Code(NamedTuple):
     Attributes:
         steps: What it does, each with its instruction.
         end: The instruction that says where it goes on, if not with the next.
-        target: Where that may go.
+        target: The place where that may go.
+        onward: The place that else comes next.
         allowed: Which threads do so, if not all.
         agreed: What they find out at the barrier that it is.
     """
@@ -37,8 +38,12 @@ class Code(NamedTuple):
     steps: tuple[tuple[Step, Instruction], ...]
     end: Instruction | None
     target: int
+    onward: int
     allowed: Callable[[Frame, Some], NDArray[Any]] | None
     agreed: Step | None
+
+
+END = Code((), None, DONE, DONE, None, None)  # of a function, past its last block
 
 
 def placed(error: KernelError, instruction: Instruction) -> KernelError:
@@ -49,21 +54,22 @@ def placed(error: KernelError, instruction: Instruction) -> KernelError:
 def run(codes: Sequence[Code], team: Team, frame: Frame, some: Some) -> None:
     """Run a function to its end for some threads.
 
+    Args:
+        codes: One for each place, the first of which is where it begins.
+
     Raises:
         KernelError: if an instruction, or a barrier, cannot be done.
     """
-    at = np.full(len(team), _DONE)
+    at = np.full(len(team), DONE)
     at[some] = 0
-    while (block := int(at.min())) < _DONE:
-        if block >= _WAITING:
+    while (place := int(at.min())) < DONE:
+        if place >= _WAITING:
             _pass_barriers(at, team, frame, codes)
-        elif block == len(codes):
-            at[at == block] = _DONE
         else:
-            here = np.flatnonzero(at == block)
+            here = np.flatnonzero(at == place)
             chosen: Some = ALL if len(here) == len(at) else here
-            _do(codes[block], team, frame, chosen)
-            at[chosen] = _next(codes[block], block, frame, chosen)
+            _do(codes[place], team, frame, chosen)
+            at[chosen] = _next(codes[place], place, frame, chosen)
 
 
 def _do(code: Code, team: Team, frame: Frame, some: Some) -> None:
@@ -77,13 +83,13 @@ def _do(code: Code, team: Team, frame: Frame, some: Some) -> None:
             raise placed(error, instruction) from None
 
 
-def _next(code: Code, block: int, frame: Frame, some: Some) -> Any:
+def _next(code: Code, place: int, frame: Frame, some: Some) -> Any:
     """Where threads go on."""
     if code.end is None:
-        return block + 1
+        return code.onward
     kind = code.end.opcode[0]
-    to = code.target if kind == "bra" else _DONE if kind in ("ret", "exit") else _WAITING + block + 1
-    return to if code.allowed is None else np.where(code.allowed(frame, some), to, block + 1)
+    to = code.target if kind == "bra" else DONE if kind in ("ret", "exit") else _WAITING + place
+    return to if code.allowed is None else np.where(code.allowed(frame, some), to, code.onward)
 
 
 def _pass_barriers(at: Numbers, team: Team, frame: Frame, codes: Sequence[Code]) -> None:
@@ -93,22 +99,22 @@ def _pass_barriers(at: Numbers, team: Team, frame: Frame, codes: Sequence[Code])
         KernelError: if some of a block are at another one, or have ended.
     """
     rows = at.reshape(-1, team.each)
-    waiting = ((rows >= _WAITING) & (rows < _DONE)).any(axis=1)
+    waiting = ((rows >= _WAITING) & (rows < DONE)).any(axis=1)
     apart = waiting & (rows != rows[:, :1]).any(axis=1)
     if apart.any():
         raise _left_alone(rows[int(np.flatnonzero(apart)[0])], codes)
     for place in np.unique(rows[waiting, 0]):
-        agree = codes[int(place) - _WAITING - 1].agreed
-        if agree is not None:
-            agree(team, frame, np.flatnonzero(at == place))
-    rows[waiting] -= _WAITING
+        code, here = codes[int(place) - _WAITING], np.flatnonzero(at == place)
+        if code.agreed is not None:
+            code.agreed(team, frame, here)
+        at[here] = code.onward
     team.times[waiting] += 1
 
 
 def _left_alone(row: Numbers, codes: Sequence[Code]) -> KernelError:
     """The error of a block of which some threads wait where others do not come."""
-    lane = int(np.flatnonzero((row >= _WAITING) & (row < _DONE))[0])
-    barrier = codes[int(row[lane]) - _WAITING - 1].end
+    lane = int(np.flatnonzero((row >= _WAITING) & (row < DONE))[0])
+    barrier = codes[int(row[lane]) - _WAITING].end
     assert barrier is not None
     error = KernelError(
         f"thread {lane} of a block waits at a barrier, and others of it have ended or wait at another one",
