@@ -22,14 +22,12 @@ _KINDS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}
 _SUMS_OF_FLOAT32, _SUMS_OF_FLOAT64 = 68, 70
 _NO_SHORT_SUMS = 16  # a mode: what parts of a sum give is no number of 16 bits either
 _DEFAULT_ALGORITHM = -1
+_FINE = (0,)
 
-# What its product takes: where things lie, numbers of 32 bits, and distances of 64.
+# What its product takes: where things lie, numbers of 32 bits, and distances of 64; so of the arguments of a launch.
 _AT, _NUMBER, _FAR = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
-_OPERAND = (_AT, _NUMBER, _NUMBER, _FAR)
-_GEMM: Any = (_AT, *[_NUMBER] * 5, _AT, *_OPERAND, *_OPERAND, _AT, *_OPERAND, *[_NUMBER] * 3)
-
-# Which takes the stream to run on, and the arguments of a launch.
-LibraryFunction = Callable[[int, Sequence[int]], None]
+_OPERAND = (_AT, _FAR, _NUMBER, _NUMBER)
+_GIVEN: Any = (*[_NUMBER] * 4, *_OPERAND, *_OPERAND, _AT)
 
 
 @cache
@@ -65,28 +63,24 @@ class Cublas:
         self._lock, self._on_default = threading.Lock(), False  # whether it runs on the default stream
         self._call("cublasCreate_v2", ctypes.byref(self._handle))
         self._call("cublasSetMathMode", self._handle, _NO_SHORT_SUMS)
-        self._multiply = library.cublasGemmStridedBatchedEx
-        self._multiply.argtypes = _GEMM
 
     def _call(self, name: str, *arguments: Any) -> None:
         _check(name, getattr(self._library, name)(*arguments))
 
-    def function(self, name: str) -> LibraryFunction:
+    def function(self, name: str) -> Callable[[Sequence[int]], Product]:
         """A function by its name, ``gemm_float32`` and so on: see `ngraph_rewrite.plan.cuda.library`."""
-        dtype = name.partition("_")[2]
-        number, sums = (ctypes.c_double, _SUMS_OF_FLOAT64) if dtype == "float64" else (ctypes.c_float, _SUMS_OF_FLOAT32)
-        return partial(self._gemm, _KINDS[dtype], sums, ctypes.byref(number(1)), ctypes.byref(number(0)))
+        return partial(Product, self, name.partition("_")[2])
 
-    def _gemm(self, kind: int, sums: int, one: Any, zero: Any, stream: int, given: Sequence[int]) -> None:
-        count, m, n, k, a, a_between, a_turned, a_apart, b, b_between, b_turned, b_apart, c = given
-        left, right = (a, kind, a_apart, a_between), (b, kind, b_apart, b_between)
+    @property
+    def named(self) -> tuple[ctypes.CDLL, ctypes.c_void_p]:
+        """The library, and what it knows this by."""
+        return self._library, self._handle
+
+    def run(self, call: Callable[[], int], stream: int) -> int:
+        """Call a function of the library for a stream, alone; what it says."""
         with self._lock:
             self._run_on(stream)
-            status = self._multiply(
-                self._handle, a_turned, b_turned, m, n, k, one, *left, *right, zero, c, kind, m, m * n,
-                count, sums, _DEFAULT_ALGORITHM,
-            )  # fmt: skip
-        _check("cublasGemmStridedBatchedEx", status)
+            return call()
 
     def _run_on(self, stream: int) -> None:
         """Use a stream from now on; the library forgets its workspace with that. Others than the default may end."""
@@ -96,3 +90,42 @@ class Cublas:
             workspace = ctypes.c_void_p(self._workspace), ctypes.c_size_t(WORKSPACE)
             self._call("cublasSetWorkspace_v2", self._handle, *workspace)
             self._on_default = not stream
+
+
+class Product:
+    """A product that the library is asked for as often as one likes: what it takes is made ready once.
+
+    Args:
+        dtype: Of all three matrices.
+        given: The arguments of a launch, in the order of `ngraph_rewrite.plan.cuda.library`.
+    """
+
+    def __init__(self, owner: Cublas, dtype: str, given: Sequence[int]) -> None:
+        self._owner, self._given = owner, [kind(x) for kind, x in zip(_GIVEN, given, strict=True)]
+        count, m, n, k, a, a_between, a_turned, a_apart, b, b_between, b_turned, b_apart, c = self._given
+        (library, handle), kind = owner.named, _NUMBER(_KINDS[dtype])
+        number, sums = (ctypes.c_double, _SUMS_OF_FLOAT64) if dtype == "float64" else (ctypes.c_float, _SUMS_OF_FLOAT32)
+        left, right = (a, kind, a_apart, a_between), (b, kind, b_apart, b_between)
+        one, zero = ctypes.byref(number(1)), ctypes.byref(number(0))
+        self._call = partial(
+            library.cublasGemmStridedBatchedEx, handle, a_turned, b_turned, m, n, k, one, *left, *right, zero,
+            c, kind, m, _FAR(m.value * n.value), count, _NUMBER(sums), _NUMBER(_DEFAULT_ALGORITHM),
+        )  # fmt: skip
+
+    def change(self, place: int, now: int) -> None:
+        """Have another address in the place of one that was given."""
+        self._given[place].value = now
+
+    def run(self, stream: int) -> tuple[int]:
+        """Ask for it on a stream.
+
+        Returns:
+            That nothing is wrong, as the driver's functions say it.
+
+        Raises:
+            DeviceError: if something is.
+        """
+        status = self._owner.run(self._call, stream)
+        if status:
+            _check("cublasGemmStridedBatchedEx", status)
+        return _FINE

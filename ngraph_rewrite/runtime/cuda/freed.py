@@ -9,7 +9,6 @@ for before memory that it uses is given back.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, deque
 from collections.abc import Sequence
 
 from ngraph_rewrite.errors import DeviceError
@@ -17,13 +16,28 @@ from ngraph_rewrite.errors import DeviceError
 # The largest whose sizes are rounded to powers of two, and how many of each size are kept: at most 32 MB in all.
 LARGEST, MOST = 1 << 20, 16
 _ALIGNED = 256
-_FEW = 2  # of each larger size that are kept
+_FEW = 2  # of each larger size that have a home
+
+
+class _Home(list[int]):
+    """The addresses of a size that are kept.
+
+    Attributes:
+        own: Of a large size all that come back here, those that are taken too.
+        is_open: Whether they still do.
+    """
+
+    def __init__(self, size: int, most: int) -> None:
+        self.size, self.most, self.is_open = size, most, True
+        self.own: set[int] = set()
 
 
 class FreedMemory:
     """Addresses by the size of what begins there, which is a power of two, or a large one.
 
-    Threads may use it at once: of small ones each step is one of a list or of a dict.
+    Threads may use it at once, and the garbage collector gives arrays back between any two instructions: who takes
+    memory, or gives it back to a home, does so by one step of a list or of a dict. Who gives a home to a large one, or
+    takes it away, is alone; what comes meanwhile is not kept.
 
     Args:
         room: The bytes that large ones may have together.
@@ -35,9 +49,11 @@ class FreedMemory:
     """
 
     def __init__(self, room: int = 0) -> None:
-        self._kept: list[list[int]] = [[] for _ in range(LARGEST.bit_length())]  # by the exponents of sizes
-        self._homes: dict[int, list[int]] = {}
-        self._large, self._sizes = _Large(room), dict[int, int]()  # of large ones that are taken
+        self._small = [_Home(1 << n, MOST) for n in range(LARGEST.bit_length())]  # by the exponents of sizes
+        self._large: dict[int, _Home] = {}  # by sizes, those of which one got a home last at the end
+        self._homes: dict[int, _Home] = {}
+        self._sizes: dict[int, int] = {}  # of large ones that have no home
+        self._room, self._total, self._lock = room, 0, threading.Lock()
 
     def rounded(self, size: int) -> int:
         """How many bytes are to be taken for so many, so that they can be kept."""
@@ -46,18 +62,14 @@ class FreedMemory:
     def add(self, address: int, size: int) -> None:
         """Know memory that was taken, of a size that is `rounded`."""
         if size <= LARGEST:
-            self._homes[address] = self._kept[_exponent(size)]
+            self._homes[address] = self._small[_exponent(size)]
         else:
             self._sizes[address] = size
 
     def take(self, size: int) -> int | None:
         """The address of at least so many bytes, if there are some."""
-        if size <= LARGEST:
-            return _taken(self._kept[_exponent(size)])
-        address = self._large.take(size)
-        if address is not None:
-            self._sizes[address] = size
-        return address
+        home = self._small[_exponent(size)] if size <= LARGEST else self._large.get(size)
+        return _last(home) if home else None
 
     def keep(self, address: int) -> Sequence[int]:
         """Keep memory that is given back; what is not kept, or no longer, is not known from now on.
@@ -69,108 +81,106 @@ class FreedMemory:
             DeviceError: if it is kept already, as it would have two owners next.
         """
         home = self._homes.get(address)
-        if home is None and address not in self._large:
-            return self._large.keep(address, self._sizes.pop(address, 0))
-        if home is None or address in home:
-            raise DeviceError(f"memory at {address:#x} of the GPU is given back twice", do="look for its second owner")
-        if len(home) < MOST:
+        if home is None:
+            return self._settled(address)
+        if address in home:
+            raise _twice(address)
+        if len(home) < home.most:
             home.append(address)
-            return ()
-        del self._homes[address]
+            return () if home.is_open else self._left(home, address)
+        self._forget(address)
         return (address,)
 
     def drop(self) -> int | None:
         """The address of the largest that was kept, and from now on is not; None if nothing is."""
-        address = self._large.drop()
-        if address is not None:
-            return address
-        for kept in reversed(self._kept):
-            address = _taken(kept)
-            if address is not None:
-                del self._homes[address]
-                return address
+        with self._lock:
+            for home in (*[self._large[size] for size in sorted(self._large, reverse=True)], *reversed(self._small)):
+                address = _last(home)
+                if address is not None:
+                    self._total -= home.size * (address in home.own)
+                    home.own.discard(address)
+                    self._forget(address)
+                    return address
         return None
 
+    def _forget(self, address: int) -> None:
+        """Know nothing of an address any more."""
+        self._homes.pop(address, None)
+        self._sizes.pop(address, None)
 
-class _Large:
-    """Large ones, by sizes: those that were kept last are at the end.
+    # -- homes of large ones -------------------------------------------------------------------------------------------
 
-    The garbage collector gives arrays back at any time, in a thread that is at work here too: what comes then, or while
-    another thread is, waits in a queue for whoever looks next.
-    """
-
-    def __init__(self, room: int) -> None:
-        self._room, self._total, self._lock = room, 0, threading.Lock()
-        self._kept = OrderedDict[int, list[int]]()
-        self._queue = deque[tuple[int, int]]()
-        self._known: dict[int, int] = {}  # sizes, of those in the queue too
-
-    def __contains__(self, address: int) -> bool:
-        return address in self._known
-
-    def take(self, size: int) -> int | None:
-        """One of a size, if there is one, and nobody else is at work here."""
-        if not self._lock.acquire(blocking=False):
-            return None
+    def _settled(self, address: int) -> Sequence[int]:
+        """Give a home to a large one; what is not kept."""
+        size = self._sizes.pop(address, 0)
+        if not size:
+            raise _twice(address)
+        if size > self._room or not self._lock.acquire(blocking=False):
+            return (address,)
         try:
-            return self._taken(size) if size in self._kept else None
+            return self._settle(address, size)
         finally:
             self._lock.release()
 
-    def keep(self, address: int, size: int) -> list[int]:
-        """Keep one, and say which are not kept: too many of a size, or those of sizes that were kept long ago."""
-        if not 0 < size <= self._room:
-            return [address]
-        self._known[address] = size
-        self._queue.append((address, size))
-        if not self._lock.acquire(blocking=False):
-            return []
-        try:
-            others = list[int]()
-            while self._queue:
-                others += self._placed(*self._queue.popleft())
-            return others
-        finally:
-            self._lock.release()
-
-    def _placed(self, address: int, size: int) -> list[int]:
-        some = self._kept.setdefault(size, [])
-        self._kept.move_to_end(size)
-        if len(some) >= _FEW:
-            del self._known[address]
-            return [address]
-        some.append(address)
+    def _settle(self, address: int, size: int) -> list[int]:
+        home = self._large.pop(size, None)
+        home = self._large[size] = _Home(size, _FEW) if home is None else home
+        if len(home.own) >= _FEW:
+            taken = [other for other in home.own if other not in home]
+            if not taken:
+                return [address]
+            self._unsettle(home, taken[0])
+        home.own.add(address)
         self._total += size
+        self._homes[address] = home
+        home.append(address)
         others = list[int]()
         while self._total > self._room:
-            others.append(self._taken(next(iter(self._kept))))
+            others += self._closed(self._large.pop(next(iter(self._large))))
         return others
 
-    def _taken(self, size: int) -> int:
-        some = self._kept[size]
-        address = some.pop()
-        if not some:
-            del self._kept[size]
-        self._total -= size
-        del self._known[address]
-        return address
+    def _unsettle(self, home: _Home, address: int) -> None:
+        """Take its home away from one that is taken."""
+        self._sizes[address] = home.size
+        self._homes.pop(address, None)
+        home.own.discard(address)
+        self._total -= home.size
 
-    def drop(self) -> int | None:
-        """One that waits, or of the largest; None if there is none."""
-        with self._lock:
-            if self._queue:
-                address, _ = self._queue.popleft()
-                del self._known[address]
-                return address
-            return self._taken(max(self._kept)) if self._kept else None
+    def _closed(self, home: _Home) -> list[int]:
+        """What a home had, from which all is given away."""
+        home.is_open = False
+        found = list[int]()
+        while (address := _last(home)) is not None:
+            found.append(address)
+            self._forget(address)
+        self._total -= home.size * len(home.own)
+        home.own.difference_update(found)
+        for other in list(home.own):
+            self._sizes[other] = home.size
+            if self._homes.pop(other, None) is None:  # it came back meanwhile, and was not kept
+                self._sizes.pop(other, None)
+        return found
+
+    def _left(self, home: _Home, address: int) -> Sequence[int]:
+        """What is not kept of one that came to its home when that was closed: nothing, if it was given away there."""
+        try:
+            home.remove(address)
+        except ValueError:
+            return ()
+        self._forget(address)
+        return (address,)
 
 
-def _taken(kept: list[int]) -> int | None:
+def _last(home: list[int]) -> int | None:
     """The last of some addresses, which is none of them any more."""
     try:
-        return kept.pop() if kept else None
+        return home.pop()
     except IndexError:  # another thread was faster
         return None
+
+
+def _twice(address: int) -> DeviceError:
+    return DeviceError(f"memory at {address:#x} of the GPU is given back twice", do="look for its second owner")
 
 
 def _exponent(size: int) -> int:

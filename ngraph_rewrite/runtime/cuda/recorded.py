@@ -58,20 +58,17 @@ class RecordedLaunches:
     """
 
     def __init__(self, context: Context, launches: Sequence[Launched], download: Callable[[Array, int], None]) -> None:
-        self._context, self._launches, self._arguments = context, launches, _Arguments(launches)
-        self._download = download
+        self._context, self._arguments, self._download = context, _Arguments(launches), download
+        self._of_library: dict[int, Any] = {}
         self._calls = [self._call(number, one) for number, one in enumerate(launches)]
 
     def _call(self, number: int, one: Launched) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """What launches one of them, and what it is called with."""
         if _is_of_library(one):
-            return self._run_library, (number,)
+            self._of_library[number] = one.function(self._arguments.numbers(number))
+            return self._of_library[number].run, (STREAM,)
         grid = *each_way(one.blocks), one.threads, 1, 1
         return cu.cuLaunchKernel, (one.function, *grid, 0, _STREAM_OF_LAUNCHES, self._arguments.at(number), 0)
-
-    def _run_library(self, number: int) -> tuple[int]:
-        self._launches[number].function(STREAM, self._arguments.numbers(number))
-        return (0,)
 
     def run(self) -> None:
         self._context.enter()
@@ -82,6 +79,9 @@ class RecordedLaunches:
 
     def change(self, changed: Sequence[Changed]) -> None:
         self._arguments.change(changed)
+        for number, place, now in changed if self._of_library else ():
+            if number in self._of_library:
+                self._of_library[number].change(place, now)
 
     def download(self, array: Array, address: int, mark: int) -> None:
         self._download(array, address)
@@ -146,7 +146,7 @@ class RecordedGraph:
             mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
             checked(cu.cuStreamBeginCapture(stream, mode), "capturing launches")
             try:
-                self._launches[number].function(int(stream), self._arguments.numbers(number))
+                self._launches[number].function(self._arguments.numbers(number)).run(int(stream))
             except BaseException:
                 error, *graphs = cu.cuStreamEndCapture(stream)  # which may fail for the same reason
                 if error == cu.CUresult.CUDA_SUCCESS:
