@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ class Ready:
         given: The shapes of the arguments.
         shapes: Those of the results.
         kinds: The dtypes and shapes of the results.
+        stay: Makes a call that moves nothing to a device or from it, if it is one (`Executable`).
         dropped: A word that is not 0 once this may not be used any more.
     """
 
@@ -37,6 +38,7 @@ class Ready:
         self.executable, self.bound, self.results, self.given = executable, bound, results, given
         self.shapes = [tuple([int(n) for n in t.shape]) for t in results]  # type: ignore[arg-type]
         self.kinds = [ArraySpec(same_dtype(t.dtype), shape) for shape, t in zip(self.shapes, results, strict=True)]
+        self.stay: Callable[[Sequence[Any], int], list[Any] | None] = getattr(executable, "stay", _never)
         self.dropped = ctypes.c_int64(0)
 
 
@@ -91,5 +93,5 @@ def machine_call(ready: Ready, signature: Signature) -> Any | None:
     return call_entry(call, signature.computation, "_call", signature.cache)
 
 
-def _never() -> None:
+def _never(*_: object) -> None:
     return None

@@ -19,6 +19,7 @@ from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.runtime.cuda.device import Device, Recorded, find_device, has_library
 from ngraph_rewrite.targets.cpu import CORE, shown_place
 from ngraph_rewrite.targets.device_arrays import ArraysOfGpu
+from ngraph_rewrite.targets.device_calls import staying_call
 from ngraph_rewrite.targets.device_launches import UnrolledLaunches
 from ngraph_rewrite.targets.device_memory import Download, ProgramMemory
 from ngraph_rewrite.targets.steps import place_of, shown_transfers
@@ -44,6 +45,7 @@ class CudaExecutable:
         self.plan: Plan = make_plan(self.ends.computed, program.writes, renderer=RENDERER)
         self._work = list(kernels(self.plan.work))
         self._memory = ProgramMemory(program, self.plan, self.ends, self.device)
+        self._staying = staying_call(self.device, program, self.ends)
         self._functions = self._loaded(dict.fromkeys(work.source for work in self._work))
         self._rows = UnrolledLaunches(self.plan.work, self._memory, self._functions)
         self._after = dependencies(self.plan.accesses)
@@ -72,6 +74,25 @@ class CudaExecutable:
         else:
             self._run_told(log, results)
             memory.end(inputs, results, {})
+
+    def stay(self, inputs: Sequence[Any], call: int) -> list[Any] | None:
+        """A call whose arguments are on the device and whose results stay there: the results.
+
+        Returns:
+            None if it is none, or if anything has to be made ready first: then nothing was done.
+        """
+        memory, staying, recorded = self._memory, self._staying, self._recorded
+        if staying is None or recorded is None or told[0] or memory.arena.address != self._arena:
+            return None
+        addresses = staying.addresses(inputs)
+        if addresses is None:
+            return None
+        results = staying.results()
+        memory.begin_there([*addresses, *[result.address for result in results]], call)
+        self._update()
+        recorded.run()
+        memory.end_there(inputs, results)
+        return results
 
     def _restart(self) -> None:
         """The arena has moved: another program of this computation needed more."""

@@ -89,8 +89,7 @@ class ProgramMemory:
 
     def begin(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
         """Do the transfers to the device, but for what is there already."""
-        self.moved = [0, 0]
-        addresses: list[int] = []
+        addresses, self.moved = list[int](), [0, 0]
         self.arena.reserve(self.plan.arena)
         for n in self.ends.inputs:
             array = inputs[n]
@@ -103,8 +102,17 @@ class ProgramMemory:
             array = results[i]
             there = isinstance(array, DeviceArray)
             addresses.append(array.address if there else self._place(len(addresses), array))
-        self.addresses = addresses
-        self.moved[0] += self._storage.before_run()
+        self.begin_there(addresses, call, self.moved[0])
+
+    def begin_there(self, addresses: list[int], call: int, moved: int = 0) -> None:
+        """As `begin`, where all that a call brings is on the device, and the arena is there.
+
+        Args:
+            moved: The bytes that the call has moved already.
+        """
+        self.addresses, self.moved = addresses, [moved, 0]
+        if self._storage.newer_there:
+            self.moved[0] += self._storage.before_run()
         if self._counts:
             self._tell_number(call)
 
@@ -134,8 +142,7 @@ class ProgramMemory:
             early: How computed terms, by number, are had before all launches are done.
         """
         owners = self.ends.owners
-        self._note_peak(inputs, results)
-        self._storage.written(self._written)
+        self.end_there(inputs, results)
         for number, download in early.items():
             result = results[owners[number]]
             if not isinstance(result, DeviceArray):
@@ -152,8 +159,10 @@ class ProgramMemory:
             else:
                 self._copy(inputs[key], results[i])
 
-    def _note_peak(self, inputs: Sequence[Any], results: Sequence[Any]) -> None:
-        """Count what a call has on the device, if that may be more than ever before."""
+    def end_there(self, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+        """Note what a call had on the device, if that may be more than ever before, and what it wrote there."""
+        if self._written:
+            self._storage.written(self._written)
         own = self._own + self.arena.size + self._storage.size
         if self.peak < own + self._most_guests:
             guests = {x.address: x.nbytes for x in (*inputs, *results) if isinstance(x, DeviceArray)}

@@ -8,11 +8,16 @@ import ctypes
 import gc
 import pickle
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.runtime.cuda.device import find_device
@@ -56,6 +61,61 @@ def test_a_call_after_one_that_is_told_knows_its_arguments() -> None:
             sums.on_device(other)
         assert np.asarray(sums.on_device(other)).tolist() == (X + 1).cumsum(0).cumsum(1).tolist()
         assert sums.stats()["launches"] > 1
+
+
+long = ng.placeholder([ng.Axis("H", 3), ng.Axis("N")], name="long")
+CALLS = ["there", "there", "there", "host", "longer", "told", "set", "restored", "closed"]
+
+
+def stepped(target: str, calls: Sequence[str], path: Path, stays: bool) -> list[Any]:
+    """What a step gives that draws numbers and changes a variable, by calls, and what the variable is at the end."""
+    w = ng.variable(long.axes[:1], initial_value=1.0)
+    total, drawn = long + w, ng.sequential([ng.assign(w, w * 2), ng.uniform(long.axes[:1], low=0.0, high=1.0)])
+    found = list[Any]()
+    with ng.make_transformer(target, seed=5) as transformer:
+        step = transformer.computation([total, drawn], long)
+        transformer.save(path)
+        for number, how in enumerate(calls):
+            value: Any = np.full((3, 4 if how == "longer" else 2), number, np.float32)
+            if target == "cuda" and how != "host":
+                value = ng.to_device(value)
+            if how == "set":
+                transformer.set(w, [3, 1, number])
+            elif how == "restored":
+                transformer.restore(path)
+            elif how == "closed":
+                transformer.close()
+            told = ng.trace_calls(lambda line: None) if how == "told" else nullcontext()
+            with told:
+                try:
+                    results = (step.on_device if stays else step)(value)
+                    found.append([np.asarray(one) for one in results] + [np.asarray(step.value(total))])
+                except ng.ClosedError:
+                    return [*found, "closed"]
+        return [*found, transformer.get(w)]
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(st.sampled_from(CALLS), max_size=6))
+def test_a_call_that_moves_nothing_is_one_as_any_other(calls: Sequence[str]) -> None:
+    """Among others, with other arguments and after all that can happen in between: what it draws and writes too."""
+    with TemporaryDirectory() as folder:
+        found, wanted = (
+            stepped(target, calls, Path(folder) / target, target == "cuda") for target in ("cuda", "reference")
+        )
+    for one, other in zip(found, wanted, strict=True):
+        assert str(one) == str(other)
+
+
+@pytest.mark.parametrize("given_", [(), (X,) * 2, (X.astype(np.float64),), (X[0],)], ids=["none", "two", "wide", "row"])
+def test_a_call_that_is_wrong_is_refused_as_by_others(given_: tuple[Any, ...]) -> None:
+    there = [ng.to_device(one) for one in given_]
+    with ng.make_transformer("cuda") as transformer:
+        double = transformer.computation(x + x, x)
+        once = double.on_device(ng.to_device(X))
+        with pytest.raises(ng.ComputationError):
+            double.on_device(*there)
+        assert np.asarray(double.on_device(once)).tolist() == (4 * X).tolist()
 
 
 def test_an_array_on_another_gpu_is_refused() -> None:

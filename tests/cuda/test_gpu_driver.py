@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 from collections import Counter
@@ -198,42 +199,50 @@ def test_numbers_of_calls_are_told_where_there_are_draws(fake: FakeDriver) -> No
 # -- a library ---------------------------------------------------------------------------------------------------------
 
 
+AT, NUMBER, FAR = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
+OPERAND = (AT, NUMBER, NUMBER, FAR)
+# As cuBLAS's manual has it, in 64 bits.
+GEMM: Any = ctypes.CFUNCTYPE(
+    NUMBER, AT, *[NUMBER] * 5, ctypes.POINTER(ctypes.c_double), *OPERAND, *OPERAND, ctypes.POINTER(ctypes.c_double),
+    *OPERAND, *[NUMBER] * 3,
+)  # fmt: skip
+
+
 class FakeLibrary:
     """What stands for cuBLAS, and notes what it is asked; `status` is its answer."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self.status = 0
+        self.cublasGemmStridedBatchedEx = GEMM(partial(self._note, "cublasGemmStridedBatchedEx"))
+
+    def _note(self, name: str, *arguments: Any) -> int:
+        self.calls.append((name, arguments))
+        return self.status
 
     def __getattr__(self, name: str) -> Any:
-        def call(*arguments: Any) -> int:
-            self.calls.append((name, arguments))
-            return self.status
-
-        setattr(self, name, call)
-        return call
+        return partial(self._note, name)
 
 
 def test_a_product_of_a_library_is_one_call_where_streams_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     library = FakeLibrary()
     monkeypatch.setattr(cublas, "found", lambda: library)
-    given_ = (2, 3, 4, 5, 1000, 15, 0, 3, 2000, 20, 1, 4, 3000)  # as `ngraph_rewrite.plan.cuda.library` has them
+    given_ = (2, 3, 4, 5, 1 << 40, 15, 0, 3, 2000, 1 << 33, 1, 4, 3000)  # as `ngraph_rewrite.plan.cuda.library` says
     product = cublas.Cublas(4096).function("gemm_float64")(given_)
     asked = []
     for stream in (0, 0, 7, 7, 0):
         library.calls.clear()
         product.run(stream)
         asked.append([name for name, _ in library.calls])
-    _, arguments = library.calls[-1]
-    a, b, c = (1000, 1, 3, 15), (2000, 1, 4, 20), [3000, 1, 3, 12]
-    wanted = [0, 1, 3, 4, 5, *a, *b, *c, 2, 70, -1]
-    assert [x.value for x in arguments[1:] if hasattr(x, "value")] == wanted
-    product.change(12, 4000)
-    product.run(0)
-    wanted[-7] = 4000
-    assert [x.value for x in library.calls[-1][1][1:] if hasattr(x, "value")] == wanted
     first = ["cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasGemmStridedBatchedEx"]
     assert asked == [first, first[2:], first, first, first]  # other streams may have ended in between
+    for now in (3000, 1 << 41):
+        product.change(12, now)
+        product.run(0)
+        _, (_, *asked_for) = library.calls[-1]
+        assert [asked_for.pop(n)[0] for n in (14, 5)] == [0, 1]  # the factors of what is there, and of the product
+        left, right = (1 << 40, 1, 3, 15), (2000, 1, 4, 1 << 33)
+        assert asked_for == [0, 1, 3, 4, 5, *left, *right, now, 1, 3, 12, 2, 70, -1]
     library.status = 13
     with pytest.raises(ng.DeviceError, match="cublasGemmStridedBatchedEx failed with status 13"):
         product.run(0)

@@ -12,9 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
 from cuda import pathfinder
 
 from ngraph_rewrite.errors import DeviceError
+from ngraph_rewrite.runtime.aligned import address_of
+from ngraph_rewrite.runtime.word_calls import word_call
 
 WORKSPACE = 1 << 25  # bytes, as many as NVIDIA asks for on large GPUs
 # The library's numbers for dtypes, and for what sums are held in.
@@ -24,10 +27,9 @@ _NO_SHORT_SUMS = 16  # a mode: what parts of a sum give is no number of 16 bits 
 _DEFAULT_ALGORITHM = -1
 _FINE = (0,)
 
-# What its product takes: where things lie, numbers of 32 bits, and distances of 64; so of the arguments of a launch.
-_AT, _NUMBER, _FAR = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
-_OPERAND = (_AT, _FAR, _NUMBER, _NUMBER)
-_GIVEN: Any = (*[_NUMBER] * 4, *_OPERAND, *_OPERAND, _AT)
+# What its product takes, as `word_call` has it, and which words the addresses among the arguments of a launch become.
+_GEMM = "piiiiip" + "piil" * 2 + "p" + "piil" + "iii"
+_PLACES = {4: 8, 8: 12, 12: 17}
 
 
 @cache
@@ -71,25 +73,31 @@ class Cublas:
         """A function by its name, ``gemm_float32`` and so on: see `ngraph_rewrite.plan.cuda.library`."""
         return partial(Product, self, name.partition("_")[2])
 
-    @property
-    def named(self) -> tuple[ctypes.CDLL, ctypes.c_void_p]:
-        """The library, and what it knows this by."""
-        return self._library, self._handle
+    def address(self, name: str) -> int:
+        """Where a function of the library is."""
+        found = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
+        assert found is not None
+        return found
 
-    def run(self, call: Callable[[], int], stream: int) -> int:
+    @property
+    def handle(self) -> int:
+        """What the library knows this by."""
+        return self._handle.value or 0
+
+    def run(self, call: Callable[[int], int], words: int, stream: int) -> int:
         """Call a function of the library for a stream, alone; what it says."""
         with self._lock:
-            self._run_on(stream)
-            return call()
+            if stream or not self._on_default:
+                self._run_on(stream)
+            return call(words)
 
     def _run_on(self, stream: int) -> None:
         """Use a stream from now on; the library forgets its workspace with that. Others than the default may end."""
-        if stream or not self._on_default:
-            self._on_default = False
-            self._call("cublasSetStream_v2", self._handle, ctypes.c_void_p(stream))
-            workspace = ctypes.c_void_p(self._workspace), ctypes.c_size_t(WORKSPACE)
-            self._call("cublasSetWorkspace_v2", self._handle, *workspace)
-            self._on_default = not stream
+        self._on_default = False
+        self._call("cublasSetStream_v2", self._handle, ctypes.c_void_p(stream))
+        workspace = ctypes.c_void_p(self._workspace), ctypes.c_size_t(WORKSPACE)
+        self._call("cublasSetWorkspace_v2", self._handle, *workspace)
+        self._on_default = not stream
 
 
 class Product:
@@ -101,20 +109,20 @@ class Product:
     """
 
     def __init__(self, owner: Cublas, dtype: str, given: Sequence[int]) -> None:
-        self._owner, self._given = owner, [kind(x) for kind, x in zip(_GIVEN, given, strict=True)]
-        count, m, n, k, a, a_between, a_turned, a_apart, b, b_between, b_turned, b_apart, c = self._given
-        (library, handle), kind = owner.named, _NUMBER(_KINDS[dtype])
-        number, sums = (ctypes.c_double, _SUMS_OF_FLOAT64) if dtype == "float64" else (ctypes.c_float, _SUMS_OF_FLOAT32)
+        count, m, n, k, a, a_between, a_turned, a_apart, b, b_between, b_turned, b_apart, c = given
+        kind, double = _KINDS[dtype], dtype == "float64"
+        self._factors = np.array([1, 0], np.float64 if double else np.float32)
+        one, zero = (address_of(self._factors[n:]) for n in range(2))
         left, right = (a, kind, a_apart, a_between), (b, kind, b_apart, b_between)
-        one, zero = ctypes.byref(number(1)), ctypes.byref(number(0))
-        self._call = partial(
-            library.cublasGemmStridedBatchedEx, handle, a_turned, b_turned, m, n, k, one, *left, *right, zero,
-            c, kind, m, _FAR(m.value * n.value), count, _NUMBER(sums), _NUMBER(_DEFAULT_ALGORITHM),
-        )  # fmt: skip
+        wanted = [a_turned, b_turned, m, n, k, one, *left, *right, zero, c, kind, m, m * n, count]
+        ends = [_SUMS_OF_FLOAT64 if double else _SUMS_OF_FLOAT32, _DEFAULT_ALGORITHM]
+        function = owner.address("cublasGemmStridedBatchedEx")
+        self._words = np.array([function, owner.handle, *wanted, *ends], np.int64)
+        self._owner, self._call, self._at = owner, word_call(_GEMM), address_of(self._words)
 
     def change(self, place: int, now: int) -> None:
         """Have another address in the place of one that was given."""
-        self._given[place].value = now
+        self._words[_PLACES[place]] = now
 
     def run(self, stream: int) -> tuple[int]:
         """Ask for it on a stream.
@@ -125,7 +133,7 @@ class Product:
         Raises:
             DeviceError: if something is.
         """
-        status = self._owner.run(self._call, stream)
+        status = self._owner.run(self._call, self._at, stream)
         if status:
             _check("cublasGemmStridedBatchedEx", status)
         return _FINE

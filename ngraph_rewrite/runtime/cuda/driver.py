@@ -65,7 +65,7 @@ class RealDevice:
 
     def allocate(self, size: int, purpose: str) -> int:
         self.origin.check()
-        return self._freed.take(size) or self._taken(size, purpose)
+        return self._freed.take(size or 1) or self._taken(size, purpose)
 
     def _taken(self, size: int, purpose: str) -> int:
         """As `allocate`, of the driver."""

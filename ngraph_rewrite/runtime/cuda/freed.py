@@ -67,9 +67,12 @@ class FreedMemory:
             self._sizes[address] = size
 
     def take(self, size: int) -> int | None:
-        """The address of at least so many bytes, if there are some."""
-        home = self._small[_exponent(size)] if size <= LARGEST else self._large.get(size)
-        return _last(home) if home else None
+        """The address of at least so many bytes, one or more, if there are some."""
+        home = self._small[(size - 1 | _ALIGNED - 1).bit_length()] if size <= LARGEST else self._large.get(size)
+        try:
+            return home.pop() if home else None
+        except IndexError:  # another thread was faster
+            return None
 
     def keep(self, address: int) -> Sequence[int]:
         """Keep memory that is given back; what is not kept, or no longer, is not known from now on.
@@ -175,7 +178,7 @@ def _last(home: list[int]) -> int | None:
     """The last of some addresses, which is none of them any more."""
     try:
         return home.pop()
-    except IndexError:  # another thread was faster
+    except IndexError:
         return None
 
 

@@ -18,6 +18,7 @@ class DeviceStorage:
 
     Attributes:
         size: The bytes of all variables that are on the device.
+        newer_there: The variables that have to be copied to the device.
     """
 
     def __init__(self, device: Device, arrays: Mapping[Any, Array]) -> None:
@@ -27,7 +28,7 @@ class DeviceStorage:
         self._owned: list[int] = []
         weakref.finalize(self, free_all, device, self._owned)
         self._newer_here: set[Any] = set()
-        self._newer_there: set[Any] = set()
+        self.newer_there: set[Any] = set()
 
     def address(self, key: Any) -> int:
         """Where a variable lies on the device; it stays there."""
@@ -35,16 +36,16 @@ class DeviceStorage:
             self._addresses[key] = self.device.allocate(self._arrays[key].nbytes, "a variable")
             self._owned.append(self._addresses[key])
             self.size += self._arrays[key].nbytes
-            self._newer_there.add(key)
+            self.newer_there.add(key)
         return self._addresses[key]
 
     def before_run(self) -> int:
         """Copy to the device what was changed on the host; how many bytes that were."""
         size = 0
-        for key in self._newer_there:
+        for key in self.newer_there:
             self.device.upload(self._addresses[key], self._arrays[key])
             size += self._arrays[key].nbytes
-        self._newer_there.clear()
+        self.newer_there.clear()
         return size
 
     def written(self, keys: Iterable[Any]) -> None:
@@ -60,7 +61,7 @@ class DeviceStorage:
     def changed(self) -> None:
         """The arrays of the host were written, after a `fetch` or all of them."""
         self._newer_here.clear()
-        self._newer_there.update(self._addresses)
+        self.newer_there.update(self._addresses)
 
     def close(self) -> None:
         """Give the memory back."""
@@ -68,4 +69,4 @@ class DeviceStorage:
         self._addresses.clear()
         self.size = 0
         self._newer_here.clear()
-        self._newer_there.clear()
+        self.newer_there.clear()
