@@ -36,8 +36,8 @@ def _calls(size: int | None, device: str) -> Problems:
 
 
 def _chains(size: int | None, device: str) -> Problems:
-    found = {}
-    for (label, total), (name, make, each) in product(BYTES.items(), (("tanh", _tanh, 16), ("poly", _poly, 8))):
+    found, made = {}, (("tanh", _tanh, 16), ("poly", _poly, 8), ("copy", _copy, 8))
+    for (label, total), (name, make, each) in product(BYTES.items(), made):
         found[f"{name}_{label}"] = partial(make, f"{name}_{label}", size or total // each, device)
     return found
 
@@ -116,6 +116,20 @@ def _poly(name: str, n: int, device: str) -> Problem:
         function,
         device,
         cupy=lambda _, x: function(x),
+        bytes=8 * n,
+    )
+
+
+def _copy(name: str, n: int, device: str) -> Problem:
+    """Nothing but the way to memory and back: what a map of as many bytes can reach."""
+    return problem(
+        name,
+        [[ng.Axis("H", n)]],
+        lambda: [normal(device, n)],
+        lambda x: x,
+        lambda x: x.clone(),
+        device,
+        cupy=lambda _, x: x.copy(),
         bytes=8 * n,
     )
 
