@@ -35,7 +35,7 @@ _PREFIXES = {"load_": "intrinsics", "store_": "intrinsics", "workspace_": "intri
 _CUDA = re.compile(
     r"(load4?|store4?|read4?|write4?|fetch8|to|shared|shuffled|tile|products|left_of)_\w+"
     r"|(left|right)_(lines|across)|quad_(largest|sum)|rough_exp2|warp_lanes|aligned|arrived|ask_line|fused|barrier|lanes_of|launch_bounds|anew"
-    r"|any_of_block|blocks?(_down|_deep)?|lanes?|threads?|warps?|quotient|remainder"
+    r"|any_of_(block|warp)|blocks?(_down|_deep)?|lanes?|threads?|warps?|quotient|remainder"
 )
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from gpu_examples import examples
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -142,7 +142,8 @@ def weighs(form: Form | HalfForm, sizes: Sizes, kind: str, fill: float, data: st
     assert_allclose(found.astype(float), wanted(scores, v), rtol=CLOSE[dtype], atol=CLOSE[dtype])
 
 
-HALVES = [HalfBlocks(1, 16, 16, 16), HalfBlocks(2, 16, 16, 16), HalfBlocks(1, 32, 16, 16), HalfBlocks(1, 16, 32, 32)]
+HALVES = [HalfBlocks(*sizes) for sizes in ((1, 16, 16, 16), (2, 16, 16, 16), (1, 32, 16, 16), (1, 16, 32, 32))]
+HALVES += [HalfBlocks(1, 16, 16, 16, high=2), HalfBlocks(2, 32, 16, 32, high=2), HalfBlocks(1, 16, 32, 16, high=3)]
 
 
 @examples(10)
@@ -164,7 +165,7 @@ def test_any_block_of_tensor_cores_weighs_any_shape_and_strides(
 def test_a_block_of_tensor_cores_fits_into_a_multiprocessor(count: int, m: int, n: int, e: int, d: int) -> None:
     """What it shares takes 48 KiB at most; blocks are whole products of 16 rows, keys and columns."""
     blocks = half_blocks_of((count, m, n, e, d))
-    assert all(size % 16 == 0 for size in blocks[1:])
+    assert all(size % 16 == 0 for size in blocks[1:4])
     lines = [(blocks.rows, blocks.deep), (blocks.keys, blocks.deep), (blocks.columns, blocks.keys)]
     assert 2 * sum(max(x * (y + 8), y * (x + 8)) for x, y in lines) <= 48 * 1024
 
@@ -218,6 +219,28 @@ def test_what_is_hidden_from_tensor_cores_may_be_any_number(fill: float, scale: 
         given_ = [rows, keys, values, np.broadcast_to(seen, (1, 1, 6, 40))]
         found = mixed(form, Sizes(1, 1, 6, 40, 16, 5), given_, scale, fill, parts=parts)
         assert_allclose(found, wanted(scores, values), rtol=3e-3, atol=3e-3)
+
+
+@examples(24)
+@given(
+    st.lists(st.sampled_from([0.0, 0.5, 3.0, 9.0, 100.0, 6e4]), min_size=6, max_size=6), st.integers(0, 9),
+    st.sampled_from(["up", "down", "any"]), st.sampled_from([0.125, 0.5]), st.integers(1, 2), st.booleans(),
+    st.sampled_from([1, 2000, 15000]),
+)  # fmt: skip
+@example([9.0] * 6, 0, "up", 0.5, 1, True, 1)
+@example([3.0, -3.0, 9.0, 6e4, -6e4, 0.5], 0, "any", 0.5, 2, True, 15000)
+def test_the_largest_scores_of_tensor_cores_may_come_anywhere(
+    factors: list[float], seed: int, order: str, scale: float, parts: int, binary: bool, much: int
+) -> None:
+    """Each tile has larger ones, or none: by little, or by so much that what is subtracted from them is rounded."""
+    keys, values = numbers(seed, (1, 1, 1, 70), (1, 1, 70, 5), dtype="float16")
+    keys = np.sort(keys)[..., :: -1 if order == "down" else 1] if order != "any" else keys
+    keys, rows = np.ascontiguousarray(keys), np.array(factors, np.float16).reshape(1, 1, 6, 1)
+    form = HalfForm("float16", HalfBlocks(1, 16, 16, 16), ALONG, binary=binary)
+    keys[0, 0, 0, ::7] *= np.float16(much)
+    found = mixed(form, Sizes(1, 1, 6, 70, 1, 5), [rows, keys, values], scale, parts=parts)
+    scores = scale * (rows.astype(float) @ keys.astype(float))
+    assert_allclose(found.astype(float), wanted(scores, values), rtol=4e-3, atol=4e-3)
 
 
 @pytest.mark.parametrize("seen", [True, False])

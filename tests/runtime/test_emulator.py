@@ -423,6 +423,20 @@ def test_a_warp_exchanges_registers() -> None:
     assert found.tolist() == [i ^ 3 for i in range(64)]
 
 
+@pytest.mark.parametrize("kind", ["any", "all"])
+@pytest.mark.parametrize("sign", ["", "!"])
+@given(st.sets(st.integers(0, 79)) | st.just({*range(32), *range(64, 80)}))
+def test_a_warp_votes(kind: str, sign: str, those: set[int]) -> None:
+    """Two blocks of 40 threads: of a warp, and of a part of one."""
+    found = np.array([i in those for i in range(80)], "u4")
+    wanted = [(found[b : b + n] != 0) ^ bool(sign) for b, n in ((0, 32), (32, 8), (40, 32), (72, 8))]
+    body = f"""ld.global.u32 %r10, [%rd1]; setp.ne.s32 %p1, %r10, 0;
+        mov.u32 %r12, -1; setp.gt.u32 %p3, %r0, 31; @%p3 mov.u32 %r12, 255;
+        vote.sync.{kind}.pred %p2, {sign}%p1, %r12; selp.u32 %r11, 1, 0, %p2; st.global.u32 [%rd1], %r11;"""
+    launch(kernel(PLACE + body), found, blocks=2, threads=40)
+    assert found.tolist() == [x for one in wanted for x in [int(getattr(np, kind)(one))] * len(one)]
+
+
 def test_who_is_asked_has_to_be_there() -> None:
     body = f"""{PLACE} setp.eq.s32 %p1, %r0, 5; @%p1 bra $end;
         shfl.sync.bfly.b32 %r10, %r0, 1, 31, -1; st.global.u32 [%rd1], %r10; $end:"""

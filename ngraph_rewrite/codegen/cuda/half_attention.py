@@ -2,7 +2,8 @@
 """Renders attention over 16-bit floats for a GPU, by tensor cores: scores become weights where they were summed.
 
 Of each product of 16 rows with 8 keys, or columns, a thread has two neighbours in one row and two in the eighth below
-(``mma.m16n8k16`` of the PTX ISA); four threads have the rest of both rows, and tell each other what they have found.
+(``mma.m16n8k16`` of the PTX ISA); four threads have the rest of both rows, and tell each other what they have found. A
+warp may have some times 16 rows, all of which are multiplied with what it reads of keys and values.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ngraph_rewrite.codegen.cuda.cells import parted
-from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, ROWS, HalfForm
+from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, HalfForm
 from ngraph_rewrite.codegen.cuda.half_tiles import LINES, HalfSide
-from ngraph_rewrite.codegen.cuda.half_weights import LEAST, Weights
+from ngraph_rewrite.codegen.cuda.half_weights import Weights
 from ngraph_rewrite.codegen.cuda.hiding import looked
 from ngraph_rewrite.codegen.cuda.keys import wide_line
 from ngraph_rewrite.codegen.library import has_dtype, rendered
@@ -25,8 +26,8 @@ from ngraph_rewrite.runtime.cuda.hardware import WARP
 _SIZES = "inner count m n e d scale fill parts stretch"
 _FACTORS, _SCORES = " q q_so q_si q_sm q_sk k k_so k_si k_sk k_sn", " x x_so x_si x_sm x_sn"
 _VALUES, _MASK = " v v_so v_si v_sk v_sd", " mask mask_so mask_si mask_sm mask_sn"
-# Warps of a multiprocessor, a multiple of the four parts that its registers are in; and where threads have less.
-_WARPS, _MORE, _SHORT = 12, 16, 64
+# Sixteens of rows that the warps of a multiprocessor have: a multiple of the four parts that its registers are in.
+_RESIDENT = 12
 
 
 @lru_cache(maxsize=1 << 8)
@@ -79,11 +80,9 @@ class _Text:
     def holes(self) -> dict[str, str]:
         """What fills the template."""
         blocks, v = self.form.blocks, self.sides[2]
-        sums = [f"o{c}_{n}" for c in self.weights.columns for n in range(4)] + [f"total{r}" for r in ROWS]
-        begun = [f"{' = '.join(sums)} = np.float32(0.0)", f"best0 = best1 = {LEAST}"]
         return {
             "threads": str(blocks.threads),
-            "fitting": str(max(1, self._resident // blocks.warps)),
+            "fitting": str(max(1, _RESIDENT // (blocks.warps * blocks.high))),
             "room": str(v.begin + v.room),
             "rows": str(blocks.rows),
             "columns": str(blocks.columns),
@@ -91,7 +90,7 @@ class _Text:
             "places": _block([*self._placed(), *(line for side in self._fetched for line in side.placed())]),
             "numbers": _block(self.weights.placed()),
             **parted(self.form.parted),
-            "begun": _block(begun),
+            "begun": _block(self.weights.begun()),
             "first": _block(self._first()),
             "looked": _block(looked(self.form.mask, "float32", blocks.rows, blocks.keys, blocks.threads)),
             "seen": "seen" if self.form.mask else "True",
@@ -101,16 +100,10 @@ class _Text:
             "ended": _block(self._ended()),
         }
 
-    @property
-    def _resident(self) -> int:
-        """How many warps a multiprocessor should have."""
-        is_short = max(self.form.blocks.deep, self.form.blocks.columns) <= _SHORT
-        return _MORE if is_short and not self.form.mask else _WARPS
-
     def _placed(self) -> list[str]:
         """The lines that find the rows of this thread, and where it is in each product."""
         return [
-            f"warp_row = quotient(number, {WARP}) * {LINES}",
+            f"warp_row = quotient(number, {WARP}) * {LINES * self.form.blocks.high}",
             f"mine = remainder(number, {WARP})",
             "row, column = warp_row + quotient(mine, 4), 2 * remainder(mine, 4)",
             *([wide_line("mask", self.form.mask)] if self.form.mask else []),
@@ -136,11 +129,11 @@ class _Text:
     def _scores(self) -> list[str]:
         """The lines that compute scores, or read them; values are asked for meanwhile."""
         deep, end = self.form.blocks.deep, f"min(n, first + {self.form.blocks.keys})"
-        sums = [f"s{j}_{n}" for j in self.weights.scores for n in range(4)]
+        sums = [f"s{j}_{2 * r + n}" for j in self.weights.scores for r in self.weights.rows for n in range(2)]
         lines = self._keys_asked("first", "0") if self.form.mask and not self.form.given else []
         lines += ["arrived()", "barrier()", *self.sides[2].fetched("left", "first", end)]
         if self.form.given:
-            return [*lines, *(line for r in ROWS for line in self._read(r))]
+            return [*lines, *(line for r in self.weights.rows for line in self._read(r))]
         lines += [f"{' = '.join(sums)} = np.float32(0.0)", *self._multiplied()]
         more = ["barrier()", *self._rows_asked("begin"), *self._keys_asked("first", "begin"), "arrived()", "barrier()"]
         lines += [f"begin = {deep}", "while begin < e:", *nested([*more, *self._multiplied(), f"begin += {deep}"])]
@@ -158,12 +151,12 @@ class _Text:
         """The lines that multiply rows with keys, as far as they are in shared memory."""
         q, k, _ = self.sides
         for depth in range(0, self.form.blocks.deep, LINES):
-            yield q.seen(0, "warp_row", depth)
+            for high in self._high:
+                yield q.seen(high, f"warp_row + {high * LINES}", depth)
             for pair in range(len(self.weights.scores) // 2):
                 yield k.seen(pair, str(pair * LINES), depth)
             for j in self.weights.scores:
-                names = ", ".join(f"s{j}_{n}" for n in range(4))
-                yield f"{names} = products_{self.form.dtype}(q0, k{j // 2}, {j % 2}, {names})"
+                yield from (self._added(f"s{j}", high, f"q{high}, k{j // 2}, {j % 2}") for high in self._high)
 
     # -- the result ----------------------------------------------------------------------------------------------------
 
@@ -177,19 +170,29 @@ class _Text:
         if not self.form.given:
             lines += [f"if e > {blocks.deep}:", *nested(self._rows_asked("0"))]
         for step in range(blocks.keys // LINES):
-            weights = [f"s{2 * step + half}_{n}" for half in range(2) for n in range(4)]
-            lines.append(f"w = left_of_{self.form.dtype}({', '.join(weights)})")
+            for high in self._high:
+                weights = ", ".join(f"s{2 * step + half}_{4 * high + n}" for half in range(2) for n in range(4))
+                lines.append(f"w{high} = left_of_{self.form.dtype}({weights})")
             lines += [v.seen(pair, str(pair * LINES), step * LINES) for pair in range(len(self.weights.columns) // 2)]
             for c in self.weights.columns:
-                names = ", ".join(f"o{c}_{n}" for n in range(4))
-                lines.append(f"{names} = products_{self.form.dtype}(w, v{c // 2}, {c % 2}, {names})")
+                lines += [self._added(f"o{c}", high, f"w{high}, v{c // 2}, {c % 2}") for high in self._high]
         return lines
+
+    @property
+    def _high(self) -> range:
+        """The sixteens of rows of a warp."""
+        return range(self.form.blocks.high)
+
+    def _added(self, sums: str, high: int, factors: str) -> str:
+        """The line that adds a product of some rows to sums."""
+        names = ", ".join(f"{sums}_{4 * high + n}" for n in range(4))
+        return f"{names} = products_{self.form.dtype}({factors}, {names})"
 
     def _ended(self) -> Iterator[str]:
         """The lines that divide by the sums of weights, and store; of a part, what was summed as it is."""
-        for r in ROWS:
+        for r in self.weights.rows:
             yield f"total{r} = quad_sum(total{r})"
-        for r in ROWS:
+        for r in self.weights.rows:
             yield f"i0 = top + row + {COLUMNS * r}"
             yield "if i0 < m:"
             sums = [f"o{c}_{2 * r + n}" for c in self.weights.columns for n in range(2)]

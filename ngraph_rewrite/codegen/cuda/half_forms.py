@@ -8,29 +8,35 @@ from typing import NamedTuple
 from ngraph_rewrite.codegen.cuda.half_tiles import LINES
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 
-COLUMNS = 8  # keys, or columns, of a product
-ROWS = (0, 1)  # of a thread in it: the second one is as far below the first
+COLUMNS = 8  # keys, or columns, of a product; the second row of a thread in it is as far below the first
 
 
 class HalfBlocks(NamedTuple):
     """The part of attention that a block has.
 
     Attributes:
-        warps: Each has 16 rows.
+        warps: How many there are.
         keys: How many of them go by at once.
         columns: Those of its part of the result.
-        deep: How much of what scores are summed over is in shared memory at once. All are multiples of 16.
+        deep: How much of what scores are summed over is in shared memory at once. These are multiples of 16.
+        high: How many times 16 rows a warp has: what it reads of keys and values serves all of them.
     """
 
     warps: int
     keys: int
     columns: int
     deep: int
+    high: int = 1
 
     @property
     def rows(self) -> int:
         """The rows of a block."""
-        return self.warps * LINES
+        return self.warps * self.high * LINES
+
+    @property
+    def of_thread(self) -> range:
+        """The rows of a thread, each eight below the one before: two of each product."""
+        return range(2 * self.high)
 
     @property
     def threads(self) -> int:
@@ -46,8 +52,8 @@ class HalfForm(NamedTuple):
         given: Whether scores are given, rather than factors.
         mask: The dtype of the mask, which keeps scores if it is bool and is added otherwise; empty if there is none.
         parted: Whether keys are cut into parts, whose sums another kernel adds up.
-        binary: Whether scores are scaled to be exponents of two, which has to leave finite ones finite; nothing may be
-            added to them.
+        binary: Whether scores are scaled as they become exponents of two, by a positive factor that has to leave finite
+            ones finite; nothing may be added to them.
     """
 
     dtype: str

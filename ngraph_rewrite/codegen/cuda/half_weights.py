@@ -10,19 +10,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from ngraph_rewrite.codegen.cuda.accumulators import paired
-from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, ROWS, HalfForm
+from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, HalfForm
 from ngraph_rewrite.codegen.scalar import held, literal
 from ngraph_rewrite.codegen.source import nested
 
 LEAST = literal(float("-inf"), "float32")
 _BINARY = math.log2(math.e)
+# By so many powers of two a score may be larger than what is subtracted from all: what is summed is finite all the
+# same, and is rarely to be made smaller (Zadouri and others, FlashAttention-4, 2026).
+_SLACK = 8
+# Exponents from here on are not scaled: what is subtracted from them is rounded, and by more than weights can differ.
+# Products that are so large differ by more than that if they are not equal, but for how their sums were rounded.
+_LARGE = literal(float(1 << 26), "float32")
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The scores of a thread, s0_0 and so on: of each product two of its first row, then two of the second.
+    """The scores of a thread, s0_0 and so on: of each product with some keys two of its first row, then of the next.
 
-    They become powers of two, and are scaled for that at once in a form that is binary.
+    They become powers of two: what is subtracted from them, ``shift``, is near the largest that there was, ``best``. In
+    a form that is binary scores stay products until they are exponents.
     """
 
     form: HalfForm
@@ -33,44 +40,68 @@ class Weights:
         return range(self.form.blocks.keys // COLUMNS)
 
     @property
+    def rows(self) -> range:
+        """The rows of a thread."""
+        return self.form.blocks.of_thread
+
+    @property
     def columns(self) -> range:
         """The products of weights with values."""
         return range(self.form.blocks.columns // COLUMNS)
 
     def placed(self) -> list[str]:
-        """The lines that find out by what scores are multiplied, and what hidden ones are.
+        """The lines that find out by what scores are multiplied, what hidden ones are, and how much larger some may be.
 
         A finite number stays one, as rows all of whose scores are hidden have equal weights.
         """
-        scale, fill = "bits_as_float64(scale)", "bits_as_float64(fill)"
+        scale, fill, most = "bits_as_float64(scale)", "bits_as_float64(fill)", repr(float(np.finfo(np.float32).max))
         if not self.form.binary:
+            slack = literal(_SLACK / _BINARY, "float32")
             hidden = [f"filled = to_float32({fill})"] if self.form.mask == "bool" else []
-            return [f"factor = to_float32({scale})", *hidden]
+            return [f"factor = to_float32({scale})", f"slack = {slack}", *hidden]
         lines = [f"factor = to_float32({scale} * {_BINARY!r})"]
+        lines += [f"slack = to_float32(minimum({_SLACK / _BINARY!r} / {scale}, {most}))"]
         if not self.form.mask:
             return lines
-        most = repr(float(np.finfo(np.float32).max))
-        bounded = f"maximum(minimum({fill} * {_BINARY!r}, {most}), -{most})"
+        bounded = f"maximum(minimum({fill} / {scale}, {most}), -{most})"
         return [*lines, f"filled = to_float32(select(fabs({fill}) == np.inf, {fill}, {bounded}))"]
 
+    def begun(self) -> list[str]:
+        """The lines that begin with no key at all."""
+        sums = [f"o{c}_{2 * r + n}" for c in self.columns for r in self.rows for n in range(2)]
+        sums += [f"{name}{r}" for name in ("total", "shift") for r in self.rows]
+        lines = [f"{' = '.join(sums)} = np.float32(0.0)", f"{' = '.join(f'best{r}' for r in self.rows)} = {LEAST}"]
+        return [*lines, *([f"{' = '.join(f'factor{r}' for r in self.rows)} = factor"] if self.form.binary else [])]
+
     def weighed(self) -> list[str]:
-        """The lines that make weights of scores, and scale down what was summed with smaller ones."""
-        lines = [f"{name} *= factor" for r in ROWS for name in self._row(r)] + self._hidden()
-        for r in ROWS:
-            names = self._row(r)
-            lines += [f"most{r} = maximum(best{r}, quad_largest({paired(names, 'maximum({}, {})')}))"]
-            lines += [f"shift{r} = select(fabs(most{r}) < np.inf, most{r}, np.float32(0.0))"]
-            lines += [f"past{r} = select(fabs(best{r}) < np.inf, best{r}, np.float32(0.0))"]
-            ratio = f"select(best{r} == {LEAST}, np.float32(0.0), {self._weight(f'past{r}', r)})"
-            lines += [f"ratio{r} = {ratio}", f"best{r} = most{r}"]
-            lines += [f"{name} = {self._weight(name, r)}" for name in names]
-            lines += [f"total{r} = total{r} * ratio{r} + {paired(names, '({} + {})')}"]
-            lines += [f"o{c}_{2 * r + n} *= ratio{r}" for c in self.columns for n in range(2)]
+        """The lines that make weights of scores."""
+        scaled = [] if self.form.binary else [f"{name} *= factor" for r in self.rows for name in self._row(r)]
+        lines = [*scaled, *self._hidden()]
+        lines += [f"most{r} = quad_largest({paired(self._row(r), 'maximum({}, {})')})" for r in self.rows]
+        larger = " | ".join(f"(most{r} > best{r} + slack)" for r in self.rows)
+        lines += [f"if any_of_warp({larger}):", *nested(line for r in self.rows for line in self._raised(r))]
+        for r in self.rows:
+            lines += [f"{name} = {self._weight(name, r)}" for name in self._row(r)]
+            lines += [f"total{r} += {paired(self._row(r), '({} + {})')}"]
         return lines
 
+    def _raised(self, r: int) -> Iterator[str]:
+        """The lines that subtract more from scores of a row, and scale down what was summed."""
+        shift = f"most{r} * factor{r}" if self.form.binary else f"most{r}"
+        yield f"most{r} = maximum(best{r}, most{r})"
+        yield f"past{r} = shift{r}"
+        if self.form.binary:
+            yield f"factor{r} = select(fabs(most{r} * factor) < {_LARGE}, factor, np.float32(1.0))"
+        yield f"shift{r} = select(fabs(most{r}) < np.inf, {shift}, np.float32(0.0))"
+        power = f"past{r} - shift{r}" if self.form.binary else f"(past{r} - shift{r}) * {literal(_BINARY, 'float32')}"
+        yield f"ratio{r} = select(best{r} == {LEAST}, np.float32(0.0), rough_exp2({power}))"
+        yield f"best{r} = most{r}"
+        for name in (f"total{r}", *(f"o{c}_{2 * r + n}" for c in self.columns for n in range(2))):
+            yield f"{name} *= ratio{r}"
+
     def best(self, r: int) -> str:
-        """The text of the largest score of a row."""
-        return f"best{r} * {literal(1 / _BINARY, 'float32')}" if self.form.binary else f"best{r}"
+        """The text of what weights of a row are relative to, as a score."""
+        return f"best{r} * (factor * {literal(1 / _BINARY, 'float32')})" if self.form.binary else f"best{r}"
 
     def _row(self, r: int) -> list[str]:
         """The scores of a row."""
@@ -78,8 +109,9 @@ class Weights:
 
     def _weight(self, score: str, r: int) -> str:
         """The weight of a score."""
-        power = f"{score} - shift{r}"
-        return f"rough_exp2({power})" if self.form.binary else f"rough_exp2(({power}) * {literal(_BINARY, 'float32')})"
+        if self.form.binary:
+            return f"rough_exp2(fused({score}, factor{r}, -shift{r}))"
+        return f"rough_exp2(({score} - shift{r}) * {literal(_BINARY, 'float32')})"
 
     # -- what is hidden ------------------------------------------------------------------------------------------------
 
@@ -87,12 +119,12 @@ class Weights:
         """The lines that hide scores, those beyond the last key as well: each where a tile has some."""
         lines = list[str]()
         if self.form.mask:
-            masked = [line for r in ROWS for line in self._masked(r)]
+            masked = [line for r in self.rows for line in self._masked(r)]
             lines += ["if hides:", *nested(masked)] if self.form.mask == "bool" else masked
         beyond = [
             f"s{j}_{2 * r + n} = select(first + column + {COLUMNS * j + n} < n, s{j}_{2 * r + n}, {LEAST})"
             for j in self.scores
-            for r in ROWS
+            for r in self.rows
             for n in range(2)
         ]
         return [*lines, f"if first + {self.form.blocks.keys} > n:", *nested(beyond)]

@@ -38,7 +38,8 @@ def attention_calls(term: Op, groups: Groups) -> Call | list[Call]:
     n, e = values.layout.shape[-2], 0 if given else loads[0].layout.shape[-1]
     count, dtype = prod(batch), term.dtype.name
     masks = "".join(x.base.dtype.name for x in loads[2 if given else 3 :])
-    blocks = half_blocks_of((count, m, n, e, d)) if dtype in HALVES else blocks_of((count, m, n, d), dtype)
+    sizes = (count, m, n, e, d)
+    blocks = half_blocks_of(sizes, bool(masks)) if dtype in HALVES else blocks_of((count, m, n, d), dtype)
     tiles = count * -(-m // blocks.rows) * -(-d // blocks.columns)
     parts, stretch = parts_of(tiles, n, blocks.keys)
     if isinstance(blocks, HalfBlocks):
@@ -46,8 +47,8 @@ def attention_calls(term: Op, groups: Groups) -> Call | list[Call]:
         text = render_half_attention(form)
     else:
         text = render_attention(Form(dtype, blocks, _along(loads, given), given, masks, parts > 1))
-    sizes = (batch[-1] if len(batch) == 2 else 1, count, m, n, e, d, bits(term, "scale"), bits(term, "fill"))
-    arguments = (*sizes, parts, stretch, *(x for load in loads for x in (load, *_steps(load))))
+    given_ = (batch[-1] if len(batch) == 2 else 1, *sizes, bits(term, "scale"), bits(term, "fill"))
+    arguments = (*given_, parts, stretch, *(x for load in loads for x in (load, *_steps(load))))
     grid = Grid(max(1, min(tiles * parts, MOST_BLOCKS)), blocks.threads, fixed=True)
     if parts == 1:
         return Call(text, (*arguments, OUTPUT), grid)
@@ -87,22 +88,29 @@ def blocks_of(sizes: tuple[int, int, int, int], dtype: str) -> Blocks:
     return Blocks(rows, 64, 64 if d <= 64 else 128, 16, rows // 8, 4)
 
 
-def half_blocks_of(sizes: tuple[int, int, int, int, int]) -> HalfBlocks:
+def half_blocks_of(sizes: tuple[int, int, int, int, int], masked: bool = False) -> HalfBlocks:
     """The same of floats of 16 bits, of a number, m, n, e and d, in multiples of what tensor cores multiply.
 
+    Warps have twice 16 rows where that leaves enough blocks: to read keys and values from shared memory takes longer
+    than to multiply them with 16. With a mask and many columns a thread would want more registers than there are.
+
     >>> half_blocks_of((128, 1024, 1024, 64, 64)), half_blocks_of((8, 1, 8192, 128, 128)).warps
-    (HalfBlocks(warps=4, keys=64, columns=64, deep=64), 1)
+    (HalfBlocks(warps=4, keys=64, columns=64, deep=64, high=2), 1)
     """
     count, m, n, e, d = sizes
     pieces = count * max(1, n // _STRETCH)
-    warps = next((w for w in (4, 2) if m > w // 2 * LINES and pieces * -(-m // (w * LINES)) >= _FILLED), 1)
     deep, columns = (next((size for size in (16, 32, 64) if length <= size), 128) for length in (e, d))
-    return HalfBlocks(warps, 32 if n <= 32 or max(deep, columns) > 64 else 64, columns, deep)
+    wide = max(deep, columns) > 64
+    shapes = [*([] if wide and masked else [(2, 2) if wide else (4, 2)]), (4, 1), (2, 1)]
+    rows = {shape: prod(shape) * LINES for shape in shapes}
+    fits = (s for s in shapes if m > rows[s] // 2 and pieces * -(-m // rows[s]) >= _FILLED)
+    warps, high = next(fits, (1, 1))
+    return HalfBlocks(warps, 32 if n <= 32 or wide else 64, columns, deep, high)
 
 
 def _is_binary(term: Op, mask: str) -> bool:
-    """Whether scores may be exponents of two: none that is finite becomes infinite, and nothing is added to them."""
-    return mask in ("", "bool") and abs(float(term.attribute("scale").scalar)) * log2(e) <= 1
+    """Whether scores may be scaled last: the largest stays so, finite ones stay finite, nothing is added to them."""
+    return mask in ("", "bool") and 0 < float(term.attribute("scale").scalar) * log2(e) <= 1
 
 
 def _along(loads: list[Load], given: bool) -> tuple[bool, bool, bool]:

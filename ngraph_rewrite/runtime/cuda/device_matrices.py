@@ -21,6 +21,7 @@ from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
 from ngraph_rewrite.runtime.cuda.porting import device_function
 
 __all__ = [
+    "any_of_warp",
     "left_across",
     "left_lines",
     "left_of_bfloat16",
@@ -184,6 +185,12 @@ def quad_sum(value: Any) -> Any:
     """What four threads have together which have the same rows of a product."""
     value = value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 1)
     return value + cuda.shfl_xor_sync(0xFFFFFFFF, value, 2)
+
+
+@device_function(types.boolean(types.boolean))
+def any_of_warp(true: bool) -> Any:
+    """Whether it is true of any thread of the warp."""
+    return cuda.any_sync(0xFFFFFFFF, true)
 
 
 def _rough_exp2(context: Any, x: Any) -> Any:

@@ -15,6 +15,7 @@ from ngraph_rewrite.runtime.cuda.porting import device_function
 from ngraph_rewrite.runtime.cuda.simulated_memory import kind_of
 
 __all__ = [
+    "any_of_warp",
     "left_across",
     "left_lines",
     "left_of_bfloat16",
@@ -113,6 +114,12 @@ def quad_sum(value: Any) -> Any:
     begin = int(cuda.threadIdx.x) % WARP // 4 * 4
     a, b, c, d = _told("sum", (value,))[begin : begin + 4, 0]
     return (a + b) + (c + d)
+
+
+@device_function(types.boolean(types.boolean))
+def any_of_warp(true: bool) -> Any:
+    """Whether it is true of any thread of the warp."""
+    return bool(_told("any", (true,)).any())
 
 
 def rough_exp2(x: Any) -> Any:

@@ -14,7 +14,7 @@ from ngraph_rewrite.runtime.ptx.arithmetic import operation
 from ngraph_rewrite.runtime.ptx.operands import Operands, Step, guard, inside, unknown
 from ngraph_rewrite.runtime.ptx.team import SPECIAL, Team
 from ngraph_rewrite.runtime.ptx.text import Instruction
-from ngraph_rewrite.runtime.ptx.together import exchanged, matrices, products
+from ngraph_rewrite.runtime.ptx.together import exchanged, matrices, products, voted
 from ngraph_rewrite.runtime.ptx.values import ALL, KINDS, Frame, Reader, Some, Writer, kind_of
 
 _U32 = kind_of("u32")
@@ -150,6 +150,7 @@ _OTHERS: dict[str, _Maker] = {
     "cp": copying,
     "prefetch": asking,
     "shfl": exchanged,
+    "vote": voted,
     "ldmatrix": matrices,
     "mma": products,
     **dict.fromkeys(_CARRIES, _carried),

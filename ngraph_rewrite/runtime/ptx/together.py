@@ -66,6 +66,27 @@ def exchanged(opcode: Sequence[str], given: Sequence[str], operands: Operands) -
     return exchange
 
 
+def voted(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
+    """`vote.sync` of predicates."""
+    if opcode[1] != "sync" or opcode[2] not in ("any", "all") or opcode[-1] != "pred":
+        raise unknown(opcode)
+    target, source, named = given
+    write, read = operands.writer(target), guard((source.lstrip("!"), source.startswith("!")), operands)
+    members, is_any = operands.reader(named, _U32), opcode[2] == "any"
+
+    def vote(team: Team, frame: Frame, some: Some) -> None:
+        places = team.places(some)
+        present = np.zeros(len(team), bool)
+        present[places] = True
+        check_together(present, places, np.broadcast_to(members(frame, some), places.shape).astype(np.int64), team.each)
+        warps = places // team.each * -(-team.each // WARP) + places % team.each // WARP
+        found = np.full(warps.max() + 1, not is_any)
+        (np.logical_or if is_any else np.logical_and).at(found, warps, read(frame, some))
+        write(frame, some, found[warps])
+
+    return vote
+
+
 def matrices(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
     """`ldmatrix` of 8 times 8 numbers of 16 bits."""
     if opcode[3] != "m8n8" or tuple(opcode[-2:]) != ("shared", "b16"):
