@@ -86,17 +86,12 @@ class _Text:
             "room": str(v.begin + v.room),
             "rows": str(blocks.rows),
             "columns": str(blocks.columns),
-            "keys": str(blocks.keys),
             "places": _block([*self._placed(), *(line for side in self._fetched for line in side.placed())]),
             "numbers": _block(self.weights.placed()),
             **parted(self.form.parted),
             "begun": _block(self.weights.begun()),
             "first": _block(self._first()),
-            "looked": _block(looked(self.form.mask, "float32", blocks.rows, blocks.keys, blocks.threads)),
-            "seen": "seen" if self.form.mask else "True",
-            "scores": _block(self._scores()),
-            "weighed": _block(self.weights.weighed()),
-            "mixed": _block(self._mixed()),
+            "passes": _block(self._passes_unmasked() if not self.form.mask else self._passes()),
             "ended": _block(self._ended()),
         }
 
@@ -109,33 +104,72 @@ class _Text:
             *([wide_line("mask", self.form.mask)] if self.form.mask else []),
         ]
 
-    # -- what is on its way --------------------------------------------------------------------------------------------
-
-    def _rows_asked(self, begin: str) -> list[str]:
-        return self.sides[0].fetched("top", begin, "e")
-
-    def _keys_asked(self, first: str, begin: str) -> list[str]:
-        return self.sides[1].fetched(first, begin, "e")
+    # -- the way along keys --------------------------------------------------------------------------------------------
 
     def _first(self) -> list[str]:
         """The lines that ask for rows, and for the first keys: with a mask it is not known yet which are seen."""
         if self.form.given:
             return ["pass"]
-        keys = [] if self.form.mask else self._keys_asked("first", "0")
-        return ["if first < last:", *nested([*self._rows_asked("0"), *keys])]
+        keys = [] if self.form.mask else self.sides[1].fetched("first", "0", "e")
+        return ["if first < last:", *nested([*self.sides[0].fetched("top", "0", "e"), *keys])]
+
+    def _passes_unmasked(self) -> list[str]:
+        """The lines that go by all keys: the next ones are asked for while values are added up."""
+        keys = self.form.blocks.keys
+        asked = [f"if first + {keys} < last:", *nested(self._asked(f"(first + {keys})"))]
+        return ["while first < last:", *nested([*self._weights(), *asked, *self._mixed(), f"first += {keys}"])]
+
+    def _passes(self) -> list[str]:
+        """The lines that go by keys of which some are seen: the next such are looked for before values are added up."""
+        blocks = self.form.blocks
+        look = looked(self.form.mask, "float32", blocks.rows, blocks.keys, blocks.threads, "coming")
+        found = ["seen = False", "while coming < last and not seen:"]
+        found += nested([*look, "if not seen:", f"    coming += {blocks.keys}"])
+        body = [*found, "if seen:", *nested(self._asked("coming"))]
+        body += ["if first < last:", *nested(self._mixed()), "if not seen:", "    break"]
+        body += ["first = coming", f"coming += {blocks.keys}", *self._weights()]
+        nothing = f"left_of_{self.form.dtype}({', '.join(['np.float32(0.0)'] * 8)})"
+        names = [f"w{step}_{high}" for step in self._steps for high in self._high]
+        begun = [f"{' = '.join(names)} = {nothing}", "coming, first = first, last"]
+        return [*begun, "while True:", *nested(body)]
+
+    def _weights(self) -> list[str]:
+        """The lines that make weights of some keys, as they are multiplied; then all of the block have theirs."""
+        lines = [*self._scores(), *self.weights.weighed()]
+        for step in self._steps:
+            for high in self._high:
+                names = ", ".join(f"s{2 * step + half}_{4 * high + n}" for half in range(2) for n in range(4))
+                lines.append(f"w{step}_{high} = left_of_{self.form.dtype}({names})")
+        return [*lines, "arrived()", "barrier()"]
+
+    def _asked(self, first: str) -> list[str]:
+        """The lines that ask for keys; and for rows again, if scores were summed over more than is there at once."""
+        if self.form.given:
+            return ["pass"]
+        again = self.sides[0].fetched("top", "0", "e")
+        return [
+            *self.sides[1].fetched(first, "0", "e"),
+            f"if e > {self.form.blocks.deep} and first < last:",
+            *nested(again),
+        ]
 
     # -- scores --------------------------------------------------------------------------------------------------------
 
     def _scores(self) -> list[str]:
         """The lines that compute scores, or read them; values are asked for meanwhile."""
-        deep, end = self.form.blocks.deep, f"min(n, first + {self.form.blocks.keys})"
-        sums = [f"s{j}_{2 * r + n}" for j in self.weights.scores for r in self.weights.rows for n in range(2)]
-        lines = self._keys_asked("first", "0") if self.form.mask and not self.form.given else []
-        lines += ["arrived()", "barrier()", *self.sides[2].fetched("left", "first", end)]
+        (q, k, v), deep = self.sides, self.form.blocks.deep
+        lines = ["arrived()", "barrier()", *v.fetched("left", "first", f"min(n, first + {self.form.blocks.keys})")]
         if self.form.given:
             return [*lines, *(line for r in self.weights.rows for line in self._read(r))]
+        sums = [f"s{j}_{2 * r + n}" for j in self.weights.scores for r in self.weights.rows for n in range(2)]
         lines += [f"{' = '.join(sums)} = np.float32(0.0)", *self._multiplied()]
-        more = ["barrier()", *self._rows_asked("begin"), *self._keys_asked("first", "begin"), "arrived()", "barrier()"]
+        more = [
+            "barrier()",
+            *q.fetched("top", "begin", "e"),
+            *k.fetched("first", "begin", "e"),
+            "arrived()",
+            "barrier()",
+        ]
         lines += [f"begin = {deep}", "while begin < e:", *nested([*more, *self._multiplied(), f"begin += {deep}"])]
         return lines
 
@@ -161,22 +195,18 @@ class _Text:
     # -- the result ----------------------------------------------------------------------------------------------------
 
     def _mixed(self) -> list[str]:
-        """The lines that multiply weights with values; the next keys are asked for meanwhile."""
-        blocks, v = self.form.blocks, self.sides[2]
-        lines = ["arrived()", "barrier()"]
-        if not self.form.mask and not self.form.given:
-            asked = self._keys_asked(f"(first + {blocks.keys})", "0")
-            lines += [f"if first + {blocks.keys} < last:", *nested(asked)]
-        if not self.form.given:
-            lines += [f"if e > {blocks.deep}:", *nested(self._rows_asked("0"))]
-        for step in range(blocks.keys // LINES):
-            for high in self._high:
-                weights = ", ".join(f"s{2 * step + half}_{4 * high + n}" for half in range(2) for n in range(4))
-                lines.append(f"w{high} = left_of_{self.form.dtype}({weights})")
+        """The lines that multiply weights with values."""
+        v, lines = self.sides[2], list[str]()
+        for step in self._steps:
             lines += [v.seen(pair, str(pair * LINES), step * LINES) for pair in range(len(self.weights.columns) // 2)]
             for c in self.weights.columns:
-                lines += [self._added(f"o{c}", high, f"w{high}, v{c // 2}, {c % 2}") for high in self._high]
+                lines += [self._added(f"o{c}", high, f"w{step}_{high}, v{c // 2}, {c % 2}") for high in self._high]
         return lines
+
+    @property
+    def _steps(self) -> range:
+        """The sixteens of keys that go by at once."""
+        return range(self.form.blocks.keys // LINES)
 
     @property
     def _high(self) -> range:

@@ -12,7 +12,7 @@ from ngraph_rewrite.codegen.scalar import held, literal
 from ngraph_rewrite.codegen.source import nested
 
 
-def looked(mask: str, own: str, rows: int, keys: int, threads: int) -> list[str]:
+def looked(mask: str, own: str, rows: int, keys: int, threads: int, first: str = "first") -> list[str]:
     """The lines in which a block finds out whether any of it sees something of a tile, and whether all is seen.
 
     What is not seen has no weight. Threads look at four neighbours at a time, those side by side at what lies so.
@@ -22,6 +22,7 @@ def looked(mask: str, own: str, rows: int, keys: int, threads: int) -> list[str]
         own: The dtype of scores.
         rows, keys: Those of a tile.
         threads: Those of a block.
+        first: The first key of the tile.
     """
     if not mask:
         return ["pass"]
@@ -29,18 +30,18 @@ def looked(mask: str, own: str, rows: int, keys: int, threads: int) -> list[str]
     tests = names if truths else [f"({name} != {literal(float('-inf'), held(mask))})" for name in names]
     taken = [f"seen = seen | {' | '.join(tests)}"]
     taken += [f"hides = hides | (not ({' & '.join(tests)}))"] if truths else []
-    each = ["line = start + min(top + quotient(look, {0}), m - 1) * mask_sm", "key = first + 4 * remainder(look, {0})"]
-    each = [line.format(fours) for line in each]
+    each = ["line = start + min(top + quotient(look, {0}), m - 1) * mask_sm", "key = {1} + 4 * remainder(look, {0})"]
+    each = [line.format(fours, first) for line in each]
     each += [f"{x} = load_{mask}(mask, line + min(key + {n}, n - 1) * mask_sn, 0)" for n, x in enumerate(names)]
     turn = ["look = number", f"while look < {rows * fours}:", *nested([*each, *taken, f"look += {threads}"])]
     lines = ["start = outer * mask_so + own * mask_si", *(["hides = False"] if truths else [])]
     lines += [f"seen = filled != {literal(float('-inf'), own)}" if truths else "seen = False"]
     if threads % fours == 0:
-        place = f"start + (top + quotient(number, {fours})) * mask_sm + first + {FOUR} * remainder(number, {fours})"
+        place = f"start + (top + quotient(number, {fours})) * mask_sm + {first} + {FOUR} * remainder(number, {fours})"
         four = [f"{', '.join(names)} = load4_{mask}(mask, line)", *taken]
         step = f"line += {threads // fours} * mask_sm"
         whole = [f"line = {place}", *four, *([step, *four] * (rows * fours // threads - 1))]
-        test = f"mask_wide and first + {keys} <= n and top + {rows} <= m"
+        test = f"mask_wide and {first} + {keys} <= n and top + {rows} <= m"
         turn = [f"if {test}:", *nested(whole), "else:", *nested(turn)]
     agreed = ["seen = any_of_block(seen)", *(["hides = any_of_block(hides)"] if truths else [])]
     return [*lines, *turn, *agreed]
