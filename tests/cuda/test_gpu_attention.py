@@ -20,6 +20,7 @@ from ngraph_rewrite.codegen.cuda.attention import FLOATS, render_attention, rend
 from ngraph_rewrite.codegen.cuda.cells import Blocks, Form
 from ngraph_rewrite.codegen.cuda.half_attention import render_half_attention
 from ngraph_rewrite.codegen.cuda.half_forms import HalfBlocks, HalfForm
+from ngraph_rewrite.codegen.cuda.hiding import render_tiles, threads_of_tile
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan.cuda.attention import blocks_of, half_blocks_of, parts_of
 from ngraph_rewrite.runtime.cuda.device import Launched, find_device
@@ -83,15 +84,24 @@ def mixed(
         held.append(device.allocate(room.nbytes, "a test"))
         device.upload(held[-1], room)
         arguments += [held[-1], *(stride // array.itemsize for stride in array.strides)]
-    own = np.float64 if out.dtype == np.float64 else np.float32
-    held += [device.allocate(max(1, parts * rows * each * own().itemsize), "a test") for each in (d, 2)]
+    own, launches = np.dtype(np.float64 if out.dtype == np.float64 else np.float32), list[Any]()
+    if form.mask:
+        down, across = -(-m // form.blocks.rows), -(-n // form.blocks.keys)
+        tiles = device.allocate(max(1, outer * inner * down * across), "a test")
+        text = render_tiles(form.mask, own.name, form.blocks.rows, form.blocks.keys)
+        threads = threads_of_tile(form.blocks.rows, form.blocks.keys)
+        launches.append((text, threads, [inner, count, m, n, arguments[7], *arguments[-10:-5], tiles]))
+        arguments[-5:-5] = [tiles, inner * down * across, down * across, across]
+        held.insert(-1, tiles)
+    held += [device.allocate(max(1, parts * rows * each * own.itemsize), "a test") for each in (d, 2)]
     source = render_half_attention(form) if isinstance(form, HalfForm) else render_attention(form)
-    launches = [(source, [*arguments[:-5], *(held[-2:] if parts > 1 else held[-3:-2])])]
+    launches.append((source, form.blocks.threads, [*arguments[:-5], *(held[-2:] if parts > 1 else held[-3:-2])]))
     if parts > 1:
-        launches.append((render_sums(form.dtype), [rows, d, parts, *held[-2:], held[-3]]))
-    functions = device.load({source.name: source.text for source, _ in launches}, Cache(), 1)
-    loaded = [(functions[source.name], given) for source, given in launches]
-    recorded = device.record([Launched(f, blocks, form.blocks.threads, True, given) for f, given in loaded])
+        launches.append((render_sums(form.dtype), form.blocks.threads, [rows, d, parts, *held[-2:], held[-3]]))
+    functions = device.load({source.name: source.text for source, *_ in launches}, Cache(), 1)
+    recorded = device.record(
+        [Launched(functions[source.name], blocks, threads, True, given) for source, threads, given in launches]
+    )
     recorded.run()
     device.synchronize()
     recorded.close()
@@ -388,9 +398,38 @@ def test_a_mask_is_part_of_the_kernel() -> None:
     returns = ng.numpy.matmul(softmax(ng.numpy.where(mask, scores, -1e4)), v)
     arrays = [*numbers(5, *shapes), np.arange(9) <= np.arange(5)[:, None]]
     found, kernels = run(ALONE, returns, inputs, arrays)
-    assert kernels.count("attention") == 1 and "rows" not in kernels and "gemm" not in kernels
+    assert kernels == ["attention_tiles", "attention"]
     scores_seen = np.where(arrays[3], 0.5 * arrays[0] @ arrays[1].swapaxes(-1, -2), -1e4)
     assert_allclose(found, wanted(scores_seen, arrays[2]), **TOLERANCE)
+
+
+@examples(5)
+@given(
+    st.tuples(*[st.booleans()] * 4), st.sampled_from(["float32", "float16"]), st.sampled_from([-np.inf, -1e4, None]),
+    st.integers(0, 99),
+)  # fmt: skip
+def test_tiles_of_a_mask_are_looked_at_once_for_all_that_have_the_same(
+    has: tuple[bool, ...], dtype: str, fill: float | None, seed: int
+) -> None:
+    """A mask that has some axes of four: tiles of which all is seen, some or nothing; truths, or what is added."""
+    lengths, random = (2, 2, 17, 66), np.random.default_rng(seed)
+    *batch, m, n = lengths
+    shapes = [(*batch, *last) for last in ((m, 4), (n, 4), (n, 3))]
+    shape = tuple(length if own else 1 for length, own in zip(lengths, has, strict=True))
+    parts = random.choice([0.0, 0.5, 1.0], size=[-(-x // step) for x, step in zip(shape, (1, 1, 16, 64), strict=True)])
+    seen = random.random(shape) < parts.repeat(16, 2).repeat(64, 3)[:, :, : shape[2], : shape[3]]
+    mask = np.where(seen, random.choice([0.0, 1.0], size=shape), -np.inf).astype(dtype) if fill is None else seen
+    inputs = [*(ng.placeholder(list(x), dtype=dtype) for x in shapes), ng.placeholder(list(shape), mask.dtype.name)]
+    q, k, v, hiding = inputs
+    scores = ng.numpy.matmul(q, ng.numpy.matrix_transpose(k)) * 0.5
+    scores = scores + hiding if fill is None else ng.numpy.where(hiding, scores, np.array(fill, dtype))
+    arrays = [*numbers(seed, *shapes, dtype=dtype), mask]
+    found, kernels = run(ALONE, ng.numpy.matmul(softmax(scores), v), inputs, arrays)
+    if fill is not None or not all(has):  # what is added to each score by itself is added where these are summed
+        assert kernels.count("attention_tiles") == 1 and "rows" not in kernels
+    products = 0.5 * arrays[0].astype(float) @ arrays[1].astype(float).swapaxes(-1, -2)
+    right = products + mask.astype(float) if fill is None else np.where(mask, products, fill)
+    assert_allclose(found.astype(float), wanted(right, arrays[2]), rtol=CLOSE[dtype], atol=CLOSE[dtype])
 
 
 @pytest.mark.parametrize("target", [ALONE, LIBRARY], ids=["alone", "library"])

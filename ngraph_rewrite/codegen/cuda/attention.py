@@ -13,7 +13,7 @@ from functools import cache, cached_property, lru_cache
 
 from ngraph_rewrite.codegen.cuda.accumulators import paired
 from ngraph_rewrite.codegen.cuda.cells import Cells, Form, parted
-from ngraph_rewrite.codegen.cuda.hiding import Mask, looked
+from ngraph_rewrite.codegen.cuda.hiding import MASK_OPERANDS, Mask, known
 from ngraph_rewrite.codegen.cuda.keys import read_four, wide_line
 from ngraph_rewrite.codegen.cuda.lanes import FOUR, bytes_of_four
 from ngraph_rewrite.codegen.cuda.tiles import Side, threads_placed
@@ -26,7 +26,6 @@ _SIZES = "inner count m n e d scale fill parts stretch"
 _FACTORS = " q q_so q_si q_sm q_sk k k_so k_si k_sk k_sn"
 _SCORES = " x x_so x_si x_sm x_sn"
 _VALUES = " v v_so v_si v_sk v_sd"
-_MASK = " mask mask_so mask_si mask_sm mask_sn"
 _MATRIX, _BETWEEN = "outer own", "o i"
 # Threads of a multiprocessor, of whose registers each has 168, or 255; cells that are too many for the former.
 _MANY, _FEWER, _CELLS = 384, 256, 64
@@ -37,7 +36,8 @@ def render_attention(form: Form) -> Source:
     """Return the kernel OUT[o, i] = softmax(scale Q[o, i] K[o, i]) V[o, i] of ``count`` products, ``inner`` for each o.
 
     Q is of m and e, K of e and n, V of n and d; given scores X are of m and n. A mask of truths keeps scores, and where
-    it is false they are ``fill``; another is added to them. Strides are in elements, ``so`` and ``si`` those from o to
+    it is false they are ``fill``; another is added to them. What it does to each tile is in TILES
+    (`ngraph_rewrite.codegen.cuda.hiding.render_tiles`). Strides are in elements, ``so`` and ``si`` those from o to
     o and from i to i; OUT is contiguous, and ``scale`` and ``fill`` are the bits of a float64.
 
     Keys are cut into ``parts``, each ``stretch`` long, a multiple of those that go by at once. In a form with parts OUT
@@ -53,7 +53,7 @@ def render_attention(form: Form) -> Source:
     """
     has_dtype(form.dtype, FLOATS, "attention")
     text = _Text(form)
-    names = _SIZES + (_SCORES if form.given else _FACTORS) + _VALUES + (_MASK if form.mask else "") + " out"
+    names = _SIZES + (_SCORES if form.given else _FACTORS) + _VALUES + (MASK_OPERANDS if form.mask else "") + " out"
     names += " found" if form.parted else ""
     return rendered("attention", tuple(names.split()), "cuda", **text.holes())
 
@@ -97,7 +97,7 @@ class _Text(Cells):
             "begun": "\n".join(
                 [self.assigned(begun, 0.0), self.assigned([f"best{i}" for i in self.rows], float("-inf"))]
             ),
-            "looked": "\n".join(looked(self.form.mask, self.own, blocks.rows, blocks.keys, blocks.threads)),
+            "known": "\n".join(known(blocks.rows, "first", blocks.keys)) if self.form.mask else "pass",
             "seen": "seen" if self.form.mask else "True",
             "scores": "\n".join(self._scores()),
             "weighed": "\n".join(self._weighed()),

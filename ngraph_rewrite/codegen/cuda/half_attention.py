@@ -16,8 +16,7 @@ from ngraph_rewrite.codegen.cuda.cells import parted
 from ngraph_rewrite.codegen.cuda.half_forms import COLUMNS, HalfForm
 from ngraph_rewrite.codegen.cuda.half_tiles import LINES, HalfSide
 from ngraph_rewrite.codegen.cuda.half_weights import Weights
-from ngraph_rewrite.codegen.cuda.hiding import looked
-from ngraph_rewrite.codegen.cuda.keys import wide_line
+from ngraph_rewrite.codegen.cuda.hiding import MASK_OPERANDS, known
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.codegen.source import Source, nested
@@ -25,7 +24,7 @@ from ngraph_rewrite.runtime.cuda.hardware import WARP
 
 _SIZES = "inner count m n e d scale fill parts stretch"
 _FACTORS, _SCORES = " q q_so q_si q_sm q_sk k k_so k_si k_sk k_sn", " x x_so x_si x_sm x_sn"
-_VALUES, _MASK = " v v_so v_si v_sk v_sd", " mask mask_so mask_si mask_sm mask_sn"
+_VALUES = " v v_so v_si v_sk v_sd"
 # Sixteens of rows that the warps of a multiprocessor have: a multiple of the four parts that its registers are in.
 _RESIDENT = 12
 
@@ -45,7 +44,7 @@ def render_half_attention(form: HalfForm) -> Source:
     ('inner', 'count', 'm', 'n', 'e')
     """
     has_dtype(form.dtype, HALVES, "attention_of_halves")
-    names = _SIZES + (_SCORES if form.given else _FACTORS) + _VALUES + (_MASK if form.mask else "") + " out"
+    names = _SIZES + (_SCORES if form.given else _FACTORS) + _VALUES + (MASK_OPERANDS if form.mask else "") + " out"
     names += " found" if form.parted else ""
     return rendered("attention_of_halves", tuple(names.split()), "cuda", **_Text(form).holes())
 
@@ -101,7 +100,6 @@ class _Text:
             f"warp_row = quotient(number, {WARP}) * {LINES * self.form.blocks.high}",
             f"mine = remainder(number, {WARP})",
             "row, column = warp_row + quotient(mine, 4), 2 * remainder(mine, 4)",
-            *([wide_line("mask", self.form.mask)] if self.form.mask else []),
         ]
 
     # -- the way along keys --------------------------------------------------------------------------------------------
@@ -121,10 +119,8 @@ class _Text:
 
     def _passes(self) -> list[str]:
         """The lines that go by keys of which some are seen: the next such are looked for before values are added up."""
-        blocks = self.form.blocks
-        look = looked(self.form.mask, "float32", blocks.rows, blocks.keys, blocks.threads, "coming")
-        found = ["seen = False", "while coming < last and not seen:"]
-        found += nested([*look, "if not seen:", f"    coming += {blocks.keys}"])
+        blocks, found = self.form.blocks, ["seen = hides = False", "while coming < last and not seen:"]
+        found += nested([*known(blocks.rows, "coming", blocks.keys), "if not seen:", f"    coming += {blocks.keys}"])
         body = [*found, "if seen:", *nested(self._asked("coming"))]
         body += ["if first < last:", *nested(self._mixed()), "if not seen:", "    break"]
         body += ["first = coming", f"coming += {blocks.keys}", *self._weights()]

@@ -120,7 +120,7 @@ class Weights:
         lines = list[str]()
         if self.form.mask:
             masked = [line for r in self.rows for line in self._masked(r)]
-            lines += ["if hides:", *nested(masked)] if self.form.mask == "bool" else masked
+            lines += ["if hides:", *nested(masked)]
         beyond = [
             f"s{j}_{2 * r + n} = select(first + column + {COLUMNS * j + n} < n, s{j}_{2 * r + n}, {LEAST})"
             for j in self.scores

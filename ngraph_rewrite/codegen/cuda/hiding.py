@@ -4,47 +4,80 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.cuda.keys import read_four
+from ngraph_rewrite.codegen.cuda.keys import read_four, wide_line
 from ngraph_rewrite.codegen.cuda.lanes import FOUR
+from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.scalar import held, literal
-from ngraph_rewrite.codegen.source import nested
+from ngraph_rewrite.codegen.source import Source, nested
+
+_MASK = "mask mask_so mask_si mask_sm mask_sn"
+MASK_OPERANDS = f" {_MASK} tiles tiles_so tiles_si tiles_sm"
+_THREADS = 128
 
 
-def looked(mask: str, own: str, rows: int, keys: int, threads: int, first: str = "first") -> list[str]:
-    """The lines in which a block finds out whether any of it sees something of a tile, and whether all is seen.
+@cache
+def render_tiles(mask: str, own: str, rows: int, keys: int) -> Source:
+    """Return the kernel that finds out what a mask does to tiles of scores.
 
-    What is not seen has no weight. Threads look at four neighbours at a time, those side by side at what lies so.
+    MASK has ``count`` matrices of m and n, ``inner`` for each o, with strides in elements. TILES has a byte for each
+    tile, contiguous: 1 if some of it has a weight, and 2 more if the mask changes any score. A mask of truths puts
+    ``fill`` where it is false, the bits of a float64; another is added.
 
     Args:
-        mask: Its dtype. If it is bool, scores are kept where it is true; numbers are added to all of them.
-        own: The dtype of scores.
+        mask: Its dtype.
+        own: That of scores.
         rows, keys: Those of a tile.
-        threads: Those of a block.
-        first: The first key of the tile.
+
+    >>> render_tiles("bool", "float32", 64, 64).signature[:6]
+    ('inner', 'count', 'm', 'n', 'fill', 'mask')
     """
-    if not mask:
-        return ["pass"]
-    truths, names, fours = mask == "bool", [f"l{n}" for n in range(FOUR)], keys // FOUR
-    tests = names if truths else [f"({name} != {literal(float('-inf'), held(mask))})" for name in names]
-    taken = [f"seen = seen | {' | '.join(tests)}"]
-    taken += [f"hides = hides | (not ({' & '.join(tests)}))"] if truths else []
-    each = ["line = start + min(top + quotient(look, {0}), m - 1) * mask_sm", "key = {1} + 4 * remainder(look, {0})"]
-    each = [line.format(fours, first) for line in each]
+    holes = {"places": wide_line("mask", mask), "looked": "\n".join(_looked(mask, own, rows, keys))}
+    names = tuple(f"inner count m n fill {_MASK} tiles".split())
+    return rendered("attention_tiles", names, "cuda", own=own, rows=str(rows), keys=str(keys), **holes)
+
+
+def threads_of_tile(rows: int, keys: int) -> int:
+    """The threads that look at a tile: each has four neighbours at a time, at least once."""
+    return min(_THREADS, rows * keys // FOUR)
+
+
+def known(rows: int, first: str, keys: int) -> list[str]:
+    """The lines that read whether anybody sees a tile, and whether the mask changes it.
+
+    Args:
+        rows, keys: Those of a tile.
+        first: Its first key.
+    """
+    tile = f"outer * tiles_so + own * tiles_si + quotient(top, {rows}) * tiles_sm + quotient({first}, {keys})"
+    return [f"told = load_uint8(tiles, {tile}, 0)", "seen, hides = (told & 1) != 0, (told & 2) != 0"]
+
+
+def _looked(mask: str, own: str, rows: int, keys: int) -> list[str]:
+    """The lines in which a block looks at a tile, four neighbours at a time, those side by side at what lies so."""
+    names, fours, threads = [f"l{n}" for n in range(FOUR)], keys // FOUR, threads_of_tile(rows, keys)
+    if mask == "bool":
+        seen, changed = names, [f"(not {name})" for name in names]
+    else:
+        least = literal(float("-inf"), held(mask))
+        seen, changed = ([f"({name} != {x})" for name in names] for x in (least, literal(0.0, held(mask))))
+    taken = [f"seen = seen | {' | '.join(seen)}", f"hides = hides | {' | '.join(changed)}"]
+    each = ["line = start + min(top + quotient(look, {0}), m - 1) * mask_sm", "key = first + 4 * remainder(look, {0})"]
+    each = [line.format(fours) for line in each]
     each += [f"{x} = load_{mask}(mask, line + min(key + {n}, n - 1) * mask_sn, 0)" for n, x in enumerate(names)]
     turn = ["look = number", f"while look < {rows * fours}:", *nested([*each, *taken, f"look += {threads}"])]
-    lines = ["start = outer * mask_so + own * mask_si", *(["hides = False"] if truths else [])]
-    lines += [f"seen = filled != {literal(float('-inf'), own)}" if truths else "seen = False"]
-    if threads % fours == 0:
-        place = f"start + (top + quotient(number, {fours})) * mask_sm + {first} + {FOUR} * remainder(number, {fours})"
+    begun = f"filled != {literal(float('-inf'), own)}" if mask == "bool" else "False"
+    lines = ["start = outer * mask_so + own * mask_si", f"seen, hides = {begun}, False"]
+    if threads % fours == 0 and rows * fours % threads == 0:
+        place = f"start + (top + quotient(number, {fours})) * mask_sm + first + {FOUR} * remainder(number, {fours})"
         four = [f"{', '.join(names)} = load4_{mask}(mask, line)", *taken]
         step = f"line += {threads // fours} * mask_sm"
         whole = [f"line = {place}", *four, *([step, *four] * (rows * fours // threads - 1))]
-        test = f"mask_wide and {first} + {keys} <= n and top + {rows} <= m"
+        test = f"mask_wide and first + {keys} <= n and top + {rows} <= m"
         turn = [f"if {test}:", *nested(whole), "else:", *nested(turn)]
-    agreed = ["seen = any_of_block(seen)", *(["hides = any_of_block(hides)"] if truths else [])]
-    return [*lines, *turn, *agreed]
+    return [*lines, *turn, "seen = any_of_block(seen)", "hides = any_of_block(hides)"]
 
 
 class Mask(NamedTuple):
@@ -70,7 +103,7 @@ class Mask(NamedTuple):
                     "mask", self.dtype, [f"h{n}" for n in range(FOUR)], "line", f"first + column + {far}"
                 )
                 lines += [self._hidden(score.format(i, FOUR * four + n), f"h{n}") for n in range(FOUR)]
-        return ["if hides:", *nested(lines)] if self.dtype == "bool" else lines
+        return ["if hides:", *nested(lines)]
 
     def _hidden(self, score: str, hiding: str) -> str:
         """The line that does it to one score."""

@@ -11,6 +11,7 @@ from ngraph_rewrite.codegen.cuda.cells import Blocks, Form
 from ngraph_rewrite.codegen.cuda.half_attention import render_half_attention
 from ngraph_rewrite.codegen.cuda.half_forms import HalfBlocks, HalfForm
 from ngraph_rewrite.codegen.cuda.half_tiles import LINES
+from ngraph_rewrite.codegen.cuda.hiding import render_tiles, threads_of_tile
 from ngraph_rewrite.codegen.scalar import HALVES, held
 from ngraph_rewrite.plan.attention import bits
 from ngraph_rewrite.plan.cuda.grids import MOST_BLOCKS, grid_for
@@ -26,7 +27,7 @@ _FILLED = MULTIPROCESSORS  # blocks that give every one of them something to do
 _STRETCH = 256  # keys that are worth a part of their own, at least
 
 
-def attention_calls(term: Op, groups: Groups) -> Call | list[Call]:
+def attention_calls(term: Op, groups: Groups) -> list[Call]:
     """The calls that compute what is weighted with a softmax: of products, or of given numbers.
 
     Raises:
@@ -47,15 +48,49 @@ def attention_calls(term: Op, groups: Groups) -> Call | list[Call]:
         text = render_half_attention(form)
     else:
         text = render_attention(Form(dtype, blocks, _along(loads, given), given, masks, parts > 1))
-    given_ = (batch[-1] if len(batch) == 2 else 1, *sizes, bits(term, "scale"), bits(term, "fill"))
-    arguments = (*given_, parts, stretch, *(x for load in loads for x in (load, *_steps(load))))
+    inner = batch[-1] if len(batch) == 2 else 1
+    scale, fill = bits(term, "scale"), bits(term, "fill")
+    arguments: tuple[object, ...] = (inner, *sizes, scale, fill, parts, stretch)
+    arguments += tuple(x for load in loads for x in (load, *_steps(load)))
+    calls = list[Call]()
+    if masks:
+        look, told = _looked(loads[-1], (count // max(inner, 1), inner, m, n), held(dtype), blocks, fill)
+        calls, arguments = [look], arguments + told
     grid = Grid(max(1, min(tiles * parts, MOST_BLOCKS)), blocks.threads, fixed=True)
     if parts == 1:
-        return Call(text, (*arguments, OUTPUT), grid)
+        return [*calls, Call(text, (*arguments, OUTPUT), grid)]
     size = parts * count * m * DTYPE_SIZES[held(dtype)]
     sums, found = Scratch(size * d), Scratch(2 * size)
     first = Call(text, (*arguments, sums, found), grid, (sums, found))
-    return [first, Call(render_sums(dtype), (count * m, d, parts, sums, found, OUTPUT), grid_for(count * m * d))]
+    last = Call(render_sums(dtype), (count * m, d, parts, sums, found, OUTPUT), grid_for(count * m * d))
+    return [*calls, first, last]
+
+
+def _looked(
+    mask: Load, sizes: tuple[int, int, int, int], own: str, blocks: Blocks | HalfBlocks, fill: int
+) -> tuple[Call, tuple[object, ...]]:
+    """The call that finds out what a mask does to tiles of scores, and the arguments that tell whoever weighs them.
+
+    It looks at each tile once, for all matrices that have the same, and all rows if these do.
+
+    Args:
+        sizes: How many matrices there are along both axes of such, m and n.
+        own: The dtype of scores.
+
+    Returns:
+        The call; and where what it finds lies, with strides along axes of matrices, and from rows to rows of tiles.
+    """
+    outer, inner, m = (
+        length if stride else min(length, 1) for length, stride in zip(sizes[:3], _steps(mask)[:3], strict=True)
+    )
+    down, across = -(-m // blocks.rows), -(-sizes[3] // blocks.keys)
+    apart = (inner * down * across, down * across, across)
+    steps = [step if stride else 0 for step, stride in zip(apart, _steps(mask)[:3], strict=True)]
+    tiles = Scratch(max(1, outer * inner * down * across))
+    text = render_tiles(mask.base.dtype.name, own, blocks.rows, blocks.keys)
+    arguments = (inner, outer * inner, m, sizes[3], fill, mask, *_steps(mask), tiles)
+    grid = Grid(max(1, min(tiles.bytes, MOST_BLOCKS)), threads_of_tile(blocks.rows, blocks.keys), fixed=True)
+    return Call(text, arguments, grid, (tiles,)), (tiles, *steps)
 
 
 def parts_of(tiles: int, n: int, keys: int) -> tuple[int, int]:
