@@ -82,7 +82,8 @@ class CudaExecutable:
             None if it is none, or if anything has to be made ready first: then nothing was done.
         """
         memory, staying, recorded = self._memory, self._staying, self._recorded
-        if staying is None or recorded is None or told[0] or memory.arena.address != self._arena:
+        is_ready = recorded is not None and memory.arena.address == self._arena and memory.arena.size >= self.plan.arena
+        if staying is None or recorded is None or not is_ready or told[0]:
             return None
         addresses = staying.addresses(inputs)
         if addresses is None:

@@ -57,16 +57,16 @@ def staying_call(device: Device, program: Program, ends: Ends) -> StayingCall | 
     """What a call of a program takes and gives that moves nothing; None if each has something to copy."""
     if ends.owners != tuple(range(len(program.results))):
         return None
-    inputs, results = (
-        [kind for term in terms if (kind := _kind(term)) is not None] for terms in (program.inputs, program.results)
-    )
-    whole = len(inputs) == len(program.inputs) and len(results) == len(program.results)
-    return StayingCall(device, inputs, results, ends.inputs) if whole else None
+    inputs, results = ([_kind(term) for term in terms] for terms in (program.inputs, program.results))
+    if None in inputs or None in results:
+        return None
+    return StayingCall(device, inputs, results, ends.inputs)  # type: ignore[arg-type]
 
 
 def _kind(term: Op) -> Kind | None:
     """What arrays for a term are; None for one that is not read, of unknown lengths."""
-    if not isinstance(term.size, int):
+    shape = tuple(n for n in term.shape if isinstance(n, int))
+    if len(shape) != len(term.shape):
         return None
-    dtype, shape = np.dtype(term.dtype.name), tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
+    dtype = np.dtype(term.dtype.name)
     return Kind(dtype, shape, prod(shape) * dtype.itemsize)

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite.runtime.cuda.device import find_device
 from ngraph_rewrite.runtime.cuda.dlpack import CPU, CUDA, Handed, handed_over, read_dlpack
+from ngraph_rewrite.targets.cuda import CudaExecutable
 from ngraph_rewrite.targets.device_arrays import DeviceArray
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
@@ -85,11 +86,11 @@ def stepped(target: str, calls: Sequence[str], path: Path, stays: bool) -> list[
                 transformer.restore(path)
             elif how == "closed":
                 transformer.close()
-            told = ng.trace_calls(lambda line: None) if how == "told" else nullcontext()
-            with told:
+            lines = list[str]()
+            with ng.trace_calls(lines.append) if how == "told" else nullcontext():
                 try:
                     results = (step.on_device if stays else step)(value)
-                    found.append([np.asarray(one) for one in results] + [np.asarray(step.value(total))])
+                    found.append([np.asarray(one) for one in (*results, step.value(total))] + [bool(lines)])
                 except ng.ClosedError:
                     return [*found, "closed"]
         return [*found, transformer.get(w)]
@@ -105,6 +106,33 @@ def test_a_call_that_moves_nothing_is_one_as_any_other(calls: Sequence[str]) -> 
         )
     for one, other in zip(found, wanted, strict=True):
         assert str(one) == str(other)
+
+
+def test_a_call_that_moves_nothing_goes_a_way_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once there is what runs: also if nobody reads an argument, if two are one array, after the arena has moved."""
+    axes = [ng.Axis("H", 3), ng.Axis("N")]
+    a, b, unread = ng.placeholder(axes), ng.placeholder(axes), ng.placeholder([ng.Axis("Z", 2)])
+    total = ng.numpy.cumsum(ng.numpy.cumsum(a + b, axis=0), axis=1)  # something is between two launches
+    short, long = (np.arange(3 * n, dtype=np.float32).reshape(3, n) % 7 for n in (2, 400))
+    with ng.make_transformer("cuda") as transformer:
+        sums = transformer.computation(total, a, b, unread)
+        for value in (short, long, short):
+            given_ = [ng.to_device(value)] * 2 + [ng.to_device(np.ones(2, np.float32))]
+            sums.entry(value.shape, value.shape, (2,))  # what was ready for these shapes is the latest again
+            assert np.asarray(sums.on_device(*given_)).tolist() == (2 * value).cumsum(0).cumsum(1).tolist()
+            with monkeypatch.context() as patch:
+                patch.setattr(CudaExecutable, "run", None)
+                found = sums.on_device(*given_)
+            assert np.asarray(found).tolist() == (2 * value).cumsum(0).cumsum(1).tolist()
+
+
+def test_an_argument_that_is_not_read_may_be_empty_and_of_any_length() -> None:
+    unread = ng.placeholder([ng.Axis("Z", 0), ng.Axis("N")])
+    with ng.make_transformer("cuda") as transformer:
+        double = transformer.computation(x + x, x, unread)
+        for n in (2, 3):
+            there = [ng.to_device(X), ng.to_device(np.zeros((0, n), np.float32))]
+            assert [np.asarray(double.on_device(*there)).tolist() for _ in range(2)] == [(2 * X).tolist()] * 2
 
 
 @pytest.mark.parametrize("given_", [(), (X,) * 2, (X.astype(np.float64),), (X[0],)], ids=["none", "two", "wide", "row"])

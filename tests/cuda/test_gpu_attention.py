@@ -171,10 +171,12 @@ def test_any_block_of_tensor_cores_weighs_any_shape_and_strides(
     weighs(HalfForm(dtype, blocks, along, binary=kind != "added" and data.draw(st.booleans())), sizes, kind, fill, data)
 
 
-@given(*[st.integers(1, 3000)] * 5)
-def test_a_block_of_tensor_cores_fits_into_a_multiprocessor(count: int, m: int, n: int, e: int, d: int) -> None:
+@given(*[st.integers(1, 3000)] * 5, st.booleans())
+def test_a_block_of_tensor_cores_fits_into_a_multiprocessor(
+    count: int, m: int, n: int, e: int, d: int, masked: bool
+) -> None:
     """What it shares takes 48 KiB at most; blocks are whole products of 16 rows, keys and columns."""
-    blocks = half_blocks_of((count, m, n, e, d))
+    blocks = half_blocks_of((count, m, n, e, d), masked)
     assert all(size % 16 == 0 for size in blocks[1:4])
     lines = [(blocks.rows, blocks.deep), (blocks.keys, blocks.deep), (blocks.columns, blocks.keys)]
     assert 2 * sum(max(x * (y + 8), y * (x + 8)) for x, y in lines) <= 48 * 1024
@@ -251,6 +253,22 @@ def test_the_largest_scores_of_tensor_cores_may_come_anywhere(
     found = mixed(form, Sizes(1, 1, 6, 70, 1, 5), [rows, keys, values], scale, parts=parts)
     scores = scale * (rows.astype(float) @ keys.astype(float))
     assert_allclose(found.astype(float), wanted(scores, values), rtol=4e-3, atol=4e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("more", [0, 1, 16])
+def test_large_scores_of_tensor_cores_may_differ_by_little(dtype: str, sign: int, more: int) -> None:
+    """Those of later keys are larger by some places of float32."""
+    large, scale, each = (24000.0, 0.125, 64) if dtype == "float16" else (1e5, 0.01, 1024)
+    kind = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    rows, keys = np.array([large, 1.0], kind).reshape(1, 1, 1, 2), np.zeros((1, 1, 2, 32), kind)
+    keys[:, :, 0], keys[:, :, 1, 16:] = sign * large, more * each
+    (values,) = numbers(2, (1, 1, 32, 5), dtype=dtype)
+    form = HalfForm(dtype, HalfBlocks(1, 16, 16, 16), ALONG, binary=True)
+    found = mixed(form, Sizes(1, 1, 1, 32, 2, 5), [rows, keys, values], scale)
+    right = wanted(scale * (rows.astype(float) @ keys.astype(float)), values)
+    assert_allclose(found.astype(float), right, rtol=CLOSE[dtype], atol=CLOSE[dtype])
 
 
 @pytest.mark.parametrize("seen", [True, False])

@@ -201,10 +201,9 @@ def test_numbers_of_calls_are_told_where_there_are_draws(fake: FakeDriver) -> No
 
 AT, NUMBER, FAR = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
 OPERAND = (AT, NUMBER, NUMBER, FAR)
-# As cuBLAS's manual has it, in 64 bits.
+# As cuBLAS's manual has it.
 GEMM: Any = ctypes.CFUNCTYPE(
-    NUMBER, AT, *[NUMBER] * 5, ctypes.POINTER(ctypes.c_double), *OPERAND, *OPERAND, ctypes.POINTER(ctypes.c_double),
-    *OPERAND, *[NUMBER] * 3,
+    NUMBER, AT, *[NUMBER] * 5, AT, *OPERAND, *OPERAND, AT, *OPERAND, *[NUMBER] * 3,
 )  # fmt: skip
 
 
@@ -224,11 +223,17 @@ class FakeLibrary:
         return partial(self._note, name)
 
 
-def test_a_product_of_a_library_is_one_call_where_streams_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "number", "kind", "sums"),
+    [("float64", ctypes.c_double, 1, 70), ("float32", ctypes.c_float, 0, 68), ("bfloat16", ctypes.c_float, 14, 68)],
+)
+def test_a_product_of_a_library_is_one_call_where_streams_stay_the_same(
+    dtype: str, number: Any, kind: int, sums: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     library = FakeLibrary()
     monkeypatch.setattr(cublas, "found", lambda: library)
     given_ = (2, 3, 4, 5, 1 << 40, 15, 0, 3, 2000, 1 << 33, 1, 4, 3000)  # as `ngraph_rewrite.plan.cuda.library` says
-    product = cublas.Cublas(4096).function("gemm_float64")(given_)
+    product = cublas.Cublas(4096).function(f"gemm_{dtype}")(given_)
     asked = []
     for stream in (0, 0, 7, 7, 0):
         library.calls.clear()
@@ -240,9 +245,10 @@ def test_a_product_of_a_library_is_one_call_where_streams_stay_the_same(monkeypa
         product.change(12, now)
         product.run(0)
         _, (_, *asked_for) = library.calls[-1]
-        assert [asked_for.pop(n)[0] for n in (14, 5)] == [0, 1]  # the factors of what is there, and of the product
-        left, right = (1 << 40, 1, 3, 15), (2000, 1, 4, 1 << 33)
-        assert asked_for == [0, 1, 3, 4, 5, *left, *right, now, 1, 3, 12, 2, 70, -1]
+        factors = [number.from_address(asked_for.pop(n)).value for n in (14, 5)]
+        assert factors == [0, 1]  # of what is there, and of the product
+        left, right = (1 << 40, kind, 3, 15), (2000, kind, 4, 1 << 33)
+        assert asked_for == [0, 1, 3, 4, 5, *left, *right, now, kind, 3, 12, 2, sums, -1]
     library.status = 13
     with pytest.raises(ng.DeviceError, match="cublasGemmStridedBatchedEx failed with status 13"):
         product.run(0)

@@ -310,6 +310,20 @@ def test_a_warp_meets_again(body: str) -> None:
     assert found.tolist() == [i ^ 1 for i in range(32)]
 
 
+def test_a_barrier_may_be_come_to_by_different_ways() -> None:
+    """The head of a loop is one, for those who come there again and for those who come anew: four barriers each."""
+    body = """
+        and.b32 %r10, %r0, 1; setp.eq.s32 %p1, %r10, 1; mov.u32 %r12, 0; mov.u32 %r11, 0;
+    $outer: add.s32 %r11, %r11, 1;
+    $inner: bar.sync 0; add.s32 %r12, %r12, 1; setp.ge.s32 %p2, %r12, 4; @%p2 bra $end;
+        @!%p1 bra $inner; bra.uni $outer;
+    $end: st.global.u32 [%rd1], %r11;
+    """
+    found = np.zeros(4, "u4")
+    launch(kernel(PLACE + body), found, threads=4)
+    assert found.tolist() == [1, 4, 1, 4]
+
+
 @given(st.lists(st.lists(st.integers(0, 12), max_size=2), min_size=1, max_size=12), st.randoms(use_true_random=False))
 def test_where_all_threads_come_once_they_come_together(ways: list[list[int]], random: Random) -> None:
     """Any program, any decisions: a block that no thread can avoid, nor come to again, is done by all at once."""
@@ -435,6 +449,15 @@ def test_a_warp_votes(kind: str, sign: str, those: set[int]) -> None:
         vote.sync.{kind}.pred %p2, {sign}%p1, %r12; selp.u32 %r11, 1, 0, %p2; st.global.u32 [%rd1], %r11;"""
     launch(kernel(PLACE + body), found, blocks=2, threads=40)
     assert found.tolist() == [x for one in wanted for x in [int(getattr(np, kind)(one))] * len(one)]
+
+
+def test_those_vote_together_who_name_each_other() -> None:
+    found = np.array([i < 16 for i in range(32)], "u4")
+    body = """ld.global.u32 %r10, [%rd1]; setp.ne.s32 %p1, %r10, 0; setp.gt.u32 %p3, %r0, 15;
+        mov.u32 %r12, 65535; @%p3 shl.b32 %r12, %r12, 16;
+        vote.sync.any.pred %p2, %p1, %r12; selp.u32 %r11, 1, 0, %p2; st.global.u32 [%rd1], %r11;"""
+    launch(kernel(PLACE + body), found, threads=32)
+    assert found.tolist() == [int(i < 16) for i in range(32)]
 
 
 def test_who_is_asked_has_to_be_there() -> None:

@@ -34,7 +34,8 @@ def render_half_attention(form: HalfForm) -> Source:
     """Return the kernel of attention over a float of 16 bits.
 
     It takes what `ngraph_rewrite.codegen.cuda.attention.render_attention` does, and gives the same but for rounding:
-    weights are rounded to 16 bits before they are multiplied.
+    weights are rounded to 16 bits before they are multiplied. Values beyond a 256th of the largest float32 may give
+    infinities, as weights may be 256 before they are divided by their sum.
 
     Raises:
         KernelError: for another dtype.

@@ -53,7 +53,7 @@ class HalfForm(NamedTuple):
         mask: The dtype of the mask, which keeps scores if it is bool and is added otherwise; empty if there is none.
         parted: Whether keys are cut into parts, whose sums another kernel adds up.
         binary: Whether scores are scaled as they become exponents of two, by a positive factor that has to leave finite
-            ones finite; nothing may be added to them.
+            ones finite and must not be tiny; nothing may be added to them.
     """
 
     dtype: str

@@ -19,8 +19,8 @@ _BINARY = math.log2(math.e)
 # By so many powers of two a score may be larger than what is subtracted from all: what is summed is finite all the
 # same, and is rarely to be made smaller (Zadouri and others, FlashAttention-4, 2026).
 _SLACK = 8
-# Exponents from here on are not scaled: what is subtracted from them is rounded, and by more than weights can differ.
-# Products that are so large differ by more than that if they are not equal, but for how their sums were rounded.
+# Exponents from here on are not scaled, as what is subtracted from them is rounded by too much: unscaled it is exact.
+# Scores that are so large and differ do so by so much that smaller ones have no weight, whatever the scale.
 _LARGE = literal(float(1 << 26), "float32")
 
 
@@ -60,7 +60,7 @@ class Weights:
             hidden = [f"filled = to_float32({fill})"] if self.form.mask == "bool" else []
             return [f"factor = to_float32({scale})", f"slack = {slack}", *hidden]
         lines = [f"factor = to_float32({scale} * {_BINARY!r})"]
-        lines += [f"slack = to_float32(minimum({_SLACK / _BINARY!r} / {scale}, {most}))"]
+        lines += [f"slack = to_float32({_SLACK / _BINARY!r} / {scale})"]
         if not self.form.mask:
             return lines
         bounded = f"maximum(minimum({fill} / {scale}, {most}), -{most})"
@@ -70,7 +70,8 @@ class Weights:
         """The lines that begin with no key at all."""
         sums = [f"o{c}_{2 * r + n}" for c in self.columns for r in self.rows for n in range(2)]
         sums += [f"{name}{r}" for name in ("total", "shift") for r in self.rows]
-        lines = [f"{' = '.join(sums)} = np.float32(0.0)", f"{' = '.join(f'best{r}' for r in self.rows)} = {LEAST}"]
+        found = " = ".join(f"{name}{r}" for name in ("best", "bound") for r in self.rows)
+        lines = [f"{' = '.join(sums)} = np.float32(0.0)", f"{found} = {LEAST}"]
         return [*lines, *([f"{' = '.join(f'factor{r}' for r in self.rows)} = factor"] if self.form.binary else [])]
 
     def weighed(self) -> list[str]:
@@ -78,7 +79,7 @@ class Weights:
         scaled = [] if self.form.binary else [f"{name} *= factor" for r in self.rows for name in self._row(r)]
         lines = [*scaled, *self._hidden()]
         lines += [f"most{r} = quad_largest({paired(self._row(r), 'maximum({}, {})')})" for r in self.rows]
-        larger = " | ".join(f"(most{r} > best{r} + slack)" for r in self.rows)
+        larger = " | ".join(f"(most{r} > bound{r})" for r in self.rows)
         lines += [f"if any_of_warp({larger}):", *nested(line for r in self.rows for line in self._raised(r))]
         for r in self.rows:
             lines += [f"{name} = {self._weight(name, r)}" for name in self._row(r)]
@@ -87,11 +88,14 @@ class Weights:
 
     def _raised(self, r: int) -> Iterator[str]:
         """The lines that subtract more from scores of a row, and scale down what was summed."""
-        shift = f"most{r} * factor{r}" if self.form.binary else f"most{r}"
+        shift, slack = f"most{r}", "slack"
         yield f"most{r} = maximum(best{r}, most{r})"
         yield f"past{r} = shift{r}"
         if self.form.binary:
-            yield f"factor{r} = select(fabs(most{r} * factor) < {_LARGE}, factor, np.float32(1.0))"
+            shift, slack = f"most{r} * factor{r}", f"select(small{r}, slack, np.float32({_SLACK}.0))"
+            yield f"small{r} = fabs(most{r} * factor) < {_LARGE}"
+            yield f"factor{r} = select(small{r}, factor, np.float32(1.0))"
+        yield f"bound{r} = most{r} + {slack}"
         yield f"shift{r} = select(fabs(most{r}) < np.inf, {shift}, np.float32(0.0))"
         power = f"past{r} - shift{r}" if self.form.binary else f"(past{r} - shift{r}) * {literal(_BINARY, 'float32')}"
         yield f"ratio{r} = select(best{r} == {LEAST}, np.float32(0.0), rough_exp2({power}))"

@@ -24,6 +24,7 @@ from ngraph_rewrite.runtime.cuda.hardware import MULTIPROCESSORS
 from ngraph_rewrite.terms.op import Op
 
 _FILLED = MULTIPROCESSORS  # blocks that give every one of them something to do
+_LEAST_SCALE = 2.0**-100  # by which what stands for hidden scores can be divided
 _STRETCH = 256  # keys that are worth a part of their own, at least
 
 
@@ -145,7 +146,7 @@ def half_blocks_of(sizes: tuple[int, int, int, int, int], masked: bool = False) 
 
 def _is_binary(term: Op, mask: str) -> bool:
     """Whether scores may be scaled last: the largest stays so, finite ones stay finite, nothing is added to them."""
-    return mask in ("", "bool") and 0 < float(term.attribute("scale").scalar) * log2(e) <= 1
+    return mask in ("", "bool") and _LEAST_SCALE <= float(term.attribute("scale").scalar) * log2(e) <= 1
 
 
 def _along(loads: list[Load], given: bool) -> tuple[bool, bool, bool]:

@@ -89,9 +89,10 @@ class Program:
     def _code(self, number: int, operands: Operands, function: Function, order: Order) -> Code:
         block, end = function.blocks[number], _end(function.blocks[number])
         onward = order.places.get((number, number + 1), DONE)
+        own = order.blocks.index(number) if number in order.blocks else DONE
         steps = tuple((self._step(one, operands), one) for one in block[: len(block) - (end is not None)])
         if end is None:
-            return Code(steps, None, DONE, onward, None, None)
+            return Code(steps, None, DONE, onward, own, None, None)
         if end.opcode[0] == "exit" and function.name != self._entry:  # which would end who called it
             raise placed(unknown(end.opcode), end)
         if end.opcode[0] == "bar" and (end.opcode[1], len(end.operands)) not in _BARRIERS:
@@ -99,7 +100,7 @@ class Program:
         to = function.labels[end.operands[0]] if end.opcode[0] == "bra" else None
         target = DONE if to is None else order.places.get((number, to), DONE)
         allowed = guard(end.guard, operands) if end.guard else None
-        return Code(steps, end, target, onward, allowed, agreement(end, operands) if "red" in end.opcode else None)
+        return Code(steps, end, target, onward, own, allowed, agreement(end, operands) if "red" in end.opcode else None)
 
     def _step(self, instruction: Instruction, operands: Operands) -> Step:
         try:

@@ -31,6 +31,7 @@ class Code(NamedTuple):
         end: The instruction that says where it goes on, if not with the next.
         target: The place where that may go.
         onward: The place that else comes next.
+        own: The first place that is this block's.
         allowed: Which threads do so, if not all.
         agreed: What they find out at the barrier that it is.
     """
@@ -39,11 +40,12 @@ class Code(NamedTuple):
     end: Instruction | None
     target: int
     onward: int
+    own: int
     allowed: Callable[[Frame, Some], NDArray[Any]] | None
     agreed: Step | None
 
 
-END = Code((), None, DONE, DONE, None, None)  # of a function, past its last block
+END = Code((), None, DONE, DONE, DONE, None, None)  # of a function, past its last block
 
 
 def placed(error: KernelError, instruction: Instruction) -> KernelError:
@@ -69,7 +71,7 @@ def run(codes: Sequence[Code], team: Team, frame: Frame, some: Some) -> None:
             here = np.flatnonzero(at == place)
             chosen: Some = ALL if len(here) == len(at) else here
             _do(codes[place], team, frame, chosen)
-            at[chosen] = _next(codes[place], place, frame, chosen)
+            at[chosen] = _next(codes[place], frame, chosen)
 
 
 def _do(code: Code, team: Team, frame: Frame, some: Some) -> None:
@@ -83,12 +85,12 @@ def _do(code: Code, team: Team, frame: Frame, some: Some) -> None:
             raise placed(error, instruction) from None
 
 
-def _next(code: Code, place: int, frame: Frame, some: Some) -> Any:
+def _next(code: Code, frame: Frame, some: Some) -> Any:
     """Where threads go on."""
     if code.end is None:
         return code.onward
     kind = code.end.opcode[0]
-    to = code.target if kind == "bra" else DONE if kind in ("ret", "exit") else _WAITING + place
+    to = code.target if kind == "bra" else DONE if kind in ("ret", "exit") else _WAITING + code.own
     return to if code.allowed is None else np.where(code.allowed(frame, some), to, code.onward)
 
 

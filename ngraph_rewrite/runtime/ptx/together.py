@@ -70,19 +70,21 @@ def voted(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> St
     """`vote.sync` of predicates."""
     if opcode[1] != "sync" or opcode[2] not in ("any", "all") or opcode[-1] != "pred":
         raise unknown(opcode)
-    target, source, named = given
+    target, source, mask = given
     write, read = operands.writer(target), guard((source.lstrip("!"), source.startswith("!")), operands)
-    members, is_any = operands.reader(named, _U32), opcode[2] == "any"
+    members, is_any = operands.reader(mask, _U32), opcode[2] == "any"
 
     def vote(team: Team, frame: Frame, some: Some) -> None:
         places = team.places(some)
+        named = np.broadcast_to(members(frame, some), places.shape).astype(np.int64)
         present = np.zeros(len(team), bool)
         present[places] = True
-        check_together(present, places, np.broadcast_to(members(frame, some), places.shape).astype(np.int64), team.each)
+        check_together(present, places, named, team.each)
         warps = places // team.each * -(-team.each // WARP) + places % team.each // WARP
-        found = np.full(warps.max() + 1, not is_any)
-        (np.logical_or if is_any else np.logical_and).at(found, warps, read(frame, some))
-        write(frame, some, found[warps])
+        _, groups = np.unique(warps << WARP | named, return_inverse=True)  # those of a warp that name the same
+        found = np.full(groups.max() + 1, not is_any)
+        (np.logical_or if is_any else np.logical_and).at(found, groups, read(frame, some))
+        write(frame, some, found[groups])
 
     return vote
 
