@@ -33,7 +33,7 @@ _MODULE_OF = {word: module for module, words in _WORDS.items() for word in words
 _PREFIXES = {"load_": "intrinsics", "store_": "intrinsics", "workspace_": "intrinsics", "to_": "casts"}
 # What only kernels for a GPU say: where a thread is, and what threads do together.
 _CUDA = re.compile(
-    r"(load4?|store4?|read4?|write4?|fetch8|to|shared|shuffled|tile|products|left_of)_\w+"
+    r"(load4?|store4?|read4?|write4?|fetch8|to|shared|shuffled|tile|products|left_of|pair_of)_\w+"
     r"|(left|right)_(lines|across)|quad_(largest|sum)|rough_exp2|warp_lanes|aligned|arrived|ask_line|fused|barrier|lanes_of|launch_bounds|anew"
     r"|any_of_(block|warp)|blocks?(_down|_deep)?|lanes?|threads?|warps?|quotient|remainder"
 )

@@ -101,6 +101,7 @@ class _Text:
             f"warp_row = quotient(number, {WARP}) * {LINES * self.form.blocks.high}",
             f"mine = remainder(number, {WARP})",
             "row, column = warp_row + quotient(mine, 4), 2 * remainder(mine, 4)",
+            *self.weights.paired(),
         ]
 
     # -- the way along keys --------------------------------------------------------------------------------------------
@@ -228,8 +229,15 @@ class _Text:
     def _stored(self, r: int, sums: Sequence[str]) -> Iterator[str]:
         yield f"share = np.float32(1.0) / select(n > 0, total{r}, np.float32(1.0))"
         yield "line = (group * m + i0) * d"
+        pairs = [
+            f"pair_of_{self.form.dtype}({x} * share, {y} * share)" for x, y in zip(sums[::2], sums[1::2], strict=True)
+        ]
+        yield f"if left + {self.form.blocks.columns} <= d and d & 1 == 0 and aligned(out, 4):"
+        yield "    line = (line + left + column) >> 1"
+        yield from (f"    store_int32(out, line + {n * COLUMNS // 2}, {pair}, 1)" for n, pair in enumerate(pairs))
+        yield "else:"
         for number, name in enumerate(sums):
-            yield from self._one_stored(number, f"store_{self.form.dtype}(out, line + i1, {name} * share, 1)")
+            yield from nested(self._one_stored(number, f"store_{self.form.dtype}(out, line + i1, {name} * share, 1)"))
 
     def _part_stored(self, r: int, sums: Sequence[str]) -> Iterator[str]:
         yield "line = (part * count + group) * m + i0"

@@ -26,6 +26,8 @@ __all__ = [
     "left_lines",
     "left_of_bfloat16",
     "left_of_float16",
+    "pair_of_bfloat16",
+    "pair_of_float16",
     "products_bfloat16",
     "products_float16",
     "quad_largest",
@@ -169,7 +171,20 @@ def _rounded(builder: Any, dtype: str, low: Any, high: Any) -> Any:
     return builder.or_(first, builder.shl(second, ir.Constant(_I32, 16)))
 
 
+def _pair(dtype: str) -> Any:
+    """Two numbers, each rounded to 16 bits, as they lie in memory side by side."""
+
+    def typing(context: Any, x: Any, y: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return _rounded(builder, dtype, *args)
+
+        return signature(types.int32, types.float32, types.float32), generate
+
+    return _named(f"pair_of_{dtype}", typing)
+
+
 left_of_float16, left_of_bfloat16 = _left("float16"), _left("bfloat16")
+pair_of_float16, pair_of_bfloat16 = _pair("float16"), _pair("bfloat16")
 _FLOAT32 = types.float32(types.float32)
 
 

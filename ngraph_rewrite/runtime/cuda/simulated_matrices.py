@@ -20,6 +20,8 @@ __all__ = [
     "left_lines",
     "left_of_bfloat16",
     "left_of_float16",
+    "pair_of_bfloat16",
+    "pair_of_float16",
     "products_bfloat16",
     "products_float16",
     "quad_largest",
@@ -98,7 +100,17 @@ def _left(dtype: str) -> Any:
     return cuda.jit(device=True)(left_of)
 
 
+def _pair(dtype: str) -> Any:
+    kind = kind_of(dtype)
+
+    def pair_of(x: Any, y: Any) -> Any:
+        return np.array([x, y], np.float32).astype(kind).view(np.int32)[0]
+
+    return cuda.jit(device=True)(pair_of)
+
+
 left_of_float16, left_of_bfloat16 = _left("float16"), _left("bfloat16")
+pair_of_float16, pair_of_bfloat16 = _pair("float16"), _pair("bfloat16")
 
 
 @device_function(types.float32(types.float32))
