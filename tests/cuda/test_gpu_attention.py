@@ -233,7 +233,7 @@ def test_what_is_hidden_from_tensor_cores_may_be_any_number(fill: float, scale: 
         assert_allclose(found, wanted(scores, values), rtol=3e-3, atol=3e-3)
 
 
-@examples(24)
+@examples(12)
 @given(
     st.lists(st.sampled_from([0.0, 0.5, 3.0, 9.0, 100.0, 6e4]), min_size=6, max_size=6), st.integers(0, 9),
     st.sampled_from(["up", "down", "any"]), st.sampled_from([0.125, 0.5]), st.integers(1, 2), st.booleans(),
@@ -421,7 +421,7 @@ def test_a_mask_is_part_of_the_kernel() -> None:
     assert_allclose(found, wanted(scores_seen, arrays[2]), **TOLERANCE)
 
 
-@examples(5)
+@examples(4)
 @given(
     st.tuples(*[st.booleans()] * 4), st.sampled_from(["float32", "float16"]), st.sampled_from([-np.inf, -1e4, None]),
     st.integers(0, 99),
