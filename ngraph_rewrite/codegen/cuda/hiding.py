@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks in the text of attention for a GPU: what they do to scores, and how much of a tile is seen."""
+"""Masks in the text of attention for a GPU: what they do to scores, and a kernel that says so of each tile before."""
 
 from __future__ import annotations
 

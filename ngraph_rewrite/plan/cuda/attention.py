@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention as one call for a GPU: which part of it a block has, by its lengths, and how its operands lie."""
+"""Attention as calls for a GPU: which part of it a block has, by its lengths, how its operands lie, and its mask."""
 
 from __future__ import annotations
 
