@@ -31,9 +31,11 @@ class FakeDriver:
         launched: The arguments of each kernel that was launched, by its own or with a graph.
         memory: What is taken, by address.
         failing: The names of functions that fail.
+        overlapping: Of each kernel that was launched by its own whether it might begin while the one before ended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, capability: tuple[int, int] = (9, 0)) -> None:
+        self._capability, self.overlapping = capability, list[bool]()
         self.calls: list[str] = []
         self.launched: list[tuple[int, ...]] = []
         self.memory: dict[int, Any] = {}
@@ -84,7 +86,8 @@ class FakeDriver:
     _cuGetErrorString = _cuGetErrorName
 
     def _cuDeviceGetAttribute(self, kind: Any, which: int) -> int:
-        return 9 if kind == cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR else 0
+        major = cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+        return self._capability[0 if kind == major else 1]
 
     def _cuMemGetInfo(self) -> tuple[int, int]:
         return ROOM - sum(map(len, self.memory.values())), ROOM
@@ -114,6 +117,15 @@ class FakeDriver:
 
     def _cuLaunchKernel(self, function: Any, *given: Any) -> tuple[()]:
         self.launched.append(self._read(function, given[-2]))
+        self.overlapping.append(False)
+        return ()
+
+    def _cuLaunchKernelEx(self, config: Any, function: Any, *given: Any) -> tuple[()]:
+        (one,) = config.attrs
+        assert one.id == cu.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        assert config.gridDimX * config.gridDimY * config.gridDimZ * config.blockDimX > 0
+        self._cuLaunchKernel(function, *given)
+        self.overlapping[-1] = one.value.programmaticStreamSerializationAllowed == 1
         return ()
 
     def _cuGraphCreate(self, flags: int) -> int:
@@ -166,11 +178,11 @@ class FakeDevice(driver.RealDevice):
 
 
 @contextmanager
-def fake_driver() -> Iterator[FakeDriver]:
-    """Within the context there is a device of this driver, and no other."""
+def fake_driver(capability: tuple[int, int] = (9, 0)) -> Iterator[FakeDriver]:
+    """Within the context there is a device of this driver, of a compute capability, and no other."""
     if os.environ.get(device.SIMULATOR, "0") in ("", "0"):
         gc.collect()  # what ends is given back to the driver that it is of
-    fake = FakeDriver()
+    fake = FakeDriver(capability)
     with pytest.MonkeyPatch.context() as patch:
         for module in (checked, context, downloads, driver, recorded, starting):
             patch.setattr(module, "cu", fake)

@@ -61,12 +61,19 @@ def test_a_call_of_a_small_graph_is_one_call_of_the_driver(fake: FakeDriver) -> 
             kept.append(computation.on_device(a, b))
             kept.pop(0)
             found = fake.counts()
-            assert number < 3 or found == {"cuLaunchKernel": 1}
+            assert number < 3 or found == {"cuLaunchKernelEx": 1}
         computation(a, b)
-        assert fake.counts() == {"cuLaunchKernel": 1, "cuMemcpyDtoH": 1}
+        assert fake.counts() == {"cuLaunchKernelEx": 1, "cuMemcpyDtoH": 1}
         computation(X, X)
         computation(X, X)
         assert fake.counts()["cuMemcpyHtoD"] == 4
+
+
+@pytest.mark.parametrize(("capability", "overlap"), [((8, 9), False), ((9, 0), True), ((10, 0), True)])
+def test_launches_may_overlap_on_gpus_that_know_of_it(capability: tuple[int, int], overlap: bool) -> None:
+    with fake_driver(capability) as fake, ng.make_transformer("cuda") as transformer:
+        transformer.computation(several(x, 2), x, y)(X, X)
+        assert fake.overlapping == [overlap] * len(fake.launched) and fake.launched
 
 
 def test_a_graph_is_told_of_launches_whose_arguments_moved(fake: FakeDriver) -> None:

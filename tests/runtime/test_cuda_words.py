@@ -670,9 +670,19 @@ def test_every_word_is_compiled_for_devices() -> None:
     assert ["max.NaN.f32" in module for module in (*newer, older)] == [True, True, False]
     for name, modules in found.items():
         assert [re.findall(r"\.target (sm_\d+)", module) for module in modules] == [["sm_80"], ["sm_90"]], name
+        assert [waits_first(module) for module in modules] == [False, True], name
         for module in modules:
             assert ".extern .func" not in module, name
             check_instructions(name, module)
+
+
+def waits_first(module: str) -> bool:
+    """Whether a kernel, before anything else, waits for those that were launched before, and lets the next begin."""
+    _, body = module.split(".entry")
+    lines = [line.strip() for line in body.partition("{")[2].splitlines()]
+    first, second, *_ = [line for line in lines if line and not line.startswith((".reg", ".shared", ".local", "//"))]
+    assert body.count("griddepcontrol") in (0, 2)
+    return first == "griddepcontrol.wait;" and second == "griddepcontrol.launch_dependents;"
 
 
 def check_instructions(name: str, module: str) -> None:

@@ -664,6 +664,15 @@ def test_what_is_asked_for_has_to_be_there() -> None:
         launch(kernel(body.replace("%s", "4096")), memory, threads=1)
 
 
+def test_a_launch_begins_when_the_one_before_has_ended() -> None:
+    memory = np.zeros(1, "u4")
+    launch(kernel("griddepcontrol.wait; griddepcontrol.launch_dependents; ld.param.u64 %rd0, [k_param_0]; "
+                  "st.global.u32 [%rd0], 7;"), memory)  # fmt: skip
+    assert memory[0] == 7
+    with pytest.raises(KernelError, match=r"griddepcontrol\.later"):
+        launch(kernel("griddepcontrol.later;"), memory)
+
+
 # -- what is counted ---------------------------------------------------------------------------------------------------
 
 

@@ -24,6 +24,7 @@ from numba.cuda.utils import numba_target_override
 from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.cuda.generation import AMPERE
 from ngraph_rewrite.runtime.cuda.linking import nothing
+from ngraph_rewrite.runtime.cuda.overlapping import overlapping
 from ngraph_rewrite.runtime.cuda.registries import read_registries
 from ngraph_rewrite.runtime.resolved import Resolved
 
@@ -54,7 +55,7 @@ def _texts(kernel: Callable[..., None], arguments: int, capabilities: Sequence[t
         compiled = _compiled(kernel, (types.int64,) * arguments, some[0])
         library, name = compiled.library, compiled.fndesc.llvm_func_name
         compiler.kernel_fixup(library.get_function(name), debug=False)
-        found |= {capability: library.get_asm_str(cc=capability) for capability in some}
+        found |= {one: overlapping(library.get_asm_str(cc=one), one) for one in some}
     return [found[capability] for capability in capabilities]
 
 

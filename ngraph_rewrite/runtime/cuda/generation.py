@@ -3,7 +3,7 @@
 
 from numba.cuda.core.targetconfig import ConfigStack
 
-AMPERE = (8, 0)
+AMPERE, HOPPER = (8, 0), (9, 0)
 
 
 def is_since(capability: tuple[int, int]) -> bool:

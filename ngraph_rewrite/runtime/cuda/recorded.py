@@ -50,15 +50,31 @@ def _is_of_library(one: Launched) -> bool:
     return isinstance(one.function, partial)
 
 
+def _overlapping(one: Launched) -> Any:
+    """How the driver is asked for a launch that may overlap with the one before."""
+    may = cu.CUlaunchAttribute()
+    may.id = cu.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    may.value.programmaticStreamSerializationAllowed = 1
+    found = cu.CUlaunchConfig()
+    found.gridDimX, found.gridDimY, found.gridDimZ = each_way(one.blocks)
+    found.blockDimX, found.blockDimY, found.blockDimZ = one.threads, 1, 1
+    found.sharedMemBytes, found.hStream, found.attrs, found.numAttrs = 0, _STREAM_OF_LAUNCHES, [may], 1
+    return found
+
+
 class RecordedLaunches:
     """Launches one after the other.
 
     Args:
+        overlap: Whether each may begin while the one before ends, that of an earlier call included: see `overlapping`.
         download: Copies to the host when all is done.
     """
 
-    def __init__(self, context: Context, launches: Sequence[Launched], download: Callable[[Array, int], None]) -> None:
+    def __init__(
+        self, context: Context, launches: Sequence[Launched], overlap: bool, download: Callable[[Array, int], None]
+    ) -> None:
         self._context, self._arguments, self._download = context, _Arguments(launches), download
+        self._overlap = overlap
         self._of_library: dict[int, Any] = {}
         self._calls = [self._call(number, one) for number, one in enumerate(launches)]
 
@@ -67,6 +83,8 @@ class RecordedLaunches:
         if _is_of_library(one):
             self._of_library[number] = one.function(self._arguments.numbers(number))
             return self._of_library[number].run, (STREAM,)
+        if self._overlap:
+            return cu.cuLaunchKernelEx, (_overlapping(one), one.function, self._arguments.at(number), 0)
         grid = *each_way(one.blocks), one.threads, 1, 1
         return cu.cuLaunchKernel, (one.function, *grid, 0, _STREAM_OF_LAUNCHES, self._arguments.at(number), 0)
 

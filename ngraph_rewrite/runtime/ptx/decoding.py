@@ -142,6 +142,16 @@ def _carried(opcode: Sequence[str], given: Sequence[str], operands: Operands) ->
     return compute
 
 
+# -- other launches ----------------------------------------------------------------------------------------------------
+
+
+def _waited(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> Step:
+    """Wait for launches before, or let later ones begin: here each ends before the next begins."""
+    if given or tuple(opcode[1:]) not in (("wait",), ("launch_dependents",)):
+        raise unknown(opcode)
+    return lambda team, frame, some: None
+
+
 _Maker = Callable[[Sequence[str], Sequence[str], Operands], Step]
 _OTHERS: dict[str, _Maker] = {
     "mov": _moved,
@@ -153,5 +163,6 @@ _OTHERS: dict[str, _Maker] = {
     "vote": voted,
     "ldmatrix": matrices,
     "mma": products,
+    "griddepcontrol": _waited,
     **dict.fromkeys(_CARRIES, _carried),
 }
