@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.nest import FUNCTIONS, REDUCTIONS, RowNest
+from ngraph_rewrite.codegen.nest import FUNCTIONS, RowNest
 
 # What is kept rather than computed again: formulas, and what is called for each element.
 _KEPT = FUNCTIONS | frozenset("asin acos atan asinh acosh atanh atan2 hypot floordivide mod nextafter".split())
@@ -42,11 +42,6 @@ class Stages:
     def is_wide(self, value: int) -> bool:
         """Whether a value changes along a row."""
         return bool(self.nest.dims[value] & self.nest.within)
-
-    def is_reduction(self, value: int) -> bool:
-        """Whether a value is the result of a reduction."""
-        step = value - len(self.nest.loads)
-        return step >= 0 and self.nest.steps[step].op in REDUCTIONS
 
     def operands(self, value: int) -> tuple[int, ...]:
         """The values that a value is computed from."""
