@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,9 +54,18 @@ class Domain:
         sets: list[list[Axis]] = [[h, w], [h], [], [h, n], [w, h], [empty, h], [h, w, n], [n, w], [n, h, w]]
         return [*map(Axes, sets), Axes([Axis.flattened([h, w]), n]), Axes([n, Axis.flattened([w])])]
 
-    @cache  # noqa: B019  (a domain lives as long as the process, or as one example)
     def pool(self, family: str) -> Types:
-        """Types of any tensors that a family takes; the dtype varies first."""
+        """Types of any tensors that a family takes, the dtype varies first; made once, and gone with the domain."""
+        found = self._pools.get(family)
+        if found is None:
+            found = self._pools[family] = self._made(family)
+        return found
+
+    @cached_property
+    def _pools(self) -> dict[str, Types]:
+        return {}
+
+    def _made(self, family: str) -> Types:
         choice = self.named() if family in ("axes", "core") else []
         if family == "simple":
             choice = marked_axes(self)

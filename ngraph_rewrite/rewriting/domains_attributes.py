@@ -39,7 +39,7 @@ from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
 
-@lru_cache(4096)
+@lru_cache(256)
 def attribute_values(
     definition: OpDef, types: tuple[TensorType, ...], wish: TensorType | None, domain: Domain
 ) -> list[tuple[Any, ...]]:
