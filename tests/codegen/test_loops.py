@@ -11,7 +11,7 @@ from running import FLOATS, INTEGERS, Runner, contiguous, nest_arguments, same_b
 from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Step, Tiles, render_map, render_rows, tiles
 from ngraph_rewrite.errors import KernelError
 
-drawn = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+drawn = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @drawn
@@ -74,7 +74,7 @@ def test_a_reduction_combines_its_expression(run: Runner, case: Case, ahead: int
             assert same_bits(found[kept], np.ascontiguousarray(values[value])[kept])
 
 
-@settings(drawn, max_examples=100)
+@settings(drawn, max_examples=50)
 @given(
     dtype=st.sampled_from(["int8", "float32", "float64"]),
     length=st.integers(0, 200),
