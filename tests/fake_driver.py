@@ -19,7 +19,6 @@ from cuda.bindings import driver as cu
 from ngraph_rewrite.runtime.cuda import checked, context, device, downloads, driver, recorded, starting
 
 _MADE = re.compile("Alloc|Create|Get|Retain|Load|Instantiate|Add|EndCapture")
-_VERSION = 12040
 ROOM = 1 << 30
 
 
@@ -31,11 +30,13 @@ class FakeDriver:
         launched: The arguments of each kernel that was launched, by its own or with a graph.
         memory: What is taken, by address.
         failing: The names of functions that fail.
+        version: That of CUDA that the driver is of.
         overlapping: Of each kernel that was launched by its own whether it might begin while the one before ended.
     """
 
     def __init__(self, capability: tuple[int, int] = (9, 0)) -> None:
         self._capability, self.overlapping = capability, list[bool]()
+        self.version = 13000
         self.calls: list[str] = []
         self.launched: list[tuple[int, ...]] = []
         self.memory: dict[int, Any] = {}
@@ -75,7 +76,7 @@ class FakeDriver:
     # -- what has a meaning --------------------------------------------------------------------------------------------
 
     def _cuDriverGetVersion(self) -> int:
-        return _VERSION
+        return self.version
 
     def _cuDeviceGetName(self, size: int, which: int) -> bytes:
         return b"a device that is none\0"

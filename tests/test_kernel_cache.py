@@ -47,14 +47,18 @@ def test_a_second_process_compiles_nothing(filled: tuple[Path, str]) -> None:
     assert sorted(p.name for p in folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("content", [b"", b"garbage", b"\xff\0" * 9, b"[[7]]", b"null"])
+CONTENTS = (b"", b"garbage", b"\xff\0" * 9, b"[[7]]", b"null")
+
+
+@pytest.mark.parametrize("begin", [0, 3])
 def test_entries_that_are_whole_and_say_nothing_are_made_again(
-    filled: tuple[Path, str], tmp_path: Path, content: bytes
+    filled: tuple[Path, str], tmp_path: Path, begin: int
 ) -> None:
     """Another program may have written them: their digests are right."""
     folder, result = filled
     cache = Cache(tmp_path)
-    for path in folder.iterdir():
+    for number, path in enumerate(sorted(folder.iterdir()), begin):
+        content = CONTENTS[number % len(CONTENTS)]
         first = path.read_bytes().partition(b"\n")[0] + b"\n" if path.suffix in (".rules", ".code") else b""
         cache.write(path.stem, path.suffix[1:], first + content)  # what is in front says what they are made of
     assert run(tmp_path)[0][0] == result

@@ -123,7 +123,7 @@ TAKING: list[Callable[[Op, Op], Op]] = [
 ]  # fmt: skip
 
 
-@drawn(6)
+@drawn(3)
 @given(st.sampled_from(DTYPES), st.lists(st.floats(width=16), min_size=3, max_size=3), st.integers(0, 99))
 @example(np.dtype("float32"), [0.1, 4.0, -3.0], 0)
 @example(np.dtype("float64"), [math.nan, -0.0, 1.0], 0)

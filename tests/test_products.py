@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -558,7 +555,6 @@ def test_every_result_of_an_epilogue_is_told_of() -> None:
 # -- the processor -------------------------------------------------------------------------------------
 
 PROCESSOR = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine())
-HOST = binding.get_host_cpu_features()
 JUMP = {"x86_64": r"\s+j\w+\s+(\.?L\w+)", "aarch64": r"\s+(?:b\.\w+|cbn?z|tbn?z)\s.*?(\.?L\w+)"}[PROCESSOR]
 
 
@@ -605,19 +601,3 @@ def test_the_width_of_vectors_is_what_the_processor_says(
 def test_there_are_tiles_of_floats_only(cache_folder: Path) -> None:
     with pytest.raises(KernelError, match="no tiles of int32"):
         product_number("tile", "int32", Cache(cache_folder))
-
-
-OTHER_PROCESSORS = {"x86_64": ["", "+avx,+avx2,+fma,+f16c,+sse4.2,+sse3"], "aarch64": [""]}[PROCESSOR]
-CHOSEN = "a_product_is_numpys or epilogue_changes or special_values or inner_loop or one_sum"
-
-
-@pytest.mark.parametrize("features", OTHER_PROCESSORS)
-def test_older_processors_compute_the_same(features: str) -> None:
-    """The tests above, compiled for a processor that has no more than these features."""
-    if not all(HOST.get(name[1:], False) for name in features.split(",") if name):
-        features = ""  # this one has less: what every one has is what it has
-    name = {"x86_64": "x86-64", "aarch64": "generic"}[PROCESSOR]
-    told = os.environ | {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", CHOSEN, __file__]
-    done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr

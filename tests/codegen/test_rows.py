@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rendered nest over rows computes what NumPy computes, in as many passes as it takes, whatever its layout."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from loops_in_code import OTHER_PROCESSORS, pretending
 from nests import Case, row_cases, row_values
 from running import Runner, contiguous, nest_arguments, same_bits
 
@@ -217,17 +212,6 @@ def test_each_chunk_sums_over_its_rows(run: Runner, chunks: int) -> None:
     run(render_rows(nest), arguments, chunks)
     for total, value in zip(sums, (x, y), strict=True):
         assert np.array_equal(total[:, :100].sum(0), value.sum(0, dtype=np.float64))
-
-
-@pytest.mark.parametrize("features", OTHER_PROCESSORS)
-def test_other_processors_compute_the_same(features: str) -> None:
-    """Tests of values and of the accuracy of sums once more, in a process that compiles for less than this one has."""
-    here = Path(__file__)
-    files = [str(here), str(here.with_name("test_loops.py"))]
-    which = "(any_length or special or first_place or at_least_as_accurate) and not float16"
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", which, *files]
-    found = subprocess.run(command, env=pretending(features), capture_output=True, text=True)
-    assert found.returncode == 0, found.stdout
 
 
 # -- passes ------------------------------------------------------------------------------------------------------------

@@ -6,8 +6,6 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
-from loops_in_code import OTHER_PROCESSORS, pretending
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime import image_lines
@@ -87,14 +84,3 @@ def test_every_second_element_is_taken_from_vectors() -> None:
     texts = [str(host_machine().emit_assembly(binding.parse_assembly(module))) for module in written]
     apart, whole = (len(re.findall(r"\bv?(?:perm|shuf)\w*ps\s|\b(?:ld2|uzp1)", text)) for text in texts)
     assert apart > whole  # masks may take some, without AVX
-
-
-@pytest.mark.parametrize("features", OTHER_PROCESSORS)
-def test_older_processors_copy_the_same(features: str) -> None:
-    """The tests above, compiled for a processor that has no more than these features."""
-    host = binding.get_host_cpu_features()
-    if not all(host.get(name[1:], False) for name in features.split(",")):
-        features = ""  # this one has less: what every one has is what it has
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not older", __file__]
-    done = subprocess.run(command, env=pretending(features), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import subprocess
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -14,18 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from llvmlite import binding
 from sliding_oracle import images
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.plan import convolutions
 from ngraph_rewrite.plan.convolution_operands import Convolution
-
-_HOST = binding.get_host_cpu_features()
-_PROCESSOR = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
-_AVX2 = "+avx,+avx2,+fma,+f16c,+sse4.2,+sse3"
-# What NUMBA_CPU_FEATURES may be for older processors.
-OLDER = ["", _AVX2] if _PROCESSOR == "x86_64" else [""]
 
 
 class Chooser:
@@ -92,14 +81,3 @@ class Exact:
 
     def difference(self, one: Fraction, other: Fraction) -> Fraction:
         return one - other
-
-
-def passes_on(features: str, file: str, chosen: str) -> None:
-    """Some tests of a file pass where kernels are compiled for a processor that has no more than these features."""
-    if not all(_HOST.get(name[1:], False) for name in features.split(",") if name):
-        features = ""  # this one has less: what every one has is what it has
-    name = "x86-64" if _PROCESSOR == "x86_64" else "generic"
-    told = os.environ | {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, file]
-    done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llvmlite import binding
 from numpy.testing import assert_allclose
 
 import ngraph_rewrite as ng
@@ -297,18 +293,3 @@ def test_loops_over_keys_are_packed(dtype: str, tmp_path: Path) -> None:
 
 
 PROCESSOR = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
-HOST = binding.get_host_cpu_features()
-AVX2 = "+avx,+avx2,+fma,+f16c,+sse4.2,+sse3"
-
-
-@pytest.mark.parametrize("features", ["", AVX2] if PROCESSOR == "x86_64" else [""])
-def test_older_processors_compute_the_same(features: str) -> None:
-    """Some of the tests above, compiled for a processor that has no more than these features."""
-    if not all(HOST.get(name[1:], False) for name in features.split(",") if name):
-        features = ""  # this one has less: what every one has is what it has
-    name = "x86-64" if PROCESSOR == "x86_64" else "generic"
-    told = os.environ | {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
-    chosen = "special_values or same_bits or packed or found_without"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__]
-    done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 import os
-import platform
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from llvmlite import binding
 from sliding_oracle import both, correlate, images, pool, whole_numbers
 
 import ngraph_rewrite as ng
@@ -314,23 +310,3 @@ def test_windows_of_padding_and_infinities_and_windows_that_see_nan() -> None:
     a[0, 0, :4], a[1, 2, 5, 7], a[0, 1, 3, 3] = -np.inf, np.nan, np.inf
     for wanted, found in zip(*both([derivative], values), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-6)  # shares of ties are rounded
-
-
-# -- other processors --------------------------------------------------------------------------------
-
-HOST = binding.get_host_cpu_features()
-PROCESSOR = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
-AVX2 = "+avx,+avx2,+fma,+f16c,+sse4.2,+sse3"
-
-
-@pytest.mark.parametrize("features", ["", AVX2] if PROCESSOR == "x86_64" else [""])
-def test_older_processors_compute_the_same(features: str) -> None:
-    """Some of the tests above, compiled for a processor that has no more than these features."""
-    if not all(HOST.get(name[1:], False) for name in features.split(",") if name):
-        features = ""  # this one has less: what every one has is what it has
-    name = "x86-64" if PROCESSOR == "x86_64" else "generic"
-    told = os.environ | {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
-    chosen = "are_sums or several_blocks or its_derivative"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__]
-    done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from filtering_cases import OLDER, Chooser, Exact, computed, correlated, kernels, normal, passes_on, run
+from filtering_cases import Chooser, Exact, computed, correlated, kernels, normal, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sliding_oracle import images
@@ -289,12 +289,3 @@ def test_values_decide_the_sums(places: int, image: list[Fraction], window: list
 @given(st.integers(2, 100))
 def test_segments_are_two_or_three_places(places: int) -> None:
     assert sum(segments(places)) == places and set(segments(places)) <= {2, 3} and segments(places).count(2) < 3
-
-
-# -- other processors --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("features", OLDER)
-def test_older_processors_compute_the_same(features: str) -> None:
-    """Some of the tests above, compiled for a processor that has no more than these features."""
-    passes_on(features, __file__, "over_windows or in_pairs")

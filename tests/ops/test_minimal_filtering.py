@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from filtering_cases import OLDER, Chooser, Exact, computed, correlated, kernels, normal, passes_on, run
+from filtering_cases import Chooser, Exact, computed, correlated, kernels, normal, run
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sliding_oracle import images
@@ -247,12 +247,3 @@ def test_values_at_points_decide_the_sums(window: int, image: list[Fraction], fi
     products = [x * y for x, y in zip(image_values(Exact(), image), filter_values(Exact(), own), strict=True)]
     wanted = [sum(image[i + k] * own[k] for k in range(window)) for i in range(count)]
     assert sums_of(count)(Exact(), products) == wanted
-
-
-# -- other processors --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("features", OLDER)
-def test_older_processors_compute_the_same(features: str) -> None:
-    """Some of the tests above, compiled for a processor that has no more than these features."""
-    passes_on(features, __file__, "over_windows or in_pairs")

@@ -21,9 +21,10 @@ from ngraph_rewrite.runtime.cuda.cublas import WORKSPACE, Cublas
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
 from ngraph_rewrite.runtime.cuda.freed import FreedMemory
 from ngraph_rewrite.runtime.cuda.hardware import WARP
+from ngraph_rewrite.runtime.cuda.linking import assembler_version
 from ngraph_rewrite.runtime.cuda.overlapping import can_overlap
 from ngraph_rewrite.runtime.cuda.recorded import STREAM, RecordedGraph, RecordedLaunches
-from ngraph_rewrite.runtime.cuda.starting import start_driver
+from ngraph_rewrite.runtime.cuda.starting import check_driver, start_driver
 
 # More launches than these are not made one graph, which would take longer to build than it saves.
 MOST_NODES = 1 << 14
@@ -125,7 +126,10 @@ class RealDevice:
 
     def _loaded(self, name: str, text: str, cache: Cache) -> Any:
         code = code_of(text, name, self.capability, cache)
-        module = checked(cu.cuModuleLoadData(code.data), f"loading the kernel {name}")
+        found = cu.cuModuleLoadData(code.data)
+        if found[0]:
+            check_driver(assembler_version(), f"loading the kernel {name}")
+        module = checked(found, f"loading the kernel {name}")
         return checked(cu.cuModuleGetFunction(module, code.entry.encode()), f"finding the kernel {name}")
 
     def library(self, name: str) -> Any:

@@ -29,6 +29,12 @@ def check_libraries() -> None:
     nvjitlink.version()
 
 
+def assembler_version() -> int:
+    """The version of CUDA that the assembler is of, as drivers tell theirs: 13050 is 13.5."""
+    major, minor = nvjitlink.version()
+    return 1000 * int(major) + 10 * int(minor)
+
+
 def nothing(argument: int) -> None:
     """A kernel with which the compiler is tried."""
 

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels compute the same on processors that have less than this one: tests of other files once more, compiled so."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from llvmlite import binding
+
+MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine())
+AVX2 = "+avx,+avx2,+fma,+f16c,+sse4.2,+sse3"
+# Which tests, by their file.
+CHOSEN = {
+    "test_products.py": "a_product_is_numpys or epilogue_changes or special_values or inner_loop or one_sum",
+    "ops/test_attention.py": "special_values or same_bits or packed or found_without",
+    "ops/test_direct_convolution.py": "are_sums or several_blocks or its_derivative",
+    "ops/test_minimal_across.py": "over_windows or in_pairs",
+    "ops/test_minimal_filtering.py": "over_windows or in_pairs",
+    "codegen/test_window_rows.py": "test",
+    "codegen/test_rows.py": "(any_length or special or first_place or at_least_as_accurate) and not float16",
+    "codegen/test_loops.py": "(any_length or special or first_place or at_least_as_accurate) and not float16",
+}
+# One process has them all, which imports what they need once.
+PROGRAM = f"""
+import sys, pytest
+for file, chosen in {CHOSEN!r}.items():
+    failed = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-k", chosen, file])
+    if failed:
+        sys.exit(f"{{file}}: {{failed!r}}")
+"""
+
+
+@pytest.mark.parametrize("features", ["", AVX2] if MACHINE == "x86_64" else [""])
+def test_other_processors_compute_the_same(features: str) -> None:
+    host = binding.get_host_cpu_features()
+    if not all(host.get(name[1:], False) for name in features.split(",") if name):
+        features = ""  # this one has less: what every one has is what it has
+    cpu = "x86-64" if MACHINE == "x86_64" else "generic"
+    told = os.environ | {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=told, cwd=Path(__file__).parent, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(" passed") == len(CHOSEN)
