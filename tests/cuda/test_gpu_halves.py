@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]
 SMALL = [WarpTile(16, 16, 16, 1, 1), WarpTile(16, 32, 16, 1, 1), WarpTile(32, 16, 32, 2, 1), WarpTile(32, 16, 16, 1, 1)]
 HALVES = ["float16", "bfloat16"]
 LENGTHS = st.sampled_from([0, 1, 5, 8, 16, 17, 24, 33])
-few = examples(25)
+few = examples(16)
 
 
 @few
