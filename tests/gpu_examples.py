@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many examples tests of kernels for GPUs draw: a quarter where each has to be compiled, for an emulated one."""
+"""How many examples tests of kernels for GPUs draw: a sixth where each has to be compiled, for an emulated one."""
 
 import os
 
@@ -12,4 +12,4 @@ EMULATED = os.environ.get(EMULATOR, "0") not in ("", "0")
 
 def examples(count: int) -> settings:
     """So many, however long one takes: in the simulator a launch is as many threads of Python."""
-    return settings(max_examples=-(-count // 4) if EMULATED else count, deadline=None)
+    return settings(max_examples=-(-count // 6) if EMULATED else count, deadline=None)

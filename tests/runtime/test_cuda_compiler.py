@@ -40,7 +40,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return [f"{kernel.__name__} of {arguments} for {one}" for one in capabilities]
 
     def assembled(ptx: str, capability: Any, name: str) -> MachineCode:
-        return MachineCode(name, Resources(1, 2, 3, 4, 5), ptx.encode())
+        return MachineCode(name, Resources(1, 2, 3, 4, 5), ptx.encode(), 13050)
 
     monkeypatch.setattr(compiler, "compiling", SimpleNamespace(compile_ptx=compile_ptx))
     monkeypatch.setattr(compiler, "linking", SimpleNamespace(assembled=assembled))
@@ -86,7 +86,7 @@ def test_what_is_no_machine_code_is_compiled_again(content: bytes, tmp_path: Pat
 
 
 def test_any_bytes_are_machine_code() -> None:
-    code = MachineCode("kernel", Resources(32, 0, 8, 4, 9), b"\x7fELF\n\0\n[")
+    code = MachineCode("kernel", Resources(32, 0, 8, 4, 9), b"\x7fELF\n\0\n[", 13050)
     assert read_code(write_code(code)) == code
 
 

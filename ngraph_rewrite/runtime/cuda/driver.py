@@ -21,7 +21,6 @@ from ngraph_rewrite.runtime.cuda.cublas import WORKSPACE, Cublas
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
 from ngraph_rewrite.runtime.cuda.freed import FreedMemory
 from ngraph_rewrite.runtime.cuda.hardware import WARP
-from ngraph_rewrite.runtime.cuda.linking import assembler_version
 from ngraph_rewrite.runtime.cuda.overlapping import can_overlap
 from ngraph_rewrite.runtime.cuda.recorded import STREAM, RecordedGraph, RecordedLaunches
 from ngraph_rewrite.runtime.cuda.starting import check_driver, start_driver
@@ -128,7 +127,7 @@ class RealDevice:
         code = code_of(text, name, self.capability, cache)
         found = cu.cuModuleLoadData(code.data)
         if found[0]:
-            check_driver(assembler_version(), f"loading the kernel {name}")
+            check_driver(code.made_by, f"loading the kernel {name}")
         module = checked(found, f"loading the kernel {name}")
         return checked(cu.cuModuleGetFunction(module, code.entry.encode()), f"finding the kernel {name}")
 

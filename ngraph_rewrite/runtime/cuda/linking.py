@@ -29,12 +29,6 @@ def check_libraries() -> None:
     nvjitlink.version()
 
 
-def assembler_version() -> int:
-    """The version of CUDA that the assembler is of, as drivers tell theirs: 13050 is 13.5."""
-    major, minor = nvjitlink.version()
-    return 1000 * int(major) + 10 * int(minor)
-
-
 def nothing(argument: int) -> None:
     """A kernel with which the compiler is tried."""
 
@@ -53,7 +47,8 @@ def assembled(ptx: str, capability: tuple[int, int], name: str) -> MachineCode:
         told = _log(linker, nvjitlink.get_info_log_size, nvjitlink.get_info_log)
         code = bytearray(nvjitlink.get_linked_cubin_size(linker))
         nvjitlink.get_linked_cubin(linker, code)
-        return MachineCode(entry_name(ptx), read_log(told, len(code)), bytes(code))
+        major, minor = nvjitlink.version()
+        return MachineCode(entry_name(ptx), read_log(told, len(code)), bytes(code), 1000 * major + 10 * minor)
     except nvjitlink.nvJitLinkError as error:
         told = _log(linker, nvjitlink.get_error_log_size, nvjitlink.get_error_log)
         raise KernelError(f"kernel {name} cannot be assembled: {told.strip() or error}") from error

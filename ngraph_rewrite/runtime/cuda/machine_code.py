@@ -32,25 +32,27 @@ class MachineCode(NamedTuple):
         entry: The name of the kernel in it.
         resources: What it takes.
         data: The file of code, a cubin.
+        made_by: The version of CUDA that made it, as drivers tell theirs: 13050 is 13.5.
     """
 
     entry: str
     resources: Resources
     data: bytes
+    made_by: int
 
 
 def write_code(code: MachineCode) -> bytes:
     """Machine code as bytes.
 
-    >>> code = MachineCode("map", Resources(32, 0, 0, 0, 4), b"code")
+    >>> code = MachineCode("map", Resources(32, 0, 0, 0, 4), b"code", 13050)
     >>> read_code(write_code(code)) == code
     True
     """
-    return json.dumps([code.entry, code.resources]).encode() + b"\n" + code.data
+    return json.dumps([code.entry, code.resources, code.made_by]).encode() + b"\n" + code.data
 
 
 def read_code(stored: bytes) -> MachineCode:
     """What `write_code` wrote."""
     head, _, data = stored.partition(b"\n")
-    entry, resources = json.loads(head)
-    return MachineCode(entry, Resources(*resources), data)
+    entry, resources, made_by = json.loads(head)
+    return MachineCode(entry, Resources(*resources), data, made_by)

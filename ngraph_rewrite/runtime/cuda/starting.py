@@ -39,22 +39,22 @@ def start_driver() -> None:
         )
 
 
-def check_driver(assembler: int, what: str) -> None:
+def check_driver(made_by: int, what: str) -> None:
     """Look why the driver refuses machine code: one that is older by a major version need not take it.
 
     Args:
-        assembler: The version of CUDA whose assembler has made it.
+        made_by: The version of CUDA that made it.
         what: What it was needed for.
 
     Raises:
         DeviceError: if the driver is that old.
     """
     version = int(checked(cu.cuDriverGetVersion(), "asking for the version of the CUDA driver"))
-    if version // 1000 < assembler // 1000:
+    if version // 1000 < made_by // 1000:
         raise DeviceError(
             f"{what} failed: the CUDA driver is of version {_shown(version)}, and machine code is made by packages of "
-            f"CUDA {_shown(assembler)}, which it does not take",
-            do=f"install a driver of CUDA {assembler // 1000} or newer, or packages of CUDA {version // 1000}",
+            f"CUDA {_shown(made_by)}, which it does not take",
+            do=f"install a driver of CUDA {made_by // 1000} or newer, or packages of CUDA {version // 1000}",
         )
 
 
