@@ -19,7 +19,7 @@ from ngraph_rewrite.testing.compare import same_bits
 from ngraph_rewrite.testing.strategies import WILD, Example, values_of
 from ngraph_rewrite.types.dtypes import DTYPES, finfo, is_float
 
-EXAMPLES = 16
+EXAMPLES = 10
 
 
 @pytest.fixture(scope="session")
