@@ -179,10 +179,16 @@ def shaken(seed: int) -> Change:
         moved = np.where(np.isfinite(value) & ~exact, moved, value)
         over = _overflows(term, value, args) if parts else np.zeros(value.shape, bool)
         if over.any():
-            moved = np.where(over, random.choice((np.nan, np.inf, 0), value.shape), moved).astype(value.dtype)
+            moved = np.where(over, _anything(value, seed), moved).astype(value.dtype)
         return np.asarray(moved)
 
     return change
+
+
+def _anything(value: Array, seed: int) -> Array:
+    """What a sum may be whose parts overflow, or not: each kind of number in turn, from one seed to the next."""
+    kinds = np.array([np.nan, np.inf, 0, float(finfo(value.dtype).max)])
+    return kinds[(np.arange(value.size).reshape(value.shape) + seed) % len(kinds)]
 
 
 def coarse(seed: int, dtype: DType) -> Change:

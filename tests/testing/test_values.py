@@ -20,7 +20,7 @@ from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing import Literal, term
-from ngraph_rewrite.testing.compare import differ
+from ngraph_rewrite.testing.compare import as_rounded, differ
 from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding
 from ngraph_rewrite.testing.values import check_values, drawn_examples, search_values
@@ -115,6 +115,16 @@ def test_the_order_of_a_sum_is_rounding_even_where_it_overflows() -> None:
         assert differ(left, right, {x: np.array(numbers, "float32")}, "real") is None
     assert differ(left, right, {x: np.array([[1e8, 1], [-1e8, 1]], "float32")}, "exact") is not None
     assert differ(left, term("semi.max", x, axes=(0, 1)), {x: np.array([[1, 2], [3, 4]], "float32")}, "real")
+
+
+def test_what_is_asked_of_a_sum_that_overflows_in_one_order_alone_may_be_so_or_not() -> None:
+    x = leaf(3, dtype="float64")
+    total = term("semi.sum", x, axes=(0,))
+    nothing = term("core.constant", value=Literal(0.0, "float64"), axes=Axes())
+    asked = term("semi.select", term("semi.isfinite", total), total, nothing)
+    largest = np.finfo("float64").max
+    for numbers, meant, may in ([largest, largest, -largest], 0.0, True), ([largest / 4] * 3, largest * 0.75, False):
+        assert as_rounded(asked, {x: np.array(numbers)}, np.array(meant), np.array(largest / 2)) == may
 
 
 def test_a_difference_inside_a_softmax_is_rounded_before_it_is_an_exponent() -> None:
