@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.cuda.compiler import ptx_of
@@ -55,10 +55,5 @@ class EmulatedDevice(HostDevice):
         super().__init__()
         self._watcher = watcher
 
-    def load(self, sources: Mapping[str, str], cache: Cache, processes: int) -> dict[str, Any]:
-        self.origin.check()
-        for name, text in sources.items():
-            if text not in self._functions:
-                program = Program(ptx_of(text, name, self.capability, cache), name)
-                self._functions[text] = EmulatedKernel(program, self._watcher)
-        return {name: self._functions[text] for name, text in sources.items()}
+    def _made(self, name: str, text: str, cache: Cache) -> EmulatedKernel:
+        return EmulatedKernel(Program(ptx_of(text, name, self.capability, cache), name), self._watcher)

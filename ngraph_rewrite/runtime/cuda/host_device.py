@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import ctypes
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.aligned import address_of, aligned_array
 from ngraph_rewrite.runtime.cuda import simulated_library
 from ngraph_rewrite.runtime.cuda.device import Array, Changed, Launched, out_of_memory
@@ -17,6 +18,7 @@ from ngraph_rewrite.runtime.cuda.origin import Origin
 from ngraph_rewrite.runtime.cuda.permitted import forbid, permit
 
 _MEMORY = 1 << 32
+RECENT = 256  # so many kernels stay though nobody has them: a program may be made again
 _ANYTHING = 0xFF  # what memory begins with: floats are NaN, so that whoever reads what nobody wrote is found out
 
 
@@ -71,6 +73,20 @@ class HostDevice:
     def copy(self, target: int, source: int, size: int) -> None:
         self.origin.check()
         ctypes.memmove(target, source, size)
+
+    def load(self, sources: Mapping[str, str], cache: Cache, processes: int) -> dict[str, Any]:
+        self.origin.check()
+        found = dict[str, Any]()
+        for name, text in sources.items():
+            known = self._functions.pop(text, None)
+            found[name] = self._functions[text] = known or self._made(name, text, cache)
+        while len(self._functions) > RECENT:
+            del self._functions[next(iter(self._functions))]  # which was asked for longest ago
+        return found
+
+    def _made(self, name: str, text: str, cache: Cache) -> HostKernel:
+        """The kernel that a source defines."""
+        raise NotImplementedError
 
     def library(self, name: str) -> Any:
         self.origin.check()

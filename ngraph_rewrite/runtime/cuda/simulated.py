@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.compiler import source_file, source_function
@@ -32,10 +32,6 @@ class SimulatedDevice(HostDevice):
 
     name = "Numba's CUDA simulator"
 
-    def load(self, sources: Mapping[str, str], cache: Cache, processes: int) -> dict[str, Any]:
-        self.origin.check()
-        for name, text in sources.items():
-            if text not in self._functions:
-                with source_function(source_file(text, name, cache), name) as function:
-                    self._functions[text] = SimulatedKernel(function)
-        return {name: self._functions[text] for name, text in sources.items()}
+    def _made(self, name: str, text: str, cache: Cache) -> SimulatedKernel:
+        with source_function(source_file(text, name, cache), name) as function:
+            return SimulatedKernel(function)
