@@ -30,13 +30,14 @@ class FakeDriver:
         launched: The arguments of each kernel that was launched, by its own or with a graph.
         memory: What is taken, by address.
         failing: The names of functions that fail.
+        error: What those give.
         version: That of CUDA that the driver is of.
         overlapping: Of each kernel that was launched by its own whether it might begin while the one before ended.
     """
 
     def __init__(self, capability: tuple[int, int] = (9, 0)) -> None:
         self._capability, self.overlapping = capability, list[bool]()
-        self.version = 13000
+        self.version, self.error = 13000, cu.CUresult.CUDA_ERROR_UNKNOWN
         self.calls: list[str] = []
         self.launched: list[tuple[int, ...]] = []
         self.memory: dict[int, Any] = {}
@@ -53,7 +54,7 @@ class FakeDriver:
         def call(*arguments: Any) -> tuple[Any, ...]:
             self.calls.append(name)
             if name in self.failing:
-                return (cu.CUresult.CUDA_ERROR_UNKNOWN,)
+                return (self.error,)
             found = own(*arguments) if own is not None else next(self._handles) if _MADE.search(name) else ()
             values = found if isinstance(found, tuple) else (found,)
             return values if values and isinstance(values[0], cu.CUresult) else (cu.CUresult.CUDA_SUCCESS, *values)

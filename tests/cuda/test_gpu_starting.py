@@ -45,18 +45,20 @@ class LoadingDevice(FakeDevice):
 
 
 @pytest.mark.parametrize(
-    ("version", "told", "do"),
+    ("version", "error", "told", "do"),
     [
         (
             12040,
+            "INVALID_IMAGE",
             r"the CUDA driver is of version 12\.4, and machine code is made by packages of CUDA 13\.5",
             "CUDA 13 or",
         ),
-        (13000, "loading the kernel k failed: CUDA_ERROR_UNKNOWN", "CUresult"),
+        (13000, "INVALID_IMAGE", "loading the kernel k failed: CUDA_ERROR_INVALID_IMAGE", "CUresult"),
+        (12040, "ILLEGAL_ADDRESS", "loading the kernel k failed: CUDA_ERROR_ILLEGAL_ADDRESS", "CUresult"),
     ],
 )
 def test_machine_code_that_a_driver_refuses(
-    version: int, told: str, do: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    version: int, error: str, told: str, do: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is told which of both is too old, if that may be why."""
     code = MachineCode("k", Resources(8, 0, 0, 0, 4), b"code", 13050)
@@ -65,6 +67,7 @@ def test_machine_code_that_a_driver_refuses(
     with fake_driver() as fake:
         device = LoadingDevice(fake)
         fake.version, fake.failing = version, {"cuModuleLoadData"}
+        fake.error = getattr(driver.cu.CUresult, f"CUDA_ERROR_{error}")
         with pytest.raises(ng.DeviceError, match=told) as caught:
             device.load({"k": "def k(): ..."}, Cache(tmp_path), 1)
         assert do in str(caught.value)

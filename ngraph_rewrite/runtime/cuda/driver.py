@@ -29,6 +29,13 @@ from ngraph_rewrite.runtime.cuda.starting import check_driver, start_driver
 MOST_NODES = 1 << 14
 # Which part of its memory large stretches may have that are kept: asking the driver takes longer than a launch.
 KEPT = 16
+# What drivers say of machine code that they do not know, and not of memory that is full, or of an error before.
+_REFUSED = (
+    cu.CUresult.CUDA_ERROR_INVALID_IMAGE,
+    cu.CUresult.CUDA_ERROR_INVALID_SOURCE,
+    cu.CUresult.CUDA_ERROR_NO_BINARY_FOR_GPU,
+    cu.CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+)
 # So few cost less one by one, as graphs are told of each change of an address.
 FEW = 3
 
@@ -126,7 +133,7 @@ class RealDevice:
     def _loaded(self, name: str, text: str, cache: Cache) -> Any:
         code = code_of(text, name, self.capability, cache)
         found = cu.cuModuleLoadData(code.data)
-        if found[0]:
+        if found[0] in _REFUSED:
             check_driver(code.made_by, f"loading the kernel {name}")
         module = checked(found, f"loading the kernel {name}")
         return checked(cu.cuModuleGetFunction(module, code.entry.encode()), f"finding the kernel {name}")

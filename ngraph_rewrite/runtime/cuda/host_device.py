@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import heapq
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -42,6 +43,7 @@ class HostDevice:
         self.origin = Origin()
         self._memory: dict[int, tuple[Array, int]] = {}
         self._functions: dict[str, HostKernel] = {}
+        self._keeping = threading.Lock()
 
     def allocate(self, size: int, purpose: str) -> int:
         self.origin.check()
@@ -76,12 +78,13 @@ class HostDevice:
 
     def load(self, sources: Mapping[str, str], cache: Cache, processes: int) -> dict[str, Any]:
         self.origin.check()
-        found = dict[str, Any]()
-        for name, text in sources.items():
-            known = self._functions.pop(text, None)
-            found[name] = self._functions[text] = known or self._made(name, text, cache)
-        while len(self._functions) > RECENT:
-            del self._functions[next(iter(self._functions))]  # which was asked for longest ago
+        found = {name: self._functions.get(text) or self._made(name, text, cache) for name, text in sources.items()}
+        with self._keeping:
+            for name, text in sources.items():
+                self._functions.pop(text, None)
+                self._functions[text] = found[name]
+            while len(self._functions) > RECENT:
+                del self._functions[next(iter(self._functions))]  # which was asked for longest ago
         return found
 
     def _made(self, name: str, text: str, cache: Cache) -> HostKernel:

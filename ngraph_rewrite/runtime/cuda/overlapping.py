@@ -9,6 +9,7 @@ Programmatic Dependent Launch.)
 
 import re
 
+from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.cuda.generation import HOPPER
 
 # The head of a kernel, and what is declared at the beginning of its body.
@@ -26,7 +27,10 @@ def can_overlap(capability: tuple[int, int]) -> bool:
 
 
 def overlapping(ptx: str, capability: tuple[int, int]) -> str:
-    r"""PTX whose kernels wait as such launches have to, if it is for GPUs that know of them.
+    r"""PTX whose kernel waits as such launches have to, if it is for GPUs that know of them.
+
+    Raises:
+        KernelError: if there is no kernel in it, or more than one.
 
     >>> print(overlapping(".entry map(\n)\n{\n\t.reg .b32 %r<2>;\n\n\tret;\n}", (9, 0)).expandtabs(4))
     .entry map(
@@ -39,4 +43,9 @@ def overlapping(ptx: str, capability: tuple[int, int]) -> str:
         ret;
     }
     """
-    return _BEGIN.sub(lambda found: found[0] + _WAITS, ptx) if can_overlap(capability) else ptx
+    if not can_overlap(capability):
+        return ptx
+    text, kernels = _BEGIN.subn(lambda found: found[0] + _WAITS, ptx)
+    if kernels != 1:  # one that does not wait would read what is not there yet
+        raise KernelError(f"{kernels} kernels begin in what the compiler made, and one is needed")
+    return text
