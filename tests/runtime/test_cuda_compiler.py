@@ -21,6 +21,7 @@ from ngraph_rewrite.runtime.cuda import compiler
 from ngraph_rewrite.runtime.cuda.compiler import code_of, prepare_codes
 from ngraph_rewrite.runtime.cuda.device import SIMULATOR
 from ngraph_rewrite.runtime.cuda.machine_code import MachineCode, Resources, read_code, write_code
+from ngraph_rewrite.runtime.cuda.overlapping import overlapping
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
 
@@ -126,3 +127,12 @@ print(hasattr(np, "row_stack"))
     environment = {name: value for name, value in os.environ.items() if name != SIMULATOR}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr
+
+
+@pytest.mark.parametrize("kernels", [0, 2])
+def test_what_would_launch_a_kernel_that_does_not_wait_is_refused(kernels: int) -> None:
+    """Where launches overlap; elsewhere it is as it was."""
+    text = ".entry k()\n{\n\tret;\n}\n" * kernels
+    assert overlapping(text, (8, 0)) == text
+    with pytest.raises(KernelError, match=f"{kernels} kernels begin"):
+        overlapping(text, (9, 0))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import heapq
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -30,7 +31,7 @@ class HostKernel(Protocol):
         """Run it as `Launched` has it."""
 
 
-class HostDevice:
+class HostDevice(ABC):
     """A GPU that is none.
 
     Attributes:
@@ -87,9 +88,9 @@ class HostDevice:
                 del self._functions[next(iter(self._functions))]  # which was asked for longest ago
         return found
 
+    @abstractmethod
     def _made(self, name: str, text: str, cache: Cache) -> HostKernel:
         """The kernel that a source defines."""
-        raise NotImplementedError
 
     def library(self, name: str) -> Any:
         self.origin.check()

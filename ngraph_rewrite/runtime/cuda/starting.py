@@ -54,7 +54,7 @@ def check_driver(made_by: int, what: str) -> None:
         raise DeviceError(
             f"{what} failed: the CUDA driver is of version {_shown(version)}, and machine code is made by packages of "
             f"CUDA {_shown(made_by)}, which it does not take",
-            do=f"install a driver of CUDA {made_by // 1000} or newer, or packages of CUDA {version // 1000}",
+            do=f"install a driver of CUDA {made_by // 1000} or newer, or use the target cpu",
         )
 
 

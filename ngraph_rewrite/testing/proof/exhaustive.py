@@ -11,7 +11,6 @@ import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.ops.checks import tensor
@@ -61,10 +60,9 @@ class Small(Domain):
         flat = Axis.flattened(list(own[:2])) if len(own) > 1 else None
         return [*_ordered(own), *([Axes([flat]), Axes([flat, self.axes[-1]])] if flat is not None else [])]
 
-    @cache  # noqa: B019  (a domain lives as long as a proof)
-    def pool(self, family: str) -> Types:
-        """Types of any tensors that a family takes; no dtype twice."""
-        return list(dict.fromkeys(super().pool(family)))
+    def _made(self, family: str) -> Types:
+        """No type twice."""
+        return list(dict.fromkeys(super()._made(family)))
 
     def slices(self, length: Extent) -> list[Triple]:
         """Every slice, by the positions that it takes, which may be none."""
