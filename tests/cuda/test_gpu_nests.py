@@ -238,6 +238,22 @@ def test_rows_that_are_asked_for_are_there(monkeypatch: pytest.MonkeyPatch, dtyp
     np.testing.assert_array_equal(launched(source, x, 4 * more), x.max(1, keepdims=True) - x)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16", "float32", "float64"])
+def test_rows_that_share_weights_leave_the_first_cache_to_them(dtype: str) -> None:
+    more = find_device().warp
+    matrix, weights = Operand(dtype, ("s", "1")), Operand(dtype, ("0", "1"))
+    steps = (Step("max", dtype, (0,)), Step("subtract", dtype, (2, 0)), Step("multiply", dtype, (3, 1)))
+    nest = RowNest(2, (matrix, weights), steps, ((4, matrix),), (0, 1, 2), reduced=(False, True))
+    source = render_rows(nest, RowForm("block", places=2, threads=4 * more, extent="whole"))
+    rng = np.random.default_rng(0)
+    x, w = (rng.integers(0, 9, shape).astype(as_dtype(dtype)) for shape in ((5, 32 * more), (32 * more,)))
+    found = np.empty_like(x)
+    launch(source, [*x.shape, x, x.shape[1], w, found, x.shape[1]], 2, 4 * more)
+    np.testing.assert_array_equal(found, (x.max(1, keepdims=True) - x) * w)
+    assert f"load4_once_{dtype}(x0," in source.text and f"load4_{dtype}(x1," in source.text
+    assert "load4_once" not in render_rows(normalised(1), RowForm("block", places=2, threads=128, extent="whole")).text
+
+
 def normalised(axis: int) -> RowNest:
     """A softmax over an axis of a matrix."""
     matrix = Operand("float32", ("s", "1"))

@@ -345,7 +345,7 @@ def test_sums_their_errors_and_remainders(dtype: str, data: st.DataObject) -> No
 FOUR = """def copied(n, x, y):
     for i in range(4 * thread(), n, 4 * threads()):
         if aligned(x, 16) and aligned(y, 16):
-            a, b, c, d = load4_{0}(x, i)
+            a, b, c, d = {1}_{0}(x, i)
             store4_{0}(y, i, a, b, c, d)
 """
 
@@ -361,11 +361,11 @@ def on_a_boundary(values: Array) -> Array:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @few
-@given(data=st.data())
-def test_four_neighbours_at_once(dtype: str, data: st.DataObject) -> None:
+@given(read=st.sampled_from(["load4", "load4_once"]), data=st.data())
+def test_four_neighbours_at_once(dtype: str, read: str, data: st.DataObject) -> None:
     x = on_a_boundary(np.resize(data.draw(arrays(dtype, largest=12)), 12))
     y = on_a_boundary(np.zeros_like(x))
-    launch(FOUR.format(dtype), x.size, x, y)
+    launch(FOUR.format(dtype, read), x.size, x, y)
     assert same_bits(y, x)
 
 
@@ -390,7 +390,7 @@ def test_what_is_not_the_kernels_is_an_error(dtype: str, first: int, n: int) -> 
 def test_four_neighbours_must_be_aligned() -> None:
     x, y = on_a_boundary(np.ones(9, "float32")), on_a_boundary(np.ones(8, "float32"))
     with pytest.raises((IndexError, KernelError), match="not aligned"):
-        launch(FOUR.format("float32").replace("aligned(x, 16)", "True"), 8, x[1:], y)
+        launch(FOUR.format("float32", "load4").replace("aligned(x, 16)", "True"), 8, x[1:], y)
 
 
 def test_the_examples_of_allowed_memory_are_right() -> None:
@@ -645,7 +645,8 @@ def kernels() -> dict[str, str]:
     texts |= {"extrema": EXTREMA, "agreement": AGREED}
     texts |= {"once": fused, "branches": BRANCHED, "bounds": BOUNDED, "copies": COPY.format("float32")}
     for dtype in DTYPES:
-        texts |= {f"four {dtype}": FOUR.format(dtype), f"shared {dtype}": TURNED.format(dtype)}
+        texts |= {f"{read} {dtype}": FOUR.format(dtype, read) for read in ("load4", "load4_once")}
+        texts |= {f"shared {dtype}": TURNED.format(dtype)}
         texts |= {f"operations {dtype}": cuda_kernels.map_text(steps_on(dtype), [dtype, dtype, "bool"])}
     texts |= {f"warps {dtype}": EXCHANGED.format(dtype) for dtype in HELD}
     for dtype in [*INTEGERS, "float32", "float64"]:

@@ -28,6 +28,7 @@ class Lanes:
         apart: The loops whose indices have a name for each place: ``i2_0``, ``i2_1`` and so on.
         places: How many places there are, each with its neighbours.
         letter: What the names of values that differ begin with, and the numbers of places, if it is another than ``v``.
+        once: The loads of neighbours that are not to stay in the first cache.
     """
 
     nest: MapNest | RowNest
@@ -35,6 +36,7 @@ class Lanes:
     apart: frozenset[int] = frozenset()
     places: int = 1
     letter: str = "v"
+    once: frozenset[int] = frozenset()
 
     def _varies(self, value: int) -> tuple[bool, bool]:
         """Whether a value differs from place to place, and from one neighbour to the next."""
@@ -98,7 +100,8 @@ class Lanes:
             at = self._at(place(name, load), p)
             if close:
                 names = ", ".join(self._name(value, p, k) for k in range(self.near))
-                lines.append(f"{names} = load4_{load.dtype}({name}, {at})")
+                word = "load4_once" if value in self.once else "load4"
+                lines.append(f"{names} = {word}_{load.dtype}({name}, {at})")
             else:
                 lines.append(f"{self._name(value, p, 0)} = load_{load.dtype}({name}, {at}, {self.nest.buffers[value]})")
         return lines

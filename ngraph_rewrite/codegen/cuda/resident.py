@@ -3,7 +3,8 @@
 
 All of them are read before anything is computed, so that many reads are under way; where they are is known when the
 kernel is written, so that distances are literal. Then a row is asked for with which some block begins soon, half as
-many rows later as are under way at once: it comes into the second cache while this one is computed.
+many rows later as are under way at once: it comes into the second cache while this one is computed. What all rows read,
+as weights, has the first cache for itself: rows pass it by.
 """
 
 from __future__ import annotations
@@ -58,7 +59,14 @@ class Resident:
 
     @cached_property
     def lanes(self) -> Lanes:
-        return Lanes(self.nest, self.form.near, frozenset(self.nest.along), self.form.places, "r")
+        own = (v for v, load in enumerate(self.nest.loads) if len(load.dims) == self.nest.rank)
+        once = frozenset(own if self._shares else ())
+        return Lanes(self.nest, self.form.near, frozenset(self.nest.along), self.form.places, "r", once)
+
+    @cached_property
+    def _shares(self) -> bool:
+        """Whether all rows read the same numbers of something, as weights, which best stay in the first cache."""
+        return any(load.dims and not load.dims - self.nest.within for load in self.nest.loads)
 
     def _is_found(self, value: int, number: int) -> bool:
         """Whether a value that is kept is computed in a pass: what is read is there already."""

@@ -109,6 +109,36 @@ def _load_four(dtype: str) -> Any:
     return _named(f"load4_{dtype}", typing)
 
 
+def _load_four_once(dtype: str) -> Any:
+    """The same past the first cache, where what others will read again stays."""
+
+    def typing(context: Any, address: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            places, each = _vectors(builder, dtype, *args)
+            bits = [x for place in places for x in _past_first_cache(builder, place, each, _width(dtype))]
+            values = [from_memory(builder, builder.bitcast(x, MEMORY[dtype]), dtype) for x in bits]
+            return context.make_tuple(builder, sig.return_type, values)
+
+        return signature(types.UniTuple(VALUES[dtype], 4), types.int64, types.int64), generate
+
+    return _named(f"load4_once_{dtype}", typing)
+
+
+def _past_first_cache(builder: Any, place: Any, count: int, width: int) -> list[Any]:
+    """So many neighbours of so many bits, which are not kept in the first cache."""
+    words = count * width // 32
+    registers = ", ".join(f"${n}" for n in range(words))
+    vector, listed = (f".v{words}", f"{{{registers}}}") if words > 1 else ("", registers)
+    code = f"ld.global.L1::no_allocate{vector}.u32 {listed}, [${words}];"
+    result = ir.LiteralStructType([ir.IntType(32)] * words) if words > 1 else ir.IntType(32)
+    constraints = ",".join(["=r"] * words + ["l", "~{memory}"])
+    kind = ir.FunctionType(result, [ir.IntType(64)])
+    found = builder.asm(kind, code, constraints, [builder.ptrtoint(place, ir.IntType(64))], True)
+    filled = _vector(builder, [builder.extract_value(found, n) for n in range(words)] if words > 1 else [found])
+    apart = builder.bitcast(filled, ir.VectorType(ir.IntType(width), count))
+    return [builder.extract_element(apart, _lane(n)) for n in range(count)]
+
+
 def _store_four(dtype: str) -> Any:
     def typing(context: Any, address: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -151,7 +181,7 @@ def _shared(dtype: str) -> Any:
 
 
 for _dtype in VALUES:
-    for _make in (_load, _store, _load_four, _store_four, _shared):
+    for _make in (_load, _store, _load_four, _load_four_once, _store_four, _shared):
         _intrinsic = _make(_dtype)
         globals()[_intrinsic.__name__] = _intrinsic
         __all__.append(_intrinsic.__name__)

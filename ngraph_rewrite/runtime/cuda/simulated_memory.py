@@ -109,6 +109,7 @@ _MAKERS = {
     "load_": _loader,
     "store_": _storer,
     "load4_": _loader_of_four,
+    "load4_once_": _loader_of_four,
     "store4_": _storer_of_four,
     "shared_": _sharing,
 }

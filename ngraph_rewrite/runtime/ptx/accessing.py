@@ -15,7 +15,7 @@ from ngraph_rewrite.runtime.ptx.watching import Who
 
 _OWN = frozenset({"param", "local"})  # of each thread
 _SPACES = frozenset({"global", "shared", *_OWN})
-_HOW = frozenset({"nc", "v2", "v4"})  # read once, and how many neighbours
+_HOW = frozenset({"nc", "v2", "v4", "L1no_allocate"})  # nobody writes it, how many neighbours, past the first cache
 
 
 def _place(opcode: Sequence[str]) -> tuple[str, np.dtype[Any]]:
