@@ -32,6 +32,8 @@ _VARIABLE, _BOUND = "NGRAPH_REWRITE_CACHE", "NGRAPH_REWRITE_CACHE_MEGABYTES"
 MEGABYTES = 512
 # What is left of a folder that grew too large: then it is some time until it does so again.
 _KEPT = 0.8
+# From one look at a folder's size to the next as much is written as this part of the bound, on average.
+_LOOKS = 1 / 128
 # Seconds after which reading an entry is noted again; and in which a file that somebody writes is whole.
 _NOTED, _WRITING = 86_400, 3_600
 _fallback: list[Path] = []  # the temporary folder, once this process has needed one
@@ -58,7 +60,6 @@ class Cache:
             raise ArgumentError(what, do=f"give the path of a folder, and a number from 0 ({_BOUND})")
         self.folder = _writable(Path(chosen))
         self.bound = int(bound * 1e6)
-        self._size: int | None = None  # of the folder, as far as this object knows
 
     def path(self, key: str, ext: str) -> Path:
         """Return where an entry is or would be."""
@@ -94,10 +95,17 @@ class Cache:
             self.folder = _temporary(self.folder)
             path = self.path(key, ext)
             _replace(path, stored)
-        self._size = self.size() if self._size is None else self._size + len(stored)
-        if self._size > self.bound:
+        if self._is_to_look(stored):
             self._shrink(path)
         return path
+
+    def _is_to_look(self, stored: bytes) -> bool:
+        """Whether the folder may have grown too large: by chance, the more often the more is written.
+
+        To look is to ask for the size of each file; that many processes write a little each is noticed like this too.
+        """
+        chance = int.from_bytes(hashlib.sha256(stored).digest()[:4]) / 2**32
+        return chance * self.bound * _LOOKS <= len(stored)
 
     def entries(self) -> Iterator[Path]:
         """The files of all entries; others in the folder are nobody's here."""
@@ -112,13 +120,15 @@ class Cache:
         for path in self.entries():
             with suppress(OSError):
                 path.unlink()
-        self._size = None
 
     def _shrink(self, newest: Path) -> None:
-        """Remove what was not read or written for longest; whoever reads it at this moment finds it or does not."""
+        """Remove what was not read or written for longest, of too large a folder.
+
+        Whoever reads it at this moment finds it or does not.
+        """
         files = sorted(_files(self.folder))
         size = sum(size for _, size, _ in files)
-        for when, bytes_, path in files:
+        for when, bytes_, path in files if size > self.bound else ():
             if size <= self.bound * _KEPT:
                 break
             abandoned = path.name.startswith(_WRITTEN) and time.time() - when > _WRITING
@@ -126,7 +136,6 @@ class Cache:
                 with suppress(OSError):
                     path.unlink()
                     size -= bytes_
-        self._size = size
 
 
 _MARK = b"\n# sha256 "  # a comment, so that a source stays a source

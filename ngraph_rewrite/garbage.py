@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _YOUNGEST = 0
+_FROZEN = 10.0  # seconds after which it is asked again whether there are frozen objects: they are counted one by one
 _GROWTH = 1.1  # of the blocks of memory there are, from one search of the old objects to the next
 _PAUSE = 5e-6  # seconds between two looks, for each block: searches take about a twentieth of the time
 
@@ -63,9 +64,20 @@ def garbage_collected() -> Iterator[None]:
             gc.enable()
 
 
+class _Frozen:
+    """When objects were last found frozen."""
+
+    at = -_FROZEN
+
+
 def _age() -> None:
     """Make all objects old."""
-    if not gc.get_freeze_count():
+    now = time.monotonic()
+    if now - _Frozen.at < _FROZEN:
+        return
+    if gc.get_freeze_count():
+        _Frozen.at = now
+    else:
         gc.freeze()
         gc.unfreeze()
 

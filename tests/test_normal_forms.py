@@ -349,7 +349,8 @@ def test_cycles_that_grow_old_unseen_are_found(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("enabled", [True, False])
 @pytest.mark.parametrize("frozen", [True, False])
-def test_the_garbage_collector_is_left_as_it_was(enabled: bool, frozen: bool) -> None:
+def test_the_garbage_collector_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch, enabled: bool, frozen: bool) -> None:
+    monkeypatch.setattr(garbage._Frozen, "at", -garbage._FROZEN)
     was = gc.isenabled()
     (gc.enable if enabled else gc.disable)()
     if frozen:
@@ -363,3 +364,13 @@ def test_the_garbage_collector_is_left_as_it_was(enabled: bool, frozen: bool) ->
     finally:
         gc.unfreeze()
         (gc.enable if was else gc.disable)()
+
+
+def test_frozen_objects_are_not_counted_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage._Frozen, "at", -garbage._FROZEN)
+    counts = []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counts.append(1) or 1)
+    for _ in range(100):
+        with no_garbage_collection():
+            pass
+    assert len(counts) == 1

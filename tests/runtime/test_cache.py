@@ -132,6 +132,21 @@ def test_the_folder_never_grows_beyond_its_bound_by_more_than_the_newest(tmp_pat
     cache.clear()
 
 
+def test_a_folder_is_not_looked_through_for_each_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor by each object anew: of 100 entries of which 1280 would fill a hundredth, few are worth a look."""
+    looks = []
+    monkeypatch.setattr("ngraph_rewrite.cache._files", lambda folder: looks.append(folder) or iter(()))
+    for number in range(100):
+        Cache(tmp_path, megabytes=1.28).write(f"k{number}", "o", b"%d" % number)
+    assert len(looks) < 10
+
+
+def test_what_many_write_a_little_of_is_bounded_too(tmp_path: Path) -> None:
+    for number in range(1000):
+        Cache(tmp_path, megabytes=0.1).write(f"k{number}", "o", b"%d" % number * 50)
+    assert Cache(tmp_path, megabytes=0.1).size() <= 1.1 * 100_000
+
+
 def test_files_of_others_stay(tmp_path: Path) -> None:
     """Those that are being written too, unless whoever wrote them is gone."""
     for name in ("precious.txt", ".writing-now", ".writing-before"):
