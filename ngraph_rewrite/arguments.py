@@ -39,9 +39,13 @@ def as_argument(value: Any, term: Op, shape: tuple[int, ...] | None = None) -> A
 
 
 def _converted(value: Any, term: Op) -> Array:
+    if isinstance(value, np.ma.MaskedArray) and value.mask.any():
+        raise ComputationError(
+            f"the value for {describe(term, 1)} cannot be taken: some of its elements are masked",
+            where=user_line(),
+            do="fill these, `array.filled(number)`",
+        )
     try:
-        if isinstance(value, np.ma.MaskedArray) and value.mask.any():
-            raise TypeError("some of its elements are masked")
         array = np.asarray(value)
         number = type(value) in _WEAK and kind_of(term.dtype) in _WEAK[type(value)]
         if not number and not can_cast(array.dtype, term.dtype, "same_kind"):

@@ -100,7 +100,7 @@ def mod(x: Operand, y: Operand) -> Op:
 
 
 def power(x: Operand, y: Operand) -> Op:
-    """`x` to the power of `y`; a negative integer exponent fails when computed. `x ** y` builds the same.
+    """`x` to the power of `y`; a negative power of an integer is truncated. `x ** y` builds the same.
 
     Raises:
         IncompatibleAxesError: if an axis has two lengths.

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError, UnmatchedAxesError
+from ngraph_rewrite.errors import ArgumentError, DTypeError, NGraphRewriteError, UnmatchedAxesError
 from ngraph_rewrite.ops import axes as _axes  # noqa: F401  (families declare their ops when imported)
 from ngraph_rewrite.ops import core as _core  # noqa: F401
 from ngraph_rewrite.ops import numpy as _numpy  # noqa: F401
@@ -27,6 +27,7 @@ AxesOf = Axes | Axis | str | Iterable[Axis | str]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 def checked(call: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -40,6 +41,21 @@ def checked(call: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwar
 def apply(name: str, *operands: Any, **attributes: Any) -> Op:
     """The op called `name` (with its family), of operands that may be numbers."""
     return build(lookup(name), tuple(as_operands(operands, name.partition(".")[0], name)), **attributes)
+
+
+def condition_of(call: str, condition: T) -> T:
+    """The condition, unless it is True or False of Python: so terms are compared by ``==``, which asks for identity.
+
+    Raises:
+        DTypeError: if it is.
+    """
+    if isinstance(condition, bool):
+        raise DTypeError(
+            f"{call}: the condition is {condition}, of Python",
+            where=user_line(),
+            do="compare terms with equal: == asks whether they are one term (a constant condition is np.bool_)",
+        )
+    return condition
 
 
 def terms_of(call: str, items: Any) -> list[Any]:

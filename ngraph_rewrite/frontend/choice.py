@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.frontend.building import Operand, apply
+from ngraph_rewrite.frontend.building import Operand, apply, condition_of
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.op import Op, as_constant, family_of
 from ngraph_rewrite.types.dtypes import kind_of, promote, scalar_dtype
@@ -17,7 +17,7 @@ def select(c: Operand, x: Operand, y: Operand) -> Op:
     """`x` where the condition `c` holds, `y` elsewhere; broadcast by name, `x` and `y` promoted.
 
     Raises:
-        DTypeError: if `c` is not bool.
+        DTypeError: if `c` is not bool, or is True or False of Python, as ``x == 0`` is of a term.
         IncompatibleAxesError: if an axis has two lengths.
 
     >>> import ngraph_rewrite as ng
@@ -25,7 +25,7 @@ def select(c: Operand, x: Operand, y: Operand) -> Op:
     >>> ng.select(x > 0, x, 0)
     axes.select(axes.greater(x, 0.0), x, 0.0)
     """
-    condition = as_op(c)
+    condition = as_op(condition_of("select", c))
     terms = [t for t in (condition, x, y) if isinstance(t, Op)]
     values = [v if isinstance(v, Op) else _branch(v, [x, y], condition) for v in (x, y)]
     return apply(f"{family_of(terms)}.select", condition, *values)

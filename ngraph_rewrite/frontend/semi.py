@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from ngraph_rewrite.frontend.building import Operand, apply
+from ngraph_rewrite.frontend.building import Operand, apply, condition_of
 from ngraph_rewrite.frontend.scan import positional_scan as scan  # noqa: F401  (a function of this family)
 from ngraph_rewrite.frontend.semi_memory import allocate, copy, transfer  # noqa: F401
 from ngraph_rewrite.frontend.semi_more import (  # noqa: F401
@@ -144,7 +144,7 @@ right_shift = _binary("right_shift")
 
 def select(c: Operand, x: Operand, y: Operand) -> Op:
     """`x` where the bool `c` is true, `y` elsewhere; `x` and `y` have one type, `c` its shape."""
-    return apply("semi.select", c, x, y)
+    return apply("semi.select", condition_of("select", c), x, y)
 
 
 def cast(x: Operand, dtype: Any) -> Op:

@@ -85,7 +85,7 @@ BINARY = (
     Row("minimum", np.minimum, same, "The lesser; NaN if either is", _AC),
     Row("floordivide", np.floor_divide, numbers, "The quotient rounded down; 0 for an integer divided by 0"),
     Row("mod", np.mod, numbers, "The remainder, with the sign of `y`"),
-    Row("power", functions.power, numbers, "`x` to the power of `y`; negative integer exponents fail when computed"),
+    Row("power", functions.power, numbers, "`x` to the power of `y`; a negative power of an integer is truncated"),
 )
 LOGIC = (
     Row("logical_and", np.logical_and, truth, "Whether both are true", _AC),

@@ -86,7 +86,7 @@ _binary("maximum", np.maximum, any_dtype, "The greater; NaN if either is", "comm
 _binary("minimum", np.minimum, any_dtype, "The lesser; NaN if either is", "commutative", "associative")
 _binary("floordivide", np.floor_divide, numeric, "The quotient rounded down; 0 for an integer divided by 0")
 _binary("mod", np.mod, numeric, "The remainder, with the sign of `y`; 0 for an integer modulo 0")
-_binary("power", functions.power, numeric, "`x` to the power of `y`; negative integer exponents fail when computed")
+_binary("power", functions.power, numeric, "`x` to the power of `y`; a negative power of an integer is truncated")
 _binary("logical_and", np.logical_and, bool_only, "Whether both are true", "commutative", "associative")
 _binary("logical_or", np.logical_or, bool_only, "Whether either is true", "commutative", "associative")
 _binary("logical_xor", np.logical_xor, bool_only, "Whether just one is true", "commutative", "associative")

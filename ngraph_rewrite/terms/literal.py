@@ -33,7 +33,7 @@ class Literal:
     scalar: Any
 
     def __init__(self, value: Any, dtype: Any = None) -> None:
-        data = _as_array(value, dtype)
+        data = as_numbers(value, dtype)
         if data.ndim and data.size:
             flat = np.ascontiguousarray(data).reshape(-1)
             bits = flat.view(f"V{flat.itemsize}")
@@ -110,14 +110,29 @@ def _far(own: float, number: float) -> bool:
     return 1e-4 <= abs(number) <= 1e4 and abs(own - number) > abs(number) / 100
 
 
-def _as_array(value: Any, dtype: Any) -> NDArray[Any]:
+def as_numbers(value: Any, dtype: Any = None) -> NDArray[Any]:
+    """The value as an array, of its own dtype or another.
+
+    Raises:
+        DTypeError: if it is none of numbers, or does not fit.
+
+    >>> as_numbers([1, 2]), as_numbers(2, "float32")
+    (array([1, 2]), array(2., dtype=float32))
+    """
     try:
         with np.errstate(over="ignore"):  # 1e300 as float16 is inf, as it is for NumPy
             data = np.asarray(value) if dtype is None else _cast_scalar(value, as_dtype(dtype))
     except (OverflowError, ValueError, TypeError) as error:
         wanted = "" if dtype is None else f" of {dtype}"
-        raise DTypeError(f"{value!r} cannot be a constant{wanted}", do="choose a wider dtype") from error
+        raise DTypeError(f"{value!r} cannot be a constant{wanted}", do=_advice(value, error)) from error
     return data.astype(as_dtype(data.dtype), copy=False)
+
+
+def _advice(value: Any, error: Exception) -> str:
+    if isinstance(error, TypeError):
+        return "give real numbers or bool: there are no complex ones, texts or other objects"
+    ragged = isinstance(error, ValueError) and isinstance(value, list | tuple)
+    return "give lists of equal length" if ragged else "choose a wider dtype"
 
 
 def _cast_scalar(value: Any, dtype: DType) -> NDArray[Any]:

@@ -14,11 +14,11 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from ngraph_rewrite.errors import ArgumentError, FamilyError, NGraphRewriteError
+from ngraph_rewrite.errors import ArgumentError, DTypeError, FamilyError, NGraphRewriteError
 from ngraph_rewrite.terms.catalogue import OpDef, find, lookup
 from ngraph_rewrite.terms.families import coerced, family_of_types
 from ngraph_rewrite.terms.info import NO_INFO, Info, Uid, info_here, user_line
-from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.terms.literal import Literal, as_numbers
 from ngraph_rewrite.terms.protocols import ask
 from ngraph_rewrite.terms.written import written
 from ngraph_rewrite.types.axes import Axes, anonymous
@@ -34,7 +34,8 @@ class Op:
     """A term. Build one with a frontend function or an operator, never directly.
 
     ``==`` is identity (use `same_as` for structure, `ng.equal` for an op that compares); ``bool(op)``
-    raises. Arithmetic operators build terms of the family of their operands.
+    raises. Arithmetic operators build terms of the family of their operands. A term is immutable: a copy is itself,
+    and so is that of a variable, whose value belongs to a transformer.
     """
 
     __slots__ = ("__weakref__", "args", "attrs", "definition", "form", "info", "mark", "type")
@@ -200,10 +201,23 @@ class Op:
     def __repr__(self) -> str:
         return describe(self)
 
+    def __copy__(self) -> Op:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Op:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentError(
+            f"{describe(self, 1)} is a term, and terms cannot be pickled",
+            where=user_line(),
+            do="pickle what it is built from; `Transformer.save` keeps the values of variables",
+        )
+
     def __bool__(self) -> bool:
         raise ArgumentError(
             f"{describe(self, 1)} is a term and has no truth value",
-            where=self.info.place,
+            where=user_line(),
             do="compare structure with same_as, or compute a value first",
         )
 
@@ -215,7 +229,11 @@ class Op:
         """The number of parts of a tuple."""
         if isinstance(self.type, TupleType):
             return len(self.type)
-        raise ArgumentError(f"{describe(self, 1)} cannot be iterated over", do="take parts with slices")
+        raise ArgumentError(
+            f"{describe(self, 1)} cannot be iterated over and has no len()",
+            where=user_line(),
+            do="take its shape, or parts with slices",
+        )
 
     # -- operators ----------------------------------------------------------------------------------
 
@@ -345,7 +363,7 @@ class Op:
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         raise ArgumentError(
             f"{describe(self, 1)} is a term and has no value to put into an array",
-            where=self.info.place,
+            where=user_line(),
             do="compute it: transformer.computation(term)()",
         )
 
@@ -544,7 +562,10 @@ def _as_array(value: Any, family: str) -> Op:
             where=user_line(),
             do="write ng.constant(array, axes) to name them",
         )
-    array = np.asarray(value)
+    try:
+        array = as_numbers(value)
+    except DTypeError as error:
+        raise DTypeError(error.what, where=user_line(), do=error.do) from error
     return build(lookup("core.constant"), (), value=Literal(array, array.dtype), axes=anonymous(array.shape))
 
 

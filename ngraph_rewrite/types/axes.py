@@ -89,6 +89,15 @@ class Axis:
     def __hash__(self) -> int:
         return self._hash
 
+    def __copy__(self) -> Axis:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Axis:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _axis, (self.name, self.length, self.roles, self.components)
+
     def __repr__(self) -> str:
         said = self.name or "+".join(sorted(self.roles))
         return f"{said}:{self.length!r}" if said else repr(self.length)
@@ -121,9 +130,7 @@ class Axis:
         (H,W):6
         """
         parts = Axes(axes)
-        result = Axis.__new__(Axis)
-        result._set("(" + ",".join(str(a.name) for a in parts) + ")", parts.size, frozenset(), parts)
-        return result
+        return _axis("(" + ",".join(str(a.name) for a in parts) + ")", parts.size, frozenset(), parts)
 
     @property
     def is_sample(self) -> bool:
@@ -139,6 +146,13 @@ class Axis:
     def is_channel(self) -> bool:
         """Whether this is the channel axis."""
         return "channel" in self.roles
+
+
+def _axis(name: str | None, length: Extent, roles: frozenset[str], components: Axes | None) -> Axis:
+    """An axis that is known to be one."""
+    result = Axis.__new__(Axis)
+    result._set(name, length, roles, components)
+    return result
 
 
 def _checked_name(name: Any) -> str | None:
@@ -228,6 +242,12 @@ class Axes:
                     found.plain = all(a.name is None and not a.roles for a in axes)
                     _ALIVE[axes] = found
         return found
+
+    def __copy__(self) -> Axes:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Axes:
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Axes._of, (self._axes,)

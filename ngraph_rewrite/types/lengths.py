@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
-from typing import Union
+from typing import Any, Union
 
 from ngraph_rewrite.errors import LengthError
 
@@ -69,6 +69,9 @@ class Length:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Length, (self.terms,)
 
     def __add__(self, other: Extent) -> Extent:
         if not _is_extent(other):

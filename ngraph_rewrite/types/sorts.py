@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.types.tensor import TensorType
@@ -39,6 +39,9 @@ class SortType(TensorType):
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SortType, (self.family, self.name, self.above)
 
     def __repr__(self) -> str:
         return self.name

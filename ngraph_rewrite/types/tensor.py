@@ -38,6 +38,9 @@ class TensorType:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TensorType, (self.dtype, self.axes)
+
     def __repr__(self) -> str:
         return f"{self.dtype}[{', '.join(map(repr, self.axes))}]"
 

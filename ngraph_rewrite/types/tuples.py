@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.types.tensor import TensorType
@@ -33,6 +33,9 @@ class TupleType(TensorType):
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TupleType, (self.elements,)
 
     def __len__(self) -> int:
         return len(self.elements)

@@ -111,6 +111,17 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: X + np.ones((2, 2)), errors.IncompatibleAxesError, "axis -1 has the lengths 3 and 2"),
     (lambda: H + np.ones(3), errors.FamilyError, "no axes to match by"),
     (lambda: X & 1, errors.DTypeError, "expected bool or integers"),
+    (lambda: X + [1, [2]], errors.DTypeError, "(?s)cannot be a constant.*lists of equal length"),
+    (lambda: X + np.ones(3, complex), errors.DTypeError, "dtype complex128 is not supported"),
+    (
+        lambda: np.where(X == 0, 1.0, X),
+        errors.DTypeError,
+        "(?s)where: the condition is False.*compare terms with equal",
+    ),
+    (lambda: ng.numpy.where(X != 0, 1.0, X), errors.DTypeError, "where: the condition is True, of Python"),
+    (lambda: ng.select(H == 0, 1.0, H), errors.DTypeError, "select: the condition is False, of Python"),
+    (lambda: ng.simple.where(X == 0, 1.0, X), errors.DTypeError, "select: the condition is False, of Python"),
+    (lambda: ng.semi.select(X == 0, X, X), errors.DTypeError, "select: the condition is False, of Python"),
     (lambda: X.mT.mT[0].T, errors.ArgumentError, "expected two axes"),
 ]
 

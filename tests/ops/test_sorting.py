@@ -99,6 +99,18 @@ def test_top_k_is_the_beginning_of_an_order(mode: str, k: int) -> None:
     agrees(lambda t: nx.top_k(t, k, mode=mode), theirs, x)
 
 
+def test_the_first_of_an_unknown_number_are_told_apart_when_they_are_asked_for() -> None:
+    with pytest.raises(
+        ng.LengthError, match=r"(?s)top_k: the axis 1 of float32\[2, n1\] has an unknown length.*arange"
+    ):
+        nx.top_k(ng.placeholder((2, None)), 3)
+    x = np.random.default_rng(0).normal(size=7).astype(np.float32)
+    term = ng.placeholder((None,))
+    first = nx.take(nx.argsort(term, descending=True), nx.arange(3))
+    with ng.make_transformer("cpu") as transformer:
+        np.testing.assert_array_equal(transformer.computation(first, term)(x), np.argsort(-x)[:3])
+
+
 FEW_OF_MANY = st.tuples(st.integers(0, 2), st.integers(1, 6), st.integers(12, 40))  # axis, how many, of how many
 
 

@@ -125,13 +125,21 @@ def test_a_cast_is_numpys(a: NDArray[Any], dtype: np.dtype[Any]) -> None:
 
 @pytest.mark.parametrize(
     ("value", "dtype"),
-    [(300, "uint8"), (-1, "uint8"), ([300], "uint8"), (2**70, "int64"), (math.nan, "int32"), ([1, [2]], None)],
+    [(300, "uint8"), (-1, "uint8"), ([300], "uint8"), (2**70, "int64"), (math.nan, "int32")],
     ids=repr,
 )
 def test_what_does_not_fit_is_refused(value: Any, dtype: Any) -> None:
     with pytest.raises(DTypeError, match="cannot be a constant.*\n  choose a wider dtype") as raised:
         Literal(value, dtype)
     assert isinstance(raised.value, NGraphRewriteError) and isinstance(raised.value, TypeError)
+
+
+@pytest.mark.parametrize(
+    ("value", "advice"), [([1, [2]], "lists of equal length"), (1j, "no complex ones"), ("a", "real numbers")], ids=repr
+)
+def test_what_is_no_array_of_numbers_is_told_why(value: Any, advice: str) -> None:
+    with pytest.raises(DTypeError, match=f"(?s)cannot be a constant.*{advice}"):
+        Literal(value, "float32" if isinstance(value, complex | str) else None)
 
 
 @pytest.mark.parametrize("value", ["a", None, 1j, 2**70], ids=repr)

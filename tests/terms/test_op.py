@@ -70,6 +70,13 @@ def test_a_term_has_no_truth_value_and_no_elements(x: Op) -> None:
         _ = 1 in x
 
 
+@pytest.mark.parametrize("ask", [bool, len, list, np.asarray])
+def test_who_asks_a_term_for_its_value_is_told_the_line_that_asks(x: Op, ask: Callable[[Op], object]) -> None:
+    """Not the one that built the term, which may be far away."""
+    with pytest.raises(ArgumentError, match=rf"at .*test_op\.py:{(x + 1).info.lineno + 1}\n"):
+        ask(x)
+
+
 # -- what a handle knows ------------------------------------------------------------------------------
 
 

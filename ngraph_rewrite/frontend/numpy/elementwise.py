@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 
+from ngraph_rewrite.frontend.building import condition_of
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
 from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.terms.catalogue import lookup
@@ -154,14 +155,14 @@ def where(condition: Array, x1: Array, x2: Array, /) -> Op:
     """`x1` where the condition holds, `x2` elsewhere; broadcast by position, `x1` and `x2` promoted.
 
     Raises:
-        DTypeError: if the condition is not bool.
+        DTypeError: if the condition is not bool, or is True or False of Python, as ``x == 0`` is of a term.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.placeholder((3,), name="x")
     >>> ng.numpy.where(x > 0, x, 0)
     numpy.select(numpy.greater(x, 0.0), x, 0.0)
     """
-    return apply("select", as_term(condition), *_branches(x1, x2))
+    return apply("select", as_term(condition_of("where", condition)), *_branches(x1, x2))
 
 
 def _branches(*branches: Array) -> list[Op]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ngraph_rewrite.frontend.building import condition_of
 from ngraph_rewrite.frontend.simple.operands import Array, apply, as_term, documented
 from ngraph_rewrite.terms.op import Op
 
@@ -87,7 +88,7 @@ def select(c: Array, x: Array, y: Array) -> Op:
     """`x` where the bool `c` is true, `y` elsewhere; all combined as operands of one elementwise function.
 
     Raises:
-        DTypeError: if `c` is not bool.
+        DTypeError: if `c` is not bool, or is True or False of Python, as ``x == 0`` is of a term.
         AxesError: if the features of the operands differ.
 
     >>> import ngraph_rewrite as ng
@@ -95,7 +96,7 @@ def select(c: Array, x: Array, y: Array) -> Op:
     >>> ng.simple.select(x > 0, x, 0.0).type
     float32[3, sample:N]
     """
-    return apply("select", c, x, y)
+    return apply("select", condition_of("select", c), x, y)
 
 
 where = select

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is immutable is its own copy; types and axes go through pickle, terms say why they do not."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.types.sorts import SortType
+from ngraph_rewrite.types.tuples import TupleType
+
+H, W, N = ng.Axis("H", 3), ng.Axis("W", 4, roles="own"), ng.Axis("N")
+TYPES: list[Any] = [
+    H,
+    N,
+    ng.Axis(None, 2),
+    ng.Axis.flattened([H, W]),
+    ng.Axes([N, H, W]),
+    N.length,
+    ng.TensorType("bfloat16", [N, H]),
+    TupleType([ng.TensorType("int64"), ng.TensorType("bool", [W])]),
+    SortType("peano", "Zero", frozenset(["Nat"])),
+]
+
+
+@pytest.mark.parametrize("one", TYPES, ids=repr)
+def test_types_go_through_pickle_and_copies(one: Any) -> None:
+    pickled = pickle.loads(pickle.dumps(one))  # noqa: S301  (of this test)
+    for found in (pickled, copy.copy(one), copy.deepcopy(one)):
+        assert found == one and hash(found) == hash(one) and repr(found) == repr(one)
+
+
+def test_what_was_pickled_is_equal_in_another_process() -> None:
+    """Hashes of names are others there, and are not pickled."""
+    code = (
+        "import pickle, sys, ngraph_rewrite as ng\n"
+        "H, W = ng.Axis('H', 3), ng.Axis('W', 4, roles='own')\n"
+        "axes, type_ = pickle.loads(sys.stdin.buffer.read())\n"
+        "assert {H: 1}[axes[0]] and axes == ng.Axes([H, W])\n"
+        "assert {ng.TensorType('int8', [ng.Axis('N'), H]): 1}[type_]\n"
+    )
+    given = pickle.dumps((ng.Axes([H, W]), ng.TensorType("int8", [N, H])))
+    environment = {**os.environ, "PYTHONHASHSEED": "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"}
+    subprocess.run([sys.executable, "-c", code], input=given, env=environment, check=True)
+
+
+def test_a_term_is_its_own_copy_and_is_not_pickled() -> None:
+    x = ng.variable([H], name="x")
+    model = {"weights": [x, x + 1], "axis": H}
+    assert copy.copy(x) is x and copy.deepcopy(model)["weights"] == model["weights"]
+    with pytest.raises(ng.ArgumentError, match="x is a term, and terms cannot be pickled") as found:
+        pickle.dumps(model)
+    assert "test_copies.py" in str(found.value)
