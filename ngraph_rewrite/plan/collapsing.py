@@ -29,7 +29,7 @@ from ngraph_rewrite.plan.views import Layout
 # Bytes of a result that goes past the caches, at least; and of all operands, which caches do not hold then.
 _STREAMED, _UNHELD = 1 << 24, 5 << 23
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
-_PROGRAMS, _KERNELS = 1 << 13, 1 << 12
+_PROGRAMS, _KERNELS = 1 << 12, 1 << 12
 
 
 class ScalarProgram(NamedTuple):

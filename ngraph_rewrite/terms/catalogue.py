@@ -143,7 +143,7 @@ class OpDef:
         return attrs, checked_type(self.name, self.type_rule, self.type_rule(*types, **given))
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _inferred(definition: OpDef, types: tuple[TensorType, ...], attrs: tuple[Any, ...], bools: Any) -> Inferred:
     stored, type_ = definition._infer(types, attrs)
     return stored, type_, keyed(stored)
