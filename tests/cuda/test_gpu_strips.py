@@ -47,8 +47,9 @@ def run(target: Any, length: int, dtype: str, mask: bool, values: Sequence[Any])
         return found, [one.times for one in work if isinstance(one, Loop)], computation.stats()["arena_bytes"]
 
 
-@pytest.mark.parametrize("target", [ALONE, LIBRARY], ids=["alone", "library"])
-@pytest.mark.parametrize(("dtype", "mask"), [("float32", True), ("bfloat16", False)])
+@pytest.mark.parametrize(
+    ("target", "dtype", "mask"), [(ALONE, "float32", True), (LIBRARY, "bfloat16", False)], ids=["alone", "library"]
+)
 def test_values_are_those_of_whole_products(
     target: Any, dtype: str, mask: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
