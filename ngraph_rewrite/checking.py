@@ -18,7 +18,7 @@ from ngraph_rewrite.codegen.opkernels import kernel_text, read_kernel
 from ngraph_rewrite.errors import ArgumentError, DeviceError, NGraphRewriteError
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.rulefile import load_rules
-from ngraph_rewrite.testing.findings import CHECKS, LISTED, LISTED_IF_QUICK, known_checks
+from ngraph_rewrite.testing.findings import CHECKS, LISTED, LISTED_IF_QUICK, key, known_checks
 from ngraph_rewrite.testing.kernels import check_kernel
 from ngraph_rewrite.testing.mutation.spread import mutation_score
 from ngraph_rewrite.testing.report import Report, report_of
@@ -153,9 +153,9 @@ def _joined(report: Report, options: Namespace, kernels: list[Path], wrong: list
 
 def _verdict(report: Report | None, kernels: int, files: int, mistakes: int) -> str:
     """The last line where there are also kernels, or files that cannot be read."""
-    names = report.wrong_rules() if report else set()
+    wrong = report.wrong_rules() if report else set()
     found = report.rules if report else ()
-    rules = len({r.file for r in found} - {r.file for r in found if r.name in names})
+    rules = len({r.file for r in found} - {r.file for r in found if key(r) in wrong})
     return f"{rules + kernels} of {files} files are right" + (f"; {mistakes} cannot be used" if mistakes else "")
 
 

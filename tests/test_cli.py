@@ -136,6 +136,19 @@ def test_one_rule_can_be_checked_and_is_looked_for(tmp_path: Path, capsys: pytes
     assert "no rule is called nobody\n  `ngraph-rewrite rules` lists " in capsys.readouterr().err
 
 
+def test_rules_of_one_name_in_two_files_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder, equation in (("a", "x - x => 0"), ("b", "absolute(absolute(x)) => absolute(x)")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.rules").write_text(f"simplify semi\nrule one: {equation}\n", encoding="utf-8")
+    first, second = (str(tmp_path / folder / "mine.rules") for folder in "ab")
+    assert main(["check", "--quick", first, second]) == 1
+    said = capsys.readouterr().out
+    assert said.rstrip().splitlines()[-1].startswith("1 of 2 rules are right, ")
+    assert "WRONG" in said.partition(f"\nmine.one ({first}:2) ")[2].partition("\n")[0]
+    assert "WRONG" not in said.partition(f"\nmine.one ({second}:2) ")[2].partition("\n")[0]
+    assert said.count(f"{first}:2: rule mine.one is not @exact (proof)") == 1 and f"{second}:2: rule" not in said
+
+
 @pytest.mark.parametrize("words", [[], ["--mutate"], ["--rule", "rounded"]])
 def test_a_file_without_rules_is_no_right_one(
     words: list[str], rule_file: Path, capsys: pytest.CaptureFixture[str]

@@ -22,7 +22,7 @@ from ngraph_rewrite.testing.confluence_graphs import unjudged
 from ngraph_rewrite.testing.confluence_meetings import met
 from ngraph_rewrite.testing.confluence_pairs import Partners, System, system_of
 from ngraph_rewrite.testing.confluence_terms import Meeting, wrong_form
-from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, WAIVED, Context, Finding, finding
+from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, WAIVED, Context, Finding, finding, key
 from ngraph_rewrite.testing.printing import program
 
 CHECK = "confluence"
@@ -113,10 +113,10 @@ def _summary(rule: Rule, looked: _Looked) -> Finding:
     open_ = [meeting for meeting, why in looked.apart if why is None]
     if open_:
         first = min(open_, key=lambda m: m.size)
-        other = first.partners.other(rule).name
+        partner = first.partners.other(rule)
         more = f"; there are {len(open_) - 1} more such pairs" if len(open_) > 1 else ""
-        said = f"and {'itself' if other == rule.name else other} bring one term to two normal forms{more}"
-        return finding(rule, CHECK, FAILED, said, shown(first), other)
+        said = f"and {'itself' if key(partner) == key(rule) else partner.name} bring one term to two normal forms{more}"
+        return finding(rule, CHECK, FAILED, said, shown(first), partner.name)
     if looked.unseen:
         return finding(rule, CHECK, OPEN, f"{looked.unseen} of its partners were not looked at: the time was over")
     if looked.apart:
@@ -136,7 +136,8 @@ def _summary(rule: Rule, looked: _Looked) -> Finding:
 def _unused(system: System, rule: Rule, context: Context) -> Waiver | None:
     """A waiver that covers no pair; it is looked for with the first of the rules it stands for."""
     for waiver in rule.waivers if context.effort.examples >= FULL else ():
-        named = [r for r in context.rules if covers_name(waiver.rule, r.name)] if waiver.check == CHECK else []
+        own = (r for r in context.rules if r.file == rule.file) if waiver.check == CHECK else ()
+        named = [r for r in own if covers_name(waiver.rule, r.name)]
         if named[:1] == [rule] and not any(
             _apart(system, waiver, one, count, context.effort.seed)
             for count in (_count(context), LONG * _count(context))

@@ -65,9 +65,19 @@ class Finding:
     other: str | None = None
     unjudged: str = ""
 
+    @property
+    def of(self) -> tuple[str, str]:
+        """Which rule it is about, as `key` says: two files may have rules of one name."""
+        return self.place, self.rule
+
     def __str__(self) -> str:
         head = f"{self.place}: rule {self.rule} {self.says}" if self.status == FAILED else f"{self.rule}: {self.says}"
         return f"{head}\n{self.shown}" if self.shown else head
+
+
+def key(rule: Rule) -> tuple[str, str]:
+    """What tells a rule from all others: its file and line, and its name, as alternatives share a line."""
+    return rule.place, rule.name
 
 
 def finding(rule: Rule, check: str, status: str, says: str = "", shown: str = "", other: str | None = None) -> Finding:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.testing.findings import CHECKS, FAILED, LISTED, NONE, OPEN, PASSED, WAIVED, Finding
+from ngraph_rewrite.testing.findings import CHECKS, FAILED, LISTED, NONE, OPEN, PASSED, WAIVED, Finding, key
 
 SIGNS = {PASSED: "ok", FAILED: "WRONG", WAIVED: "waived", OPEN: "open", NONE: "-"}
 # A table of more rules than these has a line per file.
@@ -48,9 +48,9 @@ class Report:
         """The checks that have to come to an end, and did not."""
         return [f for f in self.found if f.status == OPEN and f.check not in self.listed]
 
-    def wrong_rules(self) -> set[str]:
-        """The names of the rules of which some check failed."""
-        return {f.rule for f in self.failed}
+    def wrong_rules(self) -> set[tuple[str, str]]:
+        """The rules of which some check failed, each as `key` says."""
+        return {f.of for f in self.failed}
 
     def text(self) -> str:
         """The whole report; the verdict comes last."""
@@ -59,59 +59,65 @@ class Report:
 
     def mistakes(self) -> Iterator[str]:
         """What is wrong: of each rule one counterexample, and a line for each other check that failed."""
-        shown: set[str] = set()
+        shown: set[tuple[str, str]] = set()
         for f in self.failed:
-            yield str(replace(f, says=f"{f.says} ({f.check})", shown="" if f.rule in shown else f.shown))
+            yield str(replace(f, says=f"{f.says} ({f.check})", shown="" if f.of in shown else f.shown))
             if f.shown:
-                shown.add(f.rule)
+                shown.add(f.of)
 
     def verdict(self) -> str:
         """One line: how many rules are right, and how many of them proved."""
-        wrong, count = len(self.wrong_rules() | {f.rule for f in self.undecided}), len(self.rules)
+        wrong, count = len(self.wrong_rules() | {f.of for f in self.undecided}), len(self.rules)
         proofs = Counter(f.status for f in self.found if f.check == "proof")
         proved = f", {proofs[PASSED]} of them proved ({_percent(proofs[PASSED], count)})" if proofs else ""
         said = f"{count - wrong} of {_count(count, 'rule')} {'is' if count == 1 else 'are'} right{proved}"
-        undecided = len({f.rule for f in self.undecided} - self.wrong_rules())
+        undecided = len({f.of for f in self.undecided} - self.wrong_rules())
         open_ = f", {undecided} not decided" if undecided else ""
         return f"{said}{open_}; {self.seconds:.0f} s"
 
     def table(self) -> str:
         """A line per rule, or per file if there are many rules; a column per check."""
         checks = [c for c in CHECKS if any(f.check == c for f in self.found)]
-        by_rule: dict[str, dict[str, Finding]] = {rule.name: {} for rule in self.rules}
+        by_rule: dict[tuple[str, str], dict[str, Finding]] = {key(rule): {} for rule in self.rules}
         for f in self.found:
-            by_rule[f.rule][f.check] = f
+            by_rule[f.of][f.check] = f
         if len(self.rules) <= LONGEST:
-            rows = [[r.name, *(SIGNS[_status(by_rule[r.name], c)] for c in checks)] for r in self.rules]
+            rows = [[self._called(key(r)), *(SIGNS[_status(by_rule[key(r)], c)] for c in checks)] for r in self.rules]
             return _columns(["rule", *checks], rows)
-        files: dict[str, list[str]] = {}
+        files: dict[str, list[dict[str, Finding]]] = {}
         for rule in self.rules:
-            files.setdefault(rule.file, []).append(rule.name)
+            files.setdefault(rule.file, []).append(by_rule[key(rule)])
         rows = [
-            [file, str(len(names)), *(_share([_status(by_rule[n], c) for n in names]) for c in checks)]
-            for file, names in files.items()
+            [file, str(len(some)), *(_share([_status(one, c) for one in some]) for c in checks)]
+            for file, some in files.items()
         ]
         return _columns(["file", "rules", *checks], rows)
 
+    def _called(self, of: tuple[str, str]) -> str:
+        """The name of a rule, with its place where another one has that name."""
+        place, name = of
+        return f"{name} ({place})" if sum(rule.name == name for rule in self.rules) > 1 else name
+
     def unproved(self) -> str:
         """Each rule that is not proved, and each check that could not be made, with the reason."""
-        lines = [f"  {f.rule}: {f.says}" for f in self.found if f.status == OPEN and f.check == "proof"]
+        lines = [f"  {self._called(f.of)}: {f.says}" for f in self.found if f.status == OPEN and f.check == "proof"]
         proved = f"not proved, but drawn ({len(lines)}):\n" + "\n".join(lines) if lines else ""
         return "\n\n".join(part for part in (self.not_decided(), proved) if part)
 
     def not_decided(self) -> str:
         """Each check but the proof that came to no end, with the reason."""
-        lines = [f"  {f.rule}: {f.check}: {f.says}" for f in self.found if f.status == OPEN and f.check != "proof"]
+        open_ = [f for f in self.found if f.status == OPEN and f.check != "proof"]
+        lines = [f"  {self._called(f.of)}: {f.check}: {f.says}" for f in open_]
         return f"not decided ({len(lines)}):\n" + "\n".join(lines) if lines else ""
 
     def waivers(self) -> str:
         """Each check that a file waives, with its reason."""
-        lines = [f"  {f.rule}: {f.check}: {f.says}" for f in self.found if f.status == WAIVED]
+        lines = [f"  {self._called(f.of)}: {f.check}: {f.says}" for f in self.found if f.status == WAIVED]
         return f"waived ({len(lines)}):\n" + "\n".join(lines) if lines else ""
 
     def in_part(self) -> str:
         """Each check that judges less of a rule than of others, with what it leaves out."""
-        lines = [f"  {f.rule}: {f.check}: not judged: {f.unjudged}" for f in self.found if f.unjudged]
+        lines = [f"  {self._called(f.of)}: {f.check}: not judged: {f.unjudged}" for f in self.found if f.unjudged]
         return f"judged in part ({len(lines)}):\n" + "\n".join(lines) if lines else ""
 
     def as_json(self) -> str:
@@ -135,12 +141,12 @@ def report_of(
         listed: The checks that need not be decided.
     """
     rules = tuple(rules)
-    kept: dict[tuple[str, str], Finding] = {}
+    kept: dict[tuple[tuple[str, str], str], Finding] = {}
     for f in found:
-        at = kept.get((f.rule, f.check))
+        at = kept.get((f.of, f.check))
         if at is None or (at.status != FAILED and f.status == FAILED):
-            kept[f.rule, f.check] = f
-    ordered = (kept.get((rule.name, check)) for rule in rules for check in CHECKS)
+            kept[f.of, f.check] = f
+    ordered = (kept.get((key(rule), check)) for rule in rules for check in CHECKS)
     return Report(rules, tuple(f for f in ordered if f is not None), orders, seconds, listed)
 
 

@@ -161,9 +161,9 @@ def _drawn(
 
 def _some_of_each(pairs: list[CriticalPair]) -> Iterator[CriticalPair]:
     """So many pairs of each two rules."""
-    by_rules: dict[tuple[str, str], list[CriticalPair]] = {}
+    by_rules: dict[tuple[int, int], list[CriticalPair]] = {}
     for pair in pairs:
-        by_rules.setdefault((pair.outer.rule.name, pair.inner.rule.name), []).append(pair)
+        by_rules.setdefault((id(pair.outer.rule), id(pair.inner.rule)), []).append(pair)
     for some in by_rules.values():
         yield from islice(some, SHOWN)
 

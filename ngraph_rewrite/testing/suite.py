@@ -30,6 +30,7 @@ from ngraph_rewrite.testing.findings import (
     RuleCheck,
     SetCheck,
     finding,
+    key,
     waived,
 )
 from ngraph_rewrite.testing.guards import check_guard
@@ -157,11 +158,11 @@ class Subject:
             return finding(rule, check, FAILED, f"makes the check {check} fail: {type(error).__name__}: {error}")
 
     def _of_all(self, check: str) -> list[Finding]:
-        by_name = {rule.name: rule for rule in self.rules}
+        by_key = {key(rule): rule for rule in self.rules}
         try:
             own, others = self.rules.of_kind(SIGNATURE), RuleSet(r for r in self.rules if r.kind != SIGNATURE)
             found = [*together(check, own, self.context), *OF_ALL_RULES[check](others, self.context)]
-            return [waived(f, by_name[f.rule]) for f in found]
+            return [waived(f, by_key[f.of]) for f in found]
         except Exception as error:
             says = f"makes the check {check} fail: {type(error).__name__}: {error}"
             return [finding(rule, check, FAILED, says) for rule in self.rules]

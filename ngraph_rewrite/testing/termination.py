@@ -22,7 +22,7 @@ from ngraph_rewrite.rewriting.subsumption import eaten, subsumes
 from ngraph_rewrite.targets.choices import find_target, transformer_choices
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op, describe, topological
-from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Finding, finding
+from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Finding, finding, key
 from ngraph_rewrite.testing.printing import program
 
 _WIDE = 110
@@ -34,15 +34,15 @@ def check_termination(rules: Iterable[Rule], context: Context) -> Iterator[Findi
     For each pass an order is searched for in which every rule goes down. Where there is none, the fewest rules that
     have none together fail, with a loop in which they run if small terms show one.
     """
-    failed: dict[str, Finding] = {}
+    failed: dict[tuple[str, str], Finding] = {}
     orders: dict[str, Order] = {}
     for name, kinds in PASSES.items():
         orders[name], conflicts = _ordered(context.rules.of_kind(*kinds))
         for conflict in conflicts:
             for found in _blamed(conflict, find_loop(conflict, context.cache)):
-                failed.setdefault(found.rule, found)
+                failed.setdefault(found.of, found)
     for rule in rules:
-        yield failed.get(rule.name) or _goes_down(rule, orders)
+        yield failed.get(key(rule)) or _goes_down(rule, orders)
 
 
 def _ordered(rules: Iterable[Rule]) -> tuple[Order, list[tuple[Rule, ...]]]:

@@ -65,7 +65,7 @@ def test_the_text_has_all_there_is_to_say_and_the_verdict_last() -> None:
 
 def test_a_rule_is_right_if_every_check_but_the_proof_says_so() -> None:
     report = sample()
-    assert not report.right and report.wrong_rules() == {"my.b"}
+    assert not report.right and report.wrong_rules() == {("my.rules:3", "my.b")}
     found = [f for f in report.found if f.rule == "my.c"]
     assert not report_of([C], found).right
     decided = [f for f in found if f.check not in ("values", "cpu")]
