@@ -38,8 +38,7 @@ def signature(name: str | os.PathLike[str]) -> Signature:
 
     Raises:
         AttributeValueError: for a name that cannot be one.
-        RuleFileError: for a file with a mistake.
-        OSError: for a file that cannot be read.
+        RuleFileError: for a file with a mistake, or that cannot be read.
 
     >>> import ngraph_rewrite as ng
     >>> example = ng.signature("example_empty")

@@ -15,9 +15,8 @@ def rule_text(path: str | os.PathLike[str], shown: str | None = None) -> str:
     """What is written in a rule file, up to a length that no file may have.
 
     Raises:
-        RuleFileError: if it is not text.
+        RuleFileError: if it cannot be read, or is not text.
         ArgumentError: for what is no path.
-        OSError: for a file that cannot be read.
     """
     if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         do = "give a set of rules, the path of a rule file, or its text"
@@ -27,3 +26,7 @@ def rule_text(path: str | os.PathLike[str], shown: str | None = None) -> str:
             return file.read(4 * FILE + 1).decode("utf-8")  # no character takes more than four bytes
     except UnicodeDecodeError as error:
         raise RuleFileError(f"{shown or path} is not text in UTF-8: {error}", do="save it in that encoding") from None
+    except OSError as error:
+        what = f"{shown or path} cannot be read: {error.strerror or error}"
+        do = "give the path of a rule file, or its text: a header such as `simplify semi`, and rules on lines below it"
+        raise RuleFileError(what, do=do) from None

@@ -75,9 +75,8 @@ def as_rules(rules: RuleSet | str | os.PathLike[str] | None) -> RuleSet:
     Text is told from a path by its line breaks. None stands for no rules. What is not a set is checked.
 
     Raises:
-        RuleFileError: for a rule file with a mistake.
+        RuleFileError: for a rule file with a mistake, or that cannot be read.
         ArgumentError: for what is neither rules nor text nor a path.
-        OSError: for a file that cannot be read.
 
     >>> import ngraph_rewrite.ops
     >>> len(as_rules("simplify semi\\nrule times_one: x * 1 => x")), len(as_rules(None))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.errors import ArgumentError, RuleFileError
+from ngraph_rewrite.testing import check_rules
 
 EQUATION = "-(-x) => x"
 HERE = rf"\n  at {__file__}:\d+"
@@ -63,6 +66,14 @@ def test_what_is_neither_rules_nor_a_path_is_refused_where_it_is_given(rules: An
 def test_a_path_that_no_file_has_is_refused() -> None:
     with pytest.raises(ArgumentError, match="is no rules, and no path of any"):
         ng.checked_rules("my\0.rules")
+
+
+@pytest.mark.parametrize("given", ["nosuch.rules", "rule a: x * 1 => x"])
+@pytest.mark.parametrize("take", [check_rules, lambda given: ng.make_transformer("reference", rules=given)])
+def test_a_file_that_cannot_be_read_is_told_with_what_to_give(take: Callable[[str], Any], given: str) -> None:
+    says = re.escape(f"{given} cannot be read: No such file or directory\n  give the path of a rule file, or its text")
+    with pytest.raises(RuleFileError, match=says):
+        take(given)
 
 
 def test_a_signature_in_another_encoding_is_refused(tmp_path: Path) -> None:

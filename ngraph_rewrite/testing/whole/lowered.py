@@ -72,8 +72,7 @@ def setup_of(rules: RuleSet | str | os.PathLike[str] | None = None, seed: int = 
     """The library's rules, and before them rules of your own: a set, a file or the text of one.
 
     Raises:
-        RuleFileError: for a rule file with a mistake.
-        OSError: for a file that cannot be read.
+        RuleFileError: for a rule file with a mistake, or that cannot be read.
     """
     own = None if rules is None or isinstance(rules, RuleSet) else os.fspath(rules)
     return Setup(as_rules(rules) + library(), seed=seed, own=own)
