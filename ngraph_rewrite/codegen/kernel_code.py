@@ -71,7 +71,7 @@ def mistakes(body: str, holes: frozenset[str], target: str) -> Iterator[Mistake]
     except SyntaxError as error:
         yield Mistake(error.lineno or 1, f"is not Python: {error.msg}", "mend the line")
         return
-    yield from _of_module(tree)
+    yield from _of_module(tree, target)
     functions = [s for s in tree.body if isinstance(s, ast.FunctionDef)]
     if functions:
         yield from _of_function(functions[0], _imported(tree), target)
@@ -92,7 +92,7 @@ def _with_names(body: str) -> str:
     return string.Template.pattern.sub(lambda found: _HOLE + (found["named"] or found["braced"] or ""), body)
 
 
-def _of_module(tree: ast.Module) -> Iterator[Mistake]:
+def _of_module(tree: ast.Module, target: str) -> Iterator[Mistake]:
     """What stands beside the function: nothing is executed there but imports."""
     alone = "a body is a docstring, imports and one function: put others in a module, and import them"
     functions = 0
@@ -108,7 +108,8 @@ def _of_module(tree: ast.Module) -> Iterator[Mistake]:
         elif not isinstance(statement, ast.Import | ast.ImportFrom) and not _is_text(statement):
             yield Mistake(statement.lineno, f"executes `{ast.unparse(statement).splitlines()[0]}`", alone)
     if not functions:
-        yield Mistake(1, "has no function $name", "write def $name(args, chunk, nchunks):")
+        arguments = "$parameters" if target == "cuda" else "args, chunk, nchunks"
+        yield Mistake(1, "has no function $name", f"write def $name({arguments}):")
 
 
 def _header(function: ast.FunctionDef) -> str:

@@ -5,6 +5,7 @@ import ast
 
 import pytest
 
+from ngraph_rewrite.codegen.kernel_code import mistakes
 from ngraph_rewrite.codegen.template import kernel_template, read_template
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import KernelError
@@ -79,3 +80,9 @@ def test_an_unfilled_hole_a_lone_dollar_and_a_missing_body_are_told() -> None:
 def test_an_unknown_kernel_is_an_error() -> None:
     with pytest.raises(KernelError, match="fft"):
         kernel_template("fft")
+
+
+@pytest.mark.parametrize(("target", "header"), [("cpu", "(args, chunk, nchunks)"), ("cuda", "($parameters)")])
+def test_a_body_without_a_function_is_told_the_convention_of_its_target(target: str, header: str) -> None:
+    (found,) = mistakes("import math\n", frozenset(["name", "parameters"]), target)
+    assert (found.what, found.do) == ("has no function $name", f"write def $name{header}:")
