@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -430,6 +431,13 @@ def test_an_endless_program_is_stopped_and_its_rules_are_named(lists: tuple[ng.S
     signature, rules = lists
     with pytest.raises(ng.RewriteError, match=r"1000 steps did not reach a normal form.*test_lists\.endless"):
         ng.normal_form(signature["endless"](signature["nil"]()), rules, budget=1000)
+
+
+@pytest.mark.parametrize("budget", ["x", -1, 1.5, True], ids=repr)
+def test_a_budget_that_is_no_number_of_steps_is_refused(lists: tuple[ng.Signature, ng.RuleSet], budget: Any) -> None:
+    signature, rules = lists
+    with pytest.raises(ng.ArgumentError, match=rf"^budget is {budget!r}\n  at {__file__}:\d+\n  give a number of at"):
+        ng.normal_form(signature["nil"](), rules, budget=budget)
 
 
 def test_rules_that_run_in_a_cycle_are_named(lists: tuple[ng.Signature, ng.RuleSet]) -> None:

@@ -15,6 +15,7 @@ from ngraph_rewrite.lowering.counting import counted
 from ngraph_rewrite.lowering.disabling import disabled_now
 from ngraph_rewrite.lowering.driver import adopt
 from ngraph_rewrite.lowering.evaluation import evaluate, is_of_signature
+from ngraph_rewrite.lowering.strategies import as_count
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
@@ -55,7 +56,7 @@ def normal_form(
         table: Every step is written into it, if it is given: `ReplacementTable.history` shows those of a term.
 
     Raises:
-        ArgumentError: for something else than terms of signatures.
+        ArgumentError: for something else than terms of signatures, or a number of steps that is none.
         RuleFileError: for a rule file with a mistake.
         RewriteError: if the steps are used up, the rules run in a cycle, or a rule fails.
 
@@ -66,6 +67,7 @@ def normal_form(
     >>> normal_form(flip(flip(one())), bits.rules("rule twice: flip(flip(x)) => x"))
     one()
     """
+    most = None if budget is None else as_count(budget, "budget")
     given = [terms] if isinstance(terms, Op) else list(terms)
     for term in given:
         if not isinstance(term, Op):
@@ -76,7 +78,7 @@ def normal_form(
     matcher = counted(matcher_of(as_rules(rules), disabled_now()))
     with no_garbage_collection():
         table, bank = ReplacementTable() if table is None else table, TermBank()
-        found = evaluate(adopt(given, table, bank), matcher, table, bank, "normal_form", budget)
+        found = evaluate(adopt(given, table, bank), matcher, table, bank, "normal_form", most)
     return found[0] if isinstance(terms, Op) else found
 
 

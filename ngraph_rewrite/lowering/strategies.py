@@ -216,7 +216,7 @@ def repeat(part: Strategy, times: int) -> Strategy:
     Raises:
         ArgumentError: for something else than a number of at least 0.
     """
-    return Repeat(_strategies((part,))[0], _count(times, "times"))
+    return Repeat(_strategies((part,))[0], as_count(times, "times"))
 
 
 def at(where: Op | Iterable[Op] | Callable[[Op], bool], part: Strategy) -> Strategy:
@@ -243,7 +243,7 @@ def budget(part: Strategy, steps: int) -> Strategy:
     Raises:
         ArgumentError: for something else than a number of at least 0.
     """
-    return Budget(_strategies((part,))[0], _count(steps, "steps"))
+    return Budget(_strategies((part,))[0], as_count(steps, "steps"))
 
 
 def _strategies(parts: tuple[Strategy, ...]) -> tuple[Strategy, ...]:
@@ -254,7 +254,12 @@ def _strategies(parts: tuple[Strategy, ...]) -> tuple[Strategy, ...]:
     return parts
 
 
-def _count(number: int, what: str) -> int:
+def as_count(number: int, what: str) -> int:
+    """A number of at least 0; `what` is its name in messages.
+
+    Raises:
+        ArgumentError: for anything else.
+    """
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise ArgumentError(f"{what} is {number!r}", where=user_line(), do="give a number of at least 0")
     return number
