@@ -34,6 +34,7 @@ from ngraph_rewrite.testing.strategies import (
     instances_of,
     leaf_values,
     ops_of,
+    programs,
     seeded_instances,
     tensor_types,
     terms,
@@ -319,3 +320,20 @@ def test_a_seed_says_which_example() -> None:
     rule = rule_of("sum(x, axes=k) => x")
     shown = [[repr(e) for e in examples_of(rule, 5, seed)] for seed in (0, 0, 1)]
     assert shown[0] == shown[1] != shown[2]
+
+
+@pytest.mark.parametrize(
+    ("given", "says", "there_are"),
+    [
+        ({"families": ["nosuch"]}, "there is 'nosuch' among families", "core, semi, "),
+        ({"families": "axes"}, "families is 'axes'", "core, semi, "),
+        ({"families": []}, "families has no name", "core, semi, "),
+        ({"families": 3}, "families is 3", "core, semi, "),
+        ({"families": ["axes"], "numbers": ["nosuch"]}, "there is 'nosuch' among numbers", "small, smooth, wild"),
+        ({"numbers": "small"}, "numbers is 'small'", "small, smooth, wild"),
+    ],
+)
+def test_programs_of_what_there_is_not_are_refused(given: dict[str, Any], says: str, there_are: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        programs(**given)
+    assert caught.value.what == says and __file__ in str(caught.value) and there_are in str(caught.value)
