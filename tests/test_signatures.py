@@ -433,6 +433,16 @@ def test_an_endless_program_is_stopped_and_its_rules_are_named(lists: tuple[ng.S
         ng.normal_form(signature["endless"](signature["nil"]()), rules, budget=1000)
 
 
+@pytest.mark.parametrize("value", [1 << 2000, -(1 << 1024), (0, (1 << 20_000,))], ids=["large", "negative", "inside"])
+def test_an_integer_of_too_many_bits_is_refused_when_the_term_is_built(value: Any) -> None:
+    signature = ng.signature("test_large_attributes")
+    signature.sort("Nat")
+    number = signature.operation("number", (), "Nat", attributes=("value",))
+    assert number(value=(1 << 1024) - 1).attributes["value"].bit_length() == 1024
+    with pytest.raises(ng.AttributeValueError, match=rf"value (is|has) an int of \d+ bits.*\n  at {__file__}:\d+"):
+        number(value=value)
+
+
 @pytest.mark.parametrize("budget", ["x", -1, 1.5, True], ids=repr)
 def test_a_budget_that_is_no_number_of_steps_is_refused(lists: tuple[ng.Signature, ng.RuleSet], budget: Any) -> None:
     signature, rules = lists

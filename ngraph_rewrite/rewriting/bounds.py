@@ -12,6 +12,7 @@ from collections.abc import Sized
 from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError
+from ngraph_rewrite.terms.canonical import LARGEST
 from ngraph_rewrite.types.lengths import Length
 
 # Of a file: its characters, those of a line, those of a rule or shorthand, and how many rules and waivers it has.
@@ -27,8 +28,8 @@ OPERANDS = 4096
 # Of a rule: its conditions that match. Of a left side: its sequence variables. Of one search for what it matches at one
 # term: the operands looked at.
 MATCHES, SEQUENCES, SEARCHED = 8, 8, 1 << 28
-# Of what is computed: the items of a sequence, the bits of an integer, the terms and factors of an unknown length.
-ITEMS, LARGEST, TERMS = 10_000, 1024, 256
+# Of what is computed: the items of a sequence, and the terms and factors of an unknown length.
+ITEMS, TERMS = 10_000, 256
 
 
 def counted(count: int) -> int:

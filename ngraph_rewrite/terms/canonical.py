@@ -15,6 +15,8 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.op import Op
 
+# The bits of an integer that is an attribute, or stands in one: with more it could not even be printed.
+LARGEST = 1024
 # Height, rank of the operation, attributes, number of arguments.
 Key = tuple[int, int, Any, int]
 
@@ -101,14 +103,25 @@ def stored_attributes(names: tuple[str, ...], attrs: tuple[Any, ...]) -> tuple[A
     """Attributes as they are stored: truth values as numbers, as Python compares them.
 
     Raises:
-        AttributeValueError: for what is neither an int, a text, nor a tuple of such.
+        AttributeValueError: for what is neither an int, a text, nor a tuple of such, or too large an int.
     """
     found = tuple([value if type(value) in (int, str) else _stored(value) for value in attrs])
     for name, value in zip(names, found, strict=True):
         if value is None:
             what = f"the attribute {name} is neither an int nor a text nor a tuple of such"
             raise AttributeValueError(what, do="or make it an argument, a term")
+        bits = value.bit_length() if type(value) is int else 0 if type(value) is str else _bits(value)
+        if bits > LARGEST:
+            what = f"the attribute {name} {'is' if type(value) is int else 'has'} an int of {bits} bits"
+            raise AttributeValueError(what, do=f"at most {LARGEST} bits")
     return found
+
+
+def _bits(value: Any) -> int:
+    """The most bits of an integer in a stored attribute."""
+    if isinstance(value, tuple):
+        return max(map(_bits, value), default=0)
+    return value.bit_length() if isinstance(value, int) else 0
 
 
 def _stored(value: Any) -> Any:

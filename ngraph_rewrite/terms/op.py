@@ -464,7 +464,10 @@ def located(
 
 
 def _clipped(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return "..."
     return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
 
 
