@@ -64,10 +64,15 @@ TARGETS = (Target(), Target("cuda", "first", "last"), Target("reference", "any",
 
 
 class TrialBank(TermBank):
-    """A bank in which a term may fail to build: it remembers which types an op refuses."""
+    """A bank in which a term may fail to build: it remembers which types an op refuses.
+
+    Attributes:
+        failed: The instance on which a guard failed: no other is looked for then.
+    """
 
     def __init__(self) -> None:
         super().__init__()
+        self.failed: Instance | None = None
         self._refused: set[tuple[OpDef, tuple[TensorType, ...], tuple[Any, ...]]] = set()
         self._leaves: dict[tuple[str, TensorType], Op] = {}
 
@@ -124,7 +129,7 @@ def matches(
     solver: Solver | None = None,
 ) -> Iterator[Instance]:
     """As `instances`, with the match and the target; `tries` bounds the terms tried to find each."""
-    bank = bank or TrialBank()
+    bank = TrialBank() if bank is None else bank
     if rule.guard is not None and str(BFLOAT16) in rule.guard.text:  # else it is not among those of a domain
         domain = replace(domain, dtypes=tuple(dict.fromkeys((*domain.dtypes, BFLOAT16))))
     seen: set[Op] = set()
@@ -194,8 +199,9 @@ def every_match(
         if rule.kind == "derive" and (isinstance(term.type, TupleType) or not is_float(term.dtype)):
             continue
         for target in targets(rule, choices):
-            if _guard_holds(rule, Application(rule, term, bindings, bank.make, target)):
-                yield Instance(term, bindings, target)
+            found = Instance(term, bindings, target)
+            if _guard_holds(rule, found, bank):
+                yield found
                 break
 
 
@@ -228,11 +234,12 @@ def targets(rule: Rule, choices: Choices) -> Iterator[Target]:
         yield Target(base=frozenset())
 
 
-def _guard_holds(rule: Rule, application: Application) -> bool:
+def _guard_holds(rule: Rule, found: Instance, bank: TrialBank) -> bool:
     try:
-        return application.guard_holds()
+        return Application(rule, found.term, found.bindings, bank.make, found.target).guard_holds()
     except Exception as error:
-        raise failure(rule, application["self"], error) from error
+        bank.failed = found
+        raise failure(rule, found.term, error) from error
 
 
 def failure(rule: Rule, term: Op, error: Exception) -> RuleFileError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import islice
+from pathlib import Path
 
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.checks import check_types_on
@@ -12,6 +13,7 @@ from ngraph_rewrite.rewriting.instances import Instance, TrialBank, fitting_matc
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.testing.counterexample import rewritten
 from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, finding
 from ngraph_rewrite.testing.printing import program
 
@@ -43,6 +45,8 @@ def check_types(rule: Rule, context: Context) -> Finding:
     except RuleFileError as error:
         head, _, _ = error.what.partition("\n")
         says = head.removeprefix(f"{rule.place}: rule {rule.name} ")
+        if bank.failed is not None:
+            return finding(rule, "types", FAILED, says, _shown_guard(rule, bank.failed.term, says))
         return finding(rule, "types", FAILED, says, "" if last is None else _shown(rule, last, bank, says))
     if not typed:
         return finding(rule, "types", FAILED, NOWHERE)
@@ -56,5 +60,20 @@ def _shown(rule: Rule, found: Instance, bank: TrialBank, says: str) -> str:
         built = Application(rule, found.term, found.bindings, bank.make, found.target).right()[0]
         if isinstance(built, Op) and rule.kind != "derive":
             sides["right"], last = built, "assert left.type == right.type, (left.type, right.type)"
-    equation = [f"#   {line}" for line in rule.text.splitlines()]
-    return "\n".join([f"# {rule.place}: rule {rule.name}", *equation, *program(sides), last])
+    return "\n".join([*_heading(rule), *program(sides), last])
+
+
+def _shown_guard(rule: Rule, term: Op, says: str) -> str:
+    """The term on which a guard fails as Python, and the rule tried on it, which fails too if its file is there."""
+    called = f'rewritten("{rule.file}", "{rule.name}", left)'
+    try:
+        if rule.kind != "derive" and Path(rule.file).is_file():
+            rewritten(rule.file, rule.name, term)
+    except Exception:  # as it did before
+        return "\n".join([*_heading(rule), *program({"left": term}, None, ["rewritten"]), called])
+    raised = f"raise AssertionError({f'rule {rule.name} {says}'!r})"
+    return "\n".join([*_heading(rule), *program({"left": term}), raised])
+
+
+def _heading(rule: Rule) -> list[str]:
+    return [f"# {rule.place}: rule {rule.name}", *(f"#   {line}" for line in rule.text.splitlines())]

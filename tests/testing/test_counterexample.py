@@ -77,6 +77,19 @@ def test_a_right_side_that_has_no_type_is_a_program_that_fails() -> None:
         exec(found.shown, {})  # noqa: S102
 
 
+def test_a_guard_that_fails_is_shown_with_the_term_it_fails_on(tmp_path: Path) -> None:
+    path = tmp_path / "mine.rules"
+    text = "simplify semi\nrule r: absolute(absolute(x)) => absolute(x)\n    if 1 // (x.rank - 1) == 1"
+    path.write_text(text, encoding="utf-8")
+    for rules, error in ((load_rules(path), ZeroDivisionError), (parse_rules(text, "no.rules", "no"), AssertionError)):
+        found = check_types(rules.rules[0], Context(rules, Effort(50, 60.0)))
+        assert found.status == FAILED and "fails on semi.absolute(semi.absolute(x)) with x: bool[3]" in found.says
+        names: dict[str, Any] = {}
+        with pytest.raises(error):
+            exec(found.shown, names)  # noqa: S102
+        assert repr(names["x"].type) == "bool[3]"
+
+
 def test_numbers_are_made_simple() -> None:
     shown = found_in("simplify semi\nrule r: maximum(x, y) => x\n    if is_float(x.dtype)").shown
     values = re.findall(r"[xy]: np.array\((.*), \"float", shown)
