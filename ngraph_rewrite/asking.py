@@ -16,7 +16,6 @@ from ngraph_rewrite.lowering.evaluation import is_of_signature
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.lowering.verdicts import WhyNot
 from ngraph_rewrite.rewriting.inline import as_rules
-from ngraph_rewrite.targets.choices import find_target
 from ngraph_rewrite.types.lengths import known
 
 
@@ -26,6 +25,7 @@ def explain(options: argparse.Namespace) -> int:
     if is_of_signature(op):
         return _explain_term(options, op, names)
     own = as_rules(options.rules)
+    _check_disabled(options.disable, own + ng.rules())
     with ng.disable(*options.disable, rules=own), ng.make_transformer(options.target, rules=own) as transformer:
         computation = transformer.lowered(op)
         if options.why_not is not None:
@@ -41,6 +41,15 @@ def explain(options: argparse.Namespace) -> int:
     return 0
 
 
+def _check_disabled(names: list[str], rules: ng.RuleSet) -> None:
+    """Whether each is the name of a rule: one that is not has no line, but an option that gave it."""
+    for name in names:
+        try:
+            rules.named(name)
+        except ng.ArgumentError as error:
+            raise ng.ArgumentError(error.what, where=f"--disable {name}", do=error.do) from None
+
+
 def _plan(computation: ng.Computation) -> str:
     """What a call does, for the lengths that the axes of its inputs have."""
     computation.entry(*(tuple(known(n, f"a length of {p!r}") for n in p.shape) for p in computation.inputs))
@@ -50,13 +59,16 @@ def _plan(computation: ng.Computation) -> str:
 def _explain_term(options: argparse.Namespace, op: ng.Op, names: Mapping[str, Any]) -> int:
     """The same of a term of a signature: its rules are those that its file has names for, or a file of rules."""
     rules = _rules_of_term(options, op, names)
-    target = None if options.target == "cpu" else find_target(options.target)
+    _check_disabled(options.disable, rules)
+    if options.target != "cpu":
+        what = "a term of a signature has no target: rules come to its normal form"
+        raise ng.ArgumentError(what, where=f"--target {options.target}", do="leave it out; --rules gives rules")
     if options.stats:
         with ng.stats(rules) as figures:
-            normalised(op, target, rules, options.disable)
+            normalised(op, None, rules, options.disable)
         print(figures)
         return 0
-    found = normalised(op, target, rules, options.disable)
+    found = normalised(op, None, rules, options.disable)
     if options.why_not is not None:
         return _answered(found.why_not(options.why_not, op))
     _print_derivation(found.explain(op), found.table)
@@ -87,9 +99,12 @@ def bisect(options: argparse.Namespace) -> int:
         if options.expect is not None or options.inputs is not None:
             what = "arrays say nothing of a term of a signature: it is judged by what its operations mean"
             raise ng.ArgumentError(what, do="leave --expect and --inputs out, or ask ng.bisect with a normal form")
-        found = ng.bisect(op, disabled=options.disable, rules=_rules_of_term(options, op, names))
+        rules = _rules_of_term(options, op, names)
+        _check_disabled(options.disable, rules)
+        found = ng.bisect(op, disabled=options.disable, rules=rules)
         return _bisected(found)
     own, expected = as_rules(options.rules), None if options.expect is None else files.array(options.expect)
+    _check_disabled(options.disable, own + ng.rules())
     with ng.disable(*options.disable, rules=own):
         found = ng.bisect(op, expected, inputs=files.inputs(options.inputs, op), target=options.target, rules=own)
     return _bisected(found)

@@ -95,8 +95,10 @@ def test_a_rule_that_fired_is_a_good_answer(model: Path, capsys: pytest.CaptureF
 def test_an_unknown_rule_is_an_error(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", f"{model}:y", "--why-not", "semi.log_ex"]) == 1
     assert "did you mean semi.log_exp" in capsys.readouterr().err
-    assert main(["explain", f"{model}:y", "--disable", "semi.log_ex"]) == 1
-    assert "did you mean semi.log_exp" in capsys.readouterr().err
+    for command in ("explain", "bisect"):
+        assert main([command, f"{model}:y", "--disable", "semi.log_ex"]) == 1
+        said = "no rule is called semi.log_ex\n  at --disable semi.log_ex\n  did you mean semi.log_exp"
+        assert said in capsys.readouterr().err
 
 
 def test_figures_of_the_rules(model: Path, capsys: pytest.CaptureFixture[str]) -> None:

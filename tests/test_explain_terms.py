@@ -448,7 +448,7 @@ def test_a_shell_may_give_the_rules_in_a_file(shell: str, tmp_path: Path, capsys
     assert main(["explain", shell, "--rules", str(path)]) == 0
     assert "normal form: plus(zero(), s(s(zero())))" in capsys.readouterr().out
     assert main(["explain", shell, "--target", "reference"]) == 1
-    assert "has no target" in capsys.readouterr().err
+    assert "has no target: rules come to its normal form\n  at --target reference\n" in capsys.readouterr().err
 
 
 # -- conditions that match, sorts and several sequences -------------------------------------------------------
