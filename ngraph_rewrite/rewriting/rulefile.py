@@ -109,6 +109,9 @@ def _waiver(frame: FileFrame, one: WaiveFrame, rules: list[Rule], stem: str) -> 
     if not any(covers_name(rule, r.name) for r in rules):
         raise frame.text.error(one.span, f"the file has no rule called {rule}", "a waiver stands in the rule's file")
     other = one.other if one.other is None or "." in one.other else f"{stem}.{one.other}"
+    if other != one.other and not any(covers_name(str(other), r.name) for r in rules):
+        do = "that of a rule of another file begins with the file's: FILE.RULE"
+        raise frame.text.error(one.span, f"the file has no rule called {other}", do)
     return Waiver(one.check, rule, other, one.reason, one.span)
 
 

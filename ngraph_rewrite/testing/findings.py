@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.errors import ArgumentError, RuleFileError
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.terms.info import user_line
@@ -91,6 +92,26 @@ def waived(found: Finding, rule: Rule) -> Finding:
         return found
     reason = next((w.reason for w in rule.waivers if w.covers(found.check, found.rule, found.other)), None)
     return found if reason is None else replace(found, status=WAIVED, says=f"{found.says}; waived: {reason}")
+
+
+def check_waivers(rules: RuleSet, every: RuleSet) -> None:
+    """Whether there are the rules of other files that waivers name, which reading one file cannot tell.
+
+    Args:
+        rules: Those whose waivers are looked at.
+        every: All that run together with them.
+
+    Raises:
+        RuleFileError: for the first name that no rule has.
+    """
+    known = {name for rule in every for name in accumulate(rule.name.split("."), "{}.{}".format)}
+    named = ((rule.file, waiver) for rule in rules for waiver in rule.waivers if waiver.other is not None)
+    for file, waiver in named:
+        if waiver.other not in known:
+            near = every.nearest(str(waiver.other))
+            do = f"did you mean {', '.join(near)}?" if near else "`ngraph-rewrite rules` lists those that ship"
+            place = f"{file}:{waiver.span.line}:{waiver.span.column}"
+            raise RuleFileError(f"{place}: no rule is called {waiver.other}, which a waiver names", do=do)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from ngraph_rewrite.testing.findings import (
     Finding,
     RuleCheck,
     SetCheck,
+    check_waivers,
     finding,
     key,
     waived,
@@ -93,6 +94,7 @@ class Subject:
         known = {id(rule) for rule in shipped}
         others = RuleSet(rule for rule in shipped if rule.name not in names)  # it may be an installed file
         every = shipped if all(id(rule) in known for rule in own) else own + others
+        check_waivers(own, every)
         chosen = own if self.only is None else RuleSet(r for r in own if _called(r, self.only))
         return chosen, Context(every, self.effort)
 
@@ -113,7 +115,7 @@ class Subject:
         """The rules that are checked.
 
         Raises:
-            RuleFileError: for a file that cannot be read as rules.
+            RuleFileError: for a file that cannot be read as rules, or a waiver that names a rule that there is not.
         """
         return self._both[0]
 

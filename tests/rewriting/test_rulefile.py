@@ -370,6 +370,7 @@ def test_a_waiver_stands_with_the_rules_it_speaks_of() -> None:
         ("waive types of a: never", "no check is called types"),
         ("waive guard of nobody: never", "the file has no rule called bad.nobody"),
         ("waive guard of other.a: never", "the file has no rule called bad.other.a"),
+        ("waive confluence of a and nobody: never", "the file has no rule called bad.nobody"),
     ],
 )
 def test_a_wrong_waiver_is_shown_where_it_is(text: str, says: str) -> None:

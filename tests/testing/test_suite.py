@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.errors import ArgumentError, RuleFileError
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.testing import suite
 from ngraph_rewrite.testing.files import check_rules
@@ -72,6 +72,24 @@ def test_a_check_that_there_is_not_is_refused(path: Path, checks: Sequence[str])
     with pytest.raises(ArgumentError, match="no check is called") as caught:
         check_rules(path, checks=checks)
     assert __file__ in str(caught.value) and "choose among types, termination, " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("other", "do"), [("semi.add_zer", "did you mean semi.add_zero"), ("other.nosuch", "`ngraph-rewrite rules` lists")]
+)
+def test_a_waiver_names_a_rule_that_there_is(other: str, do: str, tmp_path: Path) -> None:
+    path = tmp_path / "my.rules"
+    path.write_text(f"simplify semi\nrule a: -(-x) => x\nwaive confluence of a and {other}: a typo\n", encoding="utf-8")
+    with pytest.raises(RuleFileError) as caught:
+        check_rules(path, checks=["types"])
+    assert f"{path}:3:1: no rule is called {other}, which a waiver names\n  {do}" in str(caught.value)
+
+
+def test_a_waiver_may_name_a_rule_of_a_file_that_is_checked_too(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.rules", tmp_path / "two.rules"
+    one.write_text("simplify semi\nrule a: -(-x) => x\nwaive confluence of a and two.b: either\n", encoding="utf-8")
+    two.write_text("simplify semi\nrule b for f in exp log: f(-(-x)) => f(x)\n", encoding="utf-8")
+    assert len(Subject((one, two)).rules) == 3
 
 
 def test_one_rule_can_be_chosen_and_one_check(path: Path) -> None:
