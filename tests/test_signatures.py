@@ -743,8 +743,24 @@ def test_a_file_that_was_refused_declares_nothing(wrong: str) -> None:
         ("associative, identity f, identity g", "`identity` is said twice of an operation"),
         ("associative, identity nothing", "the identity nothing of f is no operation without arguments"),
         ("associative, identity f", "the identity f of f is no operation without arguments"),
+        ("associative, identity other", "the identity other of f is of the sort Other"),
     ],
 )
 def test_what_is_said_of_an_operation_is_said_once_and_is_there(said: str, says: str) -> None:
-    with pytest.raises(ng.RuleFileError, match=f"^my.rules:3:1: {says}\n    operation f"):
-        checked_text(f"signature said_twice\nsort Nat\noperation f : Nat Nat -> Nat [{said}]\n", "my.rules", "my")
+    with pytest.raises(ng.RuleFileError, match=f"^my.rules:5:1: {says}\n    operation f"):
+        head = "signature said_twice\nsort Nat\nsort Other\noperation other : -> Other\n"
+        checked_text(f"{head}operation f : Nat Nat -> Nat [{said}]\n", "my.rules", "my")
+
+
+def test_an_identity_of_another_sort_is_refused_where_it_is_declared_later() -> None:
+    """Of a sort below it may be: every term of that is one of the other."""
+    own = ng.signature("identity_of_another_sort")
+    own.sort("More")
+    own.sort("Less", below="More")
+    own.sort("Other")
+    for name, sort in ("join", "More"), ("meet", "More"):
+        own.operation(name, (sort, sort), sort, "associative", identity=f"{name}_of_none")
+    own.operation("join_of_none", (), "Less")
+    with pytest.raises(ng.AttributeValueError, match=r"(?s)meet_of_none of meet is of the sort Other.*: -> More"):
+        own.operation("meet_of_none", (), "Other")
+    assert own.operation("meet_of_none", (), "More")().type == own.sorts["More"]

@@ -62,6 +62,7 @@ def declare(
     wanted = _definition(family, name, profile, tuple(attributes), meaning)
     have = find(wanted.name)
     if have is None:
+        _check_identities(wanted)
         return Operation(enter(wanted))
     if (have.profile, have.attributes) != (profile, wanted.attributes):
         what = f"the operation {name} of {family} is declared as {declaration(have)} and as {declaration(wanted)}"
@@ -120,6 +121,20 @@ def declaration(definition: OpDef) -> str:
     inside = f" [{', '.join(said)}]" if said else ""
     given = "".join(f"{sort} " for sort in profile.arguments)
     return f"{definition.short} : {given}-> {profile.result}{inside}"
+
+
+def _check_identities(new: OpDef) -> None:
+    """Refuse an identity of another sort, whether it is declared before what it is the identity of or after."""
+    assert new.profile is not None
+    own = [] if new.profile.identity is None else [(new, find(new.profile.identity))]
+    others = definitions(new.family) if new.arity == 0 else ()
+    others_own = [(d, new) for d in others if d.profile is not None and d.profile.identity == new.name]
+    for definition, identity in own + others_own:
+        if identity is None or identity.profile is None or definition.profile is None or identity.arity != 0:
+            continue  # not declared yet; that it takes arguments is told by who reads the rest
+        if not identity.profile.result.fits(definition.profile.result):
+            what = f"the identity {identity.short} of {definition.short} is of the sort {identity.profile.result}"
+            raise AttributeValueError(what, do=f"declare `operation {identity.short} : -> {definition.profile.result}`")
 
 
 def _definition(

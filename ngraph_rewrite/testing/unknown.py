@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rule that fires while lengths are unknown must be right for all that they turn out to be, 0 and 1 among them."""
+"""A rule that fires while lengths are unknown must be right for all that they turn out to be, 0 and 1 among them.
+
+So are the integers that stand in its text, and their neighbours: a guard may ask for one of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.plan.binding import bind_graph
@@ -21,14 +26,17 @@ from ngraph_rewrite.testing.evaluate import Undefined
 from ngraph_rewrite.testing.findings import Context
 from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.strategies import PLAIN, WILD, begin, random_values, valued_leaves
-from ngraph_rewrite.types.lengths import symbols
+from ngraph_rewrite.types.axes import Axes, Axis
+from ngraph_rewrite.types.lengths import Extent, Length, symbols
 from ngraph_rewrite.types.tuples import tensors
 
 # One in so many examples has unknown lengths, which turn out to be these.
 SHARE = 5
 _SOME, _EDGES = (2, 2, 3, 1), (1, 0, 2)
-# So many terms are tried to find one.
-_TRIES = 60
+# So many terms are tried to find one; and so many are found, if their lengths are known.
+_TRIES, _DRAWS = 60, 4
+# Integers in the text of a rule, and how many of them are tried as lengths.
+_WRITTEN, _MOST_WRITTEN = re.compile(r"(?<![\w.])\d{1,4}(?![\w.])"), 6
 
 
 @dataclass
@@ -56,7 +64,7 @@ class Unbound:
         count = self.context.effort.examples // SHARE
         for i, name in enumerate([None, *self.ways] * count):
             random = Random(f"{self.rule.name} {self.rule.text} {self.context.effort.seed} unknown {i}")
-            found = _instance(self.rule if name is None else self.ways[name], random)
+            found = _unbound(self.rule if name is None else self.ways[name], random)
             if found is not None and self._compare(found, random) and name is not None:
                 self.taken.add(name)
             if self.wrong is not None:
@@ -65,7 +73,7 @@ class Unbound:
     def _compare(self, found: Instance, random: Random) -> bool:
         """Compare one instance for several lengths; whether there was an element to compare."""
         right, filled = _right(self.rule, self.context, found), False
-        for binding in _bindings(found.term, random) if right is not None else ():
+        for binding in _bindings(found.term, _written(self.rule), random) if right is not None else ():
             sides = _bound(found.term, right, binding)
             if sides is None:
                 continue
@@ -75,6 +83,12 @@ class Unbound:
                 return True
             filled = filled or any(type_.size for type_ in tensors(sides[0].type))
         return filled
+
+
+def _unbound(rule: Rule, random: Random) -> Instance | None:
+    """An instance with unknown lengths."""
+    found = (_instance(rule, random) for _ in range(_DRAWS))
+    return next((one for one in found if one is None or _unknown(one.term)), None)
 
 
 def _instance(rule: Rule, random: Random) -> Instance | None:
@@ -96,14 +110,41 @@ def _right(rule: Rule, context: Context, found: Instance) -> Op | None:
     return step[1] if step is not None and step[1].type == found.term.type else None
 
 
-def _bindings(term: Op, random: Random) -> Iterator[dict[str, int]]:
-    """Choices of the unknown lengths: each of them 0, the others not; then any. None if all are known."""
-    types = (type_ for t in topological([term]) for type_ in tensors(t.type))
-    names = list(dict.fromkeys(name for type_ in types for n in type_.shape for name in symbols(n)))
-    for none in names:
-        yield {name: 0 if name == none else random.choice(_SOME) for name in names}
+def _written(rule: Rule) -> list[int]:
+    """The integers that stand in a rule, and those beside them."""
+    near = (int(found[0]) + step for found in _WRITTEN.finditer(rule.text) for step in (0, 1, -1))
+    return [n for n in dict.fromkeys(near) if n > 0][:_MOST_WRITTEN]
+
+
+def _bindings(term: Op, written: Iterable[int], random: Random) -> Iterator[dict[str, int]]:
+    """Choices of the unknown lengths, if there are any: each of them 0, or a given one, the others not; then any."""
+    names = _unknown(term)
+    for length in (0, *written):
+        for one in names:
+            yield {name: length if name == one else random.choice(_SOME) for name in names}
     if names:
         yield {name: random.choice(_EDGES) for name in names}
+
+
+def _unknown(term: Op) -> list[str]:
+    """The unknown lengths of a graph, in types and attributes."""
+    terms = topological([term])
+    types = (n for t in terms for type_ in tensors(t.type) for n in type_.shape)
+    attributes = (n for t in terms for value in t.attrs for n in _lengths(value))
+    return list(dict.fromkeys(name for n in (*types, *attributes) for name in symbols(n)))
+
+
+def _lengths(value: Any) -> Iterator[Extent]:
+    """The lengths in an attribute."""
+    if isinstance(value, Length):
+        yield value
+    elif isinstance(value, Axis):
+        yield value.length
+    elif isinstance(value, Axes):
+        yield from value.lengths
+    elif type(value) is tuple:
+        for one in value:
+            yield from _lengths(one)
 
 
 def _bound(left: Op, right: Op | None, binding: Mapping[str, int]) -> tuple[Op, Op] | None:

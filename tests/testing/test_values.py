@@ -316,6 +316,15 @@ def test_lengths_that_are_unknown_may_be_none() -> None:
         assert status == PASSED or "= 0" in found.says
 
 
+@pytest.mark.parametrize("length", [0, 1, 3, 7])
+def test_a_length_that_a_guard_rules_out_while_it_is_unknown_is_tried(length: int) -> None:
+    """An attribute may be one too. What is not known differs from any number, and may turn out to be this one."""
+    found = checked(rule_of(f"size(value=n, dtype=t) == {length} => False\n    if n != {length}"))
+    assert found.status == FAILED and f"= {length}" in found.says
+    known = rule_of(f"size(value=n, dtype=t) == {length} => False\n    if is_known(n) and n != {length}")
+    assert checked(known).status == PASSED
+
+
 def test_what_is_wrong_for_unknown_lengths_fails_when_it_is_run() -> None:
     guard = "d == others(k, rank(s)) and product_of(pick(s, k)) != 0"
     found = checked(rule_of(f"max(broadcast(x, shape=s, dims=d), axes=k) => x\n    if {guard}"))
