@@ -18,6 +18,7 @@ from ngraph_rewrite.rewriting.domain import KNOWN, SYMBOLIC, Domain
 from ngraph_rewrite.rewriting.domains import argument_types
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.rewriting.interpret import Application, value_of
+from ngraph_rewrite.rewriting.long_domains import long_domains
 from ngraph_rewrite.rewriting.nests import is_nest, operands
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule, Where
@@ -145,11 +146,11 @@ def matches(
 def fitting_matches(rule: Rule, limit: int, bank: TrialBank, tries: int = TRIES) -> Iterator[Instance]:
     """As `matches`, for which the guard happens to hold; if there are none, such as are made to fit it.
 
-    A guard may ask for known lengths: these are tried last.
+    A guard may ask for known lengths, or for long ones: these are tried last.
     """
     ways: list[tuple[Domain, Solver | None]] = [(SYMBOLIC, None)]
     if rule.guard is not None:
-        ways += [(SYMBOLIC, Solver(rule, bank.make)), (KNOWN, Solver(rule, bank.make))]
+        ways += [(domain, Solver(rule, bank.make)) for domain in (SYMBOLIC, KNOWN, *long_domains(rule))]
     for domain, solver in ways:
         found = matches(rule, limit, domain, bank, tries, solver)
         first = next(found, None)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both sides of a rule have one type, on instances whose lengths are unknown, known, equal and zero."""
+"""Both sides of a rule have one type, on instances whose lengths are unknown, known, equal and zero, of every dtype."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from ngraph_rewrite.errors import RuleFileError
-from ngraph_rewrite.rewriting.checks import check_types_on
+from ngraph_rewrite.rewriting.checks import THOROUGH, check_types_on
+from ngraph_rewrite.rewriting.dtype_classes import class_matches
 from ngraph_rewrite.rewriting.instances import Instance, TrialBank, fitting_matches
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule
@@ -38,7 +39,8 @@ def check_types(rule: Rule, context: Context) -> Finding:
     bank, typed, last = TrialBank(), 0, None
     limit = max(2, context.effort.examples * PER_TEN // 10)
     try:
-        for found in islice(fitting_matches(rule, max(limit, MANY), bank), limit):
+        drawn = islice(fitting_matches(rule, max(limit, MANY), bank), limit)
+        for found in chain(drawn, class_matches(rule, bank, THOROUGH[1])):
             last = found
             check_types_on(rule, found, bank)
             typed += 1

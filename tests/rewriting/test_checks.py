@@ -16,6 +16,7 @@ from ngraph_rewrite.rewriting.instances import SYMBOLIC, instances, matches
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import definitions
+from ngraph_rewrite.testing import WrongRule, check_rule
 from ngraph_rewrite.types.lengths import Length
 
 
@@ -189,6 +190,22 @@ def test_a_guard_may_ask_the_target() -> None:
 def test_a_rule_that_never_fires_is_listed() -> None:
     rules = rules_of("rule never: -(-x) => x\n    if x.rank == 9\nrule a: -(-x) => x")
     assert [rule.name for rule in untested(rules)] == ["bad.never"]
+
+
+LONG = "max(sort(x, axis=j, descending=d), axes=k) => max(x, axes=k)\n    if x.rank == 1 and k == (0,) and "
+
+
+@pytest.mark.parametrize(
+    "guard", ["is_known(x.shape[0]) and x.shape[0] >= 64", "x.shape == (17,)", "size(x.axes) == 100"]
+)
+def test_a_guard_may_ask_for_long_axes(guard: str) -> None:
+    (rule,) = parse_rules(f"simplify semi\nrule a: {LONG}{guard}\n", "my.rules", "my")
+    check_rules_static(RuleSet([rule]), THOROUGH)
+    assert untested([rule]) == []
+    assert check_rule(rule, 10) > 0
+    wrong = parse_rules(f"simplify semi\nrule a: {LONG}{guard}\n".replace("=> max", "=> min"), "my.rules", "my")
+    with pytest.raises(WrongRule):
+        check_rule(wrong.rules[0], 10)
 
 
 # -- the rules that ship --------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ from ngraph_rewrite.errors import ArgumentError, RuleFileError
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.testing import suite
 from ngraph_rewrite.testing.files import check_rules
-from ngraph_rewrite.testing.findings import CHECKS, FAILED, NONE, PASSED, WAIVED, Effort, Finding, finding
+from ngraph_rewrite.testing.findings import CHECKS, FAILED, NONE, PASSED, WAIVED, Context, Effort, Finding, finding
 from ngraph_rewrite.testing.suite import OF_A_RULE, OF_ALL_RULES, Subject, findings
+from ngraph_rewrite.testing.typed import check_types
 
 FILE = """simplify semi
 
@@ -41,6 +42,13 @@ def path(tmp_path: Path) -> Path:
 
 def by_check(found: list[Finding], rule: str) -> dict[str, Finding]:
     return {f.check: f for f in found if f.rule == rule}
+
+
+def test_types_are_checked_of_each_class_of_dtypes() -> None:
+    """As they are when a file is read: twice a truth value is none."""
+    rules = parse_rules("simplify semi\nrule a: x + x => 2 * x\n", "my.rules", "my")
+    found = check_types(rules.rules[0], Context(rules))
+    assert found.status == FAILED and "x: bool" in found.says
 
 
 def test_each_check_is_made_of_each_rule(path: Path) -> None:

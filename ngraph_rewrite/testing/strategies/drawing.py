@@ -25,17 +25,19 @@ Item = TypeVar("Item")
 LENGTHS = (1, 2, 3, 0)
 
 
-def random_domain(random: Random, dtypes: tuple[DType, ...] = COMMON_FIRST) -> Domain:
-    """A domain of known lengths from 0 to 3, mostly above 1, with one dtype put before the others."""
+def random_domain(random: Random, dtypes: tuple[DType, ...] = COMMON_FIRST, others: Sequence[int] = ()) -> Domain:
+    """A domain of known lengths from 0 to 3, mostly above 1, and of others; one dtype is put before the rest."""
     lengths = random.choices((2, 3, 1, 0), (6, 6, 3, 1), k=7)
+    if others and random.random() < 0.5:
+        lengths[random.randrange(3)] = lengths[random.randrange(3, 7)] = random.choice(others)
     floats = [d for d in dtypes if is_float(d)]
     first = random.choice(random.choice((dtypes, floats or dtypes)))
     return _domain(lengths, first, dtypes)
 
 
-def drawn_domain(draw: st.DrawFn, dtypes: tuple[DType, ...] = COMMON_FIRST) -> Domain:
+def drawn_domain(draw: st.DrawFn, dtypes: tuple[DType, ...] = COMMON_FIRST, others: Sequence[int] = ()) -> Domain:
     """The same, drawn by Hypothesis."""
-    lengths = [draw(st.sampled_from(LENGTHS)) for _ in range(7)]
+    lengths = [draw(st.sampled_from((*LENGTHS, *others))) for _ in range(7)]
     return _domain(lengths, draw(st.sampled_from(dtypes)), dtypes)
 
 

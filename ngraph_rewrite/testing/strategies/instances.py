@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST
 from ngraph_rewrite.rewriting.instances import Instance, TrialBank, first_match
+from ngraph_rewrite.rewriting.long_domains import guard_lengths
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.evaluate import Array
+from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.printing import as_python
 from ngraph_rewrite.testing.strategies.drawing import (
     begin,
@@ -59,8 +61,8 @@ def draw_example(
 ) -> Example | None:
     """An instance of a rule's left side for which its guard holds, with values; None if the generator finds none.
 
-    Lengths and ranks go from 0 to 3, dtypes over all that `dtypes` allows, attributes over their edges. The same state
-    of the generator gives the same example, in any process.
+    Lengths and ranks go from 0 to 3, and to lengths that the guard says, dtypes over all that `dtypes` allows,
+    attributes over their edges. The same state of the generator gives the same example, in any process.
 
     Args:
         kinds: How values are drawn, for each choice of values.
@@ -70,12 +72,12 @@ def draw_example(
     >>> draw_example(rule, Random(0)).instance.term.rank
     4
     """
-    bank = TrialBank()
+    bank, long = TrialBank(), guard_lengths(rule)
     for search in range(SEARCHES):
         solved = search > 0 or random.random() < 0.75
         solver = Solver(rule, bank.make, random.random() < 0.5) if solved and rule.guard is not None else None
-        found = first_match(rule, random_domain(random, dtypes), begin(random), bank, TRIES, solver)
-        if found is not None:
+        found = first_match(rule, random_domain(random, dtypes, long), begin(random), bank, TRIES, solver)
+        if found is not None and not (long and too_large(found.term)):
             leaves = valued_leaves(found.term)
             return Example(found, bank, [random_values(random, leaves, kind) for kind in kinds])
     return None
@@ -115,9 +117,9 @@ def instances_of(
 ) -> Example:
     """Well-typed instances of a rule's left side for which its guard holds, with values; they shrink to small ones.
 
-    Lengths and ranks go from 0 to 3, dtypes over all that `dtypes` allows, attributes over their edges.
-    Values are moderate, or come from the edges of the dtype: NaN, infinities, signed zeros, subnormals,
-    large and small ones, integer limits.
+    Lengths and ranks go from 0 to 3, and to lengths that the guard says, dtypes over all that `dtypes` allows,
+    attributes over their edges. Values are moderate, or come from the edges of the dtype: NaN, infinities, signed
+    zeros, subnormals, large and small ones, integer limits.
 
     Args:
         kinds: How values are drawn, for each choice of values.
@@ -131,7 +133,8 @@ def instances_of(
     """
     bank = TrialBank()
     solver = Solver(rule, bank.make, near=True)
-    found = first_match(rule, drawn_domain(draw, dtypes), drawn_choices(draw), bank, 3 * TRIES, solver, simplest_first)
-    assume(found is not None)
+    domain = drawn_domain(draw, dtypes, guard_lengths(rule))
+    found = first_match(rule, domain, drawn_choices(draw), bank, 3 * TRIES, solver, simplest_first)
+    assume(found is not None and not too_large(found.term))
     assert found is not None
     return Example(found, bank, [draw(leaf_values(found.term, kind)) for kind in kinds])
