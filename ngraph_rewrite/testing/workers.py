@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions answered by processes of their own, so that one that takes too long, or too much memory, can be given up.
 
-A worker answers one question after another. Who does not answer in time is ended, and another takes its place.
+A worker answers one question after another. Who does not answer in time is ended, and another takes its place. One that
+says what it is at has its time from then on, and is remembered by that if no answer comes.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -27,9 +29,28 @@ MEGABYTES = 4096
 
 @dataclass(frozen=True)
 class Lost:
-    """What stands for an answer that never came, in words."""
+    """What stands for an answer that never came, in words.
+
+    Attributes:
+        at: What the process was at, as it said by `say`; None if it said nothing.
+    """
 
     why: str
+    at: str | None = None
+
+
+@dataclass(frozen=True)
+class _At:
+    what: str
+
+
+_asking: list[Connection] = []  # in a process that answers: where questions come from
+
+
+def say(what: str) -> None:
+    """In a process that answers, say what it is at: its time begins anew. Elsewhere nobody listens."""
+    for pipe in _asking:
+        pipe.send(_At(what))
 
 
 class Workers(Generic[Question, Answer]):
@@ -40,6 +61,7 @@ class Workers(Generic[Question, Answer]):
             pickled where they cannot be.
         count: How many processes; by default one for each core.
         seconds: How long one answer may take, or what says so of a question.
+        megabytes: Of memory for each process; None for no bound.
     """
 
     def __init__(
@@ -47,11 +69,12 @@ class Workers(Generic[Question, Answer]):
         answers: Callable[[Question], Answer],
         count: int | None = None,
         seconds: float | Callable[[Question], float] = 60.0,
+        megabytes: int | None = MEGABYTES,
     ) -> None:
-        self._answers = answers
+        self._answers, self._megabytes = answers, megabytes
         self._seconds = seconds if callable(seconds) else lambda _: seconds
         self._process = _process()
-        self._idle = [self._started() for _ in range(count or len(_cores()))]
+        self._idle = [self._started() for _ in range(count or cores())]
 
     def __enter__(self) -> Workers[Question, Answer]:
         return self
@@ -74,6 +97,7 @@ class Workers(Generic[Question, Answer]):
                 while waiting and self._idle:
                     worker, question = self._idle.pop(), waiting.pop()
                     worker.pipe.send(question)
+                    worker.at = None
                     busy[worker.pipe] = (worker, question, time.monotonic() + self._seconds(question))
                 yield from self._collected(busy)
         finally:
@@ -82,13 +106,17 @@ class Workers(Generic[Question, Answer]):
                 self._idle.append(self._started())
 
     def _collected(self, busy: dict[Connection, tuple[_Worker, Question, float]]) -> Iterator[Any]:
-        """The answers that are there, or time out."""
+        """The answers that are there, or time out; who only says what it is at goes on."""
         soonest = min(deadline for _, _, deadline in busy.values())
         ready = set(wait(list(busy), max(0.0, soonest - time.monotonic())))
         now = time.monotonic()
         for pipe in [pipe for pipe, (_, _, deadline) in busy.items() if pipe in ready or now > deadline]:
             worker, question, _ = busy.pop(pipe)
-            answer = worker.answer() if pipe in ready else Lost(f"took longer than {self._seconds(question):.0f} s")
+            seconds = self._seconds(question)
+            answer = worker.answer() if pipe in ready else worker.lost(f"took longer than {seconds:.0f} s")
+            if isinstance(answer, _At):
+                worker.at, busy[pipe] = answer.what, (worker, question, now + seconds)
+                continue
             if isinstance(answer, Lost):
                 worker.end()
                 worker = self._started()
@@ -97,7 +125,7 @@ class Workers(Generic[Question, Answer]):
 
     def _started(self) -> _Worker:
         own, other = multiprocessing.Pipe()
-        process = self._process(target=_serve, args=(other, self._answers), daemon=True)
+        process = self._process(target=_serve, args=(other, self._answers, self._megabytes), daemon=True)
         with _no_collection():
             process.start()
         other.close()
@@ -108,18 +136,33 @@ class Workers(Generic[Question, Answer]):
 class _Worker:
     process: BaseProcess
     pipe: Connection
+    at: str | None = None
 
     def answer(self) -> Any:
         try:
-            return self.pipe.recv()
+            received = self.pipe.recv()
+            return self.lost(received.why) if isinstance(received, Lost) else received
         except (EOFError, OSError):
             self.process.join(5)
-            return Lost(f"ended the process that checked it (exit status {self.process.exitcode})")
+            return self.lost(f"ended the process that checked it ({_ended(self.process.exitcode)})")
+
+    def lost(self, why: str) -> Lost:
+        return Lost(why, self.at)
 
     def end(self) -> None:
         self.process.kill()
         self.process.join()
         self.pipe.close()
+
+
+def _ended(status: int | None) -> str:
+    """How a process ended, with the name of the signal that ended it.
+
+    >>> _ended(7), _ended(-11)
+    ('exit status 7', 'exit status -11, SIGSEGV')
+    """
+    name = next((f", {one.name}" for one in signal.Signals if status == -one), "")
+    return f"exit status {status}{name}"
 
 
 @contextmanager
@@ -133,11 +176,12 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _serve(pipe: Connection, answers: Callable[[Any], Any]) -> None:
+def _serve(pipe: Connection, answers: Callable[[Any], Any], megabytes: int | None) -> None:
     # What is inherited is not collected here: its end may wait for threads that only the forking process has.
     gc.freeze()
     gc.enable()
-    bounded(None, MEGABYTES)
+    bounded(None, megabytes)
+    _asking[:] = [pipe]
     while True:
         try:
             question = pipe.recv()
@@ -146,7 +190,7 @@ def _serve(pipe: Connection, answers: Callable[[Any], Any]) -> None:
         try:
             answer = answers(question)
         except MemoryError:
-            answer = Lost(f"took more than {MEGABYTES} MB")
+            answer = Lost(f"took more than {megabytes} MB")
         except KeyboardInterrupt:
             return
         pipe.send(answer)
@@ -158,5 +202,6 @@ def _process() -> Callable[..., BaseProcess]:
     return multiprocessing.get_context("fork").Process if forks else multiprocessing.get_context("spawn").Process
 
 
-def _cores() -> range:
-    return range(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import time
 
-from ngraph_rewrite.testing.workers import MEGABYTES, Lost, Workers
+from ngraph_rewrite.testing.workers import MEGABYTES, Lost, Workers, say
 
 
 def square(number: int) -> int:
@@ -22,6 +22,14 @@ def moody(number: int) -> int:
     if number == 2:
         os._exit(7)
     return len(bytearray((MEGABYTES + 1024) << 20)) if number == 3 else -number
+
+
+def talkative(number: int) -> int:
+    """Takes longer than it may for an answer, but not for a step of it; does not end from 3 on, or ends its process."""
+    for step in range(number):
+        say(f"step {step}")
+        time.sleep(0.6)
+    return os._exit(7) if number == 4 else time.sleep(600 if number == 3 else 0) or number
 
 
 class Endless:
@@ -54,6 +62,20 @@ def test_a_lost_answer_says_why_and_the_others_come() -> None:
     assert answers[1] == Lost("took longer than 1 s")
     assert answers[2] == Lost("ended the process that checked it (exit status 7)")
     assert answers[3] == Lost(f"took more than {MEGABYTES} MB")
+
+
+def test_who_says_what_it_is_at_has_time_for_that_and_is_remembered_by_it() -> None:
+    with Workers(talkative, 2, seconds=1.0) as workers:
+        answers = dict(workers.ask([2, 3, 4]))
+    assert answers[2] == 2
+    assert answers[3] == Lost("took longer than 1 s", "step 2")
+    assert answers[4] == Lost("ended the process that checked it (exit status 7)", "step 3")
+    say("to nobody")
+
+
+def test_a_process_may_have_memory_without_a_bound() -> None:
+    with Workers(moody, 1, seconds=60.0, megabytes=None) as workers:
+        assert list(workers.ask([0])) == [(0, 0)]
 
 
 def test_garbage_of_the_process_that_asks_is_left_to_it() -> None:
