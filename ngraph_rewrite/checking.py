@@ -19,7 +19,7 @@ from ngraph_rewrite.errors import ArgumentError, DeviceError, NGraphRewriteError
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.rulefile import load_rules
 from ngraph_rewrite.testing.findings import CHECKS, LISTED, LISTED_IF_QUICK, key, known_checks
-from ngraph_rewrite.testing.kernels import check_kernel
+from ngraph_rewrite.testing.kernels import Body, check_bodies
 from ngraph_rewrite.testing.mutation.spread import mutation_score
 from ngraph_rewrite.testing.report import Report, report_of
 from ngraph_rewrite.testing.suite import FULL, QUICK, UNCOMPILED, Subject, findings
@@ -46,10 +46,11 @@ def main(options: Namespace) -> int:
         print(mistake, end="\n\n")
     kernels = [path for path in readable if path.suffix == ".kernel"]
     paths = tuple(path for path in readable if path.suffix != ".kernel")
-    wrong = [said for path in kernels if (said := _wrong_kernel(path)) is not None]
-    print("".join(f"{said}\n\n" for said in wrong), end="")
+    wrong = _wrong_kernels(kernels, options.jobs)
+    right = sum(path not in wrong for path in kernels)
+    print("".join(f"{said}\n\n" for said in wrong.values()), end="")
     if not paths and options.files:
-        print(_verdict(None, len(kernels) - len(wrong), len(options.files), len(mistakes)))
+        print(_verdict(None, right, len(options.files), len(mistakes)))
         return 1 if mistakes or wrong else 0
     if options.mutate:
         return _mutate(options, paths)
@@ -57,7 +58,7 @@ def main(options: Namespace) -> int:
     if options.json is not None:
         _write(report, options.json)
     if options.json != Path("-"):
-        print(report.text() if not kernels and not mistakes else _joined(report, options, kernels, wrong, mistakes))
+        print(report.text() if not kernels and not mistakes else _joined(report, options, right, mistakes))
     return 0 if report.right and not mistakes and not wrong else 1
 
 
@@ -78,17 +79,22 @@ def _read(files: list[Path]) -> tuple[list[Path], list[str]]:
     return good, mistakes
 
 
-def _wrong_kernel(path: Path) -> str | None:
-    """What is wrong with one of the bodies of a kernel file; one that nothing can run here is told of, and left out."""
-    kernel = read_kernel(kernel_text(path), str(path))
-    for target in kernel.template.bodies:
-        try:
-            check_kernel(kernel, target=target)
-        except AssertionError as error:
-            return str(error)
-        except DeviceError as error:
-            print(f"{path}: the body for {target} is not checked: {error}", end="\n\n")
-    return None
+def _wrong_kernels(paths: list[Path], jobs: int | None) -> dict[Path, str]:
+    """What is wrong with a body of each wrong file; one that nothing can run here is told of, and left out."""
+    kernels = {path: read_kernel(kernel_text(path), str(path)) for path in paths}
+    bodies = [Body(path, target) for path, kernel in kernels.items() for target in kernel.template.bodies]
+    found = dict[Body, int | Exception]()
+    with progress("kernels") as advance:
+        for body, answer in check_bodies(bodies, jobs):
+            found[body] = answer
+            advance(len(found), len(bodies))
+    wrong = dict[Path, str]()
+    for body in bodies:
+        if isinstance(answer := found[body], DeviceError):
+            print(f"{body.source}: the body for {body.target} is not checked: {answer}", end="\n\n")
+        elif isinstance(answer, Exception):
+            wrong.setdefault(Path(str(body.source)), str(answer))
+    return wrong
 
 
 def _report(options: Namespace, paths: tuple[Path, ...]) -> Report:
@@ -146,8 +152,8 @@ def _write(report: Report, path: Path) -> None:
         path.write_text(report.as_json() + "\n", encoding="utf-8")
 
 
-def _joined(report: Report, options: Namespace, kernels: list[Path], wrong: list[str], mistakes: list[str]) -> str:
-    said = _verdict(report, len(kernels) - len(wrong), len(options.files), len(mistakes))
+def _joined(report: Report, options: Namespace, kernels: int, mistakes: list[str]) -> str:
+    said = _verdict(report, kernels, len(options.files), len(mistakes))
     return f"{report.text()}\n\n{said}"
 
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels run by themselves on arrays, shared out in one way and in another: what they store is the same."""
+"""Kernels run by themselves on arrays, shared out in one way and in another: what they store is the same, and inside.
+
+On the CPU operands lie once before and once behind memory that nobody may touch: a kernel that reads outside of them,
+or stores in them, ends its process.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +24,11 @@ from ngraph_rewrite.runtime.cuda.device import Launched, find_device, free_all
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
 from ngraph_rewrite.testing.compare import same_bits
 from ngraph_rewrite.testing.evaluate import Array
+from ngraph_rewrite.testing.fences import Margins, fenced
 
 CHUNKS = 3
+# Of arrays with more elements the ends are shown, and where they differ.
+SHOWN = 100
 # Gives what a kernel stores: of its source, the sizes that come first, operands, and what the result holds before.
 Run = Callable[[Source, Sequence[int], Sequence[Array], Array, Cache], Array]
 
@@ -30,15 +37,27 @@ class UnequalRuns(KernelError):
     """What a kernel stores depends on how it is shared out."""
 
 
+class StoresOutside(KernelError):
+    """A kernel stores where its result is not."""
+
+
 def _on_cpu(source: Source, sizes: Sequence[int], arrays: Sequence[Array], result: Array, cache: Cache) -> Array:
     """In one chunk and in several."""
     with told_in_kernel_files([source]):
         compiled = compile_kernel(source.text, source.name, cache)
-    addresses = [address_of(a) for a in (*arrays, result)]
-    LaunchTable([Launch(compiled, [*sizes, *addresses])]).run()
-    whole, result[...] = result.copy(), 78  # what is not written shows
-    LaunchTable([Launch(compiled, [*sizes, *addresses], CHUNKS)]).run()
-    _demand_same(whole, result, f"in {CHUNKS} chunks", "in one")
+
+    def stored(before: int, chunks: int, ends: bool) -> Array:
+        operands, margins = [fenced(a, ends) for a in arrays], Margins(np.full_like(result, before))
+        addresses = [address_of(a) for a in (*operands, margins.array)]
+        LaunchTable([Launch(compiled, [*sizes, *addresses], chunks)]).run()
+        if (stray := margins.stray()) is not None:
+            raise StoresOutside(f"it stores outside of its result, {stray}")
+        return margins.array.copy()
+
+    whole = stored(77, 1, True)
+    for ends in (False, True):
+        parts = stored(78, CHUNKS, ends)  # what is not written shows
+        _demand_same(whole, parts, f"in {CHUNKS} chunks", "in one")
     return whole
 
 
@@ -80,8 +99,22 @@ def _on_cuda(source: Source, sizes: Sequence[int], arrays: Sequence[Array], resu
 
 
 def _demand_same(first: Array, second: Array, how: str, other: str) -> None:
-    if not same_bits(first, second).all():
-        raise UnequalRuns(f"{second!r} {how}, and {first!r} {other}")
+    same = same_bits(first, second)
+    if not same.all():
+        raise UnequalRuns(f"{second!r} {how}, and {first!r} {other}{told_place(second, first, same)}")
+
+
+def told_place(first: Array, second: Array, same: Array) -> str:
+    """Where long arrays differ first, whose elements are not all shown.
+
+    >>> a = np.arange(200)
+    >>> told_place(a, a * 2, a == a * 2)
+    '; first at [1]: 1 and 2'
+    """
+    if first.size <= SHOWN:
+        return ""
+    at = tuple(np.argwhere(~same)[0].tolist())
+    return f"; first at {[*at]}: {first[at]} and {second[at]}"
 
 
 RUNS: Mapping[str, Run] = MappingProxyType({"cpu": _on_cpu, "cuda": _on_cuda})

@@ -34,8 +34,12 @@ FLOATS: tuple[DType, ...] = tuple(map(np.dtype, ("float32", "float64", "float16"
 WIDE = (INT64, np.dtype("uint64"))
 
 
-def long_examples(rule: Rule, count: int) -> Iterator[Example]:
-    """Instances with an axis so long that its positions fit no narrow integer, from so many searches."""
+def long_examples(rule: Rule, count: int, elements: int = LONG**2) -> Iterator[Example]:
+    """Instances with an axis so long that its positions fit no narrow integer, from so many searches.
+
+    Args:
+        elements: How many an array may have, at most.
+    """
     for i in range(count):
         random, bank = Random(f"{rule.name} long {i}"), TrialBank()
         domain = random_domain(random)
@@ -43,7 +47,7 @@ def long_examples(rule: Rule, count: int) -> Iterator[Example]:
         long = replace(domain, lengths=(LONG, *domain.lengths[1:]), axes=axes)
         solver = Solver(rule, bank.make) if rule.guard is not None else None
         found = first_match(rule, long, begin(random), bank, TRIES // 2, solver)
-        if found is not None and not too_large(found.term, LONG**2, 10 * LONG**2):
+        if found is not None and not too_large(found.term, elements, 10 * elements):
             yield Example(found, bank, [random_values(random, valued_leaves(found.term), PLAIN)])
 
 

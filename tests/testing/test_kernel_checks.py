@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a kernel file under check may do wrong: it is found, named, and costs nobody else anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.cli import main
+from ngraph_rewrite.testing import WrongKernel, check_kernel
+from ngraph_rewrite.testing.kernels import Body, check_bodies
+
+
+def _double(x: ng.TensorType) -> ng.TensorType:
+    ng.checks.positional(x)
+    return x
+
+
+ng.op("checked_base.double", "elementwise", meaning=lambda term, x: x + x)(_double)
+
+KERNEL = """# Each element twice.
+kernel double
+    checked_base.double(x)
+where count = self.size
+if x.dtype == 'float32'
+
+on cpu:
+    $imports
+
+
+    def $name(args, chunk, nchunks):
+        $arguments
+        for i in range(chunk_start(count, chunk, nchunks), chunk_start(count, chunk + 1, nchunks)):
+            store_float32(self, i, load_float32(x, i, 0) + load_float32(x, i, 0), 1)
+"""
+LOAD, STORE, SECOND = "load_float32(x, i, 0) +", "store_float32(self, i,", "+ load_float32(x, i, 0)"
+FOREVER = KERNEL.replace(
+    "        for i", "        while count > 1:\n            count = count * 3 % 1000 + 2\n        for i"
+)
+# Adds nothing to the result, whatever is read.
+BEYOND = KERNEL.replace(SECOND, f"{SECOND} + min(abs(load_float32(x, i + 1, 0)), to_float32(0.0))")
+BEFORE = BEYOND.replace("i + 1,", "i - 1,")
+OUTSIDE = KERNEL.replace(STORE, "store_float32(self, i, to_float32(0.0), 1)\n            store_float32(self, i + 1,")
+ASIDE = KERNEL.replace("        for i", "        store_float32(self, count, to_float32(0.0), 1)\n        for i")
+ASIDE_BEFORE = ASIDE.replace("self, count,", "self, -1,")
+IN_OPERAND = ASIDE.replace("self, count,", "x, 0,")
+
+
+def test_a_right_kernel_is_right_on_long_instances_too() -> None:
+    assert check_kernel(KERNEL, examples=8) > 8
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [(OUTSIDE, "beyond its end"), (ASIDE, "beyond its end"), (ASIDE_BEFORE, "before its beginning")],
+)
+def test_a_store_outside_of_the_result_is_found(text: str, where: str) -> None:
+    with pytest.raises(WrongKernel, match=rf"fails on checked_base.double\(x\) with x: .*: it stores outside of its "
+                       rf"result, up to 4 bytes {where}"):  # fmt: skip
+        check_kernel(text, examples=8)
+
+
+@pytest.mark.parametrize("text", [BEYOND, BEFORE, IN_OPERAND], ids=["beyond the end", "before", "a store in it"])
+def test_what_nobody_may_do_with_an_operand_ends_only_the_process_that_tries_it(text: str) -> None:
+    with pytest.raises(WrongKernel) as caught:
+        check_kernel(text, examples=8)
+    assert "<kernel>:2: kernel double on cpu ended the process that checked it (exit status -11, SIGSEGV), on " \
+           "checked_base.double(x) with x: float32[" in str(caught.value)  # fmt: skip
+    assert "reads or stores outside of its arrays" in str(caught.value)
+
+
+def test_a_loop_without_end_is_given_up() -> None:
+    with pytest.raises(
+        WrongKernel, match=r"kernel double on cpu took longer than 4 s, on checked_base.double\(x\) with"
+    ):
+        check_kernel(FOREVER, examples=8, seconds=4)
+
+
+@pytest.mark.parametrize("last", [30, 100])
+def test_a_kernel_that_stops_early_is_found(last: int) -> None:
+    with pytest.raises(WrongKernel, match=rf"kernel double fails on .*(.|\n)*first at \[({last}|0, {last})\]: "):
+        check_kernel(
+            KERNEL.replace("            store", f"            if i < {last}:\n                store"), examples=8
+        )
+
+
+def test_an_op_whose_meaning_fails_is_told() -> None:
+    def fails(term: ng.Op, x: object) -> object:
+        raise ZeroDivisionError("by zero")
+
+    ng.op("checked_base.fails", "elementwise", meaning=fails)(_double)
+    with pytest.raises(
+        WrongKernel, match=r"cannot be checked: ZeroDivisionError: by zero, at .*test_kernel_checks.py:"
+    ):
+        check_kernel(KERNEL.replace("base.double", "base.fails"), examples=8)
+
+
+def test_the_command_goes_on_and_gives_its_verdict_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = {"outside": ASIDE, "beyond": BEYOND, "right": KERNEL}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.kernel").write_text(text, encoding="utf-8")
+    assert main(["check", *(str(tmp_path / f"{name}.kernel") for name in texts)]) == 1
+    said = capsys.readouterr().out
+    assert said.index("outside.kernel:2: kernel double fails on") < said.index("beyond.kernel:2: kernel double on cpu")
+    assert said.rstrip().endswith("1 of 3 files are right")
+
+
+def test_bodies_are_told_with_what_is_wrong_with_them() -> None:
+    right, endless = Body(KERNEL, "cpu"), Body(FOREVER, "cpu")
+    found = dict(check_bodies([endless, right], jobs=1, seconds=4))
+    assert isinstance(found[right], int) and "took longer than 4 s" in str(found[endless])
+    assert not dict(check_bodies([]))
