@@ -30,7 +30,7 @@ def gpus() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.register_profile("tests", settings.default, max_examples=40)  # where a test does not say how many
+    settings.register_profile("tests", settings.default, max_examples=25)  # where a test does not say how many
     settings.load_profile("tests")
     gc.set_threshold(10_000, 20, 20)  # most of what there is was collected as tests: it is not to be searched so often
     if SIMULATOR not in os.environ and EMULATOR not in os.environ and not gpus():

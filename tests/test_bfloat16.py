@@ -24,7 +24,7 @@ from ngraph_rewrite.types.dtypes import BFLOAT16
 Array = NDArray[Any]
 nx = ng.numpy
 EVERY = np.arange(2**16, dtype=np.uint16).view(BFLOAT16)
-SOME = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(params=["cpu", "reference"])

@@ -52,7 +52,7 @@ def test_a_wrong_rule_is_found_by_what_operations_mean(wrong: str) -> None:
 
 
 @given(names=st.sets(st.sampled_from(sorted(WRONG)), min_size=1), a=st.integers(1, 3), b=st.integers(1, 3))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_without_what_is_found_the_result_is_right(names: set[str], a: int, b: int) -> None:
     """Of several wrong rules one may be without effect while another one is off; a single one is found itself."""
     rules = rules_of({**RIGHT, **{name: WRONG[name] for name in names}})

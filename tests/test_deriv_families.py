@@ -231,7 +231,7 @@ def test_a_slice_is_put_back_where_it_was(triple: tuple[int, int, int]) -> None:
     assert found.tolist() == wanted.tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2), st.integers(0, 3))
 def test_what_was_padded_is_taken_back(before: int, after: int, interior: int, length: int) -> None:
     y = ng.placeholder((length,), dtype="float64")
@@ -302,7 +302,7 @@ def axes_of(keys: list[str | int], lengths: Keyed, draw: np.random.Generator) ->
     return order, Axes(Axis(None, lengths[k], (k,) if isinstance(k, str) else ()) for k in order)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(types(), st.integers(0, 1000), st.booleans())
 def test_what_broadcasting_added_is_summed_away(drawn: Any, seed: int, stretched: bool) -> None:
     """And what an adjoint lacks is repeated; in either direction each number arrives where it belongs."""

@@ -56,7 +56,7 @@ def test_a_caller_may_write_into_the_arrays() -> None:
     seed=st.integers(0, 2**32 - 1),
     held_out=st.floats(0, 1, exclude_min=True, exclude_max=True),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_split_keeps_every_image_once_and_with_its_label(count: int, seed: int, held_out: float) -> None:
     numbers = np.arange(count)
     images = np.repeat(numbers, 4).reshape(count, 2, 2).astype(np.float32)

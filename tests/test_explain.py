@@ -332,7 +332,7 @@ def test_a_rule_that_looks_at_the_graph_tells_what_of_it_does_not_fit() -> None:
     assert "there is no other cos in it" in str(both)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=36, deadline=None)
 @given(data=st.data())
 def test_an_attempt_tells_a_part_only_if_nothing_matches(data: st.DataObject) -> None:
     """On drawn terms: the search and the attempts agree on whether a rule matches."""

@@ -266,7 +266,7 @@ def test_when_no_more_steps_may_be_shown_that_is_said_of_each_term_that_may_have
     numbers=st.tuples(*[st.integers(0, 9)] * 3),
     bounds=st.tuples(st.integers(1, 5), st.integers(1, 15), st.integers(1, 5)),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_what_is_said_of_steps_that_are_not_shown_is_true(
     numbers: tuple[int, ...], bounds: tuple[int, int, int]
 ) -> None:
@@ -375,7 +375,7 @@ def check(replay: Replay, term: ng.Op, found: Rewritten, depth: int) -> int:
 
 
 @given(term=NATS, order=ORDERS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_every_step_is_an_instance_of_its_rule_and_every_condition_holds(term: ng.Op, order: Strategy) -> None:
     found = ng.rewrite(term, order)
     counted = check(found.replay.again(), term, found, 2)

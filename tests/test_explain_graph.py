@@ -187,7 +187,7 @@ rule lonely @real:  absolute(once(minimum(x, y)))  =>  maximum(x, y)
 
 
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=9, deadline=None)
 def test_of_any_graph_it_is_told_why_a_rule_fired_or_did_not(data: st.DataObject) -> None:
     terms = [X, Y]
     for _ in range(data.draw(st.integers(2, 10))):

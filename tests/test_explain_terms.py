@@ -210,7 +210,7 @@ def steps_of(found: Rewritten, term: ng.Op, besides: Sequence[ng.Op] = ()) -> li
 
 
 @given(term=NATS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_what_is_seen_of_a_term_are_the_steps_that_were_taken(term: ng.Op) -> None:
     """All of them, but for those of conditions that did not hold."""
     plain = ng.RuleSet(rule for rule in RULES if not rule.conditions)
@@ -232,7 +232,7 @@ def same_in_a_condition() -> ng.Op:
 
 @given(term=NATS)
 @example(term=same_in_a_condition())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_rule_fired_or_it_is_told_why_it_did_not(term: ng.Op) -> None:
     found = rewritten(term)
     fired, anywhere = (
@@ -252,7 +252,7 @@ def test_a_rule_fired_or_it_is_told_why_it_did_not(term: ng.Op) -> None:
 
 
 @given(term=NATS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=36, deadline=None)
 def test_attempts_and_the_search_agree_on_what_matches(term: ng.Op) -> None:
     """With laws, identities and sequences: a part is told if, and only if, nothing matches."""
     found = rewritten(term)

@@ -106,7 +106,7 @@ class Countdown(ng.PeepholePass):
 
 
 @given(st.lists(st.integers(0, 20), max_size=6))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_what_replaces_is_visited_until_nothing_changes(numbers: list[int]) -> None:
     x = y = ng.placeholder([], "int32", name="x")
     for n in numbers:

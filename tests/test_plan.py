@@ -272,7 +272,7 @@ blocks = st.lists(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(blocks)
 def test_blocks_alive_together_do_not_overlap(drawn: list[Block]) -> None:
     offsets, total = place(drawn)
@@ -285,7 +285,7 @@ def test_blocks_alive_together_do_not_overlap(drawn: list[Block]) -> None:
             assert not together or at + a.size <= other or other + b.size <= at
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(blocks)
 def test_many_blocks_are_placed_one_after_the_other(drawn: list[Block]) -> None:
     """More blocks than the search by size can take: the same promises, in less time."""
@@ -299,7 +299,7 @@ def test_many_blocks_are_placed_one_after_the_other(drawn: list[Block]) -> None:
     assert total <= sum(rounded(b.size) for b in drawn)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(blocks)
 def test_the_arena_is_between_the_peak_and_the_sum(drawn: list[Block]) -> None:
     _, total = place(drawn)

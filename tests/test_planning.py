@@ -111,7 +111,7 @@ def test_other_lengths_render_nothing(rendered: Counter[str]) -> None:
 numbers = st.sampled_from([0.0, -0.0, 1.0, -1.0, float("nan"), float("inf"), float("-inf"), 0.1])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(numbers, min_size=2, max_size=4))
 @example([0.0, -0.0])
 @example([-0.0, 0.0])
@@ -149,7 +149,7 @@ def drawn_plan(results: Sequence[Op]) -> list[tuple[Any, ...]]:
     return [(w.source.text, w.arguments, w.term, w.stored) for w in found.work if isinstance(w, Work)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=4))
 @example([True, False])
 def test_jobs_that_stand_are_those_that_would_be_made_anew(shared: list[bool]) -> None:
@@ -210,7 +210,7 @@ def seen(x: Op, way: Sequence[str]) -> Op:
     return x
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=36, deadline=None)
 @given(st.lists(st.tuples(ways, st.booleans(), ways, st.booleans(), st.booleans()), min_size=1, max_size=4))
 def test_foresight_changes_no_plan(products: list[tuple[list[str], bool, list[str], bool, bool]]) -> None:
     """It only saves the attempts in which a plan finds out the same."""
@@ -258,7 +258,7 @@ spans = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(spans, max_size=120))
 def test_blocks_lie_where_the_search_block_by_block_puts_them(blocks: list[Block]) -> None:
     assert place(blocks) == placed_one_by_one(blocks)
@@ -274,7 +274,7 @@ def test_long_lives_inside_each_other_are_placed_as_by_the_search_block_by_block
     assert place(blocks) == placed_one_by_one(blocks)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(spans, max_size=60))
 def test_many_blocks_take_turns_and_never_overlap_while_they_live(blocks: list[Block]) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -286,7 +286,7 @@ def test_many_blocks_take_turns_and_never_overlap_while_they_live(blocks: list[B
     assert all(at + rounded(block.size) <= end for at, block in zip(offsets, blocks, strict=True))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(spans.map(lambda block: block._replace(size=640)), min_size=1, max_size=60))
 def test_many_blocks_of_one_size_need_no_more_than_live_at_one_time(blocks: list[Block]) -> None:
     with pytest.MonkeyPatch.context() as patch:

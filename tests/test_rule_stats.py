@@ -70,7 +70,7 @@ def test_a_block_counts_the_steps_of_every_lowering(data: st.DataObject) -> None
 
 
 @given(a=st.integers(0, 12), b=st.integers(0, 12), n=st.integers(0, 9))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_a_block_counts_the_steps_of_normal_forms(a: int, b: int, n: int) -> None:
     """Conditions included: what they compare is rewritten too."""
     table = ReplacementTable()

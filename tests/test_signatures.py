@@ -226,7 +226,7 @@ def steps_of(table: ReplacementTable) -> int:
 
 
 @given(a=st.integers(0, 30), b=st.integers(0, 12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_naturals_add_and_multiply(peano: tuple[ng.Signature, ng.RuleSet], a: int, b: int) -> None:
     nat, rules = peano
     x, y = number(nat, a), number(nat, b)
@@ -247,7 +247,7 @@ def test_terms_may_be_deep(peano: tuple[ng.Signature, ng.RuleSet]) -> None:
 
 
 @given(values=st.lists(st.integers(-9, 9), max_size=14))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_lists_are_sorted_in_three_ways(lists: tuple[ng.Signature, ng.RuleSet], values: list[int]) -> None:
     signature, rules = lists
     term = listed(signature, values)
@@ -258,7 +258,7 @@ def test_lists_are_sorted_in_three_ways(lists: tuple[ng.Signature, ng.RuleSet], 
 
 
 @given(a=st.integers(1, 60), b=st.integers(1, 60))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_conditions_compare_normal_forms(lists: tuple[ng.Signature, ng.RuleSet], a: int, b: int) -> None:
     signature, rules = lists
     found = ng.normal_form(signature["gcd"](signature["int"](value=a), signature["int"](value=b)), rules)
@@ -269,7 +269,7 @@ names_of_elements = st.lists(st.sampled_from("abcdef"), max_size=8)
 
 
 @given(one=names_of_elements, other=names_of_elements)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_sets_are_sets(sets: tuple[ng.Signature, ng.RuleSet], one: list[str], other: list[str]) -> None:
     signature, rules = sets
     union = signature["union"]
@@ -349,7 +349,7 @@ def test_hundreds_of_thousands_of_steps(functional: tuple[ng.Signature, ng.RuleS
 
 
 @given(data=st.data(), names=st.lists(st.sampled_from("abc"), min_size=2, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=36, deadline=None)
 def test_permutations_and_nestings_are_one_term(
     sets: tuple[ng.Signature, ng.RuleSet], data: st.DataObject, names: list[str]
 ) -> None:
@@ -482,7 +482,7 @@ def test_strategies_lead_to_the_same_normal_form(lists: tuple[ng.Signature, ng.R
 
 
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_operands_that_go_away_are_no_obstacle_to_any_strategy(
     sets: tuple[ng.Signature, ng.RuleSet], data: st.DataObject
 ) -> None:

@@ -55,7 +55,7 @@ def recurrent(layout: tuple[str, ...], reverse: bool = False) -> tuple[ng.Op, ng
     sample=st.sampled_from(("first", "last", "any")),
     along=st.sampled_from(("first", "last", "any")),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_it_is_a_loop(
     layout: tuple[str, ...], times: int, samples: int, reverse: bool, sample: str, along: str
 ) -> None:

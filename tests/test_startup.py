@@ -190,7 +190,7 @@ def of(hint: Any, depth: int = 2) -> st.SearchStrategy[Any]:
 def test_every_node_has_a_place_in_json(node: type) -> None:
     """Those that are written tomorrow included: what is drawn follows from the types of their fields."""
 
-    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=18, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(of(node))
     def check(one: Any) -> None:
         found = decoded(json.loads(json.dumps(encoded(one))))

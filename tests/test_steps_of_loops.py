@@ -111,7 +111,7 @@ UNARY = {"tanh": ng.tanh, "sigmoid": ng.sigmoid, "square": ng.square, "twice": l
 
 
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=9, deadline=None)
 def test_what_is_kept_of_drawn_gates_is_no_more_than_the_product_and_changes_no_value(data: Any) -> None:
     """Parts of a product go through functions, one after the other; parts overlap, are left out, the whole is read."""
     gates = ng.Axis("gate", 3)
@@ -315,7 +315,7 @@ def run(step: Any, terms: Terms) -> Terms:
 
 
 @given(step=steps())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_drawn_steps_give_what_they_mean(step: Any) -> None:
     """States change places, are read by rows and by columns, and stand among the outputs as they were."""
     states, _, following, outputs = step

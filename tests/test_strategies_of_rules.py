@@ -83,7 +83,7 @@ def graphs(draw: st.DrawFn) -> ng.Op:
 # -- normal forms -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=36, deadline=None)
 @example(term=ng.negative(Y) * ng.negative(ng.negative(X)))
 @given(term=graphs())
 def test_every_order_of_confluent_rules_comes_to_one_normal_form(term: ng.Op) -> None:
@@ -92,7 +92,7 @@ def test_every_order_of_confluent_rules_comes_to_one_normal_form(term: ng.Op) ->
         assert ng.rewrite(term, made(CONFLUENT)).root.same_as(expected), name
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(term=graphs(), name=st.sampled_from(list(NORMALISING)))
 def test_a_normal_form_stays(term: ng.Op, name: str) -> None:
     once = ng.rewrite(term, NORMALISING[name](CHAIN_THAT_ENDS))
@@ -144,7 +144,7 @@ def trees(draw: st.DrawFn) -> ng.Op:
     return grown(draw(st.integers(1, 4)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(term=trees())
 def test_on_trees_sweeps_and_steps_are_what_their_definitions_say(term: ng.Op) -> None:
     matcher = Matcher(CHAIN, Cache())
@@ -153,7 +153,7 @@ def test_on_trees_sweeps_and_steps_are_what_their_definitions_say(term: ng.Op) -
     assert ng.rewrite(term, s.one_step(CHAIN)).root.same_as(term if expected is None else expected)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(term=trees())
 def test_on_trees_outermost_repeats_the_first_step_from_the_top(term: ng.Op) -> None:
     expected = ng.rewrite(term, s.fixpoint(s.one_step(CHAIN_THAT_ENDS)))
@@ -321,7 +321,7 @@ def test_terms_of_signatures_are_terms(strategy: Callable[[RuleSet], s.Strategy]
 # -- what is the same for all ---------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(term=graphs(), strategy=st.sampled_from(EVERY))
 def test_every_step_is_on_record_and_leads_on(term: ng.Op, strategy: Callable[[RuleSet], s.Strategy]) -> None:
     """From each handle its history leads, step by step, to what it is now; the graph itself stays as it is."""

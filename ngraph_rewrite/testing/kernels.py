@@ -32,6 +32,8 @@ from ngraph_rewrite.testing.workers import MEGABYTES, Lost, Workers, cores
 
 # Seconds for one instance, before the process that tries it is ended: far more than any right kernel needs.
 PATIENCE = 30.0
+# So many counterexamples are enough to show a short one.
+MANY_WRONG = 4
 # So many instances with a long axis are tried, of so many searches, with so many elements; what is longer is long.
 LONG_ONES, LONG_SEARCHES, LONG_ELEMENTS, SHORT = 3, 40, 4000, 100
 
@@ -160,11 +162,11 @@ def _compared(kernel: OpKernel, examples: int, cache: Cache, target: str) -> int
 
     def one(example: Example) -> bool:
         defined = False
-        for values in example.choices:
+        for values in example.choices if len(wrong) < MANY_WRONG else ():
             with suppress(Undefined):
                 wrong.extend(kernel_difference(kernel, example.instance.term, values, cache, target))
                 defined = True
-        return defined
+        return defined or len(wrong) >= MANY_WRONG
 
     def drawn(example: Example) -> None:
         nonlocal compared

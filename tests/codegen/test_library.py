@@ -20,7 +20,7 @@ from ngraph_rewrite.runtime.philox import normal, uniform
 
 _KERNEL = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
 
-drawn = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+drawn = settings(max_examples=24, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def small(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:

@@ -11,7 +11,7 @@ from running import FLOATS, INTEGERS, Runner, contiguous, nest_arguments, same_b
 from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Step, Tiles, render_map, render_rows, tiles
 from ngraph_rewrite.errors import KernelError
 
-drawn = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+drawn = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @drawn
@@ -74,7 +74,7 @@ def test_a_reduction_combines_its_expression(run: Runner, case: Case, ahead: int
             assert same_bits(found[kept], np.ascontiguousarray(values[value])[kept])
 
 
-@settings(drawn, max_examples=50)
+@settings(drawn, max_examples=30)
 @given(
     dtype=st.sampled_from(["int8", "float32", "float64"]),
     length=st.integers(0, 200),
@@ -204,7 +204,7 @@ def test_an_empty_reduction_is_the_identity(run: Runner, dtype: str, reduced: tu
         assert same_bits(found, kept_only(reduced_value(kind, x, axes), reduced)), kind
 
 
-@settings(drawn, max_examples=30)
+@settings(drawn, max_examples=18)
 @given(st.lists(st.integers(-2, 2), min_size=1, max_size=40), st.integers(1, 7))
 @example([0], 5)
 def test_chunks_do_each_row_once(run: Runner, numbers: list[int], chunks: int) -> None:

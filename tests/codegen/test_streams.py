@@ -18,7 +18,7 @@ from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Source, Step
 from ngraph_rewrite.plan.collapsing import is_streamed
 from ngraph_rewrite.runtime.compiler import assembly
 
-drawn = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+drawn = settings(max_examples=24, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 MATRIX = contiguous("float32", 2)
 ONCE = Operand("float32", ("1", "0"))
 KINDS = ["sum", "max", "min"]

@@ -21,7 +21,7 @@ from ngraph_rewrite.runtime.features import tile_shape
 from ngraph_rewrite.runtime.products import product_number
 
 DTYPES = ("float32", "float64")
-EXAMPLES = 20 if "NUMBA_CPU_FEATURES" in os.environ else 100
+EXAMPLES = 20 if "NUMBA_CPU_FEATURES" in os.environ else 60
 
 
 def native(word: str, dtype: str, arguments: int) -> Callable[..., None]:

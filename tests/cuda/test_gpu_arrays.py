@@ -96,7 +96,7 @@ def stepped(target: str, calls: Sequence[str], path: Path, stays: bool) -> list[
         return [*found, transformer.get(w)]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(st.sampled_from(CALLS), max_size=6))
 def test_a_call_that_moves_nothing_is_one_as_any_other(calls: Sequence[str]) -> None:
     """Among others, with other arguments and after all that can happen in between: what it draws and writes too."""

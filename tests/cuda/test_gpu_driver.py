@@ -271,7 +271,7 @@ def driver() -> Iterator[FakeDriver]:
 
 
 @given(st.lists(st.integers(0, LARGEST + 9) | st.integers(0, 600), max_size=8))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=9, deadline=None)
 def test_memory_that_is_taken_again_is_large_enough_and_its_own(driver: FakeDriver, sizes: list[int]) -> None:
     device = FakeDevice(driver)
     driver.memory.clear()
@@ -491,7 +491,7 @@ class Book:
 STEPS = st.lists(st.integers(0, 11), max_size=14)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(before=STEPS, step=st.integers(0, 11), meanwhile=STEPS, then=STEPS)
 @example(before=[1, 5, 1, 4, 4, 7], step=5, meanwhile=[5, 0, 0], then=[5, 5, 1, 1, 1])  # a home is given away meanwhile
 def test_nobody_is_given_what_is_too_small_or_somebody_elses(

@@ -61,7 +61,7 @@ keys = st.one_of(st.integers(1, 40), st.sampled_from([255, 256, 257, 600]))
     batch=st.sampled_from([(1,), (3,), (2, 3), (1, 1)]), m=lengths, e=st.integers(1, 40), n=keys, d=st.integers(1, 70),
     scale=st.sampled_from([1.0, 0.25, -0.5, 0.0]), dtype=st.sampled_from(FLOATS), seed=st.integers(0, 99),
 )  # fmt: skip
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_attention_is_what_it_means(
     batch: tuple[int, ...], m: int, e: int, n: int, d: int, scale: float, dtype: str, seed: int
 ) -> None:
@@ -199,7 +199,7 @@ def test_a_mask_over_named_axes_is_part_of_the_kernel() -> None:
     batch=st.sampled_from([(1,), (3,), (2, 3)]), m=lengths, n=keys, kind=st.sampled_from(["added", "kept"]),
     fill=st.sampled_from([0.0, -3.0, -np.inf]), dtype=st.sampled_from(FLOATS), seed=st.integers(0, 99),
 )  # fmt: skip
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_masked_attention_is_what_it_means(
     batch: tuple[int, ...], m: int, n: int, kind: str, fill: float, dtype: str, seed: int
 ) -> None:

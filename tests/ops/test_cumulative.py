@@ -18,7 +18,7 @@ from ngraph_rewrite.types.dtypes import BFLOAT16, DTYPES
 from ngraph_rewrite.types.tensor import TensorType
 
 nx = ng.numpy
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=36, deadline=None, suppress_health_check=list(HealthCheck))
 RUNNING = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum, "cummin": np.minimum}
 FLOATS = st.sampled_from([0.0, -0.0, 1.0, -1.5, 0.5, np.nan, np.inf])
 SHAPES = hnp.array_shapes(max_dims=3, min_side=0, max_side=4)

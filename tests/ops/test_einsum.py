@@ -14,7 +14,7 @@ from ngraph_rewrite import errors
 from ngraph_rewrite.ops.subscripts import canonical
 
 nx = ng.numpy
-MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 LENGTHS = {"i": 2, "j": 3, "k": 4, "l": 2, "b": 3}
 
 

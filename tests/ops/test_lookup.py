@@ -13,7 +13,7 @@ from sliding_oracle import both, check_gradients
 
 import ngraph_rewrite as ng
 
-DRAWN = settings(max_examples=25, deadline=None)
+DRAWN = settings(max_examples=15, deadline=None)
 V, F, N, T = ng.Axis("V", 5), ng.Axis("F", 3), ng.Axis("N", 4), ng.Axis("REC", 2)
 INDICES = hnp.arrays(np.int64, (2, 4), elements=st.integers(-7, 6))
 TABLE = np.arange(1.0, 16.0).reshape(5, 3)

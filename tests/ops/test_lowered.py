@@ -21,7 +21,7 @@ from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op, topological
 from ngraph_rewrite.types.dtypes import finfo, is_float
 
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=9, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from sliding_oracle import both, check_gradients
 
 import ngraph_rewrite as ng
 
-DRAWN = settings(max_examples=25, deadline=None)
+DRAWN = settings(max_examples=15, deadline=None)
 C, H, N = ng.Axis("C", 3), ng.Axis("H", 4), ng.Axis("N", 5)
 NUMBERS = hnp.arrays(np.float64, (3, 4, 5), elements=st.floats(-100, 100, width=16))
 

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 import ngraph_rewrite as ng
 from ngraph_rewrite import errors
 
-MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 SHAPE = (4, 3, 2)
 ARRAY = np.arange(24, dtype=np.float32).reshape(SHAPE)
 

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 import ngraph_rewrite as ng
 from ngraph_rewrite.types.dtypes import BFLOAT16, DTYPES
 
-SOME = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 nx = ng.numpy
 # The dtypes that NumPy knows itself, and says how they promote.
 NUMPYS = [d for d in DTYPES if d != BFLOAT16]

@@ -15,7 +15,7 @@ from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.tensor import TensorType
 
-SLOW = settings(max_examples=60, deadline=None)
+SLOW = settings(max_examples=36, deadline=None)
 H, W, N = Axis("H", 2), Axis("W", 3), Axis("N", 4)
 INDICES = hnp.basic_indices((4, 3, 2), allow_newaxis=False)
 

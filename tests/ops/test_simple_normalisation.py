@@ -16,7 +16,7 @@ from ngraph_rewrite import errors
 from ngraph_rewrite.ops.simple_marks import keys
 
 s, N, R = ng.simple, ng.simple.N, ng.simple.R
-DRAWN = settings(max_examples=25, deadline=None)
+DRAWN = settings(max_examples=15, deadline=None)
 SHAPES: list[tuple[Any, ...]] = [(3, 4, N(5)), (N(3), 4, 5), (3, N(4), 5), (R(3), 4, N(5))]
 NUMBERS = hnp.arrays(np.float64, (3, 4, 5), elements=st.floats(-100, 100, width=16))
 

@@ -31,8 +31,8 @@ from ngraph_rewrite.types.dtypes import finfo, is_float
 from ngraph_rewrite.types.lengths import symbols
 from ngraph_rewrite.types.tensor import TensorType
 
-FEW = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-SLOW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=24, deadline=None, suppress_health_check=list(HealthCheck))
 OPS = computed("simple")
 TARGETS = [Target("cpu", *p) for p in itertools.product(("first", "last", "any"), repeat=2)]
 

@@ -21,7 +21,7 @@ from ngraph_rewrite.plan.plan import make_plan
 from ngraph_rewrite.terms.op import topological
 
 s, N, R = ng.simple, ng.simple.N, ng.simple.R
-DRAWN = settings(max_examples=25, deadline=None)
+DRAWN = settings(max_examples=15, deadline=None)
 PLACES = [("first", "first"), ("last", "first"), ("last", "last"), ("any", "any")]
 # Where the axes of images stand: features by number.
 ORDERS: list[tuple[Any, ...]] = [

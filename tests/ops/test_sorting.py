@@ -18,7 +18,7 @@ from ngraph_rewrite.types.dtypes import BFLOAT16, DTYPES
 from ngraph_rewrite.types.tensor import TensorType
 
 nx = ng.numpy
-FEW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=24, deadline=None, suppress_health_check=list(HealthCheck))
 FLOATS = [0.0, -0.0, 1.0, -1.5, np.nan, np.inf, -np.inf]
 
 

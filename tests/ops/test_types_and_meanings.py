@@ -12,7 +12,7 @@ from ngraph_rewrite.rewriting.domain import SYMBOLIC
 from ngraph_rewrite.terms.catalogue import definitions, lookup
 from ngraph_rewrite.types.lengths import symbols
 
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=9, deadline=None, suppress_health_check=list(HealthCheck))
 OPS = [*computed("semi"), *computed("axes")]
 
 

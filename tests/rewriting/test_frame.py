@@ -13,7 +13,7 @@ from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.frame import FileFrame, Piece, read_frame
 from ngraph_rewrite.rewriting.parsing import parse_piece
 
-drawn = settings(max_examples=150, deadline=None)
+drawn = settings(max_examples=80, deadline=None)
 HEADER = "simplify semi\n\n"
 
 

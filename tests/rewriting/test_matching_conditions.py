@@ -150,14 +150,14 @@ def bag(of: ng.Signature, values: list[int]) -> ng.Op:
 
 
 @given(values=st.lists(st.integers(-9, 9), max_size=10))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_a_list_is_sorted_by_what_is_taken_apart(programs: tuple[ng.Signature, ng.RuleSet], values: list[int]) -> None:
     of, rules = programs
     assert values_of(ng.normal_form(of["quick_sort"](listed(of, values)), rules)) == sorted(values)
 
 
 @given(a=st.integers(0, 60), b=st.integers(1, 9))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_two_results_are_bound_at_once(programs: tuple[ng.Signature, ng.RuleSet], a: int, b: int) -> None:
     of, rules = programs
     found = ng.normal_form(of["divide"](number(of, a), number(of, b)), rules)
@@ -165,7 +165,7 @@ def test_two_results_are_bound_at_once(programs: tuple[ng.Signature, ng.RuleSet]
 
 
 @given(one=st.lists(st.integers(0, 9), max_size=6), other=st.lists(st.integers(0, 9), max_size=6), n=st.integers(0, 18))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=36, deadline=None)
 def test_a_condition_that_fails_has_the_next_match_tried(
     programs: tuple[ng.Signature, ng.RuleSet], one: list[int], other: list[int], n: int
 ) -> None:
@@ -180,7 +180,7 @@ def test_a_condition_that_fails_has_the_next_match_tried(
 
 
 @given(values=st.lists(st.integers(0, 4), max_size=6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_operands_and_the_rest_of_them_are_bound(programs: tuple[ng.Signature, ng.RuleSet], values: list[int]) -> None:
     of, rules = programs
     found, wanted = ng.normal_form([of["squared"](bag(of, values)), bag(of, [v * v for v in values])], rules)
@@ -188,7 +188,7 @@ def test_operands_and_the_rest_of_them_are_bound(programs: tuple[ng.Signature, n
 
 
 @given(values=st.lists(st.integers(0, 4), min_size=1, max_size=6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_a_name_that_is_bound_already_must_be_the_same(
     programs: tuple[ng.Signature, ng.RuleSet], values: list[int]
 ) -> None:

@@ -32,7 +32,7 @@ from ngraph_rewrite.rewriting.rulefile import load_rules, parse_rules
 from ngraph_rewrite.types.lengths import Length
 
 HEADER = "simplify semi\n"
-drawn = settings(max_examples=300, deadline=None)
+drawn = settings(max_examples=150, deadline=None)
 
 
 def parsed(text: str, header: str = HEADER) -> RuleSet:

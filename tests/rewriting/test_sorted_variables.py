@@ -81,7 +81,7 @@ def test_a_variable_that_stands_twice_is_restricted_once(numbers: tuple[ng.Signa
 
 
 @given(names=st.lists(st.sampled_from(["one", "two", "three", "text", "large"]), min_size=2, max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=36, deadline=None)
 def test_sequences_of_two_sorts_part_operands(numbers: tuple[ng.Signature, ng.RuleSet], names: list[str]) -> None:
     of, rules = numbers
     odd, even = (
@@ -93,7 +93,7 @@ def test_sequences_of_two_sorts_part_operands(numbers: tuple[ng.Signature, ng.Ru
 
 
 @given(names=st.lists(st.sampled_from(["one", "two", "three", "text"]), min_size=2, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=36, deadline=None)
 def test_a_run_ends_where_an_operand_is_of_another_sort(
     numbers: tuple[ng.Signature, ng.RuleSet], names: list[str]
 ) -> None:
@@ -185,7 +185,7 @@ def test_left_sides_for_sorts_with_nothing_in_common_do_not_overlap(numbers: tup
 
 
 @given(seed=st.integers(0, 1000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_drawn_terms_are_of_the_sorts_that_are_asked_for(numbers: tuple[ng.Signature, ng.RuleSet], seed: int) -> None:
     of, rules = numbers
     ground = Ground(rules, "test_sorted", TermBank(), seed)

@@ -36,7 +36,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.dtypes import FLOAT32
 
-drawn = settings(max_examples=100, deadline=None)
+drawn = settings(max_examples=60, deadline=None)
 SHAPE = anonymous([2])
 NUMBERS = (0.0, -0.0, 1, 1.0, float("nan"), 16777216, 16777217.0)
 NAMES = {name: lookup(f"semi.{name}") for name in ("negative", "exp", "subtract", "add", "multiply")}

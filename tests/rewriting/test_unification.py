@@ -54,7 +54,7 @@ def pairs() -> list[tuple[Rule, Position, Rule]]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(pairs()), st.integers(0, 2**32))
 def test_what_is_found_is_matched_by_both(pair: tuple[Rule, Position, Rule], seed: int) -> None:
     outer, position, inner = pair
@@ -65,7 +65,7 @@ def test_what_is_found_is_matched_by_both(pair: tuple[Rule, Position, Rule], see
             assert reference_matches(inner, inside(term, overlap.position))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(pairs()), st.sampled_from(ALGEBRA), st.integers(0, 2**32))
 def test_what_both_match_is_found(pair: tuple[Rule, Position, Rule], third: Rule, seed: int) -> None:
     """Drawn terms that one rule matches at the root and another one inside match one of the overlaps of the two."""
@@ -142,7 +142,7 @@ def test_names_of_the_other_rule_are_its_own() -> None:
     assert shown(a, b, (1,)) == ["subtract(x, negative(negative(x_)))"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(ALGEBRA))
 def test_a_left_side_unifies_with_itself(rule: Rule) -> None:
     if not any(isinstance(p, SeqVar) for p in subpatterns(rule.left)):

@@ -16,7 +16,7 @@ from ngraph_rewrite import cache as cache_module
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError, CacheWarning
 
-drawn = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+drawn = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @drawn

@@ -23,7 +23,7 @@ from ngraph_rewrite.runtime.ptx.text import read_module
 from ngraph_rewrite.runtime.ptx.warps import lanes_asked
 
 Array = np.ndarray[Any, Any]
-few = settings(max_examples=20)
+few = settings(max_examples=12)
 DECLARED = """
     .reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<24>; .reg .f32 %f<24>; .reg .b64 %rd<24>; .reg .f64 %fd<8>;
     .shared .align 16 .b8 tile[512];

@@ -143,7 +143,7 @@ def signed(pool: Pool, chunks: int, workers: int, slow: bool = True) -> tuple[li
 
 
 @given(launches=st.lists(st.tuples(st.integers(0, 70), st.integers(0, 5), st.sampled_from(WEIGHTS)), max_size=50))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 def test_each_chunk_runs_once(pool: Pool, launches: list[tuple[int, int, int]]) -> None:
     for chunks, workers, weight in launches:
         assert np.array_equal(visits(pool, kernels()[0], chunks, workers, weight), [chunks] * chunks)

@@ -120,7 +120,7 @@ def logged() -> list[int]:
 
 
 @given(rows=tables, budget=st.integers(0, 10))
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_slices_add_up_to_the_whole(rows: list[Row], budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "SLICE", budget)
     table = LaunchTable(rows)
@@ -133,7 +133,7 @@ def test_slices_add_up_to_the_whole(rows: list[Row], budget: int, monkeypatch: p
 
 
 @given(first=tables, rows=tables, times=st.integers(1, 3), budget=st.integers(0, 10))
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_an_interrupt_leaves_a_table_that_can_be_run(
     first: list[Row], rows: list[Row], times: int, budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

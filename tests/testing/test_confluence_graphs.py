@@ -176,7 +176,7 @@ SIDES = ["sin(x)", "cos(x)", "sin(-x)", "add(x, y)", "add(-x, y)", "maximum(x, s
 
 
 @given(st.lists(st.sampled_from(SIDES), min_size=4, max_size=4), st.integers(2, 3))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=18, deadline=None)
 def test_both_rules_match_in_every_overlap(sides: list[str], cut: int) -> None:
     """At the roots, and where one left side stands inside another one: the search says so."""
     one, two = (f"{', '.join(own)} => {', '.join(own)}" for own in (sides[:cut], sides[cut:]))

@@ -102,7 +102,7 @@ def nested(ops: list[str]) -> str:
     return "x" if not ops else f"{ops[0]}({nested(ops[1:])})"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=36, deadline=None)
 @given(
     st.lists(st.tuples(STRINGS, st.lists(st.sampled_from(["exp", "log", "tanh"]), max_size=4)), min_size=1, max_size=3)
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ngraph_rewrite.errors import LengthError, NGraphRewriteError
 from ngraph_rewrite.types.lengths import Extent, Length, bind, known, natural, product, symbols
 
-drawn = settings(max_examples=150, deadline=None)
+drawn = settings(max_examples=80, deadline=None)
 NAMES = ("N", "T", "longer name")
 BINDINGS = st.fixed_dictionaries({name: st.integers(0, 12) for name in NAMES})
 LEAVES = st.one_of(st.integers(-5, 9), st.sampled_from(NAMES).map(Length.symbol))
