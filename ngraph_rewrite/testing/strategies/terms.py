@@ -63,7 +63,7 @@ def terms(
         ops: What the terms are made of: by default all ops of the family that have a value of their own.
 
     >>> from hypothesis import find, settings
-    >>> same = settings(database=None, derandomize=True)
+    >>> same = settings(max_examples=100, database=None, derandomize=True)
     >>> ops = ["semi.transpose", "semi.exp"]
     >>> find(terms("semi", 2, ops=ops), lambda t: t.attributes == {"perm": (1, 0)}, settings=same)
     semi.transpose(x0, perm=(1, 0))

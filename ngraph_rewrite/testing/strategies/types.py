@@ -33,7 +33,7 @@ def axis(draw: st.DrawFn, names: Sequence[str] = NAMES, unknown: bool = True) ->
     """Named axes: with the roles of their names, none, or others; of a length from 0 to 3, or unknown.
 
     >>> from hypothesis import find, settings
-    >>> same = settings(database=None, derandomize=True)
+    >>> same = settings(max_examples=100, database=None, derandomize=True)
     >>> find(axis(), lambda a: True, settings=same), find(axis(), lambda a: a.length == 3, settings=same)
     (H:1, H:3)
     """
@@ -71,7 +71,7 @@ def tensor_types(
         ArgumentError: for a family whose tensors are not known.
 
     >>> from hypothesis import find, settings
-    >>> same = settings(database=None, derandomize=True)
+    >>> same = settings(max_examples=100, database=None, derandomize=True)
     >>> find(tensor_types("simple"), lambda t: t.rank == 2, settings=same)
     float32[1, 1]
     """

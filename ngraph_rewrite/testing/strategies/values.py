@@ -106,7 +106,7 @@ def arrays(type_: TensorType, kind: str = WILD) -> st.SearchStrategy[Array]:
         LengthError: if a length is not known.
 
     >>> from hypothesis import find, settings
-    >>> same = settings(database=None, derandomize=True)
+    >>> same = settings(max_examples=100, database=None, derandomize=True)
     >>> find(arrays(TensorType("float32", {"H": 2})), lambda a: bool(a.sum() < 0), settings=same)
     array([ 0., -1.], dtype=float32)
     """
