@@ -21,7 +21,8 @@ from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, lower, passes_of
 from ngraph_rewrite.targets.cpu import CPU
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 ROUNDS = 7
 Answer = dict[str, Any]

@@ -168,8 +168,9 @@ from ngraph_rewrite.terms.catalogue import OpDef, op, place_family
 from ngraph_rewrite.terms.families import coercion
 from ngraph_rewrite.terms.info import metadata
 from ngraph_rewrite.terms.making import make_op
-from ngraph_rewrite.terms.op import Op, topological, users
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import trace_calls
+from ngraph_rewrite.terms.walking import topological, users
 from ngraph_rewrite.transformer import Transformer, make_transformer
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous, make_axes, make_axis
 from ngraph_rewrite.types.dtypes import DTYPES

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ComputationError
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import can_cast, kind_of
 
 Array = NDArray[Any]

@@ -16,7 +16,9 @@ from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
 from ngraph_rewrite.ready import Ready
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.evaluation import Draws, evaluate, through_views, viewed, without_identities
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 if TYPE_CHECKING:
     from ngraph_rewrite.lowering import derivation

@@ -28,7 +28,8 @@ from ngraph_rewrite.targets.choices import find_target
 from ngraph_rewrite.targets.cpu import CpuExecutable
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.catalogue import STANDARD, OpDef
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tuples import tensors
 

@@ -29,7 +29,9 @@ from ngraph_rewrite.runtime.aligned import result_array
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.target import Executable, Target
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.tuples import TupleType
 
 if TYPE_CHECKING:

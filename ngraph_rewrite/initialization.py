@@ -22,8 +22,10 @@ from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.lengths import known
 
 Array = NDArray[Any]

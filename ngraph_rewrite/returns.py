@@ -11,7 +11,9 @@ from typing import Any
 from ngraph_rewrite.errors import ComputationError
 from ngraph_rewrite.terms.binders import open_parameter
 from ngraph_rewrite.terms.info import NO_INFO, user_line
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.tuples import TupleType
 
 # Which of its arguments has the value of a term.

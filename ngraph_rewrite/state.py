@@ -19,7 +19,9 @@ from ngraph_rewrite.runtime.forking import COMPUTING, fork_lock
 from ngraph_rewrite.savefile import read_state, write_state
 from ngraph_rewrite.targets.storage import Storage
 from ngraph_rewrite.terms.info import Uid, user_line
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.lengths import known
 
 Array = NDArray[Any]

@@ -25,7 +25,7 @@ from benchmarks.rulesets import FEW, RuleChoice, idle_rules, rule_files
 from benchmarks.worker import measured
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.checks import check_order, check_rules_static
-from ngraph_rewrite.terms.op import topological
+from ngraph_rewrite.terms.walking import topological
 
 ROOT = Path(__file__).parent.parent
 sizes = st.integers(20, 200)

@@ -16,7 +16,8 @@ import pytest
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.adjoints import check_adjoint
 from ngraph_rewrite.testing.evaluate import evaluate
 from ngraph_rewrite.testing.findings import CHECKS, FAILED, Context, Effort, Finding, RuleCheck

@@ -15,7 +15,8 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.plan import narrowing, plan
 from ngraph_rewrite.plan.corners import with_corners
 from ngraph_rewrite.plan.scan_changes import Changed
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 SPECIAL = [-np.inf, -2.0, -1e-45, -0.0, 0.0, 1e-45, 2.0, np.inf, np.nan]
 Built = tuple[list[Op], list[Op]]  # placeholders, and what is asked for

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.errors import ArgumentError, AxesError, DerivativeError, FamilyError
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.transformer import Transformer
 
 H, W, K = ng.make_axis(2, name="H"), ng.make_axis(3, name="W"), ng.make_axis(4, name="K")

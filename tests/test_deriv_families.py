@@ -20,7 +20,8 @@ from ngraph_rewrite.lowering.fitting import fitted
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.lowering.sweep import Sweep
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, build, topological
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.differences import differences
 from ngraph_rewrite.testing.evaluate import evaluate
 from ngraph_rewrite.transformer import Transformer

@@ -14,7 +14,7 @@ from programs import drawn
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import topological
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing import WrongRule, check_rule
 
 TARGETS = ng.transformer_choices()

@@ -21,7 +21,8 @@ from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import evaluate
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.tensor import TensorType

@@ -16,7 +16,8 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.plan.copies import LayoutCopy
 from ngraph_rewrite.plan.plan import make_plan
 from ngraph_rewrite.targets.evaluation import evaluate
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 N, R = ng.simple.N, ng.simple.R
 PLACES = ("first", "last", "any")

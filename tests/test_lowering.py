@@ -28,7 +28,7 @@ from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.targets.cpu import CPU
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import topological
+from ngraph_rewrite.terms.walking import topological
 
 H = ng.Axis("H", 3)
 

@@ -30,7 +30,8 @@ from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.targets.cpu import CPU
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 H = ng.Axis("H", 3)
 

@@ -26,7 +26,8 @@ from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.plan.schedule import in_order
 from ngraph_rewrite.terms.making import make_op
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 RENDERERS = ("render_map", "render_rows", "render_copy")
 

@@ -37,7 +37,7 @@ from ngraph_rewrite.saturation.nodes import Nodes
 from ngraph_rewrite.saturation.proofs import EXCHANGED, Equation, Proofs
 from ngraph_rewrite.targets.cpu import CPU
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import topological
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Undefined
 from ngraph_rewrite.testing.strategies.programs import programs
 from ngraph_rewrite.testing.strategies.terms import terms

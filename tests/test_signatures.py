@@ -20,7 +20,7 @@ from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.checks import checked_text
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import definitions
-from ngraph_rewrite.terms.op import topological
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Effort
 from ngraph_rewrite.testing.suite import UNCOMPILED, Subject, findings
 

@@ -18,7 +18,8 @@ from ngraph_rewrite.plan.needs import SCAN, Scan
 from ngraph_rewrite.plan.scan_changes import ScanChanges
 from ngraph_rewrite.targets.evaluation import evaluate
 from ngraph_rewrite.terms.binders import free_parameters
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 TIMES, HIDDEN, FEATURES, SAMPLES = 6, 33, 5, 4
 R, H, N = ng.Axis("REC", TIMES), ng.Axis("H", HIDDEN), ng.Axis("N", SAMPLES)

@@ -20,7 +20,8 @@ from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, find, lookup
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.axes import anonymous
 
 FLOAT32 = np.dtype("float32")

@@ -12,7 +12,8 @@ from ngraph_rewrite.errors import KernelError, NGraphRewriteError
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.interpret import Application, value_of
 from ngraph_rewrite.rewriting.rule import Rule, Where
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 
 
 def guard_holds(template: KernelTemplate, rule: Rule, found: Application) -> bool:

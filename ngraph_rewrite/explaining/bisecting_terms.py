@@ -22,8 +22,10 @@ from ngraph_rewrite.lowering.table import Step
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule, RuleSet
 from ngraph_rewrite.rewritten import Rewritten, rewrite
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.signatures import value_of_term
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 # So many steps of a run are looked at in their order; of longer runs the others come after them.
 MOST = 5000

@@ -19,7 +19,8 @@ from ngraph_rewrite.rewriting.rule import CLASSES, RuleSet
 from ngraph_rewrite.rewritten import Rewritten, rewrite
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.transformer import make_transformer
 
 Rules = RuleSet | str | os.PathLike[str]

@@ -14,7 +14,8 @@ from ngraph_rewrite.frontend.places import place_of, stored, value_for
 from ngraph_rewrite.frontend.storage import as_op, as_ops
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, user_line
-from ngraph_rewrite.terms.op import Op, build, describe
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.written import describe
 
 
 def assign(lvalue: Op, rvalue: Operand) -> Op:

@@ -14,7 +14,8 @@ from ngraph_rewrite.frontend.building import Operand
 from ngraph_rewrite.frontend.scan import scan
 from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, Axis
 
 States = tuple[Op, Op]

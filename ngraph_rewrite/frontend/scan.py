@@ -13,7 +13,9 @@ from ngraph_rewrite.ops.alignment import axis_of
 from ngraph_rewrite.terms.binders import free_parameters
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, scope, user_line
-from ngraph_rewrite.terms.op import Op, build, describe, topological
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.lengths import Extent
 

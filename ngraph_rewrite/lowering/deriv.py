@@ -29,7 +29,9 @@ from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.terms.binders import NONE, free_parameters
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, as_constant, as_written, build, describe, topological
+from ngraph_rewrite.terms.op import Op, as_constant, as_written, build
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import is_float
 
 OwnRules = RuleSet | str | os.PathLike[str] | None

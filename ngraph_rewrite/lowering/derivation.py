@@ -17,7 +17,9 @@ from ngraph_rewrite.lowering.replaying import Replay
 from ngraph_rewrite.lowering.step_lines import StepLines
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 LONGEST = 1000  # handles of one derivation; of deeper graphs only what is next to the root is shown
 MOST_STEPS = 2000  # steps of one handle

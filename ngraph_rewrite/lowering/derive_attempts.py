@@ -14,7 +14,8 @@ from ngraph_rewrite.lowering.verdicts import EARLIER, FIRED, MATCHES, Finding
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 # Lower rules are applied so many times one after the other, and so many terms are looked at each time.
 MOST_EXPANSIONS = 20

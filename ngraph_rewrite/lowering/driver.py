@@ -13,7 +13,8 @@ from ngraph_rewrite.lowering.table import BY_SHARING, Forward, Replaced, Replace
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 # Steps allowed, for each term and for any graph: far more than a set of rules that terminates takes.
 STEPS_PER_TERM, LEAST_STEPS = 100, 50_000

@@ -18,7 +18,8 @@ from ngraph_rewrite.lowering.table import BY_ARGUMENTS, ReplacementTable, Taken
 from ngraph_rewrite.rewriting.search import Answers
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.sorts import SortType
 
 # How many steps may be taken if nothing else is said.

@@ -23,7 +23,8 @@ from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.search import ALONE, matches
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 # So many ways to match all left sides together are tried.
 MOST = 500

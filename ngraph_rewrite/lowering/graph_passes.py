@@ -17,7 +17,8 @@ from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 
 Visit = TypeVar("Visit", bound=Callable[..., None])
 

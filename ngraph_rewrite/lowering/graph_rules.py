@@ -26,7 +26,9 @@ from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.search import ALONE, Bound, matches
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 
 class Redex(NamedTuple):

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import textwrap
 
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 
 WIDTH = 100
 # How many levels of a term are shown at most.

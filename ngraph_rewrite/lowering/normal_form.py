@@ -22,7 +22,8 @@ from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 
 
 @overload

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Sweep
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 
 def sequential_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:

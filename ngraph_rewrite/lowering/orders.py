@@ -31,7 +31,8 @@ from ngraph_rewrite.rewriting.attributes_positions import (
 )
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 Order = tuple[int, ...]
 _CONVOLUTION, _TRANSPOSE, _BROADCAST = "cpu.convolution", "semi.transpose", "semi.broadcast"

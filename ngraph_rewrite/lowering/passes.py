@@ -34,7 +34,8 @@ from ngraph_rewrite.rewriting.remembered import check_once, chosen
 from ngraph_rewrite.rewriting.rule import CLASSES, FAST, Let, Rule, RuleSet
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import STANDARD, OpDef
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.sorts import SortType
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Sweep
 from ngraph_rewrite.terms.binders import NONE, body_terms, free_parameters, is_binder, is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, build, topological
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.tensor import TensorType
 

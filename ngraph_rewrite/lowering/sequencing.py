@@ -15,7 +15,9 @@ from operator import attrgetter
 
 from ngraph_rewrite.errors import SequencingError
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 # The last write of each variable that was written; immutable, shared between places.
 State = Mapping[Op, Op]

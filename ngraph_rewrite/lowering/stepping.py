@@ -14,7 +14,8 @@ from ngraph_rewrite.lowering.table import ARGUMENTS, Forward, ReplacementTable, 
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.sorts import SortType
 
 # So many steps are looked back at when rules are named that fired last.

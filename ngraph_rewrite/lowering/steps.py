@@ -13,7 +13,8 @@ from ngraph_rewrite.lowering.table import Replaced, Stage
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.slots import ASKER
 from ngraph_rewrite.terms.catalogue import OpDef
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 
 
 class Steps(Protocol):

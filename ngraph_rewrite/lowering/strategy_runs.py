@@ -39,7 +39,9 @@ from ngraph_rewrite.lowering.worklist import worklist
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 Roots = list[Op]
 

@@ -19,7 +19,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from ngraph_rewrite.errors import DerivativeError
 from ngraph_rewrite.lowering.derive_rules import DeriveRules
 from ngraph_rewrite.lowering.fitting import Adjoint, accumulated, has_slope
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 __all__ = ["Adjoint", "Pair", "Special", "Specials", "Sweep"]
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 from ngraph_rewrite.lowering.stepping import Stepper
 from ngraph_rewrite.lowering.table import ARGUMENTS, Forward
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 
 def bottom_up_once(roots: Sequence[Op], stepper: Stepper) -> list[Op]:

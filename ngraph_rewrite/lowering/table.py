@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.info import NO_METADATA
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 # Reasons that are not rules.
 ARGUMENTS = "arguments"

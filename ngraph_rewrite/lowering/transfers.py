@@ -14,7 +14,8 @@ from ngraph_rewrite.lowering.table import ARGUMENTS, Forward, Replaced, Replacem
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.labels import LABEL, LABELS, STRIP, unlabelled
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.lengths import Extent
 
 _GIVEN, _TRANSFER = "core.placeholder", "semi.transfer"

@@ -51,7 +51,8 @@ from ngraph_rewrite.rewriting.pattern import variables
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.search import matches
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 # So many matches of a rule on one term are asked for, and so many forms of an op.
 MOST, MOST_FORMS = 100, 5000

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError, LengthError
 from ngraph_rewrite.ops.fitting import fitted
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes
 from ngraph_rewrite.types.dtypes import DType
 from ngraph_rewrite.types.tensor import TensorType

@@ -20,7 +20,8 @@ from ngraph_rewrite.plan.followed import Mixed, Step, sized, step_of
 from ngraph_rewrite.plan.scan_changes import made_like
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 # Rows of a band, at least: tiles of products have 14, and a line of memory belongs to one band. What computes so many
 # numbers for each row has products for each.

@@ -22,7 +22,8 @@ from ngraph_rewrite.plan.views import Layout, is_view, row_major, view
 from ngraph_rewrite.terms.binders import body_terms, free_parameters, is_parameter
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.info import Info, Uid
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 

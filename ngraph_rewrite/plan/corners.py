@@ -20,8 +20,9 @@ from ngraph_rewrite.plan.products import PRODUCTS
 from ngraph_rewrite.plan.scan_changes import Changed, made_like
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import rebuilt
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.dtypes import is_float
 
 _RAMP, _CORNER, _ABOVE = "semi.maximum", "semi.equal", "semi.greater"

@@ -26,7 +26,8 @@ from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shares import SHARED_TIME
 from ngraph_rewrite.plan.strip_loops import stripped
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 Origins = MutableMapping[Op, Op]
 # Nanoseconds of a loop whose bands are worth threads of their own.

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from ngraph_rewrite.plan.needs import SCAN, Scan
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted
+from ngraph_rewrite.terms.walking import topological
 
 # What makes a term of stacked outputs: it is given the new scan, and a way to make terms.
 Make = Callable[[str, tuple[Op, ...], tuple[Any, ...]], Op]

@@ -24,8 +24,9 @@ from ngraph_rewrite.plan.strips import Region, Sizes, Stripped
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import rebuilt
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.axes import anonymous
 
 

@@ -10,8 +10,9 @@ from ngraph_rewrite.rewriting.matcher import Make
 from ngraph_rewrite.rewriting.registry import term_function
 from ngraph_rewrite.terms.binders import body_terms, free_parameters, is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.axes import anonymous
 
 

@@ -17,7 +17,8 @@ from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.instances import TRIES, Instance, Target, TrialBank, matches
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 # Steps one inside another that are taken for no end, all steps from one term, and the arguments of an op.
 ENDLESS, STEPS, WIDEST = 60, 500, 64

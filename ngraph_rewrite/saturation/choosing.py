@@ -24,7 +24,8 @@ from ngraph_rewrite.saturation.nodes import Nodes
 from ngraph_rewrite.saturation.proofs import Equation, Proofs
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 
 # Whether an op may stand in what is chosen.
 Allowed = Callable[[OpDef], bool]

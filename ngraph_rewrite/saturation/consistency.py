@@ -20,7 +20,9 @@ from ngraph_rewrite.saturation.egraph import ENode
 from ngraph_rewrite.saturation.nodes import Nodes
 from ngraph_rewrite.saturation.proofs import Equation, Proofs
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import finfo, is_float
 
 # Roundings that numbers of one proof may add up to, in units of the largest of them.

@@ -32,7 +32,8 @@ from ngraph_rewrite.rewriting.pattern import (
 )
 from ngraph_rewrite.rewriting.rule import Let, Rule
 from ngraph_rewrite.terms.catalogue import OpDef
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 
 _SPECIAL = frozenset({"effect", "binder", "parameter"})
 

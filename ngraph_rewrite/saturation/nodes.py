@@ -15,7 +15,9 @@ from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.binders import free_parameters, is_binder, open_parameter
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 
 class Constructor(NamedTuple):

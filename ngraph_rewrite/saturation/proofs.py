@@ -16,7 +16,8 @@ from typing import NamedTuple
 from ngraph_rewrite.lowering.table import ARGUMENTS
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.saturation.nodes import Nodes
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 
 EXCHANGED = "arguments exchanged"
 

@@ -22,7 +22,9 @@ from ngraph_rewrite.targets.choices import as_target
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.info import NO_INFO, Info, user_line
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 
 @dataclass(frozen=True)

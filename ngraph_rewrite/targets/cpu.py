@@ -24,8 +24,9 @@ from ngraph_rewrite.runtime.machine import SLICE, Beside, Launch, LaunchTable, R
 from ngraph_rewrite.targets.arguments import Arguments
 from ngraph_rewrite.targets.target import Array, Program, Quick, Target
 from ngraph_rewrite.terms.catalogue import definitions
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import CallLog, listener, told
+from ngraph_rewrite.terms.written import describe
 
 if TYPE_CHECKING:
     from ngraph_rewrite.targets import steps

@@ -13,7 +13,8 @@ from ngraph_rewrite.errors import ArgumentError, ComputationError
 from ngraph_rewrite.runtime.cuda.device import Device, find_device
 from ngraph_rewrite.runtime.cuda.dlpack import CPU, CUDA, DEFAULT_STREAM, NO_STREAM, Handed, handed_over, read_dlpack
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import as_dtype
 
 

@@ -14,8 +14,9 @@ from ngraph_rewrite.plan.views import IDENTITIES
 from ngraph_rewrite.runtime import philox
 from ngraph_rewrite.terms.binders import Body, evaluated
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import CallLog
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import computed
 from ngraph_rewrite.types.tuples import TupleType
 

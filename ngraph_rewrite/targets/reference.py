@@ -10,8 +10,10 @@ import numpy as np
 
 from ngraph_rewrite.targets.evaluation import Draws, evaluate
 from ngraph_rewrite.targets.target import Array, Program, Target
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import listener
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 
 class ReferenceExecutable:

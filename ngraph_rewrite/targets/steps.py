@@ -11,7 +11,8 @@ from ngraph_rewrite.plan.launches import Loop, Work, kernels
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan
 from ngraph_rewrite.targets.target import Program
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.tuples import TupleType
 
 _DEPTH = 2  # of terms, as they are shown

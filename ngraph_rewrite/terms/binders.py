@@ -13,7 +13,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, MutableMappi
 from typing import Any
 
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 NONE: frozenset[Uid] = frozenset()
 Free = Mapping[Op, frozenset[Uid]]

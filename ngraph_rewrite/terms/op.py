@@ -20,14 +20,15 @@ from ngraph_rewrite.terms.families import coerced, family_of_types
 from ngraph_rewrite.terms.info import NO_INFO, Info, Uid, info_here, user_line
 from ngraph_rewrite.terms.literal import Literal, as_numbers
 from ngraph_rewrite.terms.protocols import ask
-from ngraph_rewrite.terms.written import written
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, anonymous
 from ngraph_rewrite.types.dtypes import DType, promote, scalar_dtype
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
-_SHOWN, _LONG, _WRITTEN = 8, 60, 100
+_LONG = 60
 
 
 class Op:
@@ -575,55 +576,3 @@ def _as_array(value: Any, family: str) -> Op:
 def _called(value: Any) -> str:
     shape = f" of shape {value.shape}" if isinstance(value, np.ndarray) else ""
     return f"{'an array' if shape else 'a ' + type(value).__name__}{shape}"
-
-
-# -- walking and printing ---------------------------------------------------------------------------
-
-
-def topological(roots: Iterable[Op]) -> list[Op]:
-    """Every term reachable from `roots`, arguments first, each once; any depth."""
-    order: list[Op] = []
-    seen: set[Op] = set()
-    stack: list[Op | None] = [*roots]
-    stack.reverse()
-    while stack:
-        term = stack.pop()
-        if term is None:  # what stands below it was waiting for its arguments
-            order.append(stack.pop())  # type: ignore[arg-type]
-        elif term not in seen:
-            seen.add(term)
-            if term.args:
-                stack += (term, None)
-                stack += term.args[::-1]
-            else:
-                order.append(term)
-    return order
-
-
-def users(term: Op, roots: Iterable[Op]) -> list[Op]:
-    """The terms reachable from `roots` that have `term` as an argument.
-
-    >>> from ngraph_rewrite.frontend.axes import tanh, variable
-    >>> w = variable([])
-    >>> users(w, [tanh(w)])
-    [axes.tanh(variable)]
-    """
-    return [t for t in topological(roots) if any(a is term for a in t.args)]
-
-
-def describe(term: Op, depth: int = 3) -> str:
-    """The term as a call, down to `depth` levels; leaves by their names."""
-    if term.info.name and not term.args:
-        return term.info.name
-    if depth == 0:
-        return "..."
-    if term.definition.profile is not None:
-        return written(term, _WRITTEN if depth > 2 else depth * _SHOWN)
-    if term.definition.name == "core.constant":
-        return repr(term.attrs[0])
-    inside = [describe(a, depth - 1) for a in term.args[:_SHOWN]]
-    if len(term.args) > _SHOWN:
-        inside.append(f"... {len(term.args) - _SHOWN} more")
-    inside += [f"{k}={v!r}" for k, v in term.attributes.items() if not isinstance(v, Uid) and term.args]
-    short = term.definition.short if term.definition.family == "core" else term.definition.name
-    return f"{short}({', '.join(inside)})" if inside else short

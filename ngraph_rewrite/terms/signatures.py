@@ -15,7 +15,8 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
 from ngraph_rewrite.terms.canonical import stored_attributes
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, enter, find
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, build, topological
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.sorts import Profile, SortType
 from ngraph_rewrite.types.tensor import TensorType
 

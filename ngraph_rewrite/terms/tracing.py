@@ -14,7 +14,8 @@ import numpy as np
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.terms.calls import call_line, call_names
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 Say = Callable[[str], None]
 # Nobody computes them: they are there when a computation begins.

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A term of a signature as text: a call, which is the Python that builds it where operations have their own names."""
+"""A term as text: a call, which of a term of a signature is the Python that builds it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ngraph_rewrite.terms.info import Uid
+
 if TYPE_CHECKING:
     from ngraph_rewrite.terms.op import Op
+
+_SHOWN, _WRITTEN = 8, 100
 
 
 def written(term: Op, most: int | None = None) -> str:
@@ -41,3 +45,21 @@ def written(term: Op, most: int | None = None) -> str:
             after = [part for item in inside for part in (", ", item)][1:]
             stack += [")", *after[::-1]]
     return "".join(parts)
+
+
+def describe(term: Op, depth: int = 3) -> str:
+    """The term as a call, down to `depth` levels; leaves by their names."""
+    if term.info.name and not term.args:
+        return term.info.name
+    if depth == 0:
+        return "..."
+    if term.definition.profile is not None:
+        return written(term, _WRITTEN if depth > 2 else depth * _SHOWN)
+    if term.definition.name == "core.constant":
+        return repr(term.attrs[0])
+    inside = [describe(a, depth - 1) for a in term.args[:_SHOWN]]
+    if len(term.args) > _SHOWN:
+        inside.append(f"... {len(term.args) - _SHOWN} more")
+    inside += [f"{k}={v!r}" for k, v in term.attributes.items() if not isinstance(v, Uid) and term.args]
+    short = term.definition.short if term.definition.family == "core" else term.definition.name
+    return f"{short}({', '.join(inside)})" if inside else short

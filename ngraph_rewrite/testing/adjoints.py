@@ -14,7 +14,9 @@ import numpy as np
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.instances import signature
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.differences import (
     Adjoint,
     NoDifferences,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.waivers import Waiver, covers_name
-from ngraph_rewrite.terms.op import describe
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.confluence_graphs import unjudged
 from ngraph_rewrite.testing.confluence_meetings import met
 from ngraph_rewrite.testing.confluence_pairs import Partners, System, system_of

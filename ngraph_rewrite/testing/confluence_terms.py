@@ -25,7 +25,8 @@ from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.overlaps import Position
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.compare import Difference, difference
 from ngraph_rewrite.testing.confluence_pairs import Partners
 from ngraph_rewrite.testing.evaluate import Undefined, Values

@@ -16,7 +16,9 @@ from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.compare import Difference, difference, same_bits
 from ngraph_rewrite.testing.draws import other_draw
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate

@@ -15,7 +15,8 @@ from ngraph_rewrite.errors import NGraphRewriteError, UnloweredOpError
 from ngraph_rewrite.lowering.passes import Passes, library
 from ngraph_rewrite.rewriting.rule import EXACT, REFINES, Rule
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.compare import Difference, explained, same_bits
 from ngraph_rewrite.testing.counterexample import Counterexample
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate

@@ -10,7 +10,8 @@ import numpy as np
 
 from ngraph_rewrite.lowering.fitting import fitted
 from ngraph_rewrite.rewriting.matcher import Matcher
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array, Values, evaluate
 from ngraph_rewrite.testing.strategies import lengths
 from ngraph_rewrite.types.dtypes import FLOAT64

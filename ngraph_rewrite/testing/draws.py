@@ -6,7 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 # Where a draw stands, and how its axes are written: the type of the whole term speaks of these.
 _PLACES = frozenset({"uid", "axes", "shape"})

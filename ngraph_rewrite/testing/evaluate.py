@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.terms.binders import Body, evaluated
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
 from ngraph_rewrite.types.dtypes import DType, computed, finfo, is_float
 from ngraph_rewrite.types.tuples import TupleType, tensors

@@ -21,7 +21,8 @@ from ngraph_rewrite.rewriting.domain import COMMON_FIRST
 from ngraph_rewrite.rewriting.instances import TARGETS, Instance, Target, TrialBank
 from ngraph_rewrite.rewriting.pattern import App, Num, Var, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.adjoints import wrong_adjoint
 from ngraph_rewrite.testing.differences import NoDifferences
 from ngraph_rewrite.testing.evaluate import Undefined, Values

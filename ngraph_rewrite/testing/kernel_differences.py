@@ -12,7 +12,8 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.opkernels import OpKernel
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.instances import signature
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.compare import as_rounded, same_bits
 from ngraph_rewrite.testing.evaluate import Values, evaluate
 from ngraph_rewrite.testing.kernel_runs import RUNS, SHOWN, UnequalRuns, raised_on_cpu, told_place

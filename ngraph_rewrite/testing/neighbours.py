@@ -18,7 +18,8 @@ from ngraph_rewrite.rewriting.domains_semi import numbers
 from ngraph_rewrite.rewriting.instances import TrialBank
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import DType
 from ngraph_rewrite.types.tuples import TupleType

@@ -18,7 +18,8 @@ from ngraph_rewrite.targets.cpu import CPU
 from ngraph_rewrite.targets.evaluation import Draws
 from ngraph_rewrite.targets.target import Program
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array, Values
 
 _SEED = 0

@@ -15,7 +15,8 @@ from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, info_here
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array, Values
 from ngraph_rewrite.testing.sources import Source
 

@@ -14,7 +14,8 @@ from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.instances import Target, TrialBank, first_match
 from ngraph_rewrite.rewriting.solving import Solver
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.counterexample import Counterexample
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
 from ngraph_rewrite.testing.simpler import SIMPLE_DTYPES, narrowed, simpler_numbers, simpler_terms, weight

@@ -12,7 +12,8 @@ import numpy as np
 from ngraph_rewrite.rewriting.instances import TrialBank
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array, Values
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT32, DType, is_float

@@ -21,7 +21,9 @@ from ngraph_rewrite.rewriting.skeleton import nodes, sides
 from ngraph_rewrite.rewriting.subsumption import eaten, subsumes
 from ngraph_rewrite.targets.choices import find_target, transformer_choices
 from ngraph_rewrite.terms.catalogue import OpDef
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Finding, finding, key
 from ngraph_rewrite.testing.printing import program
 

@@ -19,7 +19,8 @@ from ngraph_rewrite.rewriting.instances import Instance, Target, TrialBank, firs
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.compare import difference
 from ngraph_rewrite.testing.counterexample import Counterexample
 from ngraph_rewrite.testing.evaluate import Undefined

@@ -12,7 +12,8 @@ from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array, Values
 from ngraph_rewrite.types.dtypes import FLOAT64, is_float
 from ngraph_rewrite.types.tuples import TupleType

@@ -16,7 +16,7 @@ from hypothesis import given
 import ngraph_rewrite as ng
 from ngraph_rewrite.runtime.cuda import host_device
 from ngraph_rewrite.runtime.cuda.device import find_device
-from ngraph_rewrite.terms.op import topological
+from ngraph_rewrite.terms.walking import topological
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
 pytestmark = pytest.mark.cuda

@@ -17,7 +17,8 @@ from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.targets.evaluation import evaluate
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tensor import TensorType

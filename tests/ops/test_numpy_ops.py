@@ -16,7 +16,7 @@ from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.rewriting.domain import SYMBOLIC
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import topological
+from ngraph_rewrite.terms.walking import topological
 
 FEW = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 PARTS = ("numpy_sources", "numpy_movement", "numpy_parts", "elementwise", "numpy_reduce")

@@ -25,7 +25,8 @@ from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import REFINES, Rule
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import definitions, lookup
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import finfo, is_float
 from ngraph_rewrite.types.lengths import symbols

@@ -18,7 +18,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite import errors
 from ngraph_rewrite.ops.simple_marks import keys
 from ngraph_rewrite.plan.plan import make_plan
-from ngraph_rewrite.terms.op import topological
+from ngraph_rewrite.terms.walking import topological
 
 s, N, R = ng.simple, ng.simple.N, ng.simple.R
 DRAWN = settings(max_examples=15, deadline=None)

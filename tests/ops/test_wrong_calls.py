@@ -16,7 +16,8 @@ import ngraph_rewrite as ng
 from ngraph_rewrite import errors
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, build, topological
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.tuples import TupleType
 
 SHIPPED = [d for d in definitions() if d.shipped]

@@ -33,7 +33,8 @@ from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.strategies import begin, random_domain
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.dtypes import is_float

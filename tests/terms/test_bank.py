@@ -16,7 +16,8 @@ from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError, OutOf
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 H = ng.make_axis(2, name="H")
 LEAVES = [ng.placeholder([H], name=name) for name in "xy"]

@@ -11,7 +11,7 @@ import pytest
 import ngraph_rewrite as ng
 from ngraph_rewrite.rewriting.instances import instances
 from ngraph_rewrite.terms.calls import call_names
-from ngraph_rewrite.terms.op import topological
+from ngraph_rewrite.terms.walking import topological
 
 LINE = re.compile(r"^%\S+: .+ = \w+\.\w+\(.*\)(  # \S+:\d+)?$")
 

@@ -16,7 +16,9 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.errors import ArgumentError, DTypeError, FamilyError, IncompatibleAxesError, NGraphRewriteError
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import NO_METADATA
-from ngraph_rewrite.terms.op import Op, build, combine, describe, topological
+from ngraph_rewrite.terms.op import Op, build, combine
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes
 
 H, W = ng.make_axis(2, name="H"), ng.make_axis(3, name="W")

@@ -19,7 +19,7 @@ from ngraph_rewrite.rewriting.graph_overlaps import of_several
 from ngraph_rewrite.rewriting.instances import TrialBank, terms_of
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
-from ngraph_rewrite.terms.op import topological
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.confluence import check_confluence, confluence_of
 from ngraph_rewrite.testing.confluence_meetings import met
 from ngraph_rewrite.testing.confluence_pairs import system_of

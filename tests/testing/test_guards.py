@@ -14,7 +14,8 @@ from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.rewriting.instances import TrialBank
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Effort, Finding
 from ngraph_rewrite.testing.guards import check_guard
 from ngraph_rewrite.testing.neighbours import near, neighbours

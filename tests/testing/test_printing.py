@@ -22,7 +22,8 @@ from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.catalogue import op
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing import as_python, term
 from ngraph_rewrite.testing.sources import Source
 from ngraph_rewrite.testing.strategies import draw_example

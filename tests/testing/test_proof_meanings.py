@@ -19,7 +19,8 @@ from ngraph_rewrite.rewriting.instances import TrialBank, first_match
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.op import Op, build, topological
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing import evaluate as numeric
 from ngraph_rewrite.testing.proof.arrays import Symbols, symbolic, symbols
 from ngraph_rewrite.testing.proof.comparing import elements, leaf_values

@@ -20,7 +20,8 @@ from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import STANDARD
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.compare import differ
 from ngraph_rewrite.testing.evaluate import Undefined, evaluate
 from ngraph_rewrite.testing.strategies import (

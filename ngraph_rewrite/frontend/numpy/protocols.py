@@ -12,8 +12,9 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, FamilyErro
 from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, statistical
 from ngraph_rewrite.frontend.numpy.operands import apply, as_term
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, combine, describe
+from ngraph_rewrite.terms.op import Op, combine
 from ngraph_rewrite.terms.protocols import answers
+from ngraph_rewrite.terms.written import describe
 
 # The op of each ufunc that has another name.
 _SHORT = {

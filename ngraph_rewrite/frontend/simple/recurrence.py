@@ -15,7 +15,8 @@ from ngraph_rewrite.frontend.simple.operands import apply, as_term
 from ngraph_rewrite.frontend.simple.sources import mark
 from ngraph_rewrite.ops.simple_marks import R, common, keys
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, describe
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes
 
 __all__ = ["scan"]

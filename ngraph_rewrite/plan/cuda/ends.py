@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.terms.labels import unlabelled
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 
 _TRANSFER, _GIVEN = "semi.transfer", "core.placeholder"
 

@@ -15,8 +15,9 @@ from ngraph_rewrite.terms.binders import free_parameters
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Info, Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array, Undefined
 from ngraph_rewrite.testing.programs.program import Program, of_terms
 from ngraph_rewrite.testing.whole.lowered import LoweredProgram, Setup

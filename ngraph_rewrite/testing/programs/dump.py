@@ -11,7 +11,8 @@ import numpy as np
 
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 
 def dump(roots: Iterable[Op]) -> str:

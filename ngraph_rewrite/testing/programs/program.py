@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from ngraph_rewrite.plan.binding import bind_lengths
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.testing.programs.source import all_terms, as_source
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.initialization import Initials
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.testing.printing import program as printed
 from ngraph_rewrite.testing.sources import Source

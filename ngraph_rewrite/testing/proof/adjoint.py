@@ -15,7 +15,8 @@ from ngraph_rewrite.lowering.fitting import fitted
 from ngraph_rewrite.rewriting.instances import Instance
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.differences import Adjoint, adjoints, is_double
 from ngraph_rewrite.testing.findings import NONE, OPEN, PASSED, Context, Finding, finding
 from ngraph_rewrite.testing.proof.arrays import Symbols, symbolic

@@ -20,7 +20,8 @@ from ngraph_rewrite.rewriting.pattern import variables
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.solving import Bindings, Solver
 from ngraph_rewrite.terms.catalogue import OpDef
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import BFLOAT16, FLOAT32, DType
 from ngraph_rewrite.types.lengths import Extent

@@ -17,8 +17,9 @@ from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
 from ngraph_rewrite.rewriting.instances import TrialBank, terms_of
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.strategies.drawing import drawn_choices, drawn_domain, simplest_first
 from ngraph_rewrite.types.dtypes import DType
 from ngraph_rewrite.types.tensor import TensorType

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.types.dtypes import DType, finfo, is_float
 from ngraph_rewrite.types.lengths import known

@@ -19,7 +19,7 @@ from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import REFINES
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import describe
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.compare import difference
 from ngraph_rewrite.testing.evaluate import Array, Undefined
 from ngraph_rewrite.testing.programs.dump import dump

@@ -26,7 +26,8 @@ from ngraph_rewrite.targets.reference import ReferenceExecutable
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.making import make_op
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array, evaluate
 from ngraph_rewrite.testing.programs.program import Program
 

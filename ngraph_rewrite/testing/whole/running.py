@@ -23,7 +23,9 @@ from ngraph_rewrite.targets.reference import REFERENCE
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.binders import free_parameters
 from ngraph_rewrite.terms.info import Uid
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.compare import SHAKES, as_rounded, same_bits
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate, shaken
 from ngraph_rewrite.testing.programs.program import Program

@@ -14,7 +14,9 @@ from ngraph_rewrite.rewriting.rule import REAL, Rule
 from ngraph_rewrite.terms.binders import is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Info, Uid
-from ngraph_rewrite.terms.op import Op, describe, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.compare import difference
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
 from ngraph_rewrite.testing.programs.program import Program, of_terms

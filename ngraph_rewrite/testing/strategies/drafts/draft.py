@@ -30,7 +30,8 @@ from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.making import make_op
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.testing.strategies.drafts.adapting import counted, filled, labels, shaped
 from ngraph_rewrite.testing.strategies.drawing import begin

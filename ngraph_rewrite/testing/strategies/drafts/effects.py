@@ -19,7 +19,8 @@ from ngraph_rewrite.frontend.storage import variable
 from ngraph_rewrite.frontend.tuples import make_tuple
 from ngraph_rewrite.lowering.deriv import deriv
 from ngraph_rewrite.terms.catalogue import OpDef
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.strategies.drafts.adapting import of_family, relabelled, shaped, total
 from ngraph_rewrite.testing.strategies.drafts.draft import FLOAT64, SMALL, Draft
 from ngraph_rewrite.types.axes import Axis

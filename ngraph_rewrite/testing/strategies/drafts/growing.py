@@ -10,7 +10,8 @@ import numpy as np
 
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST
 from ngraph_rewrite.terms.catalogue import STANDARD, OpDef, definitions
-from ngraph_rewrite.terms.op import Op, topological
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.programs.program import Program, of_terms
 from ngraph_rewrite.testing.strategies.drafts.draft import FEW, FLOAT64, NUMBERS, SMALL, SMOOTH, Draft
 from ngraph_rewrite.testing.strategies.drafts.effects import EFFECTS, Step

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Terms one after another, arguments first: each that stands below some roots, once, however deep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ngraph_rewrite.terms.op import Op
+
+
+def topological(roots: Iterable[Op]) -> list[Op]:
+    """Every term reachable from `roots`, arguments first, each once; any depth."""
+    order: list[Op] = []
+    seen: set[Op] = set()
+    stack: list[Op | None] = [*roots]
+    stack.reverse()
+    while stack:
+        term = stack.pop()
+        if term is None:  # what stands below it was waiting for its arguments
+            order.append(stack.pop())  # type: ignore[arg-type]
+        elif term not in seen:
+            seen.add(term)
+            if term.args:
+                stack += (term, None)
+                stack += term.args[::-1]
+            else:
+                order.append(term)
+    return order
+
+
+def users(term: Op, roots: Iterable[Op]) -> list[Op]:
+    """The terms reachable from `roots` that have `term` as an argument.
+
+    >>> from ngraph_rewrite.frontend.axes import tanh, variable
+    >>> w = variable([])
+    >>> users(w, [tanh(w)])
+    [axes.tanh(variable)]
+    """
+    return [t for t in topological(roots) if any(a is term for a in t.args)]
