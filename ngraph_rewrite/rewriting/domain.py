@@ -31,11 +31,13 @@ class Domain:
         lengths: Three lengths of anonymous axes; some may be unknown, some equal.
         axes: Axes with names; the first three are used together.
         dtypes: The dtypes of variables, the preferred one first.
+        numbers: What constants are filled with, beside 0, 1, 2 and the edges of their dtype.
     """
 
     lengths: tuple[Extent, Extent, Extent]
     axes: tuple[Axis, ...]
     dtypes: tuple[DType, ...]
+    numbers: tuple[float, ...] = ()
 
     @property
     def known(self) -> bool:

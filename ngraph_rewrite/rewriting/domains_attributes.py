@@ -29,7 +29,7 @@ from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION
 from ngraph_rewrite.rewriting.domains_network import NETWORK
 from ngraph_rewrite.rewriting.domains_numpy import NUMPY
 from ngraph_rewrite.rewriting.domains_scan import named_scans, scans
-from ngraph_rewrite.rewriting.domains_semi import SEMI, Proposal, Values, numbers, reduced
+from ngraph_rewrite.rewriting.domains_semi import SEMI, Proposal, Values, filled, numbers, reduced
 from ngraph_rewrite.rewriting.domains_update import UPDATE
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.info import Uid
@@ -60,6 +60,7 @@ def _constant(types: Sequence[TensorType], wish: TensorType | None, domain: Doma
     if wish is None:
         return
     yield from ((Literal(v, wish.dtype), wish.axes) for v in numbers(wish.dtype))
+    yield from ((value, wish.axes) for value in filled(domain.numbers, wish.dtype))
     shape = [n for n in wish.shape if isinstance(n, int)]
     if shape and len(shape) == wish.rank:
         with np.errstate(over="ignore"):  # what does not fit a narrow float is infinite

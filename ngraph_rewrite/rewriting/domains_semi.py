@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
@@ -36,6 +37,17 @@ def numbers(dtype: DType) -> list[Any]:
     if dtype.kind == "i":
         whole.append(-1)
     return whole if dtype.kind in "iu" else [*whole, -1.0, 0.5, -0.0, math.inf, -math.inf, math.nan]
+
+
+def filled(values: Iterable[float], dtype: DType) -> Iterator[Literal]:
+    """The numbers that a dtype has."""
+    for value in values:
+        try:
+            found = Literal(value, dtype)
+        except NGraphRewriteError:
+            continue
+        if found.is_number(value):
+            yield found
 
 
 def reduced(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:

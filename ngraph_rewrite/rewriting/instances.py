@@ -17,17 +17,17 @@ from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.domain import KNOWN, SYMBOLIC, Domain
 from ngraph_rewrite.rewriting.domains import argument_types
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
+from ngraph_rewrite.rewriting.domains_semi import filled
 from ngraph_rewrite.rewriting.interpret import Application, value_of
-from ngraph_rewrite.rewriting.long_domains import long_domains
 from ngraph_rewrite.rewriting.nests import is_nest, operands
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule, Where
+from ngraph_rewrite.rewriting.said import long_domains, with_numbers
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.rewriting.syntax import walk
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.info import Info, Uid
-from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.dtypes import BFLOAT16, is_float
@@ -196,7 +196,7 @@ def every_match(
     order: Order | None = None,
 ) -> Iterator[Instance]:
     """As `first_match`, one after the other: each term with the first target for which the guard holds."""
-    search = _Search(domain, choices, bank, tries, solver, order)
+    search = _Search(with_numbers(rule, domain), choices, bank, tries, solver, order)
     for term, bindings in search.terms(rule.left, None, "", {}):
         if rule.kind == "derive" and (isinstance(term.type, TupleType) or not is_float(term.dtype)):
             continue
@@ -410,11 +410,7 @@ class _Search:
     def constant(self, definition: OpDef, number: Num, like: TensorType) -> Iterator[tuple[Op, ...]]:
         """A constant filled with the number, if it is one of the dtype."""
         axes = like.axes if definition.kin != "axes" else ()
-        try:
-            value = Literal(number.value, like.dtype)
-        except NGraphRewriteError:
-            return
-        if value.is_number(number.value):
+        for value in filled([number.value], like.dtype):
             term = self.make(lookup("core.constant"), (), (value, TensorType(like.dtype, axes).axes))
             if term is not None:
                 yield (term,)

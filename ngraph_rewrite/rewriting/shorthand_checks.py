@@ -54,6 +54,10 @@ def _check_parameters(reader: Reader, one: DefineFrame) -> None:
         reader.name(name, span)
         if name in RESERVED - {"d"} or (not at and name in (EITHER, MAYBE, ONCE)):
             raise reader.error(span, f"`{name}` has a meaning of its own", "choose another name")
+        hidden = [] if at else _ops(reader, name)
+        if hidden:
+            what = f"`{name}` is an op already, {hidden[0].name}: what rules mean by it would change"
+            raise reader.error(span, what, "choose another name")
         if at and name in one.parameters[: at - 1]:
             raise reader.error(span, f"`{name}` is a parameter already", "choose another name")
 

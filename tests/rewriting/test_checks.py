@@ -208,6 +208,20 @@ def test_a_guard_may_ask_for_long_axes(guard: str) -> None:
         check_rule(wrong.rules[0], 10)
 
 
+FILLED = "constant(value=v, axes=a) - x => constant(value=v, axes=a) + -x\n    if "
+
+
+@pytest.mark.parametrize("guard", ["v.scalar == 17", "v.scalar is not None and v.scalar > 250", "v.scalar == -5.5"])
+def test_a_guard_may_ask_for_a_constant_of_an_odd_value(guard: str) -> None:
+    (rule,) = parse_rules(f"simplify semi\nrule a: {FILLED}{guard} and x.dtype == 'float32'\n", "my.rules", "my")
+    check_rules_static(RuleSet([rule]), THOROUGH)
+    assert untested([rule]) == []
+    assert check_rule(rule, 10) > 0
+    wrong = parse_rules(f"simplify semi\nrule a: {FILLED}{guard}\n".replace("+ -x", "+ x"), "my.rules", "my")
+    with pytest.raises(WrongRule):
+        check_rule(wrong.rules[0], 10)
+
+
 # -- the rules that ship --------------------------------------------------------------------------------
 
 

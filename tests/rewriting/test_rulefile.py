@@ -108,6 +108,10 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     "shorthand with a reserved parameter": (
         SEMI + "define f(self) = self\n", 2, 10, "`self` has a meaning of its own", "choose another name",
     ),
+    "shorthand that hides an op": (
+        SEMI + "define exp(x) = exp2(x)\n", 2, 1,
+        "`exp` is an op already, semi.exp: what rules mean by it would change", "choose another name",
+    ),
     "shorthand that hides a form": (
         SEMI + "define maybe(x) = x\n", 2, 1, "`maybe` has a meaning of its own", "choose another name",
     ),

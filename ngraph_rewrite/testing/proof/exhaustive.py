@@ -146,7 +146,7 @@ def small(lengths: tuple[int, ...], dtypes: tuple[DType, ...], rank: int) -> Sma
     """The domain of these four lengths."""
     axes = tuple(Axis(name, n) for name, n in zip("HWNC", lengths, strict=True))
     dtypes = dtypes if len(dtypes) > 1 else dtypes * 2
-    return Small((lengths[0], lengths[1], lengths[2]), axes, dtypes, rank)
+    return Small((lengths[0], lengths[1], lengths[2]), axes, dtypes, rank=rank)
 
 
 def every_dtype(first: DType = FLOAT32) -> Small:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST
 from ngraph_rewrite.rewriting.instances import Instance, TrialBank, first_match
-from ngraph_rewrite.rewriting.long_domains import guard_lengths
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.said import guard_lengths
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
@@ -62,7 +62,8 @@ def draw_example(
     """An instance of a rule's left side for which its guard holds, with values; None if the generator finds none.
 
     Lengths and ranks go from 0 to 3, and to lengths that the guard says, dtypes over all that `dtypes` allows,
-    attributes over their edges. The same state of the generator gives the same example, in any process.
+    attributes over their edges, constants over numbers that the guard says too. The same state of the generator gives
+    the same example, in any process.
 
     Args:
         kinds: How values are drawn, for each choice of values.

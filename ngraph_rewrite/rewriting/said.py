@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a guard says outright, and no instance would have by itself: lengths longer than the usual ones, numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ngraph_rewrite.rewriting.domain import KNOWN, Domain
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.types.axes import Axis
+
+# Integers in a text; the longest of the usual lengths, and the longest that an axis is for a guard.
+_INTEGER, _USUAL, _LONGEST = re.compile(r"(?<![\w.])\d{1,3}(?![\w.])"), 3, 128
+# Numbers in a text, with and without a point, and so many of them; those that constants are filled with anyway.
+_NUMBER, _MOST = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])"), 8
+_FILLED = (0, 1, 2, -1, 0.5)
+
+
+def guard_lengths(rule: Rule) -> tuple[int, ...]:
+    """The integers in a guard that are longer than the lengths that are tried of every rule, and those after them.
+
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> equation = "-(-x) => x\\n    if x.shape[0] >= 64 or x.rank == 2"
+    >>> rule, = parse_rules(f"simplify semi\\nrule r: {equation}", "my.rules", "my")
+    >>> guard_lengths(rule)
+    (64, 65)
+    """
+    said = () if rule.guard is None else map(int, _INTEGER.findall(rule.guard.text))
+    return tuple(dict.fromkeys(n for one in said if _USUAL < one < _LONGEST for n in (one, one + 1)))
+
+
+def guard_numbers(rule: Rule) -> tuple[float, ...]:
+    """Numbers for the constants of a rule whose guard asks for them: those it says, their negatives, and neighbours.
+
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> equation = "x * constant(value=v, axes=a) => x\\n    if v.scalar is not None and v.scalar > 17"
+    >>> rule, = parse_rules(f"simplify semi\\nrule r: {equation}", "my.rules", "my")
+    >>> guard_numbers(rule)
+    (17, 18, 16, -17, -16, -18)
+    """
+    if rule.guard is None or ".scalar" not in rule.guard.text:
+        return ()
+    said = dict.fromkeys(_NUMBER.findall(rule.guard.text))
+    numbers = [int(text) if text.isdigit() else float(text) for text in [*said][:_MOST]]
+    near = dict.fromkeys(n for one in numbers for m in (one, -one) for n in (m, m + 1, m - 1))
+    return tuple(n for n in near if n not in _FILLED)
+
+
+def with_numbers(rule: Rule, domain: Domain) -> Domain:
+    """The domain, with the numbers that a rule's guard asks constants for."""
+    numbers = guard_numbers(rule)
+    return replace(domain, numbers=numbers) if numbers else domain
+
+
+def long_domains(rule: Rule) -> Iterator[Domain]:
+    """Domains of lengths that a guard may ask for."""
+    found = guard_lengths(rule)
+    for one, next_ in zip(found, (*found[1:], *found[:1]), strict=True):
+        yield replace(KNOWN, lengths=(one, next_, 2), axes=(Axis("H", one), Axis("W", next_), *KNOWN.axes[2:]))
