@@ -76,6 +76,13 @@ def test_launches_may_overlap_on_gpus_that_know_of_it(capability: tuple[int, int
         assert fake.overlapping == [overlap] * len(fake.launched) and fake.launched
 
 
+def test_launches_do_not_overlap_where_somebody_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NGRAPH_REWRITE_OVERLAP", "0")
+    with fake_driver((9, 0)) as fake, ng.make_transformer("cuda") as transformer:
+        transformer.computation(several(x, 2), x, y)(X, X)
+        assert fake.overlapping == [False] * len(fake.launched) and fake.launched
+
+
 def test_a_graph_is_told_of_launches_whose_arguments_moved(fake: FakeDriver) -> None:
     a, b, c = (ng.to_device(X) for _ in range(3))
     with ng.make_transformer("cuda") as transformer:

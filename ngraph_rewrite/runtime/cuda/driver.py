@@ -21,7 +21,7 @@ from ngraph_rewrite.runtime.cuda.cublas import WORKSPACE, Cublas
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
 from ngraph_rewrite.runtime.cuda.freed import FreedMemory
 from ngraph_rewrite.runtime.cuda.hardware import WARP
-from ngraph_rewrite.runtime.cuda.overlapping import can_overlap
+from ngraph_rewrite.runtime.cuda.overlapping import may_overlap
 from ngraph_rewrite.runtime.cuda.recorded import STREAM, RecordedGraph, RecordedLaunches
 from ngraph_rewrite.runtime.cuda.starting import check_driver, start_driver
 
@@ -149,7 +149,7 @@ class RealDevice:
     ) -> RecordedGraph | RecordedLaunches:
         self._context.enter()
         if not FEW < len(launches) <= MOST_NODES:
-            return RecordedLaunches(self._context, launches, can_overlap(self.capability), self.download)
+            return RecordedLaunches(self._context, launches, may_overlap(self.capability), self.download)
         chain = [(n - 1,) if n else () for n in range(len(launches))]
         return RecordedGraph(self._context, launches, chain if after is None else after, marks)
 

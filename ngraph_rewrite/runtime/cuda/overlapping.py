@@ -7,6 +7,7 @@ Launched in another way, a kernel waits for nothing here. (PTX ISA, griddepcontr
 Programmatic Dependent Launch.)
 """
 
+import os
 import re
 
 from ngraph_rewrite.errors import KernelError
@@ -15,6 +16,8 @@ from ngraph_rewrite.runtime.cuda.generation import HOPPER
 # The head of a kernel, and what is declared at the beginning of its body.
 _BEGIN = re.compile(r"\.entry\b[^{]*\{(?:\s*(?://.*|\.(?:reg|shared|local)\b[^;]*;))*")
 _WAITS = "\n\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;"
+# Whether launches may overlap: 0 says no, where a kernel of another library does not wait as it should.
+_OVERLAP = "NGRAPH_REWRITE_OVERLAP"
 
 
 def can_overlap(capability: tuple[int, int]) -> bool:
@@ -24,6 +27,11 @@ def can_overlap(capability: tuple[int, int]) -> bool:
     (True, False)
     """
     return capability >= HOPPER
+
+
+def may_overlap(capability: tuple[int, int]) -> bool:
+    """Whether launches overlap on such a GPU: unless ``NGRAPH_REWRITE_OVERLAP=0`` says that they shall not."""
+    return can_overlap(capability) and os.environ.get(_OVERLAP) != "0"
 
 
 def overlapping(ptx: str, capability: tuple[int, int]) -> str:
