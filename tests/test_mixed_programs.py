@@ -80,7 +80,7 @@ def is_clear(rounded: Array) -> bool:
 def test_programs_of_small_integers_agree(number: int, seed: int) -> None:
     p = grown(HANDS[number], number, seed)
     assert {d.name for d in HANDS[number]} <= reached(p.terms)
-    returns = p.terms if number % 2 else p.ends()
+    returns = p.ends() if number % 4 else p.terms  # all terms: nothing is fused into what reads it
     calls = [p.values(2), p.values(3)]
     expected = run("reference", [*returns, *p.rounded], p.inputs, calls)
     assume(all(is_clear(r) for results in expected for r in results[len(returns) :]))
@@ -119,7 +119,7 @@ def test_gradients_of_smooth_programs_are_their_slopes(number: int, seed: int) -
     assert abs(found - slope) <= 1e-5 * (1 + abs(slope))
 
 
-@pytest.mark.parametrize("number", range(0, len(HANDS), 4 if MORE == 1 else 1))
+@pytest.mark.parametrize("number", range(0, len(HANDS), 6 if MORE == 1 else 1))
 @drawn(1)
 @given(SEEDS)
 def test_gradients_of_smooth_programs_agree(number: int, seed: int) -> None:
