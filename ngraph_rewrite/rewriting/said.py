@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ngraph_rewrite.rewriting.domain import KNOWN, Domain
-from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.types.axes import Axis
 
 # Integers in a text; the longest of the usual lengths, and the longest that an axis is for a guard.
@@ -40,10 +40,11 @@ def guard_numbers(rule: Rule) -> tuple[float, ...]:
     >>> guard_numbers(rule)
     (17, 18, 16, -17, -16, -18)
     """
-    if rule.guard is None or ".scalar" not in rule.guard.text:
+    if rule.guard is None:
         return ()
-    said = dict.fromkeys(_NUMBER.findall(rule.guard.text))
-    numbers = [int(text) if text.isdigit() else float(text) for text in [*said][:_MOST]]
+    text = " ".join([rule.guard.text, *(c.expression.text for c in rule.clauses if isinstance(c, Where))])
+    said = dict.fromkeys(_NUMBER.findall(text) if ".scalar" in text else ())
+    numbers = [int(one) if one.isdigit() else float(one) for one in [*said][:_MOST]]
     near = dict.fromkeys(n for one in numbers for m in (one, -one) for n in (m, m + 1, m - 1))
     return tuple(n for n in near if n not in _FILLED)
 

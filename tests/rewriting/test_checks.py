@@ -208,10 +208,12 @@ def test_a_guard_may_ask_for_long_axes(guard: str) -> None:
         check_rule(wrong.rules[0], 10)
 
 
-FILLED = "constant(value=v, axes=a) - x => constant(value=v, axes=a) + -x\n    if "
+FILLED = "constant(value=v, axes=a) - x => constant(value=v, axes=a) + -x\n    "
 
 
-@pytest.mark.parametrize("guard", ["v.scalar == 17", "v.scalar is not None and v.scalar > 250", "v.scalar == -5.5"])
+@pytest.mark.parametrize(
+    "guard", ["if v.scalar == 17", "if v.scalar is not None and v.scalar > 250", "where n = v.scalar\n    if n == -5.5"]
+)
 def test_a_guard_may_ask_for_a_constant_of_an_odd_value(guard: str) -> None:
     (rule,) = parse_rules(f"simplify semi\nrule a: {FILLED}{guard} and x.dtype == 'float32'\n", "my.rules", "my")
     check_rules_static(RuleSet([rule]), THOROUGH)
