@@ -8,7 +8,7 @@ import inspect
 import sys
 import textwrap
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -122,6 +122,45 @@ def test_a_pass_asks_only_rules_that_the_one_before_lacked(x: Op) -> None:
     lowered = lower([ng.exp(-x), -ng.sin(x)], CPU, {"one": before, "two": after}, complete=False)
     assert [str(root) for root in lowered.roots] == ["axes.reciprocal(axes.exp(x))", "axes.negative(axes.sin(x))"]
     assert asked == ["axes.exp(axes.negative(x))", "axes.exp(x)"]
+
+
+class _Instead(ng.GraphPass):
+    """The sines of a graph become cosines of what `made` makes of their operands."""
+
+    def __init__(self, made: Callable[[Op], Op]) -> None:
+        super().__init__(before="two")
+        self.made = made
+
+    def run(self, roots: Sequence[Op]) -> None:
+        for sine in topological(roots):
+            if sine.definition.short == "sin":
+                self.replace_op(sine, ng.make_op("axes.cos", self.made(sine.args[0])))
+
+
+def test_rules_are_asked_about_what_a_pass_between_changed(x: Op) -> None:
+    rules = parse_rules("simplify axes\nrule twice: -(-x) => x", "own.rules", "own")
+    one, two, asked = Matcher(rules, Cache()), Matcher(rules, Cache()), []
+
+    def asking(step: Any) -> Any:
+        return lambda term, *rest: (asked.append(str(term)), step(term, *rest))[1]
+
+    two.steps = {definition: asking(step) for definition, step in two.steps.items()}
+    roots = [-ng.exp(x), -ng.sin(x)]
+    lowered = lower(roots, CPU, {"one": one, "between": _Instead(lambda x: x), "two": two}, complete=False)
+    assert [str(root) for root in lowered.roots] == ["axes.negative(axes.exp(x))", "axes.negative(axes.cos(x))"]
+    assert asked == ["axes.negative(axes.cos(x))"]
+
+
+def test_what_a_pass_builds_again_is_rewritten_again(x: Op) -> None:
+    """The pass before had met the term, and left another one for it."""
+    rules = parse_rules("simplify axes\nrule twice: -(-x) => x", "own.rules", "own")
+    passes = {
+        "one": Matcher(rules, Cache()),
+        "between": _Instead(lambda x: ng.negative(-x)),
+        "two": Matcher(rules, Cache()),
+    }
+    lowered = lower([ng.sin(x), ng.exp(ng.negative(-x))], CPU, passes, complete=False)
+    assert [str(root) for root in lowered.roots] == ["axes.cos(x)", "axes.exp(x)"]
 
 
 # -- every step is told ------------------------------------------------------------------------------

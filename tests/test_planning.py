@@ -198,6 +198,21 @@ def test_copies_for_products_are_known_before_anything_is_tried(monkeypatch: pyt
     assert [len(forced) for forced in attempts] == [2]
 
 
+def test_copies_for_maps_are_known_before_anything_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts: list[set[Op]] = []
+    inner = attempt.fuse
+
+    def counted(order: Any, results: Any, writes: Any, forced: set[Op], *more: Any) -> Groups:
+        attempts.append(set(forced))
+        return inner(order, results, writes, forced, *more)
+
+    monkeypatch.setattr(attempt, "fuse", counted)
+    x = ng.placeholder(ng.anonymous([2, 3, 4]))
+    across = semi.transpose(semi.concat([x, x], axis=0), (2, 1, 0))
+    planned([semi.sum(semi.exp(semi.reshape(across, (4, 12))), axes=(0,))])
+    assert [[term.definition.name for term in forced] for forced in attempts] == [["semi.transpose"]]
+
+
 ways = st.lists(st.sampled_from(["reversed", "swapped", "matrix", "cube"]), max_size=4)
 
 
@@ -221,7 +236,7 @@ def test_foresight_changes_no_plan(products: list[tuple[list[str], bool, list[st
         a, b = seen(y, left), seen(semi.tanh(y), right)
         a, b = semi.reshape(a, (6, 4) if ta else (4, 6)), semi.reshape(b, (4, 6) if tb else (6, 4))
         product = make_op("cpu.gemm", a, b, ta=ta, tb=tb)
-        results += [product, semi.exp(a)] if others else [product]
+        results += [product, semi.exp(a), semi.sum(semi.add(a, semi.exp(a)), axes=(0,))] if others else [product]
         y = semi.reshape(semi.concat([product, semi.slice(product, (0, 0), (2, 4), (1, 1))], axis=0), (2, 3, 4))
     found = drawn_plan(results)
     with pytest.MonkeyPatch.context() as patch:

@@ -3,26 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from ngraph_rewrite.lowering.reduction import NOTHING_LEFT, Left, Reduction
-from ngraph_rewrite.lowering.steps import Steps
-from ngraph_rewrite.lowering.table import BY_SHARING, Forward, Replaced, ReplacementTable
-from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.lowering.steps import Steps, cycle_error
+from ngraph_rewrite.lowering.table import BY_ARGUMENTS, BY_SHARING, Forward, ReplacementTable, Stage
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.walking import topological
 
 # Steps allowed, for each term and for any graph: far more than a set of rules that terminates takes.
 STEPS_PER_TERM, LEAST_STEPS = 100, 50_000
-
-
-class _Nothing(NamedTuple):
-    steps: Mapping[OpDef, Any] = {}
-    reasons: Sequence[Rule | Replaced] = ()
 
 
 def adopt(roots: Iterable[Op], table: ReplacementTable, bank: TermBank) -> list[Op]:
@@ -89,9 +81,48 @@ def replace(
     roots = list(roots)
     stage = table.stage(name, [forward.why for forward in replacements.values()], bank)
     stage.taken.update((old, (i, new)) for i, (old, (new, _)) in enumerate(replacements.items()))
-    with Reduction(_Nothing(), table, stage, bank, None, 0) as reduction:
-        for root in roots:
-            reduction.settle(root)
-    order = topological(roots)
-    stage.ended(order, [term.form for term in order])
-    return [root if root.form is None else root.form for root in roots]
+    forms = _replaced(roots, {old: new for old, (new, _) in replacements.items()}, stage, bank)
+    stage.ended(list(forms), list(forms.values()))
+    for term, form in forms.items():
+        if form is not term and (table.moved or term.info.metadata):
+            table.carry(term, form)
+    return [forms[root] for root in roots]
+
+
+def _replaced(roots: list[Op], goes: dict[Op, Op], stage: Stage, bank: TermBank) -> dict[Op, Op]:
+    """Where each term leads under the roots and under what replaces, arguments first.
+
+    What leads to itself keeps the mark of the pass before, if it has it: for rules it is what it was.
+    """
+    forms, waiting = dict[Op, Op](), set[Op]()
+    stack: list[Op | None] = [*roots[::-1]]
+    while stack:
+        term = stack.pop()
+        if term is None:  # what stands below it was waiting for its arguments, or for what it goes to
+            ready: Op = stack.pop()  # type: ignore[assignment]
+            to = goes.get(ready)
+            if to is not None:
+                forms[ready] = forms[to]
+                continue
+            args = ready.args
+            args = (forms[args[0]],) if len(args) == 1 else tuple([forms[a] for a in args])
+            if args == ready.args:
+                forms[ready] = ready
+                continue
+            to = bank.renewed(ready, args)
+            if to in goes or to in waiting:
+                goes[ready], stage.taken[ready] = to, (BY_ARGUMENTS, to)
+                stack += (ready, None, to)
+            else:
+                forms[ready] = forms.setdefault(to, to)
+        elif term not in forms:
+            if term in waiting:
+                raise cycle_error(term, stage)
+            to = goes.get(term)
+            if to is None and not term.args:
+                forms[term] = term
+                continue
+            waiting.add(term)
+            stack += (term, None)
+            stack += term.args[::-1] if to is None else (to,)
+    return forms

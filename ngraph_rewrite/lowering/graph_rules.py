@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
 from ngraph_rewrite.lowering.counting import counted_function
 from ngraph_rewrite.lowering.driver import LEAST_STEPS, STEPS_PER_TERM, normalise, replace
+from ngraph_rewrite.lowering.reduction import Left
 from ngraph_rewrite.lowering.table import Forward, ReplacementTable
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
@@ -72,7 +73,8 @@ def apply_graph_rules(
             raise RewriteError(what, do="check their order")
         both = ((r.rule, *pair) for r in found for pair in zip(r.roots, r.made, strict=True))
         steps = {old: Forward(new, rule) for rule, old, new in both if new is not old}
-        roots = normalise(replace(roots, steps, table, bank, name), matcher, table, bank, target, name)
+        left = Left(roots[0].mark, ())
+        roots = normalise(replace(roots, steps, table, bank, name), matcher, table, bank, target, name, left=left)
     return roots
 
 

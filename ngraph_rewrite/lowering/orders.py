@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ngraph_rewrite.lowering.driver import replace
@@ -33,6 +34,7 @@ from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.types.tensor import TensorType
 
 Order = tuple[int, ...]
 _CONVOLUTION, _TRANSPOSE, _BROADCAST = "cpu.convolution", "semi.transpose", "semi.broadcast"
@@ -63,14 +65,17 @@ def _turned(terms: Iterable[Op], bank: TermBank) -> dict[Op, Forward]:
     orders: dict[Op, Order] = {}
     found: dict[Op, Forward] = {}
     for term in every:
-        order = _order(term, orders)
-        if order is None or not (term in wanted or term.definition.name == _CONVOLUTION):
+        if not (term in wanted or term.definition.name == _CONVOLUTION) or (order := _order(term, orders)) is None:
             continue
         orders[term] = order
         if not is_identity(order) and (term.definition.name in _ATTRIBUTES or _is_map(term)):
-            why = Replaced("computed as a convolution lies", f"axes {inverse(order)} of {term.type!r}")
-            found[term] = Forward(_transposed(_computed(term, order, bank), order, bank), why)
+            found[term] = Forward(_transposed(_computed(term, order, bank), order, bank), _why(order, term.type))
     return found
+
+
+@lru_cache(maxsize=256)
+def _why(order: Order, type_: TensorType) -> Replaced:
+    return Replaced("computed as a convolution lies", f"axes {inverse(order)} of {type_!r}")
 
 
 def _wanted(terms: Sequence[Op]) -> set[Op]:
@@ -123,8 +128,13 @@ def _within(term: Op, order: Order) -> Order:
 def _common(args: Iterable[Op], orders: Mapping[Op, Order]) -> Order | None:
     """The order that most arguments have, of those that have one; broadcasts, which any order suits, do not count."""
     known = [a for a in args if a in orders]
+    if not known:
+        return None
+    first = orders[known[0]]
+    if all(orders[a] == first for a in known):  # so it is nearly always
+        return first
     counts = Counter(orders[a] for a in known if a.definition.name != _BROADCAST) or Counter(orders[a] for a in known)
-    return max(counts, key=counts.__getitem__) if counts else None
+    return max(counts, key=counts.__getitem__)
 
 
 def _is_map(term: Op) -> bool:

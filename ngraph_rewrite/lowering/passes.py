@@ -215,18 +215,16 @@ def _lower(sequenced: Sequenced, target: Any, matchers: Passes) -> Lowering:
     if sequenced.order is not None:
         first.left = terms, sequenced.order
     terms = adopt(terms, table, bank)
-    before: Matcher | None = None
+    before, mark = None, object()
     for name, one in matchers.items():
         if isinstance(one, GraphPass):
-            stages = len(table.stages)
             terms = one.applied(terms, table, bank, target)
-            before = before if len(table.stages) == stages else None
         else:
-            left = Left(terms[0].mark, _lacked(before, one)) if before is not None and terms else NOTHING_LEFT
+            left = NOTHING_LEFT if before is None else Left(mark, _lacked(before, one))
             counting = counted(one)
             terms = normalise(terms, counting, table, bank, target, name, left=left)
             terms = apply_graph_rules(terms, counting, table, bank, target, name) if one.graph_rules else terms
-            before = one
+            before, mark = one, terms[0].mark if terms else mark
     count = len(sequenced.roots)
     return Lowering(table, bank, terms[:count], terms[count:], sequenced, table.order(terms))
 

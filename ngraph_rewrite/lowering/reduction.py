@@ -245,7 +245,7 @@ class Reduction:
                     self.ends(term, now if now.form is None else now.form)
                     forms.append(term.form)
                     continue
-            elif term.mark is left:
+            elif term.mark is left and term.form is None:  # else built again by a pass, after a rule had rewritten it
                 step = again
             try:
                 made = None if step is None else step(now, make, target)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -104,14 +104,14 @@ def together(found: Iterable[Load | Op]) -> list[Load]:
     for one in found:
         if isinstance(one, Load):
             loads.append(one)
-        elif not _is_seen(one, needs):
+        elif not is_seen(one, needs):
             needs.append(one)
     if needs:
         raise CopyFirst(*needs)
     return loads
 
 
-def _is_seen(term: Op, others: Sequence[Op]) -> bool:
+def is_seen(term: Op, others: Container[Op]) -> bool:
     """Whether a term is one of some others, or a view of one."""
     while is_view(term) and term not in others:
         term = term.args[0]
