@@ -20,10 +20,10 @@ import ngraph_rewrite as ng
 from ngraph_rewrite import garbage
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.garbage import no_garbage_collection
-from ngraph_rewrite.lowering.driver import adopt, normalise
+from ngraph_rewrite.lowering.driver import adopt, normalise, replace_in_order
 from ngraph_rewrite.lowering.passes import library, lower, matchers_of
 from ngraph_rewrite.lowering.reduction import NESTED
-from ngraph_rewrite.lowering.table import ARGUMENTS, Replaced, ReplacementTable, Step, Taken
+from ngraph_rewrite.lowering.table import ARGUMENTS, Forward, Replaced, ReplacementTable, Step, Taken
 from ngraph_rewrite.rewriting.matcher import Make, Matcher
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules
@@ -161,6 +161,20 @@ def test_what_a_pass_builds_again_is_rewritten_again(x: Op) -> None:
     }
     lowered = lower([ng.sin(x), ng.exp(ng.negative(-x))], CPU, passes, complete=False)
     assert [str(root) for root in lowered.roots] == ["axes.cos(x)", "axes.exp(x)"]
+
+
+def test_where_terms_went_stays_as_it_is_though_it_is_to_be_replaced_later(x: Op) -> None:
+    table, bank = ReplacementTable(), TermBank()
+    roots = adopt([-ng.exp(x), -ng.sin(x), ng.tan(x)], table, bank)
+    sine, why = roots[1].args[0], Replaced("for a test", "here")
+
+    def replaced(term: Op, forms: Mapping[Op, Op]) -> Forward | None:
+        goes = {roots[0].args[0]: sine, roots[1]: roots[2]}
+        return Forward(goes[term], why) if term in goes else None
+
+    found = replace_in_order(topological(roots), roots, replaced, table, bank, "between")
+    assert found == [roots[1], roots[1], roots[2]]
+    assert [table.snap(root) for root in roots] == found
 
 
 # -- every step is told ------------------------------------------------------------------------------

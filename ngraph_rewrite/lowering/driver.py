@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -79,14 +79,60 @@ def replace(
         RewriteError: if a term is replaced by one that contains it.
     """
     roots = list(roots)
+    stage = _stage(replacements, table, bank, name)
+    forms = _replaced(roots, {old: new for old, (new, _) in replacements.items()}, stage, bank)
+    _end(stage, forms, table)
+    return [forms[root] for root in roots]
+
+
+def replace_in_order(
+    order: Sequence[Op],
+    roots: Iterable[Op],
+    replaced: Callable[[Op, Mapping[Op, Op]], Forward | None],
+    table: ReplacementTable,
+    bank: TermBank,
+    name: str,
+) -> list[Op]:
+    """As `replace`, for those who say where a term goes when those before it have gone: nothing is built twice.
+
+    There is no stage if nothing goes anywhere.
+
+    Args:
+        order: All terms under the roots, arguments first.
+        replaced: Where a term goes, given where those before it went; of these it is built, and stays as it is.
+    """
+    forms, steps, ends = dict[Op, Op](), dict[Op, Forward](), set[Op]()
+    for term in order:
+        found = None if term in ends else replaced(term, forms)
+        if found is not None:
+            steps[term], to = found, found.to
+        else:
+            args = term.args
+            new = (forms[args[0]],) if len(args) == 1 else tuple([forms[a] for a in args])
+            if new == args or term in ends:
+                forms[term] = term
+                continue
+            to = bank.renewed(term, new)
+        to = forms[term] = forms.get(to, to)
+        ends.add(to)
+    if steps:
+        _end(_stage(steps, table, bank, name), forms, table)
+    return [forms[root] for root in roots]
+
+
+def _stage(replacements: Mapping[Op, Forward], table: ReplacementTable, bank: TermBank, name: str) -> Stage:
+    """A new stage with these steps."""
     stage = table.stage(name, [forward.why for forward in replacements.values()], bank)
     stage.taken.update((old, (i, new)) for i, (old, (new, _)) in enumerate(replacements.items()))
-    forms = _replaced(roots, {old: new for old, (new, _) in replacements.items()}, stage, bank)
+    return stage
+
+
+def _end(stage: Stage, forms: Mapping[Op, Op], table: ReplacementTable) -> None:
+    """Note where terms went, arguments first; metadata goes with them."""
     stage.ended(list(forms), list(forms.values()))
     for term, form in forms.items():
         if form is not term and (table.moved or term.info.metadata):
             table.carry(term, form)
-    return [forms[root] for root in roots]
 
 
 def _replaced(roots: list[Op], goes: dict[Op, Op], stage: Stage, bank: TermBank) -> dict[Op, Op]:

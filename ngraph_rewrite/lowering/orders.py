@@ -14,11 +14,11 @@ and no reduction is made of is left as it is: it has to be brought into its own 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any
 
-from ngraph_rewrite.lowering.driver import replace
+from ngraph_rewrite.lowering.driver import replace_in_order
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
 from ngraph_rewrite.rewriting.attributes_positions import (
@@ -54,23 +54,44 @@ class Orders(GraphPass):
 
     def applied(self, roots: Sequence[Op], table: ReplacementTable, bank: TermBank, target: Any) -> list[Op]:
         """As `GraphPass.applied`; there is no stage if nothing lies otherwise."""
-        found = _turned(topological(roots), bank) if bank.tables.get(lookup(_CONVOLUTION)) else {}
-        return replace(roots, found, table, bank, self.name) if found else list(roots)
+        if not bank.tables.get(lookup(_CONVOLUTION)):
+            return list(roots)
+        order = topological(roots)
+        return replace_in_order(order, roots, _Turning(_wanted(order), bank), table, bank, self.name)
 
 
-def _turned(terms: Iterable[Op], bank: TermBank) -> dict[Op, Forward]:
-    """Transposes of what is computed in another order than that of its type."""
-    every = list(terms)
-    wanted = _wanted(every)
-    orders: dict[Op, Order] = {}
-    found: dict[Op, Forward] = {}
-    for term in every:
-        if not (term in wanted or term.definition.name == _CONVOLUTION) or (order := _order(term, orders)) is None:
-            continue
+class _Turning:
+    """What is computed in another order than that of its type goes to a transpose of that, arguments first."""
+
+    def __init__(self, wanted: Set[Op], bank: TermBank) -> None:
+        self._wanted, self._bank = wanted, bank
+        self._orders: dict[Op, Order] = {}
+        self._turned: dict[Op, Op] = {}  # of these the terms go to transposes
+
+    def __call__(self, term: Op, forms: Mapping[Op, Op]) -> Forward | None:
+        """Where a term goes, given where its arguments went."""
+        name, orders = term.definition.name, self._orders
+        if not (term in self._wanted or name == _CONVOLUTION) or (order := _order(term, orders)) is None:
+            return None
         orders[term] = order
-        if not is_identity(order) and (term.definition.name in _ATTRIBUTES or _is_map(term)):
-            found[term] = Forward(_transposed(_computed(term, order, bank), order, bank), _why(order, term.type))
-    return found
+        if is_identity(order) or not (name in _ATTRIBUTES or _is_map(term)):
+            return None
+        turned = self._turned[term] = self._computed(term, order, forms)
+        return Forward(_transposed(turned, order, self._bank), _why(order, term.type))
+
+    def _computed(self, term: Op, order: Order, forms: Mapping[Op, Op]) -> Op:
+        """What `term` is a transpose of."""
+        definition = term.definition
+        attributes = dict(zip(definition.attributes, term.attrs, strict=True))
+        attributes.update(_ATTRIBUTES.get(definition.name, _unchanged)(term, order))
+        args = [self._operand(a, _own(term, a, order), forms) for a in term.args]
+        return self._bank.make(definition, tuple(args), tuple(attributes.values()))
+
+    def _operand(self, x: Op, order: Order, forms: Mapping[Op, Op]) -> Op:
+        """An operand that is brought into an order, if it does not lie so."""
+        if x in self._turned and self._orders[x] == order:
+            return self._turned[x]
+        return forms[x] if is_identity(order) else _transposed(forms[x], inverse(order), self._bank)
 
 
 @lru_cache(maxsize=256)
@@ -143,15 +164,6 @@ def _is_map(term: Op) -> bool:
 
 
 # -- the same in another order -----------------------------------------------------------------------------------------
-
-
-def _computed(term: Op, order: Order, bank: TermBank) -> Op:
-    """What `term` is a transpose of. Operands are brought into that order: those that lie so are transposed back."""
-    definition = term.definition
-    attributes = dict(zip(definition.attributes, term.attrs, strict=True))
-    attributes.update(_ATTRIBUTES.get(definition.name, _unchanged)(term, order))
-    args = [_transposed(a, inverse(_own(term, a, order)), bank) for a in term.args]
-    return bank.make(definition, tuple(args), tuple(attributes.values()))
 
 
 def _own(term: Op, x: Op, order: Order) -> Order:
