@@ -81,7 +81,7 @@ class Maps(NamedTuple):
     b: Mapped = Mapped()
 
 
-_NO_MAPS = Maps()
+NO_MAPS = Maps()
 
 
 class Blocking(NamedTuple):
@@ -106,7 +106,7 @@ class Blocking(NamedTuple):
     across: int
     groups: int
 
-    def room(self, n: int, k: int, itemsize: int, aside: bool, maps: Maps = _NO_MAPS) -> Room:
+    def room(self, n: int, k: int, itemsize: int, aside: bool, maps: Maps = NO_MAPS) -> Room:
         """The workspace of a thread.
 
         Args:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ngraph_rewrite.codegen.library_products import GEMM, render_gemm, render_sums
 from ngraph_rewrite.plan.blocking import (
     FETCHES,
+    NO_MAPS,
     SWEEPS,
     Lies,
     Mapped,
@@ -78,7 +79,7 @@ class Matrix(NamedTuple):
     @property
     def mapped(self) -> Mapped:
         """How it is computed."""
-        return Mapped() if self.map is None else Mapped(True, self.map.turned)
+        return NO_MAPS.a if self.map is None else Mapped(True, self.map.turned)
 
 
 class Product(NamedTuple):
@@ -130,7 +131,7 @@ class Product(NamedTuple):
     @property
     def maps(self) -> Maps:
         """How operands are computed."""
-        return Maps(self.a.mapped, self.b.mapped)
+        return NO_MAPS if self.a.map is self.b.map is None else Maps(self.a.mapped, self.b.mapped)
 
     def computing(self, side: str, by: OperandMap) -> Product:
         """The same with the operand "a" or "b" computed by its kernel."""
