@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.bounds import BITS
+from ngraph_rewrite.rewriting.conditional import template_names
 from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check_expression
 from ngraph_rewrite.rewriting.frame import (
     Text,
@@ -54,7 +55,7 @@ ONCE = "once"
 
 @dataclass
 class Reader:
-    """What is known while one rule is read."""
+    """What is known while one rule is read; `several` are clauses with a value for each term of a sequence."""
 
     text: Text
     families: tuple[str, ...]
@@ -62,6 +63,7 @@ class Reader:
     macros: Macros = field(default_factory=dict)
     conditions: list[ast.expr] = field(default_factory=list)
     sorts: Mapping[str, SortType] = field(default_factory=dict)
+    several: set[str] = field(default_factory=set)
 
     def error(self, node: ast.AST | Span, message: str, do: str | None = None) -> RuleFileError:
         return self.text.error(node if isinstance(node, Span) else span_of(node), message, do)
@@ -287,7 +289,10 @@ class Reader:
             return Var(node.id, span_of(node))
         if is_sequence(node):
             assert isinstance(node, ast.Subscript)
-            return Spread(self.template(node.value, dict.fromkeys(terms, False), names), span_of(node))
+            one = self.template(node.value, dict.fromkeys(terms, False), names)
+            if template_names(one).isdisjoint(self.several.union(name for name, several in terms.items() if several)):
+                raise self.error(node, "`...` stands behind what names no sequence", "leave it out, or name one inside")
+            return Spread(one, span_of(node))
         if isinstance(node, ast.Subscript) and is_sequence(node.value):
             return self.pick(node, terms, names)
         number = _number(node)

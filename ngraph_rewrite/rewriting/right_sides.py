@@ -32,6 +32,7 @@ from ngraph_rewrite.rewriting.pattern import (
     Build,
     Num,
     Pattern,
+    Spread,
     Template,
     Var,
     attribute_names,
@@ -94,13 +95,15 @@ class _Body:
     def clause(self, clause: ClauseFrame) -> None:
         node = self.reader.expand(parse_piece(clause.piece))
         if clause.keyword == "let":
-            if is_sequence(node):
+            if clause.sequence or is_sequence(node):
                 raise self.reader.error(node, "a let names one term", "a sequence stands among arguments")
             self.clauses.append(Let(clause.name, self.reader.template(node, self.terms, self.names)))
             self.terms[clause.name] = False
         else:
             expression = self.reader.expression(node, self.names)
             self.clauses.append(Where(clause.name, expression, clause.sequence))
+            if clause.sequence:
+                self.reader.several.add(clause.name)
         self.names.add(clause.name)
 
     # -- the condition ----------------------------------------------------------------------------------
@@ -251,12 +254,21 @@ def _right_templates(
             return (_right_tuple(reader, node, left, terms, names),)
         return (reader.whole(node, terms, names),)
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    wanted = list(variables(left))
+    wanted = variables(left)
     if len(parts) != len(wanted):
         raise reader.error(node, f"{len(parts)} adjoints for the variables {', '.join(wanted)}", "write one for each")
-    return tuple(
-        None if isinstance(p, ast.Name) and p.id == "none" else reader.template(p, terms, names) for p in parts
-    )
+    return tuple(_adjoint(reader, p, wanted[name], terms, names) for p, name in zip(parts, wanted, strict=True))
+
+
+def _adjoint(reader: Reader, node: ast.expr, several: bool, terms: dict[str, bool], names: set[str]) -> Template | None:
+    """The adjoint of a variable, one for each term that it stands for; None, if no derivative passes through it."""
+    if isinstance(node, ast.Name) and node.id == "none":
+        return None
+    if several and not is_sequence(node):
+        raise reader.error(node, "one adjoint for a variable that stands for several terms", "write `...` behind it")
+    if is_sequence(node) and not several:
+        raise reader.error(node, "several adjoints for a variable that stands for one term", "leave out `...`")
+    return reader.template(node, terms, names)
 
 
 def _right_tuple(reader: Reader, node: ast.Tuple, left: App, terms: dict[str, bool], names: set[str]) -> Template:
@@ -266,6 +278,8 @@ def _right_tuple(reader: Reader, node: ast.Tuple, left: App, terms: dict[str, bo
         raise reader.error(node, f"{len(node.elts)} right sides for {count} left", "write one for each, in their order")
     templates = [reader.template(part, terms, names) for part in node.elts]
     for template, part in zip(templates, node.elts, strict=True):
+        if isinstance(template, Spread):
+            raise reader.error(part, "several terms for one left side", "a sequence stands among arguments")
         if isinstance(template, Num):
             raise reader.error(part, "the type of this number is not known", "write `x * 0 + number` of a term")
     return Build(left.definition, tuple(templates), (), span_of(node))

@@ -263,6 +263,26 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         SEMI + "rule a: concat(x..., axis=k) => e\n    let e = x...\n", 3, 13, "a let names one term",
         "a sequence stands among arguments",
     ),
+    "sequence that a let names": (
+        SEMI + "rule a: exp(x) => e\n    let e... = x\n", 3, 16, "a let names one term",
+        "a sequence stands among arguments",
+    ),
+    "sequence of one term": (
+        SEMI + "rule a: x + y + z... => add(x..., z...)\n", 2, 29, "`...` stands behind what names no sequence",
+        "leave it out, or name one inside",
+    ),
+    "sequence as one of several right sides": (
+        SEMI + "rule a: concat(x..., axis=k), concat(x..., axis=j) => x..., concat(x..., axis=j)\n", 2, 55,
+        "several terms for one left side", "a sequence stands among arguments",
+    ),
+    "one adjoint for several terms": (
+        "derive semi\nrule a: concat(x..., axis=k) => d\n", 2, 33,
+        "one adjoint for a variable that stands for several terms", "write `...` behind it",
+    ),
+    "several adjoints for one term": (
+        "derive semi\nrule a: x % y => d..., -d\n", 2, 18,
+        "several adjoints for a variable that stands for one term", "leave out `...`",
+    ),
     "too few adjoints": (
         "derive axes\nrule a: x + y => d\n", 2, 18, "1 adjoints for the variables x, y", "write one for each",
     ),
@@ -345,6 +365,7 @@ def test_a_mistake_is_shown_where_it_is(mistake: str) -> None:
     shown = (text.splitlines() or [""])[line - 1]
     expected = f"bad.rules:{line}:{column}: {says}\n    {shown}\n    {' ' * (column - 1)}^"
     assert str(caught.value) == expected + (f"\n  {do}" if do else "")
+
 
 
 # -- waivers --------------------------------------------------------------------------------------------
