@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 
 from ngraph_rewrite.rewriting.bounds import DEPTH, LINE
 from ngraph_rewrite.rewriting.expression import Refused, check_size
 from ngraph_rewrite.rewriting.frame import Piece, check_brackets, visible
 from ngraph_rewrite.rewriting.syntax import walk
 
+# What Python may warn of: a number with a word behind it, and a backslash in a text.
+_DOUBTFUL = re.compile(r"\d(and|else|for|if|in|is|not|or)|\\")
 _SEQUENCE = re.compile(r"(?<=[\w)])\s*\.\.\.")
 
 
@@ -37,6 +40,15 @@ class _Matches(ast.NodeTransformer):
         return ast.copy_location(ast.NamedExpr(node.left, node.right), node)  # type: ignore[arg-type]
 
 
+def _tree(source: str) -> ast.expr:
+    """The syntax tree of an expression. What Python only warns of, as ``1and x``, is a syntax error."""
+    if not _DOUBTFUL.search(source):
+        return ast.parse(source, mode="eval").body
+    with warnings.catch_warnings():  # all threads see it: so it is rarely done
+        warnings.simplefilter("error")
+        return ast.parse(source, mode="eval").body
+
+
 def parse_piece(piece: Piece) -> ast.expr:
     """The expression of a piece; every node carries its place in the file as ``span``.
 
@@ -51,7 +63,7 @@ def parse_piece(piece: Piece) -> ast.expr:
     wrapped = "(" + _SEQUENCE.sub(lambda m: m[0].replace("...", "[:]"), marked) + "\n)"
     starts = [0, *(m.end() for m in re.finditer("\n", wrapped))]
     try:
-        tree = ast.parse(wrapped, mode="eval").body
+        tree = _tree(wrapped)
         check_size(tree)
         tree = _Matches().visit(tree) if marked != source else tree
     except Refused as refused:

@@ -67,6 +67,9 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         SEMI + "rule a: -x =>\n\nrule b: exp(log(x)) => x\n", 2, 14, "an expression is missing here", None,
     ),
     "empty clause": (SEMI + "rule a: -x => x\n    where n =\n", 3, 14, "an expression is missing here", None),
+    "number with a word behind it": (
+        SEMI + "rule a: -x => x\n    if x.rank == 1and x.rank == 2\n", 3, 18, "invalid decimal literal", None,
+    ),
     "syntax error": (SEMI + "rule a: x + => x\n", 2, 11, "invalid syntax", None),
     "unmatched bracket": (SEMI + "rule a: -x => x)\n", 2, 16, "`)` closes nothing", None),
     "unknown class": (
@@ -366,6 +369,10 @@ def test_a_mistake_is_shown_where_it_is(mistake: str) -> None:
     expected = f"bad.rules:{line}:{column}: {says}\n    {shown}\n    {' ' * (column - 1)}^"
     assert str(caught.value) == expected + (f"\n  {do}" if do else "")
 
+
+def test_what_python_warns_of_in_a_text_is_refused() -> None:
+    with pytest.raises(RuleFileError, match=r"bad\.rules:3:.*invalid escape sequence"):
+        parse_rules(SEMI + "rule a: -x => x\n    if x.dtype == 'flo\\dat32'\n", "bad.rules", "bad")
 
 
 # -- waivers --------------------------------------------------------------------------------------------
