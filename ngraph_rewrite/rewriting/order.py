@@ -142,7 +142,12 @@ def _as_large(left: Plain, right: Plain) -> str:
 
 
 def _climbs(left: Node, right: Plain, order: Order) -> str:
+    several = left.definition.name == "core.make_tuple" and isinstance(right, Node)  # of a rule with several left sides
+    tops = [one.definition for one in left.args if isinstance(one, Node)] if several else [left.definition]
+    highest = max(tops, key=order.place, default=left.definition)
     for node in nodes(right):
-        if order.place(node.definition) > order.place(left.definition):
-            return f"it uses {node.definition}, which is declared after {left.definition}"
+        if order.place(node.definition) > order.place(highest):
+            return f"it uses {node.definition}, which is declared after {highest}"
+    if several:
+        return "its right sides are not smaller than its left sides in the order of declaration"
     return f"its right side is not smaller than its left in the order of declaration ({left.definition} at the root)"

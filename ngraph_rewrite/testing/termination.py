@@ -203,7 +203,7 @@ def _order_of_pass(name: str, rules: list[Rule], shown: list[Rule]) -> str:
     if not rules or order is SHRINKING:
         return f"{name}: {count}" + (", each makes terms smaller" if rules else "")
     how = "the order of declaration" if order is DECLARED else "an order that was found"
-    wrong = f", and {len(conflicts)} conflicts" if conflicts else ""
+    wrong = f", and {len(conflicts)} conflict{'' if len(conflicts) == 1 else 's'}" if conflicts else ""
     return "\n".join([f"{name}: {count} in {how}{wrong}", *_lines(order, shown)])
 
 

@@ -206,6 +206,13 @@ def test_a_rule_that_climbs_is_told_which_op_it_uses() -> None:
     assert verdict("x + y => y + x") == told
 
 
+def test_a_rule_with_several_left_sides_that_climbs_is_told_of_these() -> None:
+    told = "its right sides are not smaller than its left sides in the order of declaration"
+    assert verdict("x + y, x - y => x + y, y - x") == told
+    assert verdict("exp(x), exp(-x) => exp(x), x / x") == "it uses semi.divide, which is declared after semi.exp"
+    assert verdict("floor(x), ceil(x) => floor(x), -floor(-x)") is None
+
+
 def test_a_recognize_rule_makes_terms_smaller() -> None:
     assert verdict("1 / (1 + exp(-x)) => sigmoid(x)", "recognize axes") is None
     assert verdict("exp(x) => sigmoid(x)", "recognize axes") == (
