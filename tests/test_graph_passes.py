@@ -230,7 +230,7 @@ def refused(work: object, y: ng.Op, *inputs: ng.Op) -> str:
     ("work", "message"),
     [
         (lambda p, t: p.replace_op(t["exp"], ng.cast(t["exp"], "float64")), "replaces float32[H:3] by float64[H:3]"),
-        (lambda p, t: p.replace_op(t["exp"], ng.tanh(t["exp"])), "runs in a cycle"),
+        (lambda p, t: p.replace_op(t["exp"], ng.tanh(t["exp"])), "replace a term by one that does not come back to it"),
         (lambda p, t: (p.replace_op(t["exp"], t["tanh"]), p.replace_op(t["tanh"], t["exp"])), "runs in a cycle"),
         (lambda p, t: p.replace_op(x_of("z"), t["exp"]), "is not a term of this graph"),
         (lambda p, t: [p.replace_op(t["exp"], t["tanh"]) for _ in "12"], "was replaced already"),

@@ -62,7 +62,8 @@ class GraphPass:
 
         Args:
             old: A term of the graph.
-            new: A term of the same type, built from terms of the graph and constants.
+            new: A term of the same type, built from terms of the graph and constants, but not from `old`: that is
+                replaced in it too.
 
         Raises:
             RewriteError: if the types differ, `old` is not in the graph or replaced already, it is an effect, a

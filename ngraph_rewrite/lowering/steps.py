@@ -71,15 +71,17 @@ def ill_typed(term: Op, new: Op, why: Rule | Replaced) -> RewriteError:
 
 def cycle_error(term: Op, stage: Stage) -> RewriteError:
     """The error for a term that is needed for its own normal form; it names the rules on the way."""
-    names, seen, at = [], set(), term
+    reasons, seen, at = list[Rule | Replaced](), set[Op](), term
     while at in stage.forward and at not in seen:
         seen.add(at)
         to, why = stage.forward[at]
         if not isinstance(why, str):
-            names.append(str(why))
+            reasons.append(why)
         at = to
-    loop = ", ".join(names) or "a rule whose right side contains its left"
-    return RewriteError(f"rewriting {describe(term)} runs in a cycle: {loop}", do="make one of the rules go down")
+    loop = ", ".join(map(str, reasons)) or "a rule whose right side contains its left"
+    by_rules = not reasons or any(isinstance(why, Rule) for why in reasons)
+    do = "make one of the rules go down" if by_rules else "replace a term by one that does not come back to it"
+    return RewriteError(f"rewriting {describe(term)} runs in a cycle: {loop}", do=do)
 
 
 def exhausted(fired: int, stage: Stage, do: str = "check their order") -> RewriteError:
