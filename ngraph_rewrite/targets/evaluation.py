@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.errors import InvalidHandleError
+from ngraph_rewrite.errors import ArgumentError, InvalidHandleError
 from ngraph_rewrite.plan.views import IDENTITIES
 from ngraph_rewrite.runtime import philox
 from ngraph_rewrite.terms.binders import Body, evaluated
@@ -57,9 +57,28 @@ def _value(term: Op, args: list[Array], body: Body | None, draws: Draws | None) 
         return draws.draw(term)
     if term.definition.meaning is None:
         raise InvalidHandleError(f"{describe(term)} has no value here", where=term.info.place)
+    return meant(term, args, body)
+
+
+def meant(term: Op, args: Sequence[Array], body: Body | None = None) -> Any:
+    """What the meaning of a term gives for some arguments: an array of its type, or a tuple.
+
+    Raises:
+        ArgumentError: for a meaning that gives something else.
+    """
+    meaning = term.definition.meaning
+    assert meaning is not None
     with np.errstate(all="ignore"):
-        value = term.definition.meaning(term, *args, **({} if body is None else {"body": body}))
-    return value if isinstance(term.type, TupleType) else computed(value, term.dtype)
+        value = meaning(term, *args, **({} if body is None else {"body": body}))
+    if isinstance(term.type, TupleType):
+        return value
+    found = computed(value, term.dtype)
+    if found.dtype != term.dtype or found.shape != term.shape:
+        given = f"{found.dtype}[{', '.join(map(str, found.shape))}]"
+        what = f"the meaning of {term.definition} gives {given} for {describe(term)} of type {term.type}"
+        where = term.info.place if term.info.lineno else None
+        raise ArgumentError(what, where=where, do="let it return an array of that dtype and shape")
+    return found
 
 
 class Draws:

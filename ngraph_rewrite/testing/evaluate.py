@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.targets.evaluation import meant
 from ngraph_rewrite.terms.binders import Body, evaluated
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
@@ -51,6 +52,10 @@ _COMPOSITE = frozenset("cross_entropy_multi cross_entropy_binary cross_entropy_s
 
 class Undefined(Exception):
     """The meaning of a term is not defined for these values."""
+
+
+class Unknown(Exception):
+    """Nothing is known of what a term means."""
 
 
 def evaluate(root: Op, values: Values, change: Change | None = None, strict: bool = True) -> dict[Op, Array]:
@@ -102,9 +107,7 @@ def _value(term: Op, args: list[Array], values: Values, body: Body | None) -> An
     if term.definition.meaning is None:
         raise ArgumentError(f"{describe(term)} has no value here", do="give it one in values")
     try:
-        with np.errstate(all="ignore"):
-            found = term.definition.meaning(term, *args, **({} if body is None else {"body": body}))
-        return found if isinstance(term.type, TupleType) else computed(found, term.dtype)
+        return meant(term, args, body)
     except ValueError as error:
         if term.definition.short == "power":
             raise Undefined(str(error)) from error

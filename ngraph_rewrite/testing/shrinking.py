@@ -17,7 +17,7 @@ from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.counterexample import Counterexample
-from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
+from ngraph_rewrite.testing.evaluate import Array, Undefined, Unknown, Values
 from ngraph_rewrite.testing.simpler import SIMPLE_DTYPES, narrowed, simpler_numbers, simpler_terms, weight
 from ngraph_rewrite.testing.strategies import PLAIN, WILD, begin, random_values, valued_leaves
 from ngraph_rewrite.types.axes import Axis
@@ -57,7 +57,7 @@ class _Shrinker:
         """The counterexample that this is, if it is one of the same kind as `old`."""
         try:
             found = self.trial(term, values, old.target) if self.in_time else None
-        except Undefined:
+        except (Undefined, Unknown):
             return None
         alike = found is not None and (found.right is None) == (old.right is None)
         return found if alike else None

@@ -19,7 +19,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.compare import difference
 from ngraph_rewrite.testing.counterexample import Counterexample
 from ngraph_rewrite.testing.draws import lost_effect, other_draw
-from ngraph_rewrite.testing.evaluate import Undefined, Values, evaluate
+from ngraph_rewrite.testing.evaluate import Undefined, Unknown, Values, evaluate
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding, finding
 from ngraph_rewrite.testing.seldom import FLOATS, few_examples, long_examples, wide_examples
 from ngraph_rewrite.testing.shrinking import shrunk
@@ -94,7 +94,7 @@ def outcome(rule: Rule, context: Context) -> tuple[Finding, int]:
         unbound = Unbound(rule, context, search.untaken)
         if search.found is None:
             unbound.run()
-    except _Unknown as reason:
+    except Unknown as reason:
         return finding(rule, "values", OPEN, f"{reason}"), 0
     except Exception as error:  # whatever it is, it is the rule's: it cannot be asked whether it applies
         return finding(rule, "values", FAILED, _said(error), _comment(rule)), 0
@@ -213,10 +213,6 @@ def _aimed(way: Rule, random: Random) -> Example | None:
     return found
 
 
-class _Unknown(Exception):
-    """Nothing is known of what a term means."""
-
-
 def wrong_step(rule: Rule, context: Context, term: Op, values: Values, target: Target) -> Counterexample | None:
     """None if the rule keeps the value of a term, or declines; else the counterexample that it is.
 
@@ -252,7 +248,7 @@ def _demand_value(term: Op, values: Values) -> None:
     try:
         evaluate(term, values)
     except ArgumentError as error:
-        raise _Unknown(error.what) from error
+        raise Unknown(error.what) from error
     except Exception as error:
         raise Undefined(str(error)) from error
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from types import FunctionType
@@ -18,13 +19,16 @@ from ngraph_rewrite.errors import (
     RuleFileError,
     UnknownOpError,
 )
+from ngraph_rewrite.frontend.storage import placeholder
 from ngraph_rewrite.ops import axes, semi  # noqa: F401  (they declare the ops looked up here)
 from ngraph_rewrite.rewriting import registry
 from ngraph_rewrite.rewriting.inline import rule as simplification
 from ngraph_rewrite.rewriting.registry import attribute_function, term_function
+from ngraph_rewrite.targets.evaluation import evaluate
 from ngraph_rewrite.terms import catalogue
 from ngraph_rewrite.terms.catalogue import TRAITS, definitions, find, lookup, op
 from ngraph_rewrite.terms.making import make_op
+from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.tensor import TensorType
 
 SCALAR = TensorType("float32")
@@ -272,3 +276,25 @@ def test_a_term_function_gives_a_term(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(RuleFileError, match=r"rule rule.rule makes None of semi.exp\(x\) with .*, and no term"):
         simplification("exp(x) => nothing(self)")
+
+
+@pytest.mark.parametrize(
+    ("meaning", "gives"),
+    [
+        (lambda term, x: x[:2], "float32[2]"),
+        (lambda term, x: x[None], "float32[1, 3]"),
+        (lambda term, x: x.astype(np.float64), "float64[3]"),
+        (lambda term, x: x.sum(), "float32[]"),
+        (lambda term, x: None, "object[]"),
+    ],
+)
+def test_a_meaning_gives_an_array_of_the_type_of_its_term(meaning: Callable[..., Any], gives: str) -> None:
+    @op("mine.meant", meaning=meaning)
+    def meant(x: TensorType) -> TensorType:
+        """An op whose meaning is not what its type rule says."""
+        return x
+
+    x = placeholder([Axis("H", 3)], name="x")
+    said = rf"the meaning of mine.meant gives {re.escape(gives)} for mine.meant\(x\) of type float32\[H:3\]\n  at .*"
+    with pytest.raises(ArgumentError, match=said):
+        evaluate([make_op("mine.meant", x)], {x: np.ones(3, np.float32)})

@@ -21,8 +21,10 @@ from ngraph_rewrite.terms.catalogue import op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing import Literal, term
 from ngraph_rewrite.testing.compare import as_rounded, differ
+from ngraph_rewrite.testing.evaluate import Unknown
 from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding
+from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.values import check_values, drawn_examples, search_values
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import is_float
@@ -215,9 +217,16 @@ def _broken(x: TensorType) -> TensorType:
     return x
 
 
+@op("values_test.deeper", meaning=lambda term, x: x[None])
+def _deeper(x: TensorType) -> TensorType:
+    """An op whose meaning gives an axis more than its type says."""
+    return x
+
+
 ODD = [
     ("derive axes", "exp(x) => d", NONE, "an adjoint"),
     ("lower semi", "values_test.unknown(x) => absolute(x)", OPEN, "unknown(x) has no value here"),
+    ("lower semi", "values_test.deeper(x) => x", OPEN, "the meaning of values_test.deeper gives "),
     ("simplify semi", "exp(exp(x)) => values_test.broken(x)", FAILED, "makes what cannot be computed of semi.exp(semi"),
     ("simplify semi", "-(-x) => x\n    if x.shape[5] == 1", FAILED, "fails on semi.negative(semi.negative(x))"),
     ("simplify semi", "-(-x) => reshape(x, shape=(9, 9))", FAILED, "fails on semi.negative(semi.negative(x))"),
@@ -231,6 +240,15 @@ def test_an_odd_rule_gets_a_finding(header: str, equation: str, status: str, say
     found = checked(rule_of(equation, header=header), 20)
     assert found.status == status and says in found.says
     assert (found.rule, found.place, found.check) == ("my.r", "my.rules:2", "values") and "\n" not in found.says
+
+
+def test_a_term_without_a_known_meaning_is_no_smaller_counterexample() -> None:
+    def trial(*given: object) -> None:
+        raise Unknown("of a test")
+
+    rule = rule_of("absolute(x) => x")
+    found = search_values(rule, Context(RuleSet([rule]))).found
+    assert found is not None and shrunk(found, trial) is found
 
 
 def test_time_ends_a_search() -> None:
