@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import InvalidHandleError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.passes import Lowering
+from ngraph_rewrite.ops.open_places import check_places, open_places
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
 from ngraph_rewrite.ready import Ready
 from ngraph_rewrite.state import State
@@ -100,10 +101,13 @@ class CallValues:
 
         Raises:
             InvalidHandleError: if it has none: inside a step of a scan, or after a write.
+            OutOfRangeError: if it takes a place of an axis that is too short.
         """
         arrays = list(map(np.asarray, self._arguments))
         term = self._lowering.sequenced.terms.get(op, op)
-        bound = bind_graph([term], bind_lengths(self._inputs, tuple(a.shape for a in arrays)))
+        binding = bind_lengths(self._inputs, tuple(a.shape for a in arrays))
+        check_places(open_places(topological([term])), binding)
+        bound = bind_graph([term], binding)
         values: dict[Op, Array] = {}
         by_uid = {p.attribute("uid"): a for p, a in zip(self._inputs, arrays, strict=True)}
         written = {w.args[0].attribute("uid") for w in self._lowering.sequenced.writes}

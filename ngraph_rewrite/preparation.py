@@ -11,11 +11,13 @@ from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.passes import Lowering
 from ngraph_rewrite.lowering.table import user_place
+from ngraph_rewrite.ops.open_places import check_places, open_places
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
 from ngraph_rewrite.ready import Ready, Shapes, Signature, machine_call
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.tuples import tensors
 
 # Sets of lengths a computation stays ready for: each keeps an arena. Kernels are kept by the cache anyway.
@@ -49,6 +51,7 @@ class Preparation:
     ) -> None:
         self._target, self._lowering, self._inputs = target, lowering, inputs
         self._handles, self._roots = handles, list(roots)
+        self._places = open_places(topological(handles))
         self._state, self._cache, self._threads, self.signature = state, cache, threads, signature
         self._ready: dict[Shapes, Ready] = {}
         self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
@@ -80,6 +83,8 @@ class Preparation:
 
     def _planned(self, shapes: Shapes) -> Ready:
         binding = bind_lengths(self._inputs, shapes)
+        if binding:
+            check_places(self._places, binding)
         roots, lowering = self._roots, self._lowering
         order, computed = lowering.order if roots == lowering.roots else None, [*roots, *lowering.writes]
         try:

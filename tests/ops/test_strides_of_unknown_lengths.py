@@ -67,6 +67,45 @@ def test_a_slice_that_ends_at_a_number_of_unknown_elements_is_refused(part: slic
             family()[:, part]
 
 
+# A place, and the least length that it is inside of.
+PLACES: list[tuple[Callable[[ng.Op], ng.Op], int]] = [
+    (lambda x: x[:, 2], 3),
+    (lambda x: x[:, -3], 3),
+    (lambda x: x[:, 2:][:, -1], 3),
+    (lambda x: x[:, :-2][:, 0], 3),
+    (lambda x: x[:, ::-2][:, 1], 3),
+]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("place", "least"), PLACES, ids=range(len(PLACES)))
+def test_a_place_outside_of_what_a_call_gives_is_refused(
+    family: str, place: Callable[[ng.Op], ng.Op], least: int
+) -> None:
+    """Also where two slices become one, in which it would be inside; and -3 is not -1 of two elements."""
+    x = FAMILIES[family]()
+    y = place(x)
+    for target in TARGETS:
+        with ng.make_transformer(target) as transformer:
+            call = transformer.computation(y * 2, x)
+            for n in range(least):
+                with pytest.raises(ng.OutOfRangeError, match=r"is out of range for axis 1 of length \d") as found:
+                    call(np.ones((2, n)))
+                assert __file__ in str(found.value)
+            for n in range(least, least + 3):
+                array = whole_numbers(n, (2, n))
+                np.testing.assert_array_equal(call(array), 2 * np.asarray(place(array)))  # type: ignore[arg-type]
+
+
+def test_what_is_computed_again_has_its_places_looked_at() -> None:
+    x = ng.placeholder((None,), name="x")
+    with ng.make_transformer("cpu") as transformer:
+        call = transformer.computation(x + 1, x)
+        call(np.zeros(2))
+        with pytest.raises(ng.OutOfRangeError, match="index -3 is out of range for axis 0 of length 2"):
+            call.value(x[-3], recompute=True)
+
+
 # -- windows ------------------------------------------------------------------------------------------
 
 # Size, stride, before, after and dilation.

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Integers that index an axis of unknown length: whether one is inside, only a call tells.
+
+They are looked at as the user wrote them. A rule makes one slice of two, and a place outside of the inner one may
+then be inside of what that was cut from; and what counts from the end is -1 if the axis is too short by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from ngraph_rewrite.errors import OutOfRangeError
+from ngraph_rewrite.ops.indexing import Index
+from ngraph_rewrite.ops.simple_parts import full_index, one_index
+from ngraph_rewrite.terms.op import Op, located
+from ngraph_rewrite.types.lengths import Extent, Length, bind
+
+
+def _items(term: Op) -> Any:
+    return term.attribute("items")
+
+
+# The index of all axes of the first argument, for each op that has one.
+_INDEX: Mapping[str, Callable[[Op], Index]] = {
+    "axes.tensor_slice": _items,
+    "axes.set_slice": _items,
+    "numpy.tensor_slice": _items,
+    "semi.tensor_slice": _items,
+    "simple.tensor_slice": lambda term: full_index(term.args[0].axes, _items(term)),
+    "simple.slice_axis": lambda term: one_index(term.args[0].axes, *term.attrs),
+}
+
+
+def open_places(terms: Iterable[Op]) -> list[Op]:
+    """Those of the terms that take a place of an axis of unknown length.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((None, 3), name="x")
+    >>> open_places([x, x[:, 0], x[1:], x[-1]])
+    [numpy.tensor_slice(x, items=(n0 - 1, (0, 3, 1)))]
+    """
+    return [t for t in terms if t.definition.name in _INDEX and any(_open_entries(t))]
+
+
+def _open_entries(term: Op) -> Iterator[tuple[int, Extent, Length]]:
+    """The axis, the place and the length, for each place of an axis of unknown length."""
+    for axis, (entry, length) in enumerate(zip(_INDEX[term.definition.name](term), term.args[0].shape, strict=True)):
+        if isinstance(length, Length) and not isinstance(entry, tuple):
+            yield axis, entry, length
+
+
+def check_places(terms: Iterable[Op], binding: Mapping[str, int]) -> None:
+    """Refuse a place outside of its axis, for the lengths of a call; `terms` are `open_places`.
+
+    Raises:
+        OutOfRangeError: naming the user's line.
+    """
+    for term in terms:
+        for axis, entry, open_length in _open_entries(term):
+            place, length = bind(entry, binding), bind(open_length, binding)
+            if isinstance(place, int) and isinstance(length, int) and not 0 <= place < length:
+                raise located(_outside(entry, place, axis, length), term.definition, term.args, term.info.place)
+
+
+def _outside(entry: Extent, place: int, axis: int, length: int) -> OutOfRangeError:
+    index = place - length if isinstance(entry, Length) else place
+    return OutOfRangeError(
+        f"index {index} is out of range for axis {axis} of length {max(length, 0)}",  # a slice ends where it begins
+        do=f"use {-length} to {length - 1}" if length > 0 else "give arguments with which it is longer",
+    )
