@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integers that index an axis of unknown length: whether one is inside, only a call tells.
+"""Indices of axes of unknown length: whether they fit, only a call tells.
 
 They are looked at as the user wrote them. A rule makes one slice of two, and a place outside of the inner one may
-then be inside of what that was cut from; and what counts from the end is -1 if the axis is too short by one.
+then be inside of what that was cut from; and what counts from the end is -1 if the axis is too short by one. A part
+without a fixed number of elements would be empty where less than none are left, as those of NumPy are, while all that
+was made of its length, such as a mean or a reversal, counts on what is written.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from ngraph_rewrite.errors import OutOfRangeError
+from ngraph_rewrite.errors import NGraphRewriteError, OutOfRangeError
 from ngraph_rewrite.ops.indexing import Index
 from ngraph_rewrite.ops.simple_parts import full_index, one_index
 from ngraph_rewrite.terms.op import Op, located
@@ -33,14 +35,18 @@ _INDEX: Mapping[str, Callable[[Op], Index]] = {
 
 
 def open_places(terms: Iterable[Op]) -> list[Op]:
-    """Those of the terms that take a place of an axis of unknown length.
+    """Those of the terms that take a place or a part of an axis of unknown length.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.placeholder((None, 3), name="x")
-    >>> open_places([x, x[:, 0], x[1:], x[-1]])
-    [numpy.tensor_slice(x, items=(n0 - 1, (0, 3, 1)))]
+    >>> open_places([x, x[0, 1:], x[1:, 0], x[0, 1:][1:]])
+    [numpy.tensor_slice(x, items=(0, (1, 3, 1))), numpy.tensor_slice(x, items=((1, n0, 1), 0))]
     """
-    return [t for t in terms if t.definition.name in _INDEX and any(_open_entries(t))]
+    return [t for t in terms if t.definition.name in _INDEX and _is_open(t)]
+
+
+def _is_open(term: Op) -> bool:
+    return any(isinstance(n, Length) for n in term.args[0].shape)
 
 
 def _open_entries(term: Op) -> Iterator[tuple[int, Extent, Length]]:
@@ -51,21 +57,33 @@ def _open_entries(term: Op) -> Iterator[tuple[int, Extent, Length]]:
 
 
 def check_places(terms: Iterable[Op], binding: Mapping[str, int]) -> None:
-    """Refuse a place outside of its axis, for the lengths of a call; `terms` are `open_places`.
+    """Refuse a place outside of its axis, and a part of less than no elements, for the lengths of a call.
+
+    Args:
+        terms: Some `open_places`.
 
     Raises:
-        OutOfRangeError: naming the user's line.
+        OutOfRangeError: for a place, naming the user's line.
+        AxesError: for a part.
     """
     for term in terms:
-        for axis, entry, open_length in _open_entries(term):
-            place, length = bind(entry, binding), bind(open_length, binding)
-            if isinstance(place, int) and isinstance(length, int) and not 0 <= place < length:
-                raise located(_outside(entry, place, axis, length), term.definition, term.args, term.info.place)
+        try:
+            term.axes.bound(binding)
+            _check_entries(term, binding)
+        except NGraphRewriteError as error:
+            raise located(error, term.definition, term.args, term.info.place) from None
+
+
+def _check_entries(term: Op, binding: Mapping[str, int]) -> None:
+    for axis, entry, open_length in _open_entries(term):
+        place, length = bind(entry, binding), bind(open_length, binding)
+        if isinstance(place, int) and isinstance(length, int) and not 0 <= place < length:
+            raise _outside(entry, place, axis, length)
 
 
 def _outside(entry: Extent, place: int, axis: int, length: int) -> OutOfRangeError:
     index = place - length if isinstance(entry, Length) else place
     return OutOfRangeError(
-        f"index {index} is out of range for axis {axis} of length {max(length, 0)}",  # a slice ends where it begins
-        do=f"use {-length} to {length - 1}" if length > 0 else "give arguments with which it is longer",
+        f"index {index} is out of range for axis {axis} of length {length}",
+        do=f"use {-length} to {length - 1}" if length else "give arguments with which it is longer",
     )

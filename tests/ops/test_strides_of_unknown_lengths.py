@@ -89,12 +89,28 @@ def test_a_place_outside_of_what_a_call_gives_is_refused(
         with ng.make_transformer(target) as transformer:
             call = transformer.computation(y * 2, x)
             for n in range(least):
-                with pytest.raises(ng.OutOfRangeError, match=r"is out of range for axis 1 of length \d") as found:
+                with pytest.raises((ng.OutOfRangeError, ng.AxesError), match=r"is out of range|, which is -") as found:
                     call(np.ones((2, n)))
                 assert __file__ in str(found.value)
             for n in range(least, least + 3):
                 array = whole_numbers(n, (2, n))
                 np.testing.assert_array_equal(call(array), 2 * np.asarray(place(array)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("part", "least"), [(slice(4, None), 4), (slice(2, -1), 3), (slice(-2, 1, -3), 1)], ids=str)
+def test_a_part_of_less_than_no_elements_is_refused(family: str, part: slice, least: int) -> None:
+    """It was empty, and a mean of it and of others was divided by another number."""
+    x = FAMILIES[family]()
+    y = x[:, part]
+    for target in TARGETS:
+        with ng.make_transformer(target) as transformer:
+            call = transformer.computation(y, x)
+            assert call(np.ones((2, least))).shape == (2, 0)
+            for n in range(least):
+                with pytest.raises(ng.AxesError, match=r"has the length .*H.*, which is -\d where H is \d") as found:
+                    call(np.ones((2, n)))
+                assert __file__ in str(found.value)
 
 
 def test_what_is_computed_again_has_its_places_looked_at() -> None:
