@@ -139,6 +139,24 @@ def test_round_to_decimals(decimals: int) -> None:
     np.testing.assert_array_equal(found, np.round(array, decimals))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+@pytest.mark.parametrize("decimals", [3, 0, -1, -2])
+def test_integers_are_rounded_to_decimals(dtype: str, decimals: int) -> None:
+    array = np.array([0, 4, 5, 6, 15, 25, 50, 51, 116], dtype)
+    x = ng.placeholder(array.shape, dtype)
+    found = ng.numpy.round(x, decimals), np.round(x, decimals)
+    with ng.make_transformer("cpu") as transformer:
+        for one in transformer.computation(found, x)(array):
+            np.testing.assert_array_equal(one, np.round(array, decimals), strict=True)
+
+
+@pytest.mark.parametrize("decimals", [0.5, "1", True, 309, -(10**30)])
+def test_wrong_decimals_are_refused(decimals: object) -> None:
+    with pytest.raises(ng.AttributeValueError, match="round: decimals is") as found:
+        ng.numpy.round(ng.placeholder((3,)), decimals)  # type: ignore[arg-type]
+    assert __file__ in str(found.value)
+
+
 def test_signed_and_unsigned_integers_are_compared_exactly() -> None:
     low, high = np.array([-1, 2**53 + 1, 2**62]), np.array([2**64 - 1, 2**53, 2**62], np.uint64)
     x, y = ng.placeholder((3,), "int64"), ng.placeholder((3,), "uint64")

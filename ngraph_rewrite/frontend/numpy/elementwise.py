@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from sys import float_info
+from typing import Any
 
-from ngraph_rewrite.frontend.building import condition_of
+from ngraph_rewrite.errors import AttributeValueError
+from ngraph_rewrite.frontend.building import checked, condition_of
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
 from ngraph_rewrite.frontend.storage import constant
+from ngraph_rewrite.ops.checks import as_index
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import is_float, kind_of, promote, scalar_dtype
+from ngraph_rewrite.types.dtypes import BOOL, is_float, kind_of, promote, scalar_dtype
 
 
 def _documented(function: Callable[..., Op], name: str, short: str, call: str, dtype: str) -> None:
@@ -121,22 +125,33 @@ def positive(x: Array, /) -> Op:
 
 
 def round(x: Array, /, decimals: int = 0) -> Op:
-    """The nearest integer, or multiple of ``10 ** -decimals``; halves go to the even one. Integers stay.
+    """The nearest integer, or multiple of ``10 ** -decimals``; halves go to the even one. The dtype stays.
+
+    Integers are rounded in float64, as NumPy rounds them.
 
     Raises:
         DTypeError: for bool.
-        AttributeValueError: for negative `decimals` of integers.
+        AttributeValueError: if `decimals` is no integer from -308 to 308.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.round(ng.placeholder((3,), name="x"))
     numpy.round(x)
     """
-    term = as_term(x)
-    if not decimals or not is_float(term.dtype):
+    term, places = as_term(x), checked("round", _decimals, decimals)
+    if places == 0 or (places > 0 and not is_float(term.dtype)) or term.dtype == BOOL:
         return apply("round", term)
-    scale = 10.0 ** (decimals if decimals > 0 else -decimals)
-    up, down = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
-    return apply(down, apply("round", apply(up, term, scale)), scale)
+    scale = 10.0 ** builtins.abs(places)
+    up, down = ("multiply", "divide") if places > 0 else ("divide", "multiply")
+    wide = term if is_float(term.dtype) else apply("cast", term, dtype="float64")
+    found = apply(down, apply("round", apply(up, wide, scale)), scale)
+    return found if found.dtype == term.dtype else apply("cast", found, dtype=term.dtype)
+
+
+def _decimals(given: Any) -> int:
+    number = as_index(given, "decimals")
+    if builtins.abs(number) > float_info.max_10_exp:
+        raise AttributeValueError(f"decimals is {number}", do="give an integer from -308 to 308")
+    return number
 
 
 def clip(x: Array, /, min: Array | None = None, max: Array | None = None) -> Op:
