@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import ref
 
 import numpy as np
@@ -129,6 +129,13 @@ class Computation:
     def __repr__(self) -> str:
         inside = ", ".join(describe(p, 1) for p in self.inputs)
         return f"Computation({', '.join(describe(h, 1) for h in self._handles)}; {inside})"
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentError(
+            "a computation cannot be copied or pickled: it is memory and machine code of this process",
+            where=user_line(),
+            do="ask a transformer for another one; several threads may call this one",
+        )
 
     # -- calling ------------------------------------------------------------------------------------
 

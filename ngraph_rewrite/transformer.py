@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 from operator import itemgetter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import WeakValueDictionary
 
 from numpy.typing import NDArray
@@ -181,6 +181,13 @@ class Transformer:
 
     def __repr__(self) -> str:
         return f"Transformer({self.name!r}, {len(self.computations)} computations)"
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentError(
+            "a transformer cannot be copied or pickled: it is the state of this process",
+            where=user_line(),
+            do="make another one; `save` and `restore` take the values of variables there",
+        )
 
     def __enter__(self) -> Transformer:
         self._state.check_open()

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from pathlib import Path
 from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple
@@ -15,7 +16,8 @@ NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 _metadata: ContextVar[Mapping[str, Any]] = ContextVar("metadata", default=NO_METADATA)
 _scope: ContextVar[tuple[object, ...]] = ContextVar("scope", default=())
 _PACKAGE = str(Path(__file__).parent.parent / "_")[:-1]  # with the separator: not ngraph_rewrite_of_mine
-_CONTEXTLIB = contextmanager.__code__.co_filename  # it stands between a block of ours and the user's `with`
+# What stands between ours and the user's line: a `with` of a block, a copy of what refuses to be copied.
+_BETWEEN = frozenset((contextmanager.__code__.co_filename, copy.__code__.co_filename))
 _PROGRAM = _PACKAGE + "demo.py"  # a program that ships: its lines are a user's lines
 
 
@@ -91,7 +93,7 @@ def info_here(name: str | None = None, initial: Any = None) -> Info:
 
 def _is_ours(code: CodeType) -> bool:
     file = code.co_filename
-    return file == _CONTEXTLIB or (file.startswith(_PACKAGE) and file != _PROGRAM)
+    return file in _BETWEEN or (file.startswith(_PACKAGE) and file != _PROGRAM)
 
 
 def user_line() -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is immutable is its own copy; types and axes go through pickle, terms say why they do not."""
+"""What is immutable is its own copy; types and axes go through pickle, terms and what runs say why they do not."""
 
 from __future__ import annotations
 
@@ -58,3 +58,17 @@ def test_a_term_is_its_own_copy_and_is_not_pickled() -> None:
     with pytest.raises(ng.ArgumentError, match="x is a term, and terms cannot be pickled") as found:
         pickle.dumps(model)
     assert "test_copies.py" in str(found.value)
+
+
+@pytest.mark.parametrize("what", ["transformer", "computation"])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_what_belongs_to_a_process_is_neither_copied_nor_pickled(target: str, copied: Any, what: str) -> None:
+    """A copy shared storage, and closed it for both."""
+    x = ng.placeholder([H])
+    with ng.make_transformer(target) as transformer:
+        one = {"transformer": transformer, "computation": transformer.computation(x + 1, x)}
+        with pytest.raises(ng.ArgumentError, match=f"a {what} cannot be copied or pickled") as found:
+            copied(one[what])
+        assert "test_copies.py" in str(found.value)
+        assert one["computation"]([1, 2, 3]).tolist() == [2, 3, 4]
