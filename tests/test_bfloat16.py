@@ -230,6 +230,14 @@ def test_a_derivative_is_of_the_dtype(transformer: ng.Transformer) -> None:
     assert_same(transformer.computation(slope, x)(values), rounded(2 * values.astype(np.float32)))
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_a_sigmoid_is_rounded_once(transformer: ng.Transformer, dtype: str) -> None:
+    x = ng.placeholder((4096,), dtype)
+    values = np.random.default_rng(0).normal(size=4096).astype(np.float32).astype(dtype)
+    wanted = (1 / (1 + np.exp(-values.astype(np.float64)))).astype(np.float32).astype(dtype)
+    assert_same(transformer.computation(nx.sigmoid(x), x)(values), wanted)
+
+
 # -- in and out -------------------------------------------------------------------------------------------
 
 
