@@ -97,7 +97,8 @@ def position(index: Any, rank: int, what: str = "axis") -> int:
     """An index into `rank` positions, negatives counted from the end."""
     number = as_index(index, what)
     if not -rank <= number < rank:
-        raise OutOfRangeError(f"{what} {number} is outside of {rank} axes", do=f"use {-rank} to {rank - 1}")
+        do = f"use {-rank} to {rank - 1}" if rank else "give an operand with axes"
+        raise OutOfRangeError(f"{what} {number} is outside of {rank} axes", do=do)
     return number % rank
 
 

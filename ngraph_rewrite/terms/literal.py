@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.errors import DTypeError
+from ngraph_rewrite.errors import ArgumentError, DTypeError
 from ngraph_rewrite.types.dtypes import DType, as_dtype, is_float
 
 
@@ -129,6 +129,8 @@ def as_numbers(value: Any, dtype: Any = None) -> NDArray[Any]:
 
 
 def _advice(value: Any, error: Exception) -> str:
+    if isinstance(error, ArgumentError):  # what a term says that is to be an array
+        return "put terms side by side with ng.numpy.stack"
     if isinstance(error, TypeError):
         return "give real numbers or bool: there are no complex ones, texts or other objects"
     ragged = isinstance(error, ValueError) and isinstance(value, list | tuple)

@@ -24,7 +24,7 @@ from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, anonymous
 from ngraph_rewrite.types.dtypes import DType, promote, scalar_dtype
-from ngraph_rewrite.types.lengths import Extent
+from ngraph_rewrite.types.lengths import Extent, Length
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
@@ -549,7 +549,8 @@ def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None
     """
     beside = list(beside)
     if not isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple):
-        raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line())
+        do = f"count with ng.numpy.sum(ng.numpy.ones({value!r}))" if isinstance(value, Length) else None
+        raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line(), do=do)
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return _as_array(value, family or family_of(beside))
     weak = type(value) in (bool, int, float) and bool(beside)

@@ -121,3 +121,27 @@ def test_an_operand_that_is_none_is_named(call: Any, error: type[errors.NGraphRe
     with pytest.raises(error, match=says) as caught:
         call()
     assert type(caught.value) is error
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        (lambda: ng.numpy.asarray([Y, Y]), "put terms side by side with ng.numpy.stack"),
+        (lambda: Y + [1.0, Y[0]], "put terms side by side with ng.numpy.stack"),
+        (lambda: Y * ng.Length.symbol("n"), "count with ng.numpy.sum(ng.numpy.ones(n))"),
+        (lambda: ng.numpy.sum(Y[0], axis=0), "give an operand with axes"),
+        (lambda: ng.numpy.sort(Y[0]), "give an operand with axes"),
+    ],
+)
+def test_advice_says_what_can_be_done(call: Any, advice: str) -> None:
+    with pytest.raises(errors.NGraphRewriteError) as caught:
+        call()
+    assert advice in str(caught.value) and __file__ in str(caught.value)
+
+
+def test_a_length_is_counted_as_advised() -> None:
+    x = ng.placeholder((None, 2))
+    count = ng.numpy.sum(ng.numpy.ones(x.shape[0]))
+    for target in ("cpu", "reference"):
+        with ng.make_transformer(target) as transformer:
+            assert transformer.computation(x * count, x)(np.ones((3, 2))).tolist() == [[3, 3]] * 3
