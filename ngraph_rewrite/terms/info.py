@@ -12,10 +12,13 @@ from pathlib import Path
 from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 _metadata: ContextVar[Mapping[str, Any]] = ContextVar("metadata", default=NO_METADATA)
 _scope: ContextVar[tuple[object, ...]] = ContextVar("scope", default=())
 _PACKAGE = str(Path(__file__).parent.parent / "_")[:-1]  # with the separator: not ngraph_rewrite_of_mine
+_NUMPY = str(Path(np.__file__).parent / "_")[:-1]  # its functions ask a term for an array
 # What stands between ours and the user's line: a `with` of a block, a copy of what refuses to be copied.
 _BETWEEN = frozenset((contextmanager.__code__.co_filename, copy.__code__.co_filename))
 _PROGRAM = _PACKAGE + "demo.py"  # a program that ships: its lines are a user's lines
@@ -84,7 +87,7 @@ def scope(mark: object) -> Iterator[None]:
 
 
 def info_here(name: str | None = None, initial: Any = None) -> Info:
-    """What a handle knows that is built now: the `metadata` around it, and the nearest line outside this package."""
+    """What a handle knows that is built now: the `metadata` around it, and the user's line: not ours, nor NumPy's."""
     frame = sys._getframe(2)
     while frame.f_back is not None and (_is_ours(frame.f_code) or frame.f_globals.get("__tracebackhide__")):
         frame = frame.f_back
@@ -93,9 +96,9 @@ def info_here(name: str | None = None, initial: Any = None) -> Info:
 
 def _is_ours(code: CodeType) -> bool:
     file = code.co_filename
-    return file in _BETWEEN or (file.startswith(_PACKAGE) and file != _PROGRAM)
+    return file in _BETWEEN or (file.startswith((_PACKAGE, _NUMPY)) and file != _PROGRAM)
 
 
 def user_line() -> str:
-    """``file:line`` of the nearest caller outside this package."""
+    """``file:line`` of the nearest caller outside this package and NumPy."""
     return info_here().place

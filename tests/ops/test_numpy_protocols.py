@@ -108,6 +108,8 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: np.sum(X, where=True), errors.ArgumentError, "unexpected keyword argument 'where'"),
     (lambda: np.linalg.inv(X), errors.ArgumentError, "np.linalg.inv has no meaning for terms"),
     (lambda: np.asarray(X), errors.ArgumentError, "x is a term and has no value to put into an array"),
+    (lambda: np.take(np.ones(3), X), errors.ArgumentError, "x is a term and has no value to put into an array"),
+    (lambda: np.full(2, X), errors.ArgumentError, "x is a term and has no value to put into an array"),
     (lambda: X + np.ones((2, 2)), errors.IncompatibleAxesError, "axis -1 has the lengths 3 and 2"),
     (lambda: H + np.ones(3), errors.FamilyError, "no axes to match by"),
     (lambda: X & 1, errors.DTypeError, "expected bool or integers"),
@@ -132,6 +134,7 @@ def test_what_numpy_cannot_do_with_terms_is_refused(number: int) -> None:
     with pytest.raises(expected, match=message) as caught:
         call()
     assert type(caught.value) is expected and isinstance(caught.value, TypeError | ValueError)
+    assert __file__ in str(caught.value)
 
 
 def test_a_term_knows_the_namespace_of_the_standard() -> None:
