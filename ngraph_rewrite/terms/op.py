@@ -492,7 +492,8 @@ def combine(short: str, *operands: Any) -> Op:
         family = "numpy"  # scalars belong to all families: this one has the op, or takes arrays
     definition = find(f"{family}.{short}")
     if definition is None:
-        raise FamilyError(f"the {family} family has no op {short}", where=user_line())
+        do = f"`ngraph-rewrite ops --family {family}` lists those that it has"
+        raise FamilyError(f"the {family} family has no op {short}", where=user_line(), do=do)
     return build(definition, tuple(as_operands(operands, family, definition.name)))
 
 

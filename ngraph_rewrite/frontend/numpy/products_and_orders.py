@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import apply as build_term
-from ngraph_rewrite.frontend.numpy import cumulative, linear_algebra, searching, sorting
+from ngraph_rewrite.frontend.numpy import cumulative, linear_algebra, manipulation, searching, sorting
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
 
@@ -34,12 +36,26 @@ def _take_along_axis(arr: Array, indices: Array, axis: int = -1) -> Op:
     return searching.take_along_axis(arr, indices, axis=axis)
 
 
-def _sort(a: Array, axis: int = -1, *, stable: bool = True) -> Op:
-    return sorting.sort(a, axis=axis, stable=stable)
+_KINDS = (None, "stable", "quicksort", "mergesort", "heapsort")
 
 
-def _argsort(a: Array, axis: int = -1, *, stable: bool = True) -> Op:
-    return sorting.argsort(a, axis=axis, stable=stable)
+def _ordered(name: str, function: Callable[..., Op]) -> Callable[..., Op]:
+    """NumPy takes None for all elements in one row, and a `kind` of algorithm: a stable order is one of any kind."""
+
+    def ordered(a: Array, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = True) -> Op:
+        if kind not in _KINDS:
+            do = f"one of {', '.join(map(repr, _KINDS))}: all of them give the stable order"
+            raise AttributeValueError(f"np.{name}: kind is {kind!r}", where=user_line(), do=do)
+        row, place = (manipulation.ravel(as_term(a)), -1) if axis is None else (a, axis)
+        return function(row, axis=place, stable=True if stable is None else stable)
+
+    ordered.__qualname__ = name
+    return ordered
+
+
+def _einsum(*operands: Any, optimize: Any = True) -> Op:
+    """In an order of our own, whatever NumPy is told to optimize."""
+    return linear_algebra.einsum(*operands)
 
 
 def _tensordot(a: Array, b: Array, axes: Any = 2) -> Op:
@@ -59,8 +75,8 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.searchsorted: _searchsorted,
     np.take: _take,
     np.take_along_axis: _take_along_axis,
-    np.sort: _sort,
-    np.argsort: _argsort,
+    np.sort: _ordered("sort", sorting.sort),
+    np.argsort: _ordered("argsort", sorting.argsort),
     np.cumsum: cumulative.cumsum,
     np.cumprod: cumulative.cumprod,
     np.cumulative_sum: cumulative.cumulative_sum,
@@ -72,7 +88,7 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.dot: linear_algebra.dot,
     np.diagonal: linear_algebra.diagonal,
     np.trace: linear_algebra.trace,
-    np.einsum: linear_algebra.einsum,
+    np.einsum: _einsum,
 }
 # Ufuncs of NumPy that work on whole vectors and matrices.
 PRODUCTS: Mapping[str, Callable[..., Op]] = {"matmul": linear_algebra.matmul, "vecdot": linear_algebra.vecdot}
