@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from ngraph_rewrite.cache import Cache
@@ -51,7 +52,6 @@ class Preparation:
     ) -> None:
         self._target, self._lowering, self._inputs = target, lowering, inputs
         self._handles, self._roots = handles, list(roots)
-        self._places = open_places(topological(handles))
         self._state, self._cache, self._threads, self.signature = state, cache, threads, signature
         self._ready: dict[Shapes, Ready] = {}
         self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
@@ -80,6 +80,11 @@ class Preparation:
         """What is planned for a set of shapes, now."""
         with no_garbage_collection():
             return self._planned(shapes)
+
+    @cached_property
+    def _places(self) -> list[Op]:
+        """What takes places of axes of unknown length; asked for where there are some."""
+        return open_places(topological(self._handles))
 
     def _planned(self, shapes: Shapes) -> Ready:
         binding = bind_lengths(self._inputs, shapes)
