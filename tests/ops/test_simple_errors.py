@@ -104,6 +104,7 @@ def test_a_mistake_is_named(
         (lambda: ng.simple.sum(leaf(X), 0, keep=N), errors.AttributeValueError, "both axes and keep"),
         (lambda: ng.simple.arrange(leaf(X), sample="middle"), errors.AttributeValueError, "first or last"),
         (lambda: ng.simple.transpose(leaf(X), (0, 1)), errors.AttributeValueError, "perm is"),
+        (lambda: ng.simple.transpose(leaf(X), 0), errors.AttributeValueError, "transpose: perm is 0"),
         (lambda: ng.simple.concat([]), errors.ArgumentError, "there are no tensors"),
         (lambda: ng.simple.stack(leaf(X)), errors.ArgumentError, "expected a list"),
         (lambda: ng.simple.mark(leaf(of(3, 2)), (2, N(3))), errors.UnmatchedAxesError, "lengths"),

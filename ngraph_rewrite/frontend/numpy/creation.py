@@ -161,6 +161,8 @@ def _steps(start: Any, stop: Any, step: Any) -> Extent:
                 where=user_line(),
                 do="give a number: the shape cannot depend on values" if isinstance(number, Op) else "give a number",
             )
+        if not isinstance(number, Length) and not math.isfinite(number):
+            raise AttributeValueError(f"arange: the {what} is {number}", where=user_line(), do="give a finite number")
     if not isinstance(stop, Length):
         count: int = math.ceil((stop - start) / step)
         return max(0, count)

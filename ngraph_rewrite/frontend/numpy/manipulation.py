@@ -112,7 +112,7 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Op:
     >>> ng.numpy.permute_dims(ng.placeholder((2, 3, 4)), (2, 0, 1)).type
     float32[4, 2, 3]
     """
-    return apply("transpose", as_term(x), perm=tuple(axes))
+    return apply("transpose", as_term(x), perm=axes)
 
 
 def transpose(x: Array, /, axes: Sequence[int] | None = None) -> Op:

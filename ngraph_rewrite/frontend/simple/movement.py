@@ -11,6 +11,7 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.simple.operands import Array, Shape, apply, as_term, several
 from ngraph_rewrite.frontend.simple.windows import paddings_by_feature
 from ngraph_rewrite.frontend.sliding import ByAxis
+from ngraph_rewrite.ops.checks import several as as_tuple
 from ngraph_rewrite.ops.simple_marks import Key, N, R, features, keys, marked
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -56,7 +57,7 @@ def transpose(x: Array, perm: Sequence[int] | None = None) -> Op:
     float32[4, 3, sample:N]
     """
     term = as_term(x)
-    numbers = range(len(features(term.axes)))[::-1] if perm is None else perm
+    numbers = range(len(features(term.axes)))[::-1] if perm is None else checked("transpose", as_tuple, perm, "perm")
     follow = iter(numbers)
     if len(numbers) != len(features(term.axes)):
         raise AttributeValueError(
