@@ -53,8 +53,13 @@ def write_state(path: str | os.PathLike[str], items: Sequence[tuple[Op, Array]],
         raise
 
 
-def read_state(path: str | os.PathLike[str], variables: Sequence[Op]) -> tuple[list[Array], int, int]:
+def read_state(
+    path: str | os.PathLike[str], variables: Sequence[Op], part: bool = False
+) -> tuple[list[Array], int, int]:
     """The arrays saved for `variables`, the seed and the number of calls.
+
+    Args:
+        part: Whether the file may have others too.
 
     Raises:
         SaveFileError: if anything in the file is not as it was written, or it is of other variables.
@@ -65,7 +70,7 @@ def read_state(path: str | os.PathLike[str], variables: Sequence[Op]) -> tuple[l
             f"{path} is damaged: it is not what was written", where=str(path), do="restore from another copy"
         )
     try:
-        return _read(path, data, variables)
+        return _read(path, data, variables, part)
     except SaveFileError:
         raise
     except Exception as error:  # sealed as it is: another program wrote it
@@ -73,13 +78,13 @@ def read_state(path: str | os.PathLike[str], variables: Sequence[Op]) -> tuple[l
         raise SaveFileError(what, where=str(path), do="restore what `save` wrote") from error
 
 
-def _read(path: Any, data: bytes, variables: Sequence[Op]) -> tuple[list[Array], int, int]:
+def _read(path: Any, data: bytes, variables: Sequence[Op], part: bool) -> tuple[list[Array], int, int]:
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         header = json.loads(str(file["header"]))
         if header["format"] != FORMAT:
             raise SaveFileError(f"{path} is of format {header['format']!r}, not {FORMAT}", where=str(path))
-        _check_variables(path, [(s["name"], s["type"]) for s in header["variables"]], variables)
-        arrays = [_array(file[f"v{i}"], v) for i, v in enumerate(variables)]
+        places = _places(path, [(s["name"], s["type"]) for s in header["variables"]], variables, part)
+        arrays = [_array(file[f"v{i}"], v) for i, v in zip(places, variables, strict=True)]
     seed, calls = int(header["seed"]), int(header["calls"])
     if not (0 <= seed < 2**63 and 0 <= calls < 2**63):
         raise ValueError(f"a seed of {seed} and {calls} calls")
@@ -94,14 +99,24 @@ def _array(saved: Array, variable: Op) -> Array:
     return saved.view(variable.dtype)
 
 
-def _check_variables(path: Any, found: list[tuple[Any, Any]], variables: Sequence[Op]) -> None:
+def _places(path: Any, found: list[tuple[Any, Any]], variables: Sequence[Op], part: bool) -> list[int]:
+    """Where the file has each variable: all in their order, or each by a name that no other one has."""
     wanted = [(v.name, repr(v.type)) for v in variables]
-    if wanted != found:
-        odd = next((pair for pair in zip(wanted, found, strict=False) if pair[0] != pair[1]), None)
-        what = f"{odd[1]} where this has {odd[0]}" if odd else f"{len(found)} variables where this has {len(wanted)}"
-        raise SaveFileError(
-            f"{path} is of another model: {what}", where=str(path), do="build the same computations before restoring"
-        )
+    if wanted == found:
+        return [*range(len(found))]
+    names, do = [name for name, _ in found], "build the same computations before restoring"
+    by_name = all(name is not None and names.count(name) == 1 for name, _ in wanted)
+    if by_name and len(dict(wanted)) == len(wanted) and set(wanted) <= set(found):
+        if part or len(wanted) == len(found):
+            return [names.index(name) for name, _ in wanted]
+        do += "; or with part=True, which takes what is needed of what it has"
+    lacks = next((one for one in wanted if one not in found), None)
+    more = next((one for one in found if one not in wanted), None)
+    if lacks is None:
+        what = f"it has {more} too" if more else f"{len(found)} variables, which have another order or number here"
+    else:
+        what = f"{more} where this has {lacks}" if more else f"it has no {lacks}"
+    raise SaveFileError(f"{path} is of another model: {what}", where=str(path), do=do)
 
 
 def _sealed(archive: bytes) -> bytes:

@@ -142,10 +142,10 @@ class State:
         self.storage.fetch()
         write_state(path, [(v, self.storage[uid]) for uid, v in self.variables.items()], self.seed, self.calls)
 
-    def restore(self, path: str | os.PathLike[str]) -> None:
-        """Read what `save` wrote; nothing changes if anything is wrong with it."""
+    def restore(self, path: str | os.PathLike[str], part: bool = False) -> None:
+        """Read what `save` wrote, or a part of it; nothing changes if anything is wrong with it."""
         self.check_open()
-        arrays, seed, calls = read_state(path, list(self.variables.values()))
+        arrays, seed, calls = read_state(path, list(self.variables.values()), part)
         for (uid, variable), array in zip(self.variables.items(), arrays, strict=True):
             np.copyto(self.storage.setdefault(uid, _array(variable)), array)
         self.storage.changed()

@@ -300,8 +300,11 @@ class Transformer:
         with self._state.lock:
             self._state.save(path)
 
-    def restore(self, path: str | os.PathLike[str]) -> None:
-        """Read the state that `save` wrote for the same variables.
+    def restore(self, path: str | os.PathLike[str], part: bool = False) -> None:
+        """Read the state that `save` wrote for the same variables, which are told by their names, else by their order.
+
+        Args:
+            part: Whether the file may have other variables too, as that of a training run has for those who only infer.
 
         Raises:
             SaveFileError: if the file is damaged, or of other variables; then nothing changes.
@@ -309,7 +312,7 @@ class Transformer:
             OSError: if it cannot be read.
         """
         with self._state.lock:
-            self._state.restore(path)
+            self._state.restore(path, part)
             for computation in self.computations:
                 computation.forget_executables()
 

@@ -506,6 +506,65 @@ def test_a_file_of_another_model_is_refused(saved: Any, target: str, variables: 
         assert all((other.get(v) == 1).all() for v in made)
 
 
+@pytest.fixture
+def three(tmp_path: Path, target: str) -> tuple[Path, Any]:
+    """A file of three variables with names, and how to build some of them anew."""
+
+    def built(names: str) -> list[ng.Op]:
+        return [ng.variable([H], name=name, initial_value=0.0) for name in names]
+
+    with ng.make_transformer(target) as transformer:
+        every = built("abc")
+        transformer.computation(every)
+        for number, one in enumerate(every):
+            transformer.set(one, np.full(2, number, np.float32))
+        transformer.save(tmp_path / "three.npz")
+    return tmp_path / "three.npz", built
+
+
+@pytest.mark.parametrize(("names", "part"), [("abc", False), ("cab", False), ("ca", True), ("b", True), ("", True)])
+def test_variables_are_told_by_their_names(three: tuple[Path, Any], target: str, names: str, part: bool) -> None:
+    path, built = three
+    with ng.make_transformer(target) as transformer:
+        variables = built(names)
+        if variables:
+            transformer.computation(variables)
+        transformer.restore(path, part)
+        assert [transformer.get(v).tolist() for v in variables] == [["abc".index(n)] * 2 for n in names]
+
+
+@pytest.mark.parametrize(
+    ("names", "part", "advice"),
+    [("ca", False, "or with part=True"), ("abcd", True, "before restoring$"), ("aa", True, "before restoring$")],
+)
+def test_other_variables_are_refused_by_their_names(
+    three: tuple[Path, Any], target: str, names: str, part: bool, advice: str
+) -> None:
+    path, built = three
+    with ng.make_transformer(target) as transformer:
+        variables = built(names)
+        transformer.computation(variables)
+        with pytest.raises(ng.SaveFileError, match=f"(?s)another model.*{advice}"):
+            transformer.restore(path, part)
+        assert all((transformer.get(v) == 0).all() for v in variables)
+
+
+def test_variables_without_names_are_told_by_their_order(target: str, tmp_path: Path) -> None:
+    """Of two that are alike nothing else tells which is which."""
+    with ng.make_transformer(target) as transformer:
+        every = [ng.variable([H], initial_value=value) for value in (1.0, 2.0)]
+        transformer.computation(every)
+        transformer.save(tmp_path / "two.npz")
+    with ng.make_transformer(target) as transformer:
+        every = [ng.variable([H], initial_value=0.0) for _ in range(2)]
+        transformer.computation(every[:1])
+        with pytest.raises(ng.SaveFileError, match="another model"):
+            transformer.restore(tmp_path / "two.npz", part=True)
+        transformer.computation(every)
+        transformer.restore(tmp_path / "two.npz")
+        assert [transformer.get(v).tolist() for v in every] == [[1.0, 1.0], [2.0, 2.0]]
+
+
 HEADER = {"format": 1, "seed": 0, "calls": 1, "variables": [{"name": n, "type": "float32[H:2]"} for n in "wv"]}
 ARRAY = np.ones(2, np.float32)
 
