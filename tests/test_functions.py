@@ -312,6 +312,7 @@ def test_a_number_has_to_be_of_the_parameters_kind() -> None:
     ("make", "error", "message"),
     [
         (lambda: ng.function([V], V), ng.ArgumentError, "v is no parameter"),
+        (lambda: ng.function(None, V), ng.ArgumentError, "expected a list of terms"),  # type: ignore[arg-type]
         (lambda: ng.function([3], V), ng.ArgumentError, "3 is no parameter"),  # type: ignore[list-item]
         (lambda: ng.function([], []), ng.ArgumentError, "returns []"),
         (lambda: ng.function([])(lambda: None), ng.ArgumentError, "returns None"),

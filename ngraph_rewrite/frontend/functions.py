@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, DTypeError, SequencingError, UnmatchedAxesError
-from ngraph_rewrite.frontend.building import Operand, checked
+from ngraph_rewrite.frontend.building import Operand, checked, terms_of
 from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops.fitting import castable
 from ngraph_rewrite.terms.binders import is_parameter
@@ -164,7 +164,7 @@ def function(parameters: Iterable[Op] | Op, results: Any = None, name: str | Non
     ...     float(transformer.computation(y)())
     10.0
     """
-    taken = (parameters,) if isinstance(parameters, Op) else tuple(parameters)
+    taken = tuple(terms_of("function", parameters))
     for i, term in enumerate(taken):
         if not isinstance(term, Op) or not is_parameter(term) or term in taken[:i]:
             what = "stands twice" if isinstance(term, Op) and term in taken[:i] else "is no parameter"

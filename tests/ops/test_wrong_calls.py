@@ -145,3 +145,28 @@ def test_a_length_is_counted_as_advised() -> None:
     for target in ("cpu", "reference"):
         with ng.make_transformer(target) as transformer:
             assert transformer.computation(x * count, x)(np.ones((3, 2))).tolist() == [[3, 3]] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda x: ng.semi.sum(x, 3.5), "axes is 3.5"),
+        (lambda x: ng.semi.broadcast(x, 3.5), "shape is 3.5"),
+        (lambda x: ng.semi.broadcast(x, (2, 3), 1), "dims is 1"),
+        (lambda x: ng.semi.reshape(x, 6), "shape is 6"),
+        (lambda x: ng.semi.transpose(x, 1), "perm is 1"),
+        (lambda x: ng.semi.slice(x, 0, (1, 1)), "starts is 0"),
+        (lambda x: ng.semi.slice(x, (0,), (1,)), "give 2 of each"),
+        (lambda x: ng.semi.update(x, x, (0, 0), 2, (1, 1)), "stops is 2"),
+        (lambda x: ng.semi.pad(x, 1, (1, 1)), "before is 1"),
+        (lambda x: ng.semi.diagonal(x, 0), "places is 0"),
+        (lambda x: ng.semi.on_diagonal(x, 0), "places is 0"),
+        (lambda x: ng.semi.iota(3), "shape is 3"),
+        (lambda x: ng.semi.uniform(3), "shape is 3"),
+        (lambda x: ng.semi.normal(3), "shape is 3"),
+    ],
+)
+def test_what_a_function_takes_as_a_list_is_refused_if_it_is_none(call: Any, said: str) -> None:
+    with pytest.raises(errors.AttributeValueError, match=said) as found:
+        call(leaf(ng.TensorType("float32", ng.anonymous([2, 3]))))
+    assert __file__ in str(found.value)
