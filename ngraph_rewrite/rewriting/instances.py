@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
+from ngraph_rewrite.errors import LengthError, NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.domain import KNOWN, SYMBOLIC, Domain
 from ngraph_rewrite.rewriting.domains import argument_types
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
@@ -247,9 +247,10 @@ def _guard_holds(rule: Rule, found: Instance, bank: TrialBank) -> bool:
 def failure(rule: Rule, term: Op, error: Exception) -> RuleFileError:
     """What to say of a rule that cannot be applied to a term its left side matches."""
     what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+    do = error.do if isinstance(error, LengthError) else None
     return RuleFileError(
         f"{rule.place}: rule {rule.name} fails on {signature(term)}: {what}\n    {rule.text}",
-        do="guard or mend the rule",
+        do=do or "guard or mend the rule",
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from ngraph_rewrite.errors import LengthError
 
@@ -108,6 +108,24 @@ class Length:
 
     def __bool__(self) -> bool:
         raise LengthError(f"whether the length {self!r} is zero is not known before it is bound")
+
+    if not TYPE_CHECKING:  # mypy goes on to refuse what compares lengths that may be unknown
+
+        def __lt__(self, other: object) -> bool:
+            raise self._uncompared("less than", other)
+
+        def __le__(self, other: object) -> bool:
+            raise self._uncompared("at most", other)
+
+        def __gt__(self, other: object) -> bool:
+            raise self._uncompared("more than", other)
+
+        def __ge__(self, other: object) -> bool:
+            raise self._uncompared("at least", other)
+
+    def _uncompared(self, how: str, other: object) -> LengthError:
+        what = f"whether the length {self!r} is {how} {other!r} is not known before it is bound"
+        return LengthError(what, do="in a rule, ask `is_known` of it first")
 
     def __repr__(self) -> str:
         return " + ".join(map(_show, self.terms)).replace("+ -", "- ")

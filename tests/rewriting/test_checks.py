@@ -64,6 +64,11 @@ def test_a_number_must_fit_the_dtype() -> None:
     assert "the number 0.5 does not fit int32" in complaint("rule a: select(c, x, x) => x * 0.5")
 
 
+def test_a_length_may_be_unknown_when_a_guard_compares_it() -> None:
+    said = complaint("rule a: sum(x, axes=k) => x\n    if k == () and x.rank > 0 and x.shape[0] > 1")
+    assert "whether the length a is more than 1 is not known" in said and said.endswith("ask `is_known` of it first")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -62,6 +65,14 @@ def test_a_length_that_is_natural_by_its_form_stays_as_it_is() -> None:
     for x in (n, 2 * n + 1, (n + 3) // 2, n * (n // 2), natural(n - 1) + 1):
         assert natural(x) == x
     assert natural(n - 1) != n - 1 and natural((n - 1) // 2) != (n - 1) // 2
+
+
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge])
+def test_which_of_two_lengths_is_more_is_not_known_of_unknown_ones(compare: Callable[[Extent, Extent], bool]) -> None:
+    n = Length.symbol("N")
+    for one, other in ((n, 1), (1, n), (n, n + 1)):
+        with pytest.raises(LengthError, match=r"whether the length N.* is not known .*\n  .*`is_known`"):
+            compare(one, other)
 
 
 @drawn
