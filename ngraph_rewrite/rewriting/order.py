@@ -103,14 +103,14 @@ def why_not_down(rule: Rule, order: Order | None = None) -> str | None:
         return _consumes(rule)
     order = usual_order(rule) if order is None else order
     if order.laws:
-        return None if goes_down(rule, order) else _climbs(*both, order)
+        return None if goes_down(rule, order) else _climbs(rule, *both, order)
     if order.weights is not None:
         less, why = lighter(rule, order)
         if less or why is not None:
             return why
         if order is SHRINKING:
             return _as_large(*both)
-    return None if ways_down(*both, order) else _climbs(*both, order)
+    return None if ways_down(*both, order) else _climbs(rule, *both, order)
 
 
 def _consumes(rule: Rule) -> str | None:
@@ -141,7 +141,7 @@ def _as_large(left: Plain, right: Plain) -> str:
     return f"the right side has {size[1]} ops and the left {size[0]}: a recognize rule makes terms smaller"
 
 
-def _climbs(left: Node, right: Plain, order: Order) -> str:
+def _climbs(rule: Rule, left: Node, right: Plain, order: Order) -> str:
     several = left.definition.name == "core.make_tuple" and isinstance(right, Node)  # of a rule with several left sides
     tops = [one.definition for one in left.args if isinstance(one, Node)] if several else [left.definition]
     highest = max(tops, key=order.place, default=left.definition)
@@ -150,4 +150,5 @@ def _climbs(left: Node, right: Plain, order: Order) -> str:
             return f"it uses {node.definition}, which is declared after {highest}"
     if several:
         return "its right sides are not smaller than its left sides in the order of declaration"
-    return f"its right side is not smaller than its left in the order of declaration ({left.definition} at the root)"
+    what = "what its right side or a condition makes" if rule.conditions else "its right side"
+    return f"{what} is not smaller than its left in the order of declaration ({left.definition} at the root)"
