@@ -39,7 +39,12 @@ def main(options: Namespace) -> int:
 
     Returns:
         0 if every check of every rule holds, or is waived in the file; a proof that was not found is listed.
+
+    Raises:
+        ArgumentError: if the findings cannot be written where they shall be; then nothing is checked.
     """
+    if options.json is not None and not options.json.parent.is_dir():
+        raise ArgumentError(f"{options.json} cannot be written: there is no such folder", do="make the folder first")
     load_plugin_ops()
     readable, mistakes = _read(options.files)
     for mistake in mistakes:

@@ -124,6 +124,15 @@ def test_findings_are_written_for_programs(tmp_path: Path, capsys: pytest.Captur
     assert [f["status"] for f in read["findings"] if f["rule"] == "wrong.rounded"] == ["passed", "passed"]
 
 
+def test_findings_that_cannot_be_written_are_not_looked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "right.rules"
+    path.write_text(RIGHT, encoding="utf-8")
+    assert main(["check", "--check", "values", str(path), "--json", str(tmp_path / "no" / "found.json")]) == 1
+    said = capsys.readouterr()
+    assert "found.json cannot be written: there is no such folder\n  make the folder first" in said.err
+    assert "rules are right" not in said.out
+
+
 def test_one_rule_can_be_checked_and_is_looked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "wrong.rules"
     path.write_text(WRONG + RIGHT.partition("\n")[2], encoding="utf-8")

@@ -94,7 +94,7 @@ WRONG = {
     "taken_op": (
         {"ngraph_rewrite.ops": "a = wrong.ops"},
         {"ops.py": OPS.format(family="semi").replace("twice", "exp")},
-        "an op called 'semi.exp' cannot be declared",
+        "there is an op called 'semi.exp' already",
     ),
     "taken_file": ({RULES: "a = wrong"}, {"semi.rules": "simplify semi\n"}, "called as rules/semi.rules"),
     "no_files": ({RULES: "a = wrong"}, {}, "where no file ends with .rules"),

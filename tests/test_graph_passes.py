@@ -207,8 +207,9 @@ def test_an_unknown_op_is_refused_when_the_pass_is_made() -> None:
         @ng.PeepholePass.visit_op("semi.ad")
         def visit_add(self, op: ng.Op) -> None: ...
 
-    with pytest.raises(ng.UnknownOpError, match="semi.add"):
+    with pytest.raises(ng.UnknownOpError, match="semi.add") as found:
         Wrong()
+    assert __file__ in str(found.value)
 
 
 # -- what a pass may not do ---------------------------------------------------------------------------

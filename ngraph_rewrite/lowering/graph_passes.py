@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from ngraph_rewrite.errors import ArgumentError, RewriteError
+from ngraph_rewrite.errors import ArgumentError, RewriteError, UnknownOpError
 from ngraph_rewrite.lowering.driver import normalise, replace
 from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
 from ngraph_rewrite.terms.bank import TermBank
@@ -110,7 +110,7 @@ class PeepholePass(GraphPass):
         self._visits: dict[OpDef, list[str]] = {}
         for method, names in _marked(type(self)).items():
             for name in names:
-                self._visits.setdefault(lookup(name), []).append(method)
+                self._visits.setdefault(_definition(name), []).append(method)
 
     def visit(self, op: Op) -> None:
         """Look at one term. Override it to see every term, whatever its op."""
@@ -121,6 +121,13 @@ class PeepholePass(GraphPass):
         """As `GraphPass.applied`."""
         every = type(self).visit is not PeepholePass.visit
         return normalise(roots, _Peephole(self, bank, None if every else self._visits), table, bank, target, self.name)
+
+
+def _definition(name: str) -> OpDef:
+    try:
+        return lookup(name)
+    except UnknownOpError as error:
+        raise UnknownOpError(f"visit_op: {error.what}", where=user_line(), do=error.do) from None
 
 
 def _marked(kind: type) -> dict[str, tuple[str, ...]]:

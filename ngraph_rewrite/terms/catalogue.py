@@ -211,8 +211,9 @@ def op(
 
     def declare(type_rule: TypeRule) -> TypeRule:
         family, _, short = name.partition(".")
-        if not short.isidentifier() or name in _CATALOGUE:
-            raise AttributeValueError(f"an op called {name!r} cannot be declared", do="use a new family.name")
+        _check_new(name)
+        if not short.isidentifier():
+            raise AttributeValueError(f"an op cannot be called {name!r}", do="use a name as family.name")
         args, attributes, variadic = parameters(name, type_rule)
         check_exchange(name, traits, args, variadic)
         check_functions(name, meaning=meaning, normalise=normalise)
@@ -236,14 +237,19 @@ def op(
     return declare
 
 
+def _check_new(name: str) -> None:
+    if name in _CATALOGUE:
+        what = f"there is an op called {name!r} already"
+        raise AttributeValueError(what, do="use another name; a process declares an op once")
+
+
 def enter(definition: OpDef) -> OpDef:
     """Put a definition into the catalogue, with the next place in the order of declaration.
 
     Raises:
         AttributeValueError: if its name is taken.
     """
-    if definition.name in _CATALOGUE:
-        raise AttributeValueError(f"an op called {definition.name!r} cannot be declared", do="use a new name")
+    _check_new(definition.name)
     _CATALOGUE[definition.name] = found = replace(definition, rank=len(_CATALOGUE))
     return found
 
