@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from ngraph_rewrite.errors import DTypeError
-from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.types.tensor import TensorType
 
 _OF_TENSORS = frozenset({"axes", "dtype"})
@@ -46,8 +45,7 @@ class TupleType(TensorType):
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in _OF_TENSORS:  # the slots that a tensor's type fills
-            what = f"{self!r} is a tuple, which has no {name}"
-            raise DTypeError(what, where=user_line(), do="take a part with op[i]")
+            raise DTypeError(f"{self!r} is a tuple, which has no {name}", do="take a part with op[i]")
         raise AttributeError(name)
 
     def bound(self, binding: Mapping[str, int]) -> TupleType:
