@@ -182,15 +182,21 @@ def test_an_attempt_makes_only_jobs_that_changed(monkeypatch: pytest.MonkeyPatch
     assert made[product] == 2
 
 
-def test_copies_for_products_are_known_before_anything_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    attempts: list[set[Op]] = []
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> list[set[Op]]:
+    """What each attempt at a plan is told to have in memory."""
+    found: list[set[Op]] = []
     inner = attempt.fuse
 
     def counted(order: Any, results: Any, writes: Any, forced: set[Op], *more: Any) -> Groups:
-        attempts.append(set(forced))
+        found.append(set(forced))
         return inner(order, results, writes, forced, *more)
 
     monkeypatch.setattr(attempt, "fuse", counted)
+    return found
+
+
+def test_copies_for_products_are_known_before_anything_is_tried(attempts: list[set[Op]]) -> None:
     x, y = (ng.placeholder(ng.anonymous([2, 3, 4])) for _ in range(2))
     a = semi.reshape(semi.transpose(x, (2, 1, 0)), (4, 6))
     b = semi.reshape(semi.transpose(y, (1, 0, 2)), (6, 4))
@@ -198,15 +204,7 @@ def test_copies_for_products_are_known_before_anything_is_tried(monkeypatch: pyt
     assert [len(forced) for forced in attempts] == [2]
 
 
-def test_copies_for_maps_are_known_before_anything_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    attempts: list[set[Op]] = []
-    inner = attempt.fuse
-
-    def counted(order: Any, results: Any, writes: Any, forced: set[Op], *more: Any) -> Groups:
-        attempts.append(set(forced))
-        return inner(order, results, writes, forced, *more)
-
-    monkeypatch.setattr(attempt, "fuse", counted)
+def test_copies_for_maps_are_known_before_anything_is_tried(attempts: list[set[Op]]) -> None:
     x = ng.placeholder(ng.anonymous([2, 3, 4]))
     across = semi.transpose(semi.concat([x, x], axis=0), (2, 1, 0))
     planned([semi.sum(semi.exp(semi.reshape(across, (4, 12))), axes=(0,))])

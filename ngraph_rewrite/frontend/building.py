@@ -74,11 +74,6 @@ def terms_of(call: str, items: Any) -> list[Any]:
         ) from None
 
 
-def listed(values: Any) -> Any:
-    """A tuple of what is in a list or generator; anything else as it is, for an op to refuse."""
-    return tuple(values) if isinstance(values, Iterable) else values
-
-
 def reduced_axes(call: str, x: Axes, reduction_axes: AxesOf | None, out_axes: AxesOf | None, default: Axes) -> Axes:
     """The axes to reduce, of those to reduce and those to keep; `default` if neither is given.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from ngraph_rewrite.frontend.building import Operand, apply, condition_of, listed
+from ngraph_rewrite.frontend.building import Operand, apply, condition_of
 from ngraph_rewrite.frontend.scan import positional_scan as scan  # noqa: F401  (a function of this family)
 from ngraph_rewrite.frontend.semi_memory import allocate, copy, transfer  # noqa: F401
 from ngraph_rewrite.frontend.semi_more import (  # noqa: F401
@@ -62,7 +62,7 @@ def _binary(short: str) -> Callable[[Operand, Operand], Op]:
 
 def _reduction(short: str) -> Callable[[Operand, Iterable[int] | int], Op]:
     def function(x: Operand, axes: Iterable[int] | int) -> Op:
-        return apply(f"semi.{short}", x, axes=listed(axes))
+        return apply(f"semi.{short}", x, axes=axes)
 
     return _named(function, short)
 
@@ -170,30 +170,30 @@ dot = _binary("dot")
 
 def broadcast(x: Operand, shape: Shape, dims: Iterable[int] = ()) -> Op:
     """`x` repeated to `shape`; ``dims[i]`` is the place of its axis i there. Lengths of 1 do not stretch."""
-    return apply("semi.broadcast", x, shape=listed(shape), dims=listed(dims))
+    return apply("semi.broadcast", x, shape=shape, dims=dims)
 
 
 def update(x: Operand, value: Operand, starts: Shape, stops: Shape, steps: Iterable[int]) -> Op:
     """`x` with `value` at the positions ``range(start, stop, step)`` per axis, as `slice` takes them."""
-    return apply("semi.update", x, value, starts=listed(starts), stops=listed(stops), steps=listed(steps))
+    return apply("semi.update", x, value, starts=starts, stops=stops, steps=steps)
 
 
 def reshape(x: Operand, shape: Shape) -> Op:
     """The elements of `x` in row-major order, in another shape of the same size."""
-    return apply("semi.reshape", x, shape=listed(shape))
+    return apply("semi.reshape", x, shape=shape)
 
 
 def transpose(x: Operand, perm: Iterable[int] | None = None) -> Op:
     """`x` with axis ``perm[i]`` moved to place i; by default in reverse."""
     term = as_op(x)
-    return apply("semi.transpose", term, perm=tuple(range(term.rank))[::-1] if perm is None else listed(perm))
+    return apply("semi.transpose", term, perm=tuple(range(term.rank))[::-1] if perm is None else perm)
 
 
 def slice(x: Operand, starts: Shape, stops: Shape, steps: Iterable[int] | None = None) -> Op:
     """Per axis the positions ``range(start, stop, step)``; with a step < 0, stop -1 is "down to 0"."""
     term = as_op(x)
-    step = (1,) * term.rank if steps is None else listed(steps)
-    return apply("semi.slice", term, starts=listed(starts), stops=listed(stops), steps=step)
+    step = (1,) * term.rank if steps is None else steps
+    return apply("semi.slice", term, starts=starts, stops=stops, steps=step)
 
 
 def tensor_slice(x: Operand, items: Any) -> Op:
@@ -204,8 +204,8 @@ def tensor_slice(x: Operand, items: Any) -> Op:
 def pad(x: Operand, before: Shape, after: Shape, interior: Shape | None = None, value: float = 0) -> Op:
     """`x` with `value` before, after and (`interior` times) between its elements, per axis."""
     term = as_op(x)
-    gaps = (0,) * term.rank if interior is None else listed(interior)
-    return apply("semi.pad", term, before=listed(before), after=listed(after), interior=gaps, value=value)
+    gaps = (0,) * term.rank if interior is None else interior
+    return apply("semi.pad", term, before=before, after=after, interior=gaps, value=value)
 
 
 def concat(xs: Iterable[Operand], axis: int = 0) -> Op:
@@ -223,14 +223,14 @@ def gather(x: Operand, indices: Operand, axis: int = 0) -> Op:
 
 def iota(shape: Shape, axis: int = 0, dtype: Any = "int64") -> Op:
     """The position along `axis`: 0, 1, 2, ...; a tensor of `shape`."""
-    return apply("semi.iota", shape=listed(shape), axis=axis, dtype=dtype)
+    return apply("semi.iota", shape=shape, axis=axis, dtype=dtype)
 
 
 def uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any = None) -> Op:
     """Independent draws from [low, high), fresh in every call of a computation."""
-    return apply("semi.uniform", shape=listed(shape), low=low, high=high, dtype=dtype, uid=Uid())
+    return apply("semi.uniform", shape=shape, low=low, high=high, dtype=dtype, uid=Uid())
 
 
 def normal(shape: Shape, loc: float = 0.0, scale: float = 1.0, dtype: Any = None) -> Op:
     """Independent draws from the normal distribution of mean `loc` and standard deviation `scale`."""
-    return apply("semi.normal", shape=listed(shape), loc=loc, scale=scale, dtype=dtype, uid=Uid())
+    return apply("semi.normal", shape=shape, loc=loc, scale=scale, dtype=dtype, uid=Uid())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ngraph_rewrite.frontend.building import Operand, apply, listed
+from ngraph_rewrite.frontend.building import Operand, apply
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.op import Op
 
@@ -29,7 +29,7 @@ def diagonal(x: Operand, places: Iterable[int]) -> Op:
     >>> ng.semi.diagonal(ng.placeholder((3, 2, 3)), places=(0, 1, 0)).type
     float32[3, 2]
     """
-    return apply("semi.diagonal", x, places=listed(places))
+    return apply("semi.diagonal", x, places=places)
 
 
 def on_diagonal(x: Operand, places: Iterable[int]) -> Op:
@@ -39,7 +39,7 @@ def on_diagonal(x: Operand, places: Iterable[int]) -> Op:
     >>> ng.semi.on_diagonal(ng.placeholder((3, 2)), places=(0, 1, 0)).type
     float32[3, 2, 3]
     """
-    return apply("semi.on_diagonal", x, places=listed(places))
+    return apply("semi.on_diagonal", x, places=places)
 
 
 # -- access by index ----------------------------------------------------------------------------------
