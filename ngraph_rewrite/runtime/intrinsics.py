@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.typing import signature
 from numba.extending import intrinsic
 
@@ -51,6 +51,14 @@ def _named(name: str, typing: Callable[..., Any]) -> Any:
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------
+
+
+def stack_array(builder: Any, element: Any, length: int) -> Any:
+    """An array on the stack, of a line's alignment, in which anything is: LLVM takes long to fill one with zeros."""
+    with builder.goto_entry_block():
+        space = builder.alloca(ir.ArrayType(element, length))
+    space.align = _LINE
+    return space
 
 
 def mark_buffer(module: Any, instruction: Any, buffer: int) -> None:
@@ -123,9 +131,7 @@ def _workspace(dtype: str) -> Any:
             return None
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            space = cgutils.alloca_once(builder, ir.ArrayType(MEMORY[dtype], length.literal_value))
-            space.align = 64
-            return builder.ptrtoint(space, _I64)
+            return builder.ptrtoint(stack_array(builder, MEMORY[dtype], length.literal_value), _I64)
 
         return signature(types.int64, length), generate
 
@@ -241,7 +247,7 @@ def call_block(context: Any, function: Any, arguments: Any, words: Any) -> Any:
 
     def generate(context: Any, builder: Any, sig: Any, given: Any) -> Any:
         address, first, group = given
-        told = cgutils.alloca_once(builder, ir.ArrayType(_I64, words.count))
+        told = stack_array(builder, _I64, words.count)
         for i in range(words.count):
             builder.store(builder.extract_value(group, i), builder.gep(told, [_I32(0), _I32(i)]))
         kind = ir.FunctionType(ir.VoidType(), [_I64] * 4)

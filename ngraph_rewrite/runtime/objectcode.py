@@ -20,7 +20,7 @@ from numba.core import compiler, errors, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-from numba.core.typed_passes import NopythonRewrites
+from numba.core.typed_passes import IRLegalization, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
 
 from ngraph_rewrite.garbage import garbage_collected
@@ -99,15 +99,22 @@ def _arity(function: Callable[..., None]) -> int:
     return 4 if function.__code__.co_argcount == 4 else 3
 
 
-@global_compiler_lock  # type: ignore[untyped-decorator]
 def _optimised(function: Callable[..., None]) -> tuple[str, str]:
     """What Numba makes of a kernel, as LLVM IR, and what the kernel is called in it."""
+    try:
+        return _numba_ir(function, counts=False)
+    except errors.NumbaError:  # it is no kernel, or makes an object: what is wrong with it is told as Numba tells it
+        return _numba_ir(function, counts=True)
+
+
+def _numba_ir(function: Callable[..., None], counts: bool) -> tuple[str, str]:
+    """As Numba makes it, which `counts` who has an object, or has only numbers, and so nothing that ends."""
     flags: Any = compiler.Flags()
-    cpu_target.options.parse_as_flags(flags, _OPTIONS)
+    cpu_target.options.parse_as_flags(flags, {**_OPTIONS, "_nrt": counts})
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
     arguments = (types.int64,) * _arity(function)
     given: list[Any] = [_typing(), cpu_target.target_context, function, arguments, types.void, flags, {}]
-    with closing(_Passes(cpu_target.target_context.codegen())) as passes:
+    with global_compiler_lock, closing(_Passes(cpu_target.target_context.codegen())) as passes:
         library: Any = _Library(passes, function.__name__)  # type: ignore[no-untyped-call]
         result = compiler.compile_extra(*[*given, library, _Pipeline])
         library.finalize()
@@ -162,11 +169,15 @@ def _typing() -> Any:
 
 
 class _Pipeline(compiler.CompilerBase):
-    """Numba's own, but for what is done to whole arrays, and to functions in functions: a kernel has neither."""
+    """Numba's own, but for what is done to whole arrays, and to functions in functions: a kernel has neither.
+
+    Where no object is counted, none is let go: variables need no end.
+    """
 
     def define_pipelines(self) -> list[Any]:
         passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [one for one in passes.passes if one[0] not in _IDLE]
+        idle = _IDLE if self.state.flags.nrt else (*_IDLE, IRLegalization)
+        passes.passes = [one for one in passes.passes if one[0] not in idle]
         passes.finalize()
         return [passes]
 

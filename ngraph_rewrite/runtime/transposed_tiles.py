@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.typing import signature
 from numba.extending import intrinsic
 
 from ngraph_rewrite.runtime.features import features, vectors
+from ngraph_rewrite.runtime.intrinsics import stack_array
 from ngraph_rewrite.runtime.vector_code import I32, I64, declared, everywhere, interleaved_halves, loop
 
 __all__ = [
@@ -26,7 +27,7 @@ __all__ = [
     "transpose_block_8",
 ]
 
-_BLOCK, _LINE = 2048, 64  # words of 8 bytes of a block on the stack; bytes that come together
+_BLOCK = 2048  # words of 8 bytes of a block on the stack
 _SIDE = 16  # elements of a tile: of four bytes, a line
 
 
@@ -144,9 +145,7 @@ def tile_space(context: Any) -> Any:
     """The address of a block on the stack, of 16 KiB; each call has another one."""
 
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        space = cgutils.alloca_once(builder, ir.ArrayType(I64, _BLOCK))
-        space.align = _LINE
-        return builder.ptrtoint(space, I64)
+        return builder.ptrtoint(stack_array(builder, I64, _BLOCK), I64)
 
     return signature(types.int64), generate
 

@@ -190,6 +190,20 @@ def test_a_source_that_does_not_compile_says_where_it_is(tmp_path: Path, fresh: 
     assert str(tmp_path / "broken.py") in str(raised.value)
 
 
+def test_memory_on_the_stack_is_not_filled_first(tmp_path: Path) -> None:
+    """LLVM's time to fill a line of accumulators grew with its square, and each call of a kernel filled it."""
+    text = """from ngraph_rewrite.runtime.intrinsics import argument, load_int64, store_int64, workspace_int64
+
+def works(args, chunk, nchunks):
+    space = workspace_int64(2048)
+    for i in range(nchunks):
+        store_int64(space, i, chunk, 0)
+    store_int64(argument(args, 0), 0, load_int64(space, argument(args, 1), 0), 1)
+"""
+    code = compiler.assembly(text, "works", Cache(tmp_path))
+    assert "subq" in code and "memset" not in code
+
+
 def test_an_object_that_needs_what_is_not_there_is_refused(tmp_path: Path, fresh: None) -> None:
     source, cache = scaled_by(7.0), Cache(tmp_path)
     compile_kernel(source.text, source.name, cache)
