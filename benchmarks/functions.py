@@ -27,8 +27,10 @@ from ngraph_rewrite.runtime.compiler import compile_kernel
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
 
 Array = np.ndarray[Any, Any]
-UNARY = "exp exp2 expm1 tanh sigmoid erf log log2 log10 log1p sin cos tan sinh cosh asinh acosh atanh".split()
-FUNCTIONS = [*UNARY, "power"]
+UNARY = "exp exp2 expm1 tanh sigmoid erf log log2 log10 log1p sin cos tan asin acos atan".split()
+UNARY += "sinh cosh asinh acosh atanh".split()
+BINARY = ["power", "atan2"]
+FUNCTIONS = [*UNARY, *BINARY]
 BOUND = 2.0  # units in the last place that are promised (docs/functions.rst)
 BLOCK = 2**22
 SAMPLE = 2**21
@@ -125,6 +127,11 @@ def arguments(function: str, dtype: str) -> Iterator[list[Array]]:
         reach = np.random.default_rng(1).uniform(-1, 1, x.size) * np.log(np.finfo(dtype).max)
         with np.errstate(all="ignore"):
             yield [x, (reach / np.log(x.astype(np.longdouble))).astype(dtype)]
+    if function == "atan2":  # the error is largest where one number is half of the other one, or twice it
+        x, slope = sampled(dtype, SAMPLE), np.random.default_rng(1).uniform(-3, 3, SAMPLE)
+        with np.errstate(all="ignore"):
+            yield [x, (x * slope[: x.size]).astype(dtype)]
+    if function in BINARY:
         yield [sampled(dtype, SAMPLE, 2), np.random.default_rng(3).permutation(sampled(dtype, SAMPLE, 4))]
     elif dtype == "float32":
         yield from ([x] for x in every_single())
@@ -152,7 +159,7 @@ def measured(function: str, dtype: str) -> Row:
 
 def _times(function: str, dtype: str, size: int = 2**14) -> tuple[float, float | None]:
     x = np.random.default_rng(0).uniform(0.01, 5, size).astype(dtype)
-    operands, y = ([x, x[::-1].copy()] if function == "power" else [x]), np.empty_like(x)
+    operands, y = ([x, x[::-1].copy()] if function in BINARY else [x]), np.empty_like(x)
     table, theirs = launch(function, operands, y), getattr(np, function, None)
     ours = _shortest(table.run) / size * 1e9
     return ours, None if theirs is None else _shortest(lambda: theirs(*operands, out=y)) / size * 1e9

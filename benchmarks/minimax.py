@@ -147,6 +147,16 @@ def _sinh_rest(t: mp.mpf) -> mp.mpf:
     return (mp.sinh(x) / x - 1) / t
 
 
+def _atan_rest(t: mp.mpf) -> mp.mpf:
+    x = mp.sqrt(t)
+    return (mp.atan(x) / x - 1) / t
+
+
+def _asin_rest(t: mp.mpf) -> mp.mpf:
+    x = mp.sqrt(t)
+    return (mp.asin(x) / x - 1) / t
+
+
 LN2, SPLIT = float(mp.log(2)) / 2 * 1.001, float(mp.sqrt(2))
 TURN = float(mp.pi) / 4 * 1.02
 TASKS = {
@@ -164,6 +174,10 @@ TASKS = {
     "tanh64": Task(_tanh_rest, lambda t: t, 1e-9, 0.551**2, 10, "float64"),
     "sinh32": Task(_sinh_rest, lambda t: t, 1e-9, 1.0, 3, "float32"),
     "sinh64": Task(_sinh_rest, lambda t: t, 1e-9, 1.0, 6, "float64"),
+    "atan32": Task(_atan_rest, lambda t: t, 1e-9, 0.2501, 4, "float32"),
+    "atan64": Task(_atan_rest, lambda t: t, 1e-9, 0.2501, 11, "float64"),
+    "asin32": Task(_asin_rest, lambda t: t, 1e-9, 0.2501, 4, "float32"),
+    "asin64": Task(_asin_rest, lambda t: t, 1e-9, 0.2501, 11, "float64"),
     "erf32": Task(lambda t: mp.erf(mp.sqrt(t)) / mp.sqrt(t) - 1, lambda t: 1, 1e-9, 1.0, 6, "float32"),
     "erf64": Task(lambda t: mp.erf(mp.sqrt(t)) / mp.sqrt(t) - 1, lambda t: 1, 1e-9, 1.0, 11, "float64"),
     "erfc32": Task(lambda x: mp.log(mp.erfc(x)), mp.erfc, 0.98, 4.0, 6, "float32"),

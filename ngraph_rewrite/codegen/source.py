@@ -19,8 +19,8 @@ _WORDS = {
     "streams": "ask_ahead stream_block stream_end stream_float32 stream_float64",
     "arithmetic": "floor_divide modulo sign integer_power",
     "inverse_hyperbolics": "asinh acosh atanh",
-    "elementary": "asin acos atan atan2 hypot nextafter next_float16 next_bfloat16 trunc "
-    "copysign signbit left_shift right_shift",
+    "inverse_trigonometry": "asin acos atan atan2",
+    "elementary": "hypot nextafter next_float16 next_bfloat16 trunc copysign signbit left_shift right_shift",
     "exponentials": "exp exp2 expm1 tanh sigmoid erf",
     "logarithms": "log log2 log10 log1p",
     "trigonometry": "sin cos tan",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ngraph_rewrite.codegen.nest import FUNCTIONS, RowNest
 
 # What is kept rather than computed again: formulas, and what is called for each element.
-_KEPT = FUNCTIONS | frozenset("asin acos atan asinh acosh atanh atan2 hypot floordivide mod nextafter".split())
+_KEPT = FUNCTIONS | frozenset("hypot floordivide mod nextafter".split())
 
 
 class Kept(NamedTuple):

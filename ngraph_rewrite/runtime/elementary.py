@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More functions of the C library for kernels, and those that work on bits: signs, shifts, the next number.
+"""Functions of the C library for kernels, and those that work on bits: signs, shifts, the next number.
 
 A shift by a number that is no bit's number leaves nothing but, to the right, the sign: what NumPy does.
 """
@@ -33,8 +33,7 @@ def _real(name: str, arity: int, external: str | None = None) -> Any:
     return intrinsic(typing)
 
 
-asin, acos, atan = _real("asin", 1), _real("acos", 1), _real("atan", 1)
-atan2, hypot, nextafter = _real("atan2", 2), _real("hypot", 2), _real("nextafter", 2)
+hypot, nextafter = _real("hypot", 2), _real("nextafter", 2)
 trunc, copysign = _real("trunc", 1, "llvm.trunc"), _real("copysign", 2, "llvm.copysign")
 
 

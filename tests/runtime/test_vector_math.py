@@ -29,16 +29,17 @@ from ngraph_rewrite.types.dtypes import BFLOAT16, FLOAT16
 from tests.programs import drawn
 
 Array = np.ndarray[Any, Any]
-INF, NAN = float("inf"), float("nan")
+INF, NAN, PI = float("inf"), float("nan"), np.pi
 compiling = settings(deadline=None)  # the first example of a function compiles its kernel
 
 # The bounds that the functions' docstrings state, in units in the last place.
 BOUNDS = {
     "exp": 1.07, "exp2": 1.2, "expm1": 1.6, "tanh": 1.4, "sigmoid": 1.7, "erf": 1.6, "sinh": 1.7, "cosh": 1.4,
     "log": 0.9, "log2": 1.3, "log10": 1.2, "log1p": 1.4, "sin": 1.6, "cos": 1.6, "tan": 1.9, "power": 1.0,
-    "asinh": 1.9, "acosh": 1.9, "atanh": 1.8,
+    "asinh": 1.9, "acosh": 1.9, "atanh": 1.8, "asin": 1.4, "acos": 1.3, "atan": 1.5, "atan2": 1.6,
 }  # fmt: skip
-UNARY = [name for name in BOUNDS if name != "power"]
+UNARY = [name for name in BOUNDS if name not in ("power", "atan2")]
+ODD = ["tanh", "erf", "sin", "tan", "sinh", "asinh", "atanh", "asin", "atan"]
 DTYPES = ["float32", "float64"]
 
 
@@ -182,6 +183,27 @@ def test_quarter_turns(machine: Machine, turns: int, more: int) -> None:
             assert abs(mpmath.mpf(float(found)) - value) <= BOUNDS[name] * np.spacing(abs(float(value)))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_angles_of_a_sample(machine: Machine, dtype: str) -> None:
+    """Of points anywhere, near the axes and the diagonals, and where a number is far from the other one."""
+    rng = np.random.default_rng(3)
+    x = sample(dtype, 20_000)
+    check(machine, "atan2", x, rng.permutation(x))
+    check(machine, "atan2", x, rng.choice(np.array([0.0, -0.0, INF, -INF], dtype), x.size))
+    with np.errstate(all="ignore"):
+        for slope in 0.5, 1, 2:
+            near = (x * slope * (1 + rng.normal(scale=1e-3, size=x.size))).astype(dtype)
+            check(machine, "atan2", x, near * rng.choice([-1, 1], x.size).astype(dtype))
+
+
+@compiling
+@given(st.lists(st.tuples(st.floats(), st.floats()), min_size=1, max_size=20))
+@example([(5e-324, 5e-324), (0.0, 5e-324), (5e-324, -1.5e-323), (1.7e308, 1.6e308), (1.7e308, -5e-324)])
+def test_any_angle(machine: Machine, points: list[tuple[float, float]]) -> None:
+    y, x = np.array(points).T
+    check(machine, "atan2", y.copy(), x.copy())
+
+
 # -- where results end -------------------------------------------------------------------------------------------------
 
 
@@ -206,6 +228,9 @@ ENDS = {
     "asinh": lambda limits: [1.0, 2.0**26, 2.0**56, limits.tiny, np.sqrt(limits.max)],
     "acosh": lambda limits: [1.0, 2.0, 2.0**26, 2.0**56, np.sqrt(limits.max)],
     "atanh": lambda limits: [limits.tiny, 0.5, -0.5, 1.0, -1.0],
+    "asin": lambda limits: [limits.tiny, 0.5, -0.5, np.sqrt(0.5), 1.0, -1.0],
+    "acos": lambda limits: [limits.eps, 0.5, -0.5, np.sqrt(0.5), 1.0, -1.0],
+    "atan": lambda limits: [limits.tiny, 0.5, 1.0, 2.0, -2.0, 1 / limits.eps, limits.max / 2, limits.max],
     "tan": lambda limits: [2.0**-30, np.pi / 4, 0.75, np.pi / 2, 2.0**50, 2.0**76, 2.0**102],
     "sin": lambda limits: [2.0**-30, np.pi / 4, 0.75, 2.0**50, 2.0**76, 2.0**102],
     "cos": lambda limits: [2.0**-30, np.pi / 4, 0.75, 2.0**50, 2.0**76, 2.0**102],
@@ -231,7 +256,7 @@ def test_nothing_leaves_the_range(machine: Machine, function: str, dtype: str) -
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("function", ["tanh", "erf", "sin", "cos", "tan", "sinh", "cosh", "asinh", "atanh"])
+@pytest.mark.parametrize("function", [*ODD, "cos", "cosh"])
 def test_odd_and_even_functions_are_so_to_the_bit(machine: Machine, function: str, dtype: str) -> None:
     x = sample(dtype, 10_000)
     there, back = machine(function, x), machine(function, -x)
@@ -282,11 +307,23 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN)],
     "tan": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
     "sinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (1e30, INF), (-1e30, -INF)],
+    "asin": [(0.0, 0.0), (-0.0, -0.0), (1.0, PI / 2), (-1.0, -PI / 2), (1.5, NAN), (-1.5, NAN), (INF, NAN)],
+    "acos": [(1.0, 0.0), (0.0, PI / 2), (-0.0, PI / 2), (-1.0, PI), (1.5, NAN), (-1.5, NAN), (-INF, NAN)],
+    "atan": [(0.0, 0.0), (-0.0, -0.0), (1.0, PI / 4), (INF, PI / 2), (-INF, -PI / 2)],
     "asinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)],
     "acosh": [(1.0, 0.0), (0.5, NAN), (-2.0, NAN), (INF, INF), (-INF, NAN)],
     "atanh": [(0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (1.5, NAN), (-1.5, NAN), (INF, NAN), (-INF, NAN)],
     "cosh": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, INF), (-1e30, INF)],
 }
+# C's table of atan2: ordinates, abscissas, angles
+ANGLES = [
+    (0.0, 0.0, 0.0), (-0.0, 0.0, -0.0), (0.0, -0.0, PI), (-0.0, -0.0, -PI), (0.0, 1.0, 0.0), (-0.0, 1.0, -0.0),
+    (0.0, -1.0, PI), (-0.0, -1.0, -PI), (1.0, 0.0, PI / 2), (1.0, -0.0, PI / 2), (-1.0, 0.0, -PI / 2),
+    (-1.0, -0.0, -PI / 2), (1.0, INF, 0.0), (-1.0, INF, -0.0), (1.0, -INF, PI), (-1.0, -INF, -PI),
+    (INF, 1.0, PI / 2), (-INF, 1.0, -PI / 2), (INF, -1.0, PI / 2), (INF, INF, PI / 4), (-INF, INF, -PI / 4),
+    (INF, -INF, 3 * PI / 4), (-INF, -INF, -3 * PI / 4), (NAN, 1.0, NAN), (1.0, NAN, NAN), (NAN, INF, NAN),
+    (INF, NAN, NAN), (NAN, 0.0, NAN), (0.0, NAN, NAN), (1.0, 1.0, PI / 4), (1.0, -1.0, 3 * PI / 4),
+]  # fmt: skip
 # C's table of pow: bases, exponents, results
 POWERS = [
     (0.0, -3.0, INF), (-0.0, -3.0, -INF), (0.0, -2.0, INF), (-0.0, -2.0, INF), (-0.0, -0.5, INF), (-0.0, -INF, INF),
@@ -311,6 +348,13 @@ def same_bits(found: Array, right: Array) -> bool:
 def test_special_values(machine: Machine, function: str, dtype: str) -> None:
     x, right = np.array([*SPECIAL[function], (NAN, NAN)], dtype).T
     found = machine(function, x.copy())
+    assert same_bits(found, right), found
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_special_angles(machine: Machine, dtype: str) -> None:
+    y, x, right = np.array(ANGLES, dtype).T
+    found = machine("atan2", y.copy(), x.copy())
     assert same_bits(found, right), found
 
 

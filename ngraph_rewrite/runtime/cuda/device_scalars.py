@@ -35,7 +35,7 @@ _SAME: dict[Any, str] = {
     scalar_functions: "fmod sqrt fabs floor ceil rint select accumulate_max accumulate_min number_max "
     "number_min above below same add_reassociated multiply_reassociated",
     arithmetic: "floor_divide modulo sign",
-    elementary: "asin acos atan nextafter trunc copysign signbit left_shift right_shift",
+    elementary: "nextafter trunc copysign signbit left_shift right_shift",
     exponentials: "exp exp2 expm1 tanh sigmoid erf",
     hyperbolics: "sinh cosh",
     intrinsics: "chunk_start lesser",
@@ -140,7 +140,7 @@ for _module, _names in _SAME.items():
     WORDS |= {name: intrinsic(vars(_module)[name]._defn) for name in _names.split()}
 WORDS["to_bfloat16"] = _to_bfloat16(casts.to_bfloat16)
 WORDS |= {name: _short(vars(exponentials)[name]) for name in ("exp", "tanh")}
-WORDS |= {name: _unary(name, widened=False) for name in ("sin", "cos")}
+WORDS |= {name: _unary(name, widened=False) for name in ("sin", "cos", "asin", "acos", "atan")}
 WORDS |= {name: _unary(name, widened=True) for name in ("tan", "asinh", "acosh", "atanh")}
 WORDS |= {name: _binary(name, widened=True) for name in ("atan2", "hypot")}
 for _name, (_module, _kind) in _TEXTS.items():
