@@ -97,6 +97,7 @@ def _tile(builder: Any, size: int) -> Any:
         return module.globals[name]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * 6), name)
     function.linkage = "internal"
+    function.attributes.add("noinline")  # else the loops of its parts are unrolled, for each caller
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     *given, columns, rows = function.args
     ends, square = (columns, rows), _Square(builder, size)
