@@ -16,9 +16,12 @@ from benchmarks.workloads import (
     recurrent,
     reductions,
     rows,
+    sorting,
 )
 
-FAMILIES = (elementwise, layouts, rows, reductions, products, convolutions, pooling, networks, recurrent, attention)
+FAMILIES = (
+    elementwise, layouts, rows, reductions, sorting, products, convolutions, pooling, networks, recurrent, attention,
+)  # fmt: skip
 
 
 def every_task(size: int | None = None) -> Tasks:

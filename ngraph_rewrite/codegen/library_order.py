@@ -11,8 +11,8 @@ from ngraph_rewrite.codegen.scalar import DTYPES, held, is_real
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.ops.cpu import MOST_PLACES
 
-# Runs up to this length are faster sorted by insertion than by merging.
-_RUN = "8"
+_SHORT = 32  # lines of up to so many elements for each byte of a key are faster sorted by counting than by digits
+_MOST = 0xFFFFFFFF  # a position up to here fits below a key of four bytes
 
 
 @cache
@@ -24,19 +24,40 @@ def render_sort(dtype: str, descending: bool) -> Source:
     >>> render_sort("float32", False).signature
     ('rows', 'n', 'inner', 'x', 'first', 'second', 'y')
     """
-    load = f"load_{dtype}(x, line + j * inner, 0)"
-    return _sorting(dtype, dtype, descending, item=load, item_key="item", left_key="left")
+    item, key = f"load_{dtype}(x, line + j * inner, 0)", _key(descending)
+    by_digits = {"number": item, "number_key": f"{key}(number)", "number_result": "number"}
+    return _sorting(dtype, dtype, descending, item=item, **by_digits)
 
 
 @cache
-def render_argsort(dtype: str, descending: bool) -> Source:
+def render_argsort(dtype: str, descending: bool, n: object = None) -> Source:
     """As `render_sort`, for the positions of the elements: y and the workspaces are int64.
+
+    Args:
+        n: The length, if it is known: a position then goes with its key in one number, if both fit in it.
 
     >>> render_argsort("float32", False).signature
     ('rows', 'n', 'inner', 'x', 'first', 'second', 'y')
     """
-    keys = {f"{name}_key": f"load_{dtype}(x, line + {name} * inner, 0)" for name in ("item", "left")}
-    return _sorting(dtype, "int64", descending, item="j", **keys)
+    key = _key(descending)
+    by_digits = {
+        "number": "j",
+        "number_key": f"{key}(load_{dtype}(x, line + number * inner, 0))",
+        "number_result": "number",
+    }
+    if _bytes(dtype) < 8 and isinstance(n, int) and n <= _MOST:
+        by_digits["number"] = f"{key}(load_{dtype}(x, line + j * inner, 0)) << 32 | j"
+        by_digits |= {"number_key": "(number >> 32)", "number_result": f"number & {_MOST}"}
+    return _sorting(dtype, "int64", descending, item="j", **by_digits)
+
+
+def _key(descending: bool) -> str:
+    return "reverse_order_key" if descending else "order_key"
+
+
+def _bytes(dtype: str) -> int:
+    """How many bytes a key has."""
+    return np.dtype(held(dtype)).itemsize
 
 
 @cache
@@ -55,11 +76,15 @@ def render_first_places(dtype: str, descending: bool) -> Source:
 
 
 def _sorting(dtype: str, moved: str, descending: bool, **holes: str) -> Source:
+    """A short line's keys have the position below them where there is room, and are never equal then."""
     has_dtype(dtype, DTYPES, "sort")
     names = ("rows", "n", "inner", "x", "first", "second", "y")
-    sizes = {"itemsize": str(np.dtype(moved).itemsize), "run": _RUN}
-    precedes = _precedes("v", "u", dtype, descending)
-    return rendered("sort", names, moved=moved, precedes=precedes, **sizes, **holes)
+    key, digits = f"{_key(descending)}(load_{dtype}(x, line + j * inner, 0))", _bytes(dtype)
+    holes |= {"short_key": f"{key} << 8 | j", "ranking": "rank_unequal"}
+    if digits == 8:
+        holes |= {"short_key": f"{key} ^ {-(1 << 63)}", "ranking": "rank"}  # in the order of integers with a sign
+    sizes = {"itemsize": np.dtype(moved).itemsize, "digits": digits, "short": _SHORT * digits}
+    return rendered("sort", names, moved=moved, **holes, **{name: str(size) for name, size in sizes.items()})
 
 
 def _precedes(first: str, second: str, dtype: str, descending: bool = False) -> str:

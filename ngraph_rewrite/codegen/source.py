@@ -25,6 +25,7 @@ _WORDS = {
     "logarithms": "log log2 log10 log1p",
     "trigonometry": "sin cos tan",
     "hyperbolics": "sinh cosh",
+    "order_keys": "order_key reverse_order_key rank rank_unequal",
     "powers": "power",
     "casts": "bits_as_float32 bits_as_float64",
     "draws": "box_muller philox_block unit_double unit_single",

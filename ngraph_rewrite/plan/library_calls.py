@@ -36,8 +36,9 @@ def _batch_dot(term: Op, groups: Groups) -> Call:
 def _sort(term: Op, groups: Groups) -> Call:
     x = plain(term.args[0], groups)
     outer, n, inner = _split(x.layout.shape, term.attribute("axis"))
-    render = render_sort if term.definition.short == "sort" else render_argsort
-    source = render(term.args[0].dtype.name, term.attribute("descending"))
+    dtype, descending = term.args[0].dtype.name, term.attribute("descending")
+    is_sort = term.definition.short == "sort"
+    source = render_sort(dtype, descending) if is_sort else render_argsort(dtype, descending, n)
     workspace = [Scratch(outer * n * inner * term.dtype.itemsize) for _ in range(2)]
     first = OUTPUT if inner == 1 else workspace[0]
     used = (workspace[1],) if inner == 1 else (workspace[0], workspace[1])

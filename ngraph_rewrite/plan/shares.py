@@ -9,7 +9,7 @@ tell what is worth sharing from what is not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import log2, prod
+from math import prod
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -177,8 +177,8 @@ def loop_share(length: int, each: float) -> Share:
 
 
 def sorting_share(rows: int, n: int) -> Share:
-    """Of a sort of rows."""
-    return loop_share(rows, 5 * n * log2(n + 1))
+    """Of a sort of rows: of short ones each element is compared with all others."""
+    return loop_share(rows, n * min(2 + n / 15, 16))
 
 
 def running_share(outer: int, n: int, inner: int) -> Share:

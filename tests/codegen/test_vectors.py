@@ -200,18 +200,17 @@ SORTS = {"sort": render_sort("float32", False), "argsort": render_argsort("float
 
 
 @pytest.mark.parametrize("name", SORTS)
-def test_sorting_is_scalar(run: Runner, name: str) -> None:
-    """A merge takes its next element from where the comparison before it says: there is nothing to do side by side.
-
-    Only what copies a line into the workspace or back may be packed, and no comparison is.
-    """
+def test_short_lines_are_sorted_by_vectors_of_comparisons(run: Runner, name: str) -> None:
+    """An element is compared with a vector of others at a time; no comparison decides where the program goes on."""
     text = assembly(SORTS[name].text, SORTS[name].name, run.cache)
-    assert not packed_loops(text, "(?:min|max|cmp|cm|add)")
+    assert packed_loops(text, "(?:cmp|cm)")
 
 
 def test_a_library_function_is_called_where_there_is_no_vector_form(run: Runner) -> None:
-    source = map_of((Step("atan", "float32", (0,)),), (0, 1))
-    assert "atanf" in assembly(source.text, source.name, run.cache)
+    vector = Operand("float32", ("1",))
+    hypot = MapNest(1, (vector, vector), (Step("hypot", "float32", (0, 1)),), ((2, vector),), (0, 1, 2))
+    source = render_map(hypot)
+    assert "hypotf" in assembly(source.text, source.name, run.cache)
 
 
 def test_elements_are_collected_for_functions_only(run: Runner) -> None:
