@@ -134,7 +134,7 @@ def integer_power(base: int, exponent: int, signed: bool) -> int:
             return 1 - 2 * (exponent & 1)
         return 1 if base == 1 else 0
     result = 1
-    for _ in range(64):
+    while exponent != 0:
         if exponent & 1:
             result *= base
         base *= base
