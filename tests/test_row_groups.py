@@ -208,6 +208,17 @@ def test_a_call_told_step_by_step_names_every_result() -> None:
 # -- two steps --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_sum_of_sixteen_bits_is_rounded_once_where_its_rows_are_reduced_too(dtype: str) -> None:
+    """The sums of the rows are beyond float16, and lose what bfloat16 has no room for; the sum of all is neither."""
+    x = ng.placeholder(ng.anonymous([2, 2]), dtype=dtype)
+    rows = ng.numpy.max(x, axis=1, keepdims=True)
+    values = np.array([[60000, 60000], [-60000, -59904]]).astype(x.dtype)
+    with ng.make_transformer("cpu") as transformer:
+        found, _ = transformer.computation([ng.numpy.sum(x - rows * 0), rows], x)(values)
+    assert float(found) == float(values.astype(np.float32).sum())
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int32", "bool"])
 @pytest.mark.parametrize(
     "shape, axes", [((70_001,), (0,)), ((16_411, 37), (0,)), ((3, 40_000), (1,)), ((900, 2, 33), (0, 2))]

@@ -15,8 +15,10 @@ from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.making import make_op
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import wide
 
-_NESTING = frozenset({"semi.sum", "semi.prod", "semi.max", "semi.min", "semi.any", "semi.all"})
+_TOTALS = frozenset({"semi.sum", "semi.prod"})
+_NESTING = _TOTALS | {"semi.max", "semi.min", "semi.any", "semi.all"}
 # Terms that are looked at below a reduction.
 _MOST = 64
 
@@ -32,7 +34,7 @@ def nested(order: Sequence[Op], kinds: Kinds) -> tuple[Sequence[Op], Mapping[Op,
     rows: dict[tuple[int, ...], set[frozenset[int]]] = {}  # the axes over which tensors of a shape are reduced
     for term in terms_of(order, REDUCTIONS, kinds):
         own, mine = rows.setdefault(known(term.args[0]), set()), frozenset(term.attribute("axes"))
-        if term.definition.name in _NESTING and any(axes < mine for axes in own):
+        if _is_nesting(term) and any(axes < mine for axes in own):
             found = _axes_of_rows(term, kinds)
             if found is not None:
                 stead[term] = _in_steps(term, found)
@@ -40,6 +42,12 @@ def nested(order: Sequence[Op], kinds: Kinds) -> tuple[Sequence[Op], Mapping[Op,
     if not stead:
         return order, stead
     return [one for term in order for one in ((stead[term].args[0], term) if term in stead else (term,))], stead
+
+
+def _is_nesting(term: Op) -> bool:
+    """Whether it loses nothing by two steps: between them a sum or a product of 16 bits would be rounded."""
+    name = term.definition.name
+    return name in _NESTING and (name not in _TOTALS or wide(term.dtype) == term.dtype)
 
 
 def _in_steps(term: Op, axes: tuple[int, ...]) -> Op:
