@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from ngraph_rewrite.errors import ArgumentError, DTypeError, FamilyError, NGraphRewriteError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError, FamilyError, NGraphRewriteError
 from ngraph_rewrite.terms.catalogue import OpDef, find, lookup
 from ngraph_rewrite.terms.families import coerced, family_of_types
 from ngraph_rewrite.terms.info import NO_INFO, Info, Uid, info_here, user_line
@@ -336,6 +336,8 @@ class Op:
             if found is not NotImplemented:
                 return found  # type: ignore[no-any-return]
         items = item if isinstance(item, tuple) else (item,)
+        if any(isinstance(i, tuple) for i in items):  # to NumPy a list of places, to the op the triple of a range
+            raise AttributeValueError(f"the index {item!r}", where=user_line(), do="give integers or slices")
         return build(lookup(f"{family_of([self])}.tensor_slice"), (self,), items=items)
 
     def __lshift__(self, other: Any) -> Op:

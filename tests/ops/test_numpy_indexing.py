@@ -88,11 +88,30 @@ def test_masks_that_are_known(mask: Any) -> None:
 
 @pytest.mark.parametrize(
     "index",
-    [[], [0, -1], np.array(2), (..., None, [1, 0]), (0, [0, 1], slice(None), None), ([[0], [1]], ..., [1, 0])],
+    [
+        [], [0, -1], np.array(2), (..., None, [1, 0]), (0, [0, 1], slice(None), None), ([[0], [1]], ..., [1, 0]),
+        ((0, 2, 1),), (slice(None), (0, 2)), (slice(None), (0, 2, 1)), ((), 0),
+    ],
     ids=repr,
-)
+)  # fmt: skip
 def test_lists_and_other_forms(index: Any) -> None:
     check(index)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_arrays_of_small_integers_reach_all_of_long_axes(dtype: str) -> None:
+    array = np.arange(300 * 200).reshape(300, 200)
+    index = np.array([50, 100], dtype), np.array([60, 120], dtype)
+    x = ng.placeholder(array.shape, array.dtype)
+    np.testing.assert_array_equal(value(x[index], {x: array}), array[index])
+
+
+def test_a_list_of_places_is_no_range_where_axes_have_names() -> None:
+    """The triple of a range is how an op has a slice; who writes it means places, as NumPy does."""
+    x = ng.placeholder({"H": 4, "W": 3})
+    with pytest.raises(errors.AttributeValueError, match="give integers or slices") as caught:
+        _ = x[:, (0, 2, 1)]
+    assert __file__ in str(caught.value)
 
 
 def test_a_scalar_has_no_axes_but_new_ones() -> None:

@@ -73,10 +73,10 @@ def item(x: Op, index: Any) -> Op:
 def _entries(given: Any) -> list[Entry]:
     if isinstance(given, bool | np.bool_):
         raise AttributeValueError(f"the index {given!r}", where=user_line(), do="give integers or slices")
-    if not isinstance(given, Op | np.ndarray | list):
+    if not isinstance(given, Op | np.ndarray | list | tuple):
         return [Entry(given)]
     array = given if isinstance(given, Op) else np.asarray(given)
-    if isinstance(array, np.ndarray) and array.size == 0 and isinstance(given, list):
+    if isinstance(array, np.ndarray) and array.size == 0 and isinstance(given, list | tuple):
         array = array.astype(np.int64)
     if array.dtype.kind == "b":
         return _mask(array)

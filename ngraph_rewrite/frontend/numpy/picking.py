@@ -62,8 +62,9 @@ def _flat(indices: Sequence[Index], lengths: Sequence[Extent]) -> Op:
     """One index into the axes taken as one; where any of them is outside, so is it."""
     strides = [product(lengths[k + 1 :]) for k in range(len(lengths))]
     if all(isinstance(i, np.ndarray) for i in indices) and all(isinstance(n, int) for n in lengths):
-        wrapped = [np.where(i < 0, i + n, i) * s for i, n, s in zip(indices, lengths, strides, strict=True)]
-        return as_term(np.asarray(reduce(np.add, wrapped), np.int64))
+        wide: list[Any] = [np.asarray(i, np.int64) for i in indices]  # in fewer bits, places in all axes would wrap
+        wrapped = [np.where(i < 0, i + n, i) * s for i, n, s in zip(wide, lengths, strides, strict=True)]
+        return as_term(np.asarray(reduce(np.add, wrapped)))
     places = [_wrapped(as_term(i), _number(n)) for i, n in zip(indices, lengths, strict=True)]
     inside = [apply("less", i, _number(n)) for i, n in zip(places, lengths, strict=True)]
     inside += [apply("greater_equal", i, 0) for i in places]
