@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.codegen.opkernels import read_kernel
+from ngraph_rewrite.codegen.opkernels import kernel_text, read_kernel
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lazy import lazy_module
@@ -252,7 +252,7 @@ def _read(path: Path) -> tuple[str, str | None]:
     try:
         load_plugin_ops()
         if path.suffix == ".kernel":
-            read_kernel(path.read_text(encoding="utf-8"), str(path))
+            read_kernel(kernel_text(path), str(path))
             return "a kernel", None
         return str(len(checked_rules(path))), None
     except OSError as error:

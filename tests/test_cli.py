@@ -103,6 +103,15 @@ def test_a_mistake_is_shown_with_its_place(rule_file: Path, capsys: pytest.Captu
     assert out.rstrip().endswith("1 of 3 files are right")
 
 
+def test_a_kernel_file_that_is_no_text_is_told_as_a_rule_file_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "latin.kernel"
+    path.write_bytes("# café\nkernel x:\n".encode("latin-1"))
+    assert main(["check", "--static", str(path)]) == 1
+    assert f"{path} is not text in UTF-8" in capsys.readouterr().out
+
+
 def test_a_wrong_rule_passes_reading_but_not_drawing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "wrong.rules"
     path.write_text(WRONG, encoding="utf-8")
