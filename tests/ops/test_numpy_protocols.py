@@ -18,6 +18,10 @@ CALLS: list[Callable[[Any, Any], Any]] = [
     lambda x, i: np.sin(x),
     lambda x, i: np.add(x, 1),
     lambda x, i: np.add(x, i, dtype="float64"),
+    lambda x, i: (np.add(x, i, dtype="float32"), np.less(x, i, dtype=bool), np.divmod(i, 2, dtype="int64")),
+    lambda x, i: np.multiply(np.astype(i, np.int8), 100, dtype=np.int64),
+    lambda x, i: np.multiply.outer(np.astype(i, np.int8), np.astype(i, np.int8) + np.int8(90), dtype=np.int64),
+    lambda x, i: np.add.outer(i, 3, dtype="float64"),
     lambda x, i: np.arctan2(x, i),
     lambda x, i: np.power(x, i),
     lambda x, i: np.ones(3) * x,
@@ -92,6 +96,7 @@ def test_what_numpy_asks_of_shapes_and_dtypes() -> None:
 def test_terms_with_names_keep_them_where_each_element_is_by_itself() -> None:
     h = ng.placeholder({"H": 3}, name="h")
     made = [np.sin(h), np.float32(2) * h, np.where(h > 0, h, 0), np.clip(h, 0, 1), np.maximum(h, 0)]
+    made.append(np.add(h, 1, dtype="float64"))
     assert {t.definition.family for t in made} == {"axes"} and {t.axes for t in made} == {h.axes}
 
 
@@ -104,6 +109,9 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: np.cbrt(X), errors.FamilyError, "(?s)the numpy family has no op cbrt.*ops --family numpy"),
     (lambda: np.sort(X, kind="bubble"), errors.AttributeValueError, "(?s)np.sort: kind is 'bubble'.*the stable order"),
     (lambda: np.add(X, 1, out=np.ones((2, 3))), errors.ArgumentError, "np.add: out has no meaning"),
+    (lambda: np.multiply.outer(X, X, out=np.ones(36)), errors.ArgumentError, "np.multiply: out has no meaning"),
+    (lambda: np.add(X, 1, dtype=int), errors.DTypeError, "np.add: float32 does not cast to int64"),
+    (lambda: np.less(X, 1, dtype=float), errors.DTypeError, "np.less does not give float64"),
     (lambda: np.sin(X, where=FLOATS > 1), errors.ArgumentError, "np.sin: where has no meaning"),
     (lambda: np.add.at(X, 0, 1), errors.ArgumentError, "np.add.at has no meaning"),
     (lambda: np.add.reduceat(X, [0]), errors.ArgumentError, "np.add.reduceat has no meaning"),

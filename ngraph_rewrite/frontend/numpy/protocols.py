@@ -8,13 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, FamilyError
+import numpy as np
+
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError, FamilyError
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.choice import cast
 from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, statistical
 from ngraph_rewrite.frontend.numpy.operands import apply, as_term
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, combine
 from ngraph_rewrite.terms.protocols import answers
 from ngraph_rewrite.terms.written import describe
+from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype, can_cast
 
 # The op of each ufunc that has another name.
 _SHORT = {
@@ -51,23 +56,42 @@ def called_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict
     float64[3]
     """
     name = ufunc.__name__
-    if method == "__call__":
+    if method == "__call__" or (method == "outer" and len(inputs) == 2):
         given = {k: v for k, v in options.items() if k not in _DEFAULTS or v is not _DEFAULTS[k]}
         _refuse(name, [k for k in given if k != "dtype"])
-        made = _call(name, inputs)
-        return made if given.get("dtype") is None else combine_cast(made, given["dtype"])
+        if method == "outer":
+            return _in_dtype(name, _outer, tuple(map(as_term, inputs)), given.get("dtype"))
+        return _in_dtype(name, _call, inputs, given.get("dtype"))
     if method == "reduce" and name in _REDUCTIONS:
         return _reduce(name, inputs, options)
-    if method == "outer" and len(inputs) == 2:
-        return _outer(name, [as_term(x) for x in inputs])
     if method == "accumulate" and name in numpy_names.ACCUMULATIONS:
         return numpy_names.ACCUMULATIONS[name](*inputs, **{"axis": 0, **_plain(name, options)})
     raise ArgumentError(f"np.{name}.{method} has no meaning for terms", where=user_line())
 
 
-def combine_cast(made: Op, dtype: Any) -> Op:
-    """The result of a ufunc in the dtype asked for."""
-    return apply("cast", made, dtype=dtype)
+def _in_dtype(name: str, call: Callable[[str, tuple[Any, ...]], Any], inputs: tuple[Any, ...], dtype: Any) -> Any:
+    """What a ufunc makes. As in NumPy it computes in the dtype that is asked for; bool is asked for as a result.
+
+    Raises:
+        DTypeError: if an operand does not cast to that dtype, or the ufunc makes nothing of it.
+    """
+    wanted = None if dtype is None else checked(f"np.{name}", as_dtype, dtype)
+    given = inputs if wanted is None or wanted == BOOL else tuple([_cast(name, x, wanted) for x in inputs])
+    found = call(name, given)
+    if wanted is None or {x.dtype for x in (found if isinstance(found, tuple) else (found,))} == {wanted}:
+        return found
+    raise DTypeError(f"np.{name} does not give {wanted}", where=user_line(), do="cast its result")
+
+
+def _cast(name: str, operand: Any, dtype: DType) -> Any:
+    """An operand in another dtype of its kind or of a greater one; a Python number takes that of the others."""
+    if isinstance(operand, bool | int | float) and not isinstance(operand, np.generic):
+        return operand
+    array = operand if isinstance(operand, Op) else np.asarray(operand)
+    if not can_cast(array.dtype, dtype, "same_kind"):
+        do = "cast the operands if that is meant"
+        raise DTypeError(f"np.{name}: {array.dtype} does not cast to {dtype}", where=user_line(), do=do)
+    return cast(array, dtype) if isinstance(array, Op) else array.astype(dtype)
 
 
 def _call(name: str, inputs: tuple[Any, ...]) -> Any:
@@ -93,7 +117,7 @@ def _reduce(name: str, inputs: tuple[Any, ...], options: Mapping[str, Any]) -> O
     return _REDUCTIONS[name](*inputs, **{"axis": 0, **_plain(f"{name}.reduce", options)})
 
 
-def _outer(name: str, terms: list[Op]) -> Any:
+def _outer(name: str, terms: tuple[Op, ...]) -> Any:
     _positional_only(f"{name}.outer", terms)
     left, right = terms
     return _call(name, (apply("reshape", left, shape=left.shape + (1,) * right.rank), right))
