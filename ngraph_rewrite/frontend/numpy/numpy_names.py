@@ -24,15 +24,11 @@ from ngraph_rewrite.types.lengths import Extent
 # -- signatures of NumPy's own ------------------------------------------------------------------------
 
 
-def _by(reduction: Callable[..., Op]) -> Callable[..., Op]:
-    """NumPy passes its `out` and `dtype` by position."""
-
-    def function(a: Array, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Op:
-        found = reduction(a, axis=axis, keepdims=keepdims)
-        return found if dtype is None else data_types.astype(found, dtype)
-
-    function.__qualname__ = reduction.__name__
-    return function
+def _mean(a: Array, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Op:
+    """Computed in the dtype that is asked for."""
+    if dtype is None:
+        return statistical.mean(a, axis=axis, keepdims=keepdims)
+    return data_types.astype(statistical.mean(data_types.astype(a, dtype), axis=axis, keepdims=keepdims), dtype)
 
 
 def _spread(reduction: Callable[..., Op]) -> Callable[..., Op]:
@@ -142,13 +138,13 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.diff: _diff,
     np.sum: statistical.sum,
     np.prod: statistical.prod,
-    np.max: _by(statistical.max),
-    np.amax: _by(statistical.max),
-    np.min: _by(statistical.min),
-    np.amin: _by(statistical.min),
-    np.any: _by(statistical.any),
-    np.all: _by(statistical.all),
-    np.mean: _by(statistical.mean),
+    np.max: statistical.max,
+    np.amax: statistical.max,
+    np.min: statistical.min,
+    np.amin: statistical.min,
+    np.any: statistical.any,
+    np.all: statistical.all,
+    np.mean: _mean,
     np.var: _spread(statistical.var),
     np.std: _spread(statistical.std),
     np.count_nonzero: statistical.count_nonzero,
