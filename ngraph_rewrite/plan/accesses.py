@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable, Mapping, Sequence
-from math import prod
 from typing import NamedTuple
 
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.launches import Loop, Work, base_address, kernels, target_of
 from ngraph_rewrite.plan.operands import Ref, Scratch
-from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.shapes import bytes_of
 from ngraph_rewrite.terms.op import Op
 
 # What functions of a library work in: they share it.
@@ -53,11 +52,6 @@ def access(job: Job, work: Iterable[Work | Loop], home: Mapping[Op | Scratch, Re
 def span(ref: Ref, size: int) -> Span:
     """So many bytes from an address on."""
     return Span((ref.space, ref.key), ref.offset, ref.offset + size)
-
-
-def bytes_of(term: Op) -> int:
-    """The bytes of all elements of a term."""
-    return prod(known(term)) * int(term.dtype.itemsize)
 
 
 class _Cell:

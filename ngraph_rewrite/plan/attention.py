@@ -11,6 +11,7 @@ from typing import Any
 from ngraph_rewrite.codegen.library_attention import render_attention
 from ngraph_rewrite.plan.blocking import product_time
 from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.memory import aligned
 from ngraph_rewrite.plan.nests import CopyFirst, Load
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
@@ -43,9 +44,9 @@ def attention_call(term: Op, groups: Groups) -> Call:
     pieces, count = prod(batch) * down, prod(batch)
     time = product_time(count, m, n, max(e, 0), size) + product_time(count, m, d, n, size) + count * m * n * size // 4
     share = Share(pieces, time)
-    scores_at = _aligned(max(block, e, 1) * _WIDEST * size)
-    state_at = scores_at + _aligned(rows * block * size)
-    space = Scratch(state_at + _aligned(rows * 16), share.chunks)
+    scores_at = aligned(max(block, e, 1) * _WIDEST * size)
+    state_at = scores_at + aligned(rows * block * size)
+    space = Scratch(state_at + aligned(rows * 16), share.chunks)
     operands = [x for load in (q, k, v) for x in (load, *_steps(load))]
     cut = (space, space.bytes, scores_at, state_at, pieces, down, rows, block, packs)
     inner = batch[-1] if len(batch) == 2 else 1
@@ -85,8 +86,3 @@ def _steps(load: Load) -> list[int]:
     *batch, down, along = load.layout.strides
     outer, inner = batch if len(batch) == 2 else (*batch, 0)
     return [step * load.base.type.dtype.itemsize for step in (outer, inner, down, along)]
-
-
-def _aligned(size: int) -> int:
-    """Whole cache lines."""
-    return -(-size // 64) * 64

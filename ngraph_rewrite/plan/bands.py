@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ngraph_rewrite.plan.closing import LoopBody
 from ngraph_rewrite.plan.followed import Mixed, Step, sized, step_of
 from ngraph_rewrite.plan.scan_changes import made_like
-from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.shapes import bytes_of, known
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
@@ -121,7 +121,7 @@ class _Rows:
     @property
     def bytes(self) -> int:
         """Of arguments that are the same for all samples."""
-        return sum(prod(known(term)) * term.dtype.itemsize for term in self.leaves & self.shared)
+        return sum(map(bytes_of, self.leaves & self.shared))
 
     @property
     def repeated(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ngraph_rewrite.plan.memory import aligned
 from ngraph_rewrite.plan.shares import SHARED_TIME
 
 # What is packed: A, all of B, and A where the first cache is crowded. Whether tiles ask memory for what follows, and
@@ -114,16 +115,16 @@ class Blocking(NamedTuple):
         """
         deep = self.deep
         panels = self.columns if self.packs & PACKS_B else _COLUMNS if n % _COLUMNS else 0
-        a_at = _aligned(deep * panels * itemsize)
+        a_at = aligned(deep * panels * itemsize)
         # a tile has at least 6 rows, packed in steps of at most 8, or 14 in steps of 16
         held = (self.block * 4 // 3 + 32) * deep * (self.packs & (PACKS_A | PACKS_CROWDED) > 0)
         if maps.a.there:
             held = self.pitch(maps.a) * (deep if maps.a.turned else self.block)
-        b_at = _aligned(a_at + held * itemsize)
-        c_at = _aligned(b_at + (ahead(maps.b, plain=False) * self.columns * itemsize if maps.b.there else 0))
+        b_at = aligned(a_at + held * itemsize)
+        c_at = aligned(b_at + (ahead(maps.b, plain=False) * self.columns * itemsize if maps.b.there else 0))
         kept = self.rows if k > self.deep else self.block
         pitch = deep * itemsize if self.packs & PACKS_B else 0
-        return Room(_aligned(c_at + kept * self.columns * itemsize * aside), pitch, a_at, b_at, c_at)
+        return Room(aligned(c_at + kept * self.columns * itemsize * aside), pitch, a_at, b_at, c_at)
 
     def pitch(self, a: Mapped) -> int:
         """The stride of rows of A that are computed, or of its columns: they do not fall on the same places."""
@@ -135,10 +136,6 @@ def ahead(b: Mapped, plain: bool) -> int:
     if b.there:
         return _AHEAD_TURNED if b.turned else _AHEAD
     return _AHEAD if plain else _AHEAD_ACROSS
-
-
-def _aligned(size: int) -> int:
-    return -(-size // 64) * 64
 
 
 def _rounded(n: int, step: int) -> int:

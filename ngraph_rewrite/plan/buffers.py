@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.memory import Block, place
 from ngraph_rewrite.plan.operands import Scratch
-from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.shapes import bytes_of, known
 from ngraph_rewrite.terms.op import Op
 
 
@@ -45,7 +45,7 @@ def buffers(ordered: Sequence[Job], home: Container[Op | Scratch], threads: int 
                 blocks[number] = Block(size, first, last[term])
             else:
                 number = len(blocks)
-                blocks.append(Block(_bytes(term), i, last[term]))
+                blocks.append(Block(bytes_of(term), i, last[term]))
             block_of[term] = number
     offsets, arena = place(blocks)
     return Buffers({t: offsets[n] for t, n in block_of.items()}, arena, len(blocks))
@@ -71,7 +71,3 @@ def _dying(job: Job, at: int, last: dict[Op, int], block_of: Container[Op | Scra
             if all(x.shape == shape and x.is_plain for x in mine) and prod(known(base)) == prod(shape):
                 return base
     return None
-
-
-def _bytes(term: Op) -> int:
-    return prod(known(term)) * term.type.dtype.itemsize

@@ -17,6 +17,7 @@ from typing import Any
 from ngraph_rewrite.plan.keeping import keep
 from ngraph_rewrite.plan.needs import SCAN, Needs, Scan
 from ngraph_rewrite.plan.scan_changes import Changed, ScanChanges, made_like
+from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.stacking import stack
 from ngraph_rewrite.plan.views import Layout, is_view, row_major, view
 from ngraph_rewrite.terms.binders import body_terms, free_parameters, is_parameter
@@ -134,7 +135,7 @@ class _Level:
         self.origins[made] = term
 
     def _plain(self, term: Op) -> Op:
-        if term.definition.name == "cpu.gemm" and self.steps >= _STEPS and _known(term)[0] > 1:
+        if term.definition.name == "cpu.gemm" and self.steps >= _STEPS and known(term)[0] > 1:
             return self._product(term)
         readable = _readable(term)
         args = tuple([self.argument(a, readable) for a in term.args])
@@ -164,10 +165,10 @@ class _Level:
         if term in self.made:
             return self.made[term]
         base, path = _seen(term)
-        layout, plain = row_major(_known(base)), 0
+        layout, plain = row_major(known(base)), 0
         for i, step in enumerate(path):
             layout = view(step, layout)  # type: ignore[assignment]  # views that are none were sorted out
-            if layout == row_major(_known(step)):
+            if layout == row_major(known(step)):
                 base, plain = step, i + 1  # the same memory, in the axes that readers see
         path = path[plain:]
         if path and not readable(layout):
@@ -255,19 +256,15 @@ def _seen(term: Op) -> tuple[Op, list[Op]]:
     while is_view(term):
         path.append(term)
         term = term.args[0]
-    base, after, layout = term, list[Op](), row_major(_known(term))
+    base, after, layout = term, list[Op](), row_major(known(term))
     for step in reversed(path):
         seen = view(step, layout)
         if seen is None:
-            base, after, seen = step, [], row_major(_known(step))
+            base, after, seen = step, [], row_major(known(step))
         else:
             after.append(step)
         layout = seen
     return base, after
-
-
-def _known(term: Op) -> tuple[int, ...]:
-    return tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
 
 
 def _is_everywhere(term: Op) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ngraph_rewrite.codegen.library_convolutions import render_halo
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.convolution_operands import Convolution, Three, three
+from ngraph_rewrite.plan.memory import aligned
 from ngraph_rewrite.plan.operands import Call, Scratch
 from ngraph_rewrite.plan.shares import Share
 
@@ -79,11 +80,6 @@ def halo_arguments(given: Convolution, channels: int, phases: int, slots: int, p
     own = (channels * size, z * size, y * size, x, *given.lengths, *given.before, *apart)
     copies = "halves" if phases == 2 else "lines"
     return (*own, phases, slots, *pitches, f"product {copies} {given.dtype}")
-
-
-def aligned(size: int) -> int:
-    """Bytes rounded up to whole lines of the cache."""
-    return -(-size // 64) * 64
 
 
 def laid_out(*sizes: int) -> list[int]:

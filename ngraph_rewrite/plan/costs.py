@@ -13,7 +13,7 @@ from math import prod
 from typing import NamedTuple
 
 from ngraph_rewrite.plan.kinds import LEAF, MAP, OTHER, VIEW, Kinds
-from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.shapes import bytes_of, known
 from ngraph_rewrite.plan.shares import CORE, Speed, op_time, rate
 from ngraph_rewrite.terms.op import Op
 
@@ -103,7 +103,7 @@ def costs_of(found: Recomputed, uses: Iterable[Use], speed: Speed = CORE) -> Cos
     """
     term, times = found.terms[0], [each for _, _, each in dict.fromkeys(uses)]
     size, width = prod(known(term)), term.type.dtype.itemsize
-    inputs = sum(prod(known(leaf)) * leaf.type.dtype.itemsize for leaf in found.leaves)
+    inputs = sum(map(bytes_of, found.leaves))
     ops = sum(op_time(t.definition.short) for t in found.terms) / speed.faster
     moved = rate(inputs + size * width) * speed.moves
     again = sum(size * n * ops for n in times) + len(times) * inputs / moved

@@ -17,13 +17,9 @@ from ngraph_rewrite.codegen.library_products import render_batch_dot
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence, render_running
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, plain
+from ngraph_rewrite.plan.shapes import around
 from ngraph_rewrite.plan.shares import loop_share, running_share, sorting_share
 from ngraph_rewrite.terms.op import Op
-
-
-def _split(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
-    """The number of elements before an axis, along it and after it."""
-    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
 
 
 def _batch_dot(term: Op, groups: Groups) -> Call:
@@ -35,7 +31,7 @@ def _batch_dot(term: Op, groups: Groups) -> Call:
 
 def _sort(term: Op, groups: Groups) -> Call:
     x = plain(term.args[0], groups)
-    outer, n, inner = _split(x.layout.shape, term.attribute("axis"))
+    outer, n, inner = around(x.layout.shape, term.attribute("axis"))
     dtype, descending = term.args[0].dtype.name, term.attribute("descending")
     is_sort = term.definition.short == "sort"
     source = render_sort(dtype, descending) if is_sort else render_argsort(dtype, descending, n)
@@ -48,7 +44,7 @@ def _sort(term: Op, groups: Groups) -> Call:
 
 def _first_places(term: Op, groups: Groups) -> Call:
     x = plain(term.args[0], groups)
-    outer, n, inner = _split(x.layout.shape, term.attribute("axis"))
+    outer, n, inner = around(x.layout.shape, term.attribute("axis"))
     source = render_first_places(term.args[0].dtype.name, term.attribute("descending"))
     count = term.attribute("count")
     arguments = (outer * inner, n, inner, count, x, OUTPUT)
@@ -66,14 +62,14 @@ def _running(term: Op, groups: Groups) -> Call:
     operands = all_plain(reversed(term.args), groups)
     short, dtype, reverse = term.definition.short, term.dtype.name, term.attribute("reverse")
     source = render_recurrence(dtype, reverse) if short == "recurrence" else render_running(short, dtype, reverse)
-    sizes = _split(known(term), term.attribute("axis"))
+    sizes = around(known(term), term.attribute("axis"))
     return Call(source, (*sizes, *operands, OUTPUT), running_share(*sizes))
 
 
 def _take_along(term: Op, groups: Groups) -> Call:
     x, indices = all_plain(term.args, groups)
     axis = term.attribute("axis")
-    outer, count, inner = _split(indices.layout.shape, axis)
+    outer, count, inner = around(indices.layout.shape, axis)
     source = render_take_along(term.dtype.name, indices.base.dtype.name)
     arguments = (outer, count, inner, x.layout.shape[axis], x, indices, OUTPUT)
     return Call(source, arguments, loop_share(outer * count, 2 * inner))
@@ -82,7 +78,7 @@ def _take_along(term: Op, groups: Groups) -> Call:
 def _add_along(term: Op, groups: Groups) -> Call:
     indices, updates = all_plain(term.args[1:], groups)
     axis = term.attribute("axis")
-    outer, count, inner = _split(updates.layout.shape, axis)
+    outer, count, inner = around(updates.layout.shape, axis)
     source = render_add_along(term.dtype.name, indices.base.dtype.name)
     arguments = (outer, count, inner, known(term)[axis], indices, updates, OUTPUT)
     return Call(source, arguments, running_share(outer, count, inner))
@@ -90,7 +86,7 @@ def _add_along(term: Op, groups: Groups) -> Call:
 
 def _scatter_add(term: Op, groups: Groups) -> Call:
     indices, updates = all_plain(term.args[1:], groups)
-    outer, length, inner = _split(known(term), term.attribute("axis"))
+    outer, length, inner = around(known(term), term.attribute("axis"))
     source = render_scatter_add(term.dtype.name, indices.base.dtype.name)
     count = prod(indices.layout.shape)
     return Call(source, (outer, count, inner, length, indices, updates, OUTPUT), running_share(outer, count, inner))

@@ -15,7 +15,7 @@ from math import prod
 from ngraph_rewrite.plan.fusion import is_leaf, is_storage_read, variable_of
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.narrowing import large
-from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.shapes import bytes_of, known
 from ngraph_rewrite.terms.op import Op
 
 # An update waits in memory so many times smaller than what it makes room for. Next to nothing is so many times smaller.
@@ -24,8 +24,8 @@ _SMALLER, _NOTHING = 4, 64
 
 def holds_up(job: Job, variable: Op, jobs: Iterable[Job]) -> bool:
     """Whether a job that overwrites a variable has to wait for one that could overwrite what the first one reads."""
-    enough = _SMALLER * _bytes(variable)
-    read = {base for base, _ in job.loads if large(base) and _bytes(base) >= enough}
+    enough = _SMALLER * bytes_of(variable)
+    read = {base for base, _ in job.loads if large(base) and bytes_of(base) >= enough}
     if not read:
         return False
     others = (other for other in jobs if other is not job and not read.isdisjoint(_overwritten(other)))
@@ -56,15 +56,11 @@ def numbered(jobs: Sequence[Job], numbers: Sequence[int], owner: Mapping[Op, int
     places = dict[int, tuple[int, int]]()
     for i, job in enumerate(jobs):
         given = [base for base, _ in job.loads if base in owner and owner[base] != i]
-        stored = sum(map(_bytes, job.outputs))
-        soon = any(large(base) and _bytes(base) >= _NOTHING * stored for base in given)
+        stored = sum(map(bytes_of, job.outputs))
+        soon = any(large(base) and bytes_of(base) >= _NOTHING * stored for base in given)
         place = max(numbers[owner[base]] for base in given) if soon else numbers[i]
         places[i] = (place, numbers[i])
     return {i: rank for rank, i in enumerate(sorted(places, key=places.__getitem__))}
-
-
-def _bytes(term: Op) -> int:
-    return prod(known(term)) * term.type.dtype.itemsize
 
 
 def _overwritten(job: Job) -> list[Op]:

@@ -11,20 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from math import prod
 from typing import NamedTuple
 
 from ngraph_rewrite.plan.closing import LoopBody
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job, Piece
 from ngraph_rewrite.plan.launches import Loop, Work, address, nest, weight
-from ngraph_rewrite.plan.memory import ALIGNMENT
+from ngraph_rewrite.plan.memory import aligned
 from ngraph_rewrite.plan.nests import Body, CopyFirst, Load
 from ngraph_rewrite.plan.operands import Ref, Scratch, all_plain, in_memory, known
+from ngraph_rewrite.plan.shapes import bytes_of
 from ngraph_rewrite.plan.shares import shares_of_step
 from ngraph_rewrite.plan.views import row_major
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.tensor import TensorType
 
 Home = Mapping[Op | Scratch, Ref]
 # Nanoseconds of work that bands do beside each other before Python can look at signals.
@@ -109,7 +108,7 @@ def loop_job(term: Op, groups: Groups, parts: Mapping[int, Op], bands: Sequence[
     body: LoopBody = term.attrs[0]
     n, m = len(body.states), len(body.slices)
     pieces = tuple(_initial(arg, term, groups) for arg in term.args[:n])
-    hidden, size = _hidden(body, parts, sum(_aligned(band.arena) for band in bands))
+    hidden, size = _hidden(body, parts, sum(aligned(band.arena) for band in bands))
     return LoopJob(
         term,
         pieces,
@@ -140,21 +139,12 @@ def _rows(sequence: Op, groups: Groups) -> Load:
 
 def _hidden(body: LoopBody, parts: Mapping[int, Op], arena: int) -> tuple[dict[int, int], int]:
     """Where states that nobody reads afterwards lie behind the arena of a step, and where that ends."""
-    found, end = {}, _aligned(arena)
+    found, end = {}, aligned(arena)
     for number, variable in body.states:
         if number not in parts:
             found[number] = end
-            end += _aligned(_bytes(variable.type))
+            end += aligned(bytes_of(variable))
     return found, end
-
-
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT
-
-
-def _bytes(type_: TensorType) -> int:
-    lengths: list[int] = [int(n) for n in type_.shape]  # type: ignore[arg-type]
-    return prod(lengths) * type_.dtype.itemsize
 
 
 # -- launches ---------------------------------------------------------------------------------------
@@ -169,7 +159,7 @@ def loop_work(job: LoopJob, home: Home) -> list[Work | Loop]:
         nest(job, piece, home, states[variable], variable.dtype)
         for piece, (_, variable) in zip(job.pieces, body.states, strict=True)
     ]
-    arenas = accumulate((_aligned(band.arena) for band in job.bands), initial=0)
+    arenas = accumulate((aligned(band.arena) for band in job.bands), initial=0)
     places = [_Places(job, home, states, band, at) for band, at in zip(job.bands, arenas, strict=False)]
     if len(places) == 1:
         return [*first, Loop(body.length, *_moved(_awake(job.bands[0].work), places[0]), job.term)]
@@ -249,11 +239,11 @@ class _Places:
         pairs = zip(own.read(parts), body.read(parts), strict=True)
         for i, ((number, result), (_, was)) in enumerate(pairs):
             begin = self._begun(home[parts[number]], result, was)
-            self.named["result", i] = _started(begin, _bytes(was.type), last, body.reverse)
+            self.named["result", i] = _started(begin, bytes_of(was), last, body.reverse)
 
     def _begun(self, ref: Ref, term: Op, was: Op) -> Ref:
         """Where a term begins in memory that holds it with all rows."""
-        return ref if term is was else ref.moved(self._first * (_bytes(was.type) // known(was)[0]))
+        return ref if term is was else ref.moved(self._first * (bytes_of(was) // known(was)[0]))
 
     def of(self, ref: Ref) -> _Place:
         """The place of what the body calls `ref`."""

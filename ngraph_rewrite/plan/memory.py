@@ -39,7 +39,7 @@ def place(blocks: Sequence[Block]) -> tuple[list[int], int]:
         for i in own:
             begin, end = moments[blocks[i].first], moments[blocks[i].last]
             times |= (2 << end) - (1 << begin)
-        offset = arena.take(_aligned(blocks[own[0]].size), times)
+        offset = arena.take(aligned(blocks[own[0]].size), times)
         for i in own:
             offsets[i] = offset
     return offsets, arena.end
@@ -57,7 +57,7 @@ def _rows_by_size(blocks: Sequence[Block]) -> list[list[int]]:
     for i in sorted(range(len(blocks)), key=[first for _, first, _ in blocks].__getitem__):
         size = blocks[i].size
         if size:
-            by_size.setdefault(_aligned(size), []).append(i)
+            by_size.setdefault(aligned(size), []).append(i)
     return [row for size in sorted(by_size, reverse=True) for row in _in_turns(by_size[size], blocks)]
 
 
@@ -102,7 +102,8 @@ def _moments(blocks: Sequence[Block]) -> list[int]:
     return moments
 
 
-def _aligned(size: int) -> int:
+def aligned(size: int) -> int:
+    """Bytes rounded up to whole lines of the cache."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
@@ -212,8 +213,8 @@ def _place_by_time(blocks: Sequence[Block]) -> tuple[list[int], int]:
     for i in sorted(range(len(blocks)), key=lambda i: (blocks[i].first, i)):
         while alive and alive[0][0] < blocks[i].first:
             _, ended = heapq.heappop(alive)
-            _free(gaps, offsets[ended], offsets[ended] + _aligned(blocks[ended].size))
-        size = _aligned(blocks[i].size)
+            _free(gaps, offsets[ended], offsets[ended] + aligned(blocks[ended].size))
+        size = aligned(blocks[i].size)
         at = next((n for n, (begin, end) in enumerate(gaps) if end - begin >= size), None)
         if at is not None:
             begin, end = gaps[at]

@@ -14,7 +14,6 @@ from ngraph_rewrite.plan.convolution_bands import (
     PIECE,
     PIECES,
     WIDE,
-    aligned,
     chunks_of,
     halo_arguments,
     kernel_call,
@@ -22,6 +21,7 @@ from ngraph_rewrite.plan.convolution_bands import (
     of_processor,
 )
 from ngraph_rewrite.plan.convolution_operands import Convolution
+from ngraph_rewrite.plan.memory import aligned
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch
 from ngraph_rewrite.plan.shares import loop_share
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from ngraph_rewrite.codegen.library_convolutions import render_halo
 from ngraph_rewrite.codegen.library_minimal_filtering import render_minimal_filtering, render_minimal_filters
 from ngraph_rewrite.plan.convolution_bands import (
-    aligned,
     chunks_of,
     halo_arguments,
     kernel_call,
@@ -22,6 +21,7 @@ from ngraph_rewrite.plan.convolution_bands import (
     of_processor,
 )
 from ngraph_rewrite.plan.convolution_operands import Convolution
+from ngraph_rewrite.plan.memory import aligned
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch
 from ngraph_rewrite.plan.shares import Share
 

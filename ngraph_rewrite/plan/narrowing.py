@@ -8,13 +8,12 @@ a quarter of the memory or less, stored by the epilogue of the product that comp
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import prod
 
 from ngraph_rewrite.plan.convolution_operands import CONVOLUTION
 from ngraph_rewrite.plan.fusion import is_scalar_constant
 from ngraph_rewrite.plan.kinds import MAP, OTHER, VIEW, Kinds, terms_of
 from ngraph_rewrite.plan.products import is_product
-from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.shapes import bytes_of
 from ngraph_rewrite.plan.views import IDENTITIES
 from ngraph_rewrite.terms.op import Op
 
@@ -26,7 +25,7 @@ _MAPS_BETWEEN = 4  # maps at most between a product and what is compared
 
 def large(term: Op) -> bool:
     """Whether it takes so much memory that it matters when it is needed for the last time."""
-    return prod(known(term)) * term.type.dtype.itemsize >= LARGE
+    return bytes_of(term) >= LARGE
 
 
 def narrowed(results: Iterable[Op], order: Sequence[Op], kinds: Kinds) -> set[Op]:

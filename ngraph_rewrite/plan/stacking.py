@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ngraph_rewrite.plan.needs import Scan
 from ngraph_rewrite.plan.scan_changes import Make, ScanChanges
+from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.terms.binders import NONE, Free
 from ngraph_rewrite.terms.op import Op
 
@@ -98,8 +99,8 @@ def _pays(scan: Scan, product: Op, free: Free) -> bool:
     own = set(scan.parameters)
     changing = all(not own.isdisjoint(free.get(arg, NONE)) for arg in product.args)
     factors = [_unshaped(arg) for arg in product.args]
-    more = sum(prod(_shape(x)) for x in factors if x not in scan.outputs and not _is_own(scan, x))
-    return changing and more <= 2 * prod(_shape(product))
+    more = sum(prod(known(x)) for x in factors if x not in scan.outputs and not _is_own(scan, x))
+    return changing and more <= 2 * prod(known(product))
 
 
 def _is_own(scan: Scan, term: Op) -> bool:
@@ -113,25 +114,21 @@ def _unshaped(term: Op) -> Op:
     return term
 
 
-def _shape(term: Op) -> Shape:
-    return tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
-
-
 def _product(
     scan: Scan, number: int, summed: _Summed, factors: Sequence[Op], stacked: Callable[[Op], Op], make: Make
 ) -> Op:
     """The product over all steps, and what the state is at first."""
     (x, y), (ta, tb) = summed.term.args, summed.term.attrs
-    first = _long(stacked(factors[0]), _shape(x), not ta, make)
-    second = _long(stacked(factors[1]), _shape(y), tb, make)
+    first = _long(stacked(factors[0]), known(x), not ta, make)
+    second = _long(stacked(factors[1]), known(y), tb, make)
     return _added(scan, number, summed, make("cpu.gemm", (first, second), (ta, tb)), make)
 
 
 def _total(scan: Scan, number: int, summed: _Summed, whole: Op, stacked: Callable[[Op], Op], make: Make) -> Op:
     """The sum over all steps, and what the state is at first."""
     (x,), stack = summed.term.args, stacked(whole)
-    shape = (_shape(stack)[0], *_shape(x))
-    stack = stack if _shape(stack) == shape else make("semi.reshape", (stack,), (shape,))
+    shape = (known(stack)[0], *known(x))
+    stack = stack if known(stack) == shape else make("semi.reshape", (stack,), (shape,))
     axes = (0, *(axis + 1 for axis in summed.term.attribute("axes")))
     return _added(scan, number, summed, make("semi.sum", (stack,), (axes,)), make)
 
@@ -147,10 +144,10 @@ def _added(scan: Scan, number: int, summed: _Summed, total: Op, make: Make) -> O
 
 def _long(stack: Op, matrix: Shape, across: bool, make: Make) -> Op:
     """Matrices of all steps in a row, below each other or beside each other (`across`)."""
-    times, rows, columns = _shape(stack)[0], *matrix
+    times, rows, columns = known(stack)[0], *matrix
     if not across:
         return make("semi.reshape", (stack,), ((times * rows, columns),))
-    shape = _shape(stack)[1:]
+    shape = known(stack)[1:]
     cut = next((i for i in range(len(shape) + 1) if prod(shape[:i]) == rows and prod(shape[i:]) == columns), None)
     if cut is None:
         stack, shape, cut = make("semi.reshape", (stack,), ((times, rows, columns),)), matrix, 1

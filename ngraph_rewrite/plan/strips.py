@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.plan.followed import Mixed, Step, step_of
-from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.plan.shapes import bytes_of, known
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -232,7 +232,7 @@ def is_worth_it(seed: Op, sizes: Sizes) -> bool:
     """Whether a product is so large that it should not be in memory, and one whose rows can be cut in equal strips."""
     if seed.definition.name not in PRODUCTS or not isinstance(seed.type, TensorType):
         return False
-    large = prod(known(seed)) * seed.dtype.itemsize >= sizes.large
+    large = bytes_of(seed) >= sizes.large
     return large and _is_wide(seed) and strip_of(seed, sizes) is not None
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ngraph_rewrite.plan.accesses import bytes_of
 from ngraph_rewrite.plan.cuda.ends import Ends
 from ngraph_rewrite.plan.launches import Loop, Work, kernels
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan
+from ngraph_rewrite.plan.shapes import bytes_of
 from ngraph_rewrite.targets.target import Program
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe

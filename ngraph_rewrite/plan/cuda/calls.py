@@ -12,13 +12,14 @@ from ngraph_rewrite.codegen.library_order import render_searchsorted
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence
 from ngraph_rewrite.plan.cuda.attention import attention_calls
 from ngraph_rewrite.plan.cuda.grids import grid_for
-from ngraph_rewrite.plan.cuda.order import add_along_calls, scatter_add_calls, sort_calls, split
+from ngraph_rewrite.plan.cuda.order import add_along_calls, scatter_add_calls, sort_calls
 from ngraph_rewrite.plan.cuda.pooling import pooling_call, unpooling_call
 from ngraph_rewrite.plan.cuda.running import running_calls
 from ngraph_rewrite.plan.cuda.windows import fold_call, spread_call
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import MakeCalls
 from ngraph_rewrite.plan.operands import OUTPUT, Call, all_plain, known
+from ngraph_rewrite.plan.shapes import around
 from ngraph_rewrite.terms.op import Op
 
 
@@ -35,7 +36,7 @@ def _gather(term: Op, groups: Groups) -> Call:
 def _take_along(term: Op, groups: Groups) -> Call:
     x, indices = all_plain(term.args, groups)
     axis = term.attribute("axis")
-    outer, count, inner = split(indices.layout.shape, axis)
+    outer, count, inner = around(indices.layout.shape, axis)
     source = render_take_along(term.dtype.name, indices.base.dtype.name, "cuda")
     arguments = (outer, count, inner, x.layout.shape[axis], x, indices, OUTPUT)
     return Call(source, arguments, grid_for(outer * count * inner))
@@ -51,7 +52,7 @@ def _searchsorted(term: Op, groups: Groups) -> Call:
 def _recurrence(term: Op, groups: Groups) -> Call:
     b, a = all_plain(reversed(term.args), groups)
     source = render_recurrence(term.dtype.name, term.attribute("reverse"), "cuda")
-    outer, n, inner = split(known(term), term.attribute("axis"))
+    outer, n, inner = around(known(term), term.attribute("axis"))
     return Call(source, (outer, n, inner, b, a, OUTPUT), grid_for(outer * inner))
 
 

@@ -19,7 +19,7 @@ from ngraph_rewrite.codegen.library_order import Stored, render_merge, render_ti
 from ngraph_rewrite.plan.cuda.grids import grid_for, shared_grid
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_plain, known, plain
-from ngraph_rewrite.plan.shapes import DTYPE_SIZES
+from ngraph_rewrite.plan.shapes import DTYPE_SIZES, around
 from ngraph_rewrite.terms.op import Op
 
 TILE = 1024  # elements that a block sorts: keys and positions, twice each, fit into 48 KiB
@@ -30,16 +30,11 @@ FEW = 64
 _LARGE = 1 << 31
 
 
-def split(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
-    """The number of elements before an axis, along it and after it."""
-    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-
-
 def sort_calls(term: Op, groups: Groups) -> list[Call]:
     """The calls of a sort, or of one of positions."""
     x, descending = plain(term.args[0], groups), term.attribute("descending")
     dtype = term.args[0].dtype.name
-    sizes = split(x.layout.shape, term.attribute("axis"))
+    sizes = around(x.layout.shape, term.attribute("axis"))
     if term.definition.short == "sort":
         return sorting(dtype, descending, sizes, x, Stored(keys=dtype), (OUTPUT,))
     return sorting(dtype, descending, sizes, x, Stored(order="int64"), (OUTPUT,))
@@ -92,7 +87,7 @@ def _workspaces(count: int, stored: Stored) -> tuple[Scratch, ...]:
 def scatter_add_calls(term: Op, groups: Groups) -> Call | list[Call]:
     """The calls that add rows at indices."""
     indices, updates = all_plain(term.args[1:], groups)
-    outer, length, inner = split(known(term), term.attribute("axis"))
+    outer, length, inner = around(known(term), term.attribute("axis"))
     sizes = (outer, prod(indices.layout.shape), inner, length)
     arguments = (*sizes, indices, updates, OUTPUT)
     index_dtype = indices.base.dtype.name
@@ -105,7 +100,7 @@ def add_along_calls(term: Op, groups: Groups) -> Call | list[Call]:
     """The calls that add elements at indices of their own lines."""
     indices, updates = all_plain(term.args[1:], groups)
     axis = term.attribute("axis")
-    outer, count, inner = split(updates.layout.shape, axis)
+    outer, count, inner = around(updates.layout.shape, axis)
     arguments = (outer, count, inner, known(term)[axis], indices, updates, OUTPUT)
     index_dtype = indices.base.dtype.name
     if _by_columns(*arguments[:4]):

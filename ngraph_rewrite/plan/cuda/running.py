@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from ngraph_rewrite.codegen.cuda.scans import EACH, Running, render_lines, render_scan
 from ngraph_rewrite.plan.cuda.grids import grid_for, shared_grid
-from ngraph_rewrite.plan.cuda.order import split
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, known, plain
-from ngraph_rewrite.plan.shapes import DTYPE_SIZES
+from ngraph_rewrite.plan.shapes import DTYPE_SIZES, around
 from ngraph_rewrite.terms.op import Op
 
 SHORT = 32  # elements of a line that a thread goes through sooner than a block scans them
@@ -23,7 +22,7 @@ _FILLED = 528  # blocks that fill a large GPU
 def running_calls(term: Op, groups: Groups) -> Call | list[Call]:
     """The calls of a running sum, product or extremum."""
     x = plain(term.args[0], groups)
-    outer, n, inner = split(known(term), term.attribute("axis"))
+    outer, n, inner = around(known(term), term.attribute("axis"))
     kind, dtype, reverse = term.definition.short, term.dtype.name, term.attribute("reverse")
     running, lines = Running(kind, dtype), outer * inner
     most = 1 if running.is_scaled else max(1, min(_THREADS // max(lines, 1), n // LEAST))
