@@ -11,9 +11,9 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 from numba.core.typing import signature
-from numba.extending import intrinsic, register_jitable
+from numba.extending import register_jitable
 
-from ngraph_rewrite.runtime.scalar_functions import c_function, llvm_function
+from ngraph_rewrite.runtime.scalar_functions import c_function, llvm_function, named
 
 
 def _same_type(name: str, arity: int, body: Callable[..., Any]) -> Any:
@@ -29,8 +29,7 @@ def _same_type(name: str, arity: int, body: Callable[..., Any]) -> Any:
         return signature(x, x, x), generate
 
     typing = unary if arity == 1 else binary
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
+    return named(name, typing)
 
 
 def _constant(like: Any, value: float) -> Any:

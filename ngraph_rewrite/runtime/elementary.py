@@ -13,7 +13,7 @@ from numba.core.typing import signature
 from numba.extending import intrinsic, register_jitable
 
 from ngraph_rewrite.runtime.casts import to_bfloat16, to_float16
-from ngraph_rewrite.runtime.scalar_functions import c_function, fabs, llvm_function, maximum
+from ngraph_rewrite.runtime.scalar_functions import c_function, fabs, llvm_function, maximum, named, real_function
 
 
 def _real(name: str, arity: int, external: str | None = None) -> Any:
@@ -22,15 +22,7 @@ def _real(name: str, arity: int, external: str | None = None) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return c_function(builder, name, args) if external is None else llvm_function(builder, external, args)
 
-    def unary(context: Any, x: Any) -> Any:
-        return (signature(x, x), generate) if isinstance(x, types.Float) else None
-
-    def binary(context: Any, x: Any, y: Any) -> Any:
-        return (signature(x, x, x), generate) if isinstance(x, types.Float) else None
-
-    typing = unary if arity == 1 else binary
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
+    return real_function(name, arity, generate)
 
 
 hypot, nextafter = _real("hypot", 2), _real("nextafter", 2)
@@ -93,8 +85,7 @@ def _shift(name: str, left: bool) -> Any:
 
         return (signature(x, x, x), generate) if isinstance(x, types.Integer) else None
 
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
+    return named(name, typing)
 
 
 left_shift, right_shift = _shift("left_shift", left=True), _shift("right_shift", left=False)

@@ -9,7 +9,6 @@ A ``float16`` or ``bfloat16`` value is held as a ``float32`` that it can represe
 A store rounds to the nearest of them, to even where two are.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -19,6 +18,7 @@ from numba.extending import intrinsic
 
 from ngraph_rewrite.runtime.casts import bfloat16_bits
 from ngraph_rewrite.runtime.features import features
+from ngraph_rewrite.runtime.scalar_functions import named
 
 __all__ = [
     "argument",
@@ -43,11 +43,6 @@ MEMORY |= {name: ir.IntType(value.bitwidth) for name, value in VALUES.items() if
 
 _LINE = 64  # bytes that come together
 _SCOPES = 32  # buffers past this many share one scope: still correct, since they are not declared distinct
-
-
-def _named(name: str, typing: Callable[..., Any]) -> Any:
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------
@@ -104,7 +99,7 @@ def _load(dtype: str) -> Any:
 
         return signature(VALUES[dtype], types.int64, types.int64, buffer), generate
 
-    return _named(f"load_{dtype}", typing)
+    return named(f"load_{dtype}", typing)
 
 
 def _store(dtype: str) -> Any:
@@ -120,7 +115,7 @@ def _store(dtype: str) -> Any:
 
         return signature(types.none, types.int64, types.int64, VALUES[dtype], buffer), generate
 
-    return _named(f"store_{dtype}", typing)
+    return named(f"store_{dtype}", typing)
 
 
 def _workspace(dtype: str) -> Any:
@@ -135,7 +130,7 @@ def _workspace(dtype: str) -> Any:
 
         return signature(types.int64, length), generate
 
-    return _named(f"workspace_{dtype}", typing)
+    return named(f"workspace_{dtype}", typing)
 
 
 for _dtype in VALUES:

@@ -13,12 +13,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba.core import types
-from numba.core.typing import signature
-from numba.extending import intrinsic
 
 from ngraph_rewrite.runtime.features import features
-from ngraph_rewrite.runtime.scalar_functions import for_gpu, llvm_function
+from ngraph_rewrite.runtime.scalar_functions import for_gpu, llvm_function, real_function
 
 _FUSING = ("aarch64", "arm64")
 
@@ -245,20 +242,10 @@ def kernel_function(formula: Callable[..., Real], instead: Callable[[Real], Real
     Args:
         instead: What gives it for one number where it can, and None where it cannot.
     """
-    arity = formula.__code__.co_argcount
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         given = [Real(builder, arg) for arg in args]
         found = None if instead is None else instead(*given)
         return (formula(*given) if found is None else found).value
 
-    def unary(context: Any, x: Any) -> Any:
-        return (signature(x, x), generate) if isinstance(x, types.Float) else None
-
-    def binary(context: Any, x: Any, y: Any) -> Any:
-        return (signature(x, x, x), generate) if isinstance(x, types.Float) else None
-
-    typing = unary if arity == 1 else binary
-    typing.__name__ = typing.__qualname__ = formula.__name__.lstrip("_")
-    typing.__doc__ = formula.__doc__
-    return intrinsic(typing)
+    return real_function(formula.__name__.lstrip("_"), formula.__code__.co_argcount, generate)

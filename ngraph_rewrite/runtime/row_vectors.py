@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.typing import signature
-from numba.extending import intrinsic
 
 from ngraph_rewrite.runtime.features import features, vectors
+from ngraph_rewrite.runtime.scalar_functions import named
 from ngraph_rewrite.runtime.vector_code import I32, I64, ask, declared, everywhere, loop
 
 __all__ = ["AT_A_TIME", "BIT", "DOUBLE", "FLOAT", "Row", "Rows", "changed", "declared", "halved", "of_rows", "variable"]
@@ -169,5 +169,4 @@ def of_rows(name: str, result: Any, body: Callable[..., Any], *more: Any, asks: 
 
         return signature(result, *[types.int64] * 5), generate
 
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
+    return named(name, typing)

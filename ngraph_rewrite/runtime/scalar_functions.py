@@ -18,7 +18,8 @@ from numba.extending import intrinsic, register_jitable
 _IN_LIBDEVICE = {f"llvm.{name}" for name in "sqrt fabs floor ceil rint trunc copysign fma".split()}
 
 
-def _named(name: str, typing: Callable[..., Any]) -> Any:
+def named(name: str, typing: Callable[..., Any]) -> Any:
+    """A function that kernels call by a name, of which Numba is told the types and the instructions."""
     typing.__name__ = typing.__qualname__ = name
     return intrinsic(typing)
 
@@ -55,24 +56,26 @@ def _external(name: str, arity: int = 1) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return c_function(builder, name, args)
 
-    return _real_function(name, arity, generate)
+    return real_function(name, arity, generate)
 
 
 def _llvm(name: str, llvm_name: str) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return llvm_function(builder, llvm_name, args)
 
-    return _real_function(name, 1, generate)
+    return real_function(name, 1, generate)
 
 
-def _real_function(name: str, arity: int, generate: Callable[..., Any]) -> Any:
+def real_function(name: str, arity: int, generate: Callable[..., Any]) -> Any:
+    """A function of one float, or of two of one type, of which these are the instructions."""
+
     def unary(context: Any, x: Any) -> Any:
         return (signature(x, x), generate) if isinstance(x, types.Float) else None
 
     def binary(context: Any, x: Any, y: Any) -> Any:
         return (signature(x, x, x), generate) if isinstance(x, types.Float) else None
 
-    return _named(name, unary if arity == 1 else binary)
+    return named(name, unary if arity == 1 else binary)
 
 
 fmod = _external("fmod", 2)
@@ -120,7 +123,7 @@ def _extremum(name: str, sign: str) -> Any:
 
         return signature(x, x, x), generate
 
-    return _named(name, typing)
+    return named(name, typing)
 
 
 maximum, minimum = _extremum("maximum", ">"), _extremum("minimum", "<")
@@ -137,7 +140,7 @@ def _reduced_extremum(name: str, sign: str, llvm_name: str) -> Any:
 
         return signature(x, x, x), generate
 
-    return _named(name, typing)
+    return named(name, typing)
 
 
 accumulate_max = _reduced_extremum("accumulate_max", ">", "llvm.maximum")
@@ -155,7 +158,7 @@ def _number_extremum(name: str, sign: str) -> Any:
 
         return (signature(x, x, x), generate) if isinstance(x, types.Float) else None
 
-    return _named(name, typing)
+    return named(name, typing)
 
 
 number_max, number_min = _number_extremum("number_max", ">"), _number_extremum("number_min", "<")
@@ -177,7 +180,7 @@ def _ahead(name: str, sign: str) -> Any:
 
         return signature(types.boolean, x, x), generate
 
-    return _named(name, typing)
+    return named(name, typing)
 
 
 above, below = _ahead("above", ">"), _ahead("below", "<")
@@ -195,7 +198,7 @@ def _same_typing(context: Any, x: Any, y: Any) -> Any:
     return signature(types.boolean, x, x), generate
 
 
-same = _named("same", _same_typing)
+same = named("same", _same_typing)
 
 
 # -- sums whose order is free ------------------------------------------------------------------------------------------
@@ -208,7 +211,7 @@ def _reassociated(name: str, instruction: str) -> Any:
 
         return (signature(x, x, x), generate) if isinstance(x, types.Float) else None
 
-    return _named(name, typing)
+    return named(name, typing)
 
 
 add_reassociated = _reassociated("add_reassociated", "fadd")

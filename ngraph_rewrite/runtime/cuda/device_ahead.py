@@ -10,10 +10,10 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 from numba.core.typing import signature
-from numba.cuda.extending import intrinsic
 
 from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
 from ngraph_rewrite.runtime.cuda.hardware import WIDEST
+from ngraph_rewrite.runtime.cuda.porting import named
 
 __all__ = ["arrived", "ask_line", "fetch8_uint16"]
 
@@ -21,11 +21,6 @@ _GLOBAL, _SHARED = 1, 3  # the address spaces
 _SIZE = 2  # bytes of an element
 _NOTHING = ir.FunctionType(ir.VoidType(), [])
 _COPY = ir.FunctionType(ir.VoidType(), [ir.IntType(32), ir.IntType(64)])
-
-
-def _named(name: str, typing: Any) -> Any:
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
 
 
 def _begun(builder: Any, tile: Any, place: Any) -> None:
@@ -78,6 +73,6 @@ def _ask_line(context: Any, address: Any) -> Any:
     return signature(types.none, types.int64), generate
 
 
-ask_line: Any = _named("ask_line", _ask_line)
-arrived: Any = _named("arrived", _arrived)
-fetch8_uint16: Any = _named("fetch8_uint16", _fetch)
+ask_line: Any = named("ask_line", _ask_line)
+arrived: Any = named("arrived", _arrived)
+fetch8_uint16: Any = named("fetch8_uint16", _fetch)

@@ -5,7 +5,8 @@ from typing import Any
 
 from numba.core import types
 from numba.core.typing import signature
-from numba.cuda.extending import intrinsic
+
+from ngraph_rewrite.runtime.cuda.porting import named
 
 __all__ = ["quotient", "remainder"]
 
@@ -19,8 +20,7 @@ def _division(name: str, instruction: str) -> Any:
 
         return signature(types.int64, types.int64, types.int64), generate
 
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
+    return named(name, typing)
 
 
 quotient, remainder = _division("quotient", "udiv"), _division("remainder", "urem")

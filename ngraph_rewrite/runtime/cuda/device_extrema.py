@@ -7,10 +7,10 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 from numba.core.typing import signature
-from numba.cuda.extending import intrinsic
 
 from ngraph_rewrite.runtime import scalar_functions
 from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
+from ngraph_rewrite.runtime.cuda.porting import named
 
 _KIND = ir.FunctionType(ir.FloatType(), [ir.FloatType(), ir.FloatType()])
 
@@ -26,8 +26,7 @@ def _extremum(name: str, word: str) -> Any:
 
         return signature(x, x, x), generate
 
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
+    return named(name, typing)
 
 
 EXTREMA = {"maximum": _extremum("maximum", "max"), "minimum": _extremum("minimum", "min")}

@@ -13,12 +13,11 @@ from llvmlite import ir
 from numba import cuda
 from numba.core import cgutils, types
 from numba.core.typing import signature
-from numba.cuda.extending import intrinsic
 
 from ngraph_rewrite.runtime.cuda import fragments
 from ngraph_rewrite.runtime.cuda.device_scalars import WORDS
 from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
-from ngraph_rewrite.runtime.cuda.porting import device_function
+from ngraph_rewrite.runtime.cuda.porting import device_function, named
 
 __all__ = [
     "any_of_warp",
@@ -48,11 +47,6 @@ _PLACE = types.int64(types.int64, types.int64, types.int64)
 _MARKS = {"float16": "f16", "bfloat16": "bf16"}
 
 
-def _named(name: str, typing: Any) -> Any:
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
-
-
 def _loaded(turned: str) -> Any:
     """Four matrices of 8 times 8, of which each eight threads tell where the lines of one are."""
 
@@ -69,8 +63,8 @@ def _loaded(turned: str) -> Any:
     return typing
 
 
-_plain: Any = _named("_plain", _loaded(""))
-_turned: Any = _named("_turned", _loaded(".trans"))
+_plain: Any = named("_plain", _loaded(""))
+_turned: Any = named("_turned", _loaded(".trans"))
 
 
 _below = device_function(_PLACE)(fragments.below_first)
@@ -125,7 +119,7 @@ def _product(dtype: str) -> Any:
         kinds = [left, right, which, *[types.float32] * 4]
         return signature(types.UniTuple(types.float32, 4), *kinds), generate
 
-    return _named(f"products_{dtype}", typing)
+    return named(f"products_{dtype}", typing)
 
 
 def _multiplied(builder: Any, mark: str, rows: list[Any], columns: list[Any], sums: list[Any]) -> list[Any]:
@@ -158,7 +152,7 @@ def _left(dtype: str) -> Any:
     eight = [Parameter(f"x{n}", Parameter.POSITIONAL_OR_KEYWORD) for n in range(8)]
     context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD)
     vars(typing)["__signature__"] = Signature([context, *eight])  # Numba asks for it
-    return _named(f"left_of_{dtype}", typing)
+    return named(f"left_of_{dtype}", typing)
 
 
 def _rounded(builder: Any, dtype: str, low: Any, high: Any) -> Any:
@@ -180,7 +174,7 @@ def _pair(dtype: str) -> Any:
 
         return signature(types.int32, types.float32, types.float32), generate
 
-    return _named(f"pair_of_{dtype}", typing)
+    return named(f"pair_of_{dtype}", typing)
 
 
 left_of_float16, left_of_bfloat16 = _left("float16"), _left("bfloat16")
@@ -218,7 +212,7 @@ def _rough_exp2(context: Any, x: Any) -> Any:
     return signature(types.float32, types.float32), generate
 
 
-rough_exp2: Any = _named("rough_exp2", _rough_exp2)
+rough_exp2: Any = named("rough_exp2", _rough_exp2)
 
 
 @device_function(types.int64(types.int64))

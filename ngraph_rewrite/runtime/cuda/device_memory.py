@@ -4,17 +4,17 @@
 Addresses are those of global memory. Accesses that name different buffers are declared not to alias.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
 from numba import cuda
 from numba.core import types
 from numba.core.typing import signature
-from numba.cuda.extending import intrinsic
 
 from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
 from ngraph_rewrite.runtime.cuda.hardware import WIDEST
+from ngraph_rewrite.runtime.cuda.porting import named
 from ngraph_rewrite.runtime.intrinsics import MEMORY, VALUES, from_memory, mark_buffer, to_memory
 
 __all__ = []
@@ -22,11 +22,6 @@ __all__ = []
 _GLOBAL = 1  # the address space
 # Two float32 as bfloat16 in one word, the second of them in its lower half.
 _PAIR, _ROUNDED = ir.FunctionType(ir.IntType(32), [ir.FloatType()] * 2), "cvt.rn.bf16x2.f32 $0, $1, $2;"
-
-
-def _named(name: str, typing: Callable[..., Any]) -> Any:
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
 
 
 def _element(builder: Any, memory: Any, address: Any, index: Any) -> Any:
@@ -50,7 +45,7 @@ def _load(dtype: str) -> Any:
 
         return signature(VALUES[dtype], types.int64, types.int64, buffer), generate
 
-    return _named(f"load_{dtype}", typing)
+    return named(f"load_{dtype}", typing)
 
 
 def _store(dtype: str) -> Any:
@@ -62,7 +57,7 @@ def _store(dtype: str) -> Any:
 
         return signature(types.none, types.int64, types.int64, VALUES[dtype], buffer), generate
 
-    return _named(f"store_{dtype}", typing)
+    return named(f"store_{dtype}", typing)
 
 
 # -- four neighbours ---------------------------------------------------------------------------------------------------
@@ -106,7 +101,7 @@ def _load_four(dtype: str) -> Any:
 
         return signature(types.UniTuple(VALUES[dtype], 4), types.int64, types.int64), generate
 
-    return _named(f"load4_{dtype}", typing)
+    return named(f"load4_{dtype}", typing)
 
 
 def _load_four_once(dtype: str) -> Any:
@@ -121,7 +116,7 @@ def _load_four_once(dtype: str) -> Any:
 
         return signature(types.UniTuple(VALUES[dtype], 4), types.int64, types.int64), generate
 
-    return _named(f"load4_once_{dtype}", typing)
+    return named(f"load4_once_{dtype}", typing)
 
 
 def _past_first_cache(builder: Any, place: Any, count: int, width: int) -> list[Any]:
@@ -157,7 +152,7 @@ def _store_four(dtype: str) -> Any:
 
         return signature(types.none, types.int64, types.int64, *[VALUES[dtype]] * 4), generate
 
-    return _named(f"store4_{dtype}", typing)
+    return named(f"store4_{dtype}", typing)
 
 
 # -- what a block shares -----------------------------------------------------------------------------------------------
@@ -177,7 +172,7 @@ def _shared(dtype: str) -> Any:
 
         return signature(array, length), generate
 
-    return _named(f"shared_{dtype}", typing)
+    return named(f"shared_{dtype}", typing)
 
 
 for _dtype in VALUES:

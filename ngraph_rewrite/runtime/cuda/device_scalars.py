@@ -29,7 +29,7 @@ from ngraph_rewrite.runtime import (
 )
 from ngraph_rewrite.runtime.cuda.device_extrema import EXTREMA
 from ngraph_rewrite.runtime.cuda.generation import AMPERE, is_since
-from ngraph_rewrite.runtime.cuda.porting import device_function, renamed
+from ngraph_rewrite.runtime.cuda.porting import device_function, named, renamed
 
 _SAME: dict[Any, str] = {
     scalar_functions: "fmod sqrt fabs floor ceil rint select accumulate_max accumulate_min number_max "
@@ -94,8 +94,7 @@ def _unary(name: str, widened: bool) -> Any:
     def typing(context: Any, x: Any) -> Any:
         return (signature(x, x), _library(name, widened)) if isinstance(x, types.Float) else None
 
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
+    return named(name, typing)
 
 
 def _short(word: Any) -> Any:
@@ -105,8 +104,7 @@ def _short(word: Any) -> Any:
     def typing(context: Any, x: Any) -> Any:
         return (signature(x, x), _library(name, widened=False)) if x == types.float32 else formula(context, x)
 
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
+    return named(name, typing)
 
 
 def _to_bfloat16(word: Any) -> Any:
@@ -131,8 +129,7 @@ def _binary(name: str, widened: bool) -> Any:
     def typing(context: Any, x: Any, y: Any) -> Any:
         return (signature(x, x, x), _library(name, widened)) if isinstance(x, types.Float) else None
 
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
+    return named(name, typing)
 
 
 WORDS: dict[str, Any] = {**EXTREMA}

@@ -9,19 +9,14 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.typing import signature
-from numba.cuda.extending import intrinsic
 
 from ngraph_rewrite.runtime.cuda.hardware import WIDEST
+from ngraph_rewrite.runtime.cuda.porting import named
 from ngraph_rewrite.runtime.intrinsics import MEMORY, VALUES, from_memory, to_memory
 
 __all__ = []
 
 _SHARED = 3  # the address space
-
-
-def _named(name: str, typing: Any) -> Any:
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
 
 
 def _place(builder: Any, memory: Any, tile: Any, index: Any) -> Any:
@@ -45,7 +40,7 @@ def _made(dtype: str) -> Any:
 
         return signature(types.int64, length), generate
 
-    return _named(f"tile_{dtype}", typing)
+    return named(f"tile_{dtype}", typing)
 
 
 def _read(dtype: str) -> Any:
@@ -55,7 +50,7 @@ def _read(dtype: str) -> Any:
 
         return signature(VALUES[dtype], types.int64, types.int64), generate
 
-    return _named(f"read_{dtype}", typing)
+    return named(f"read_{dtype}", typing)
 
 
 def _write(dtype: str) -> Any:
@@ -66,7 +61,7 @@ def _write(dtype: str) -> Any:
 
         return signature(types.none, types.int64, types.int64, VALUES[dtype]), generate
 
-    return _named(f"write_{dtype}", typing)
+    return named(f"write_{dtype}", typing)
 
 
 def _vectors(builder: Any, memory: Any, tile: Any, index: Any) -> tuple[list[Any], int, int]:
@@ -93,7 +88,7 @@ def _read_four(dtype: str) -> Any:
 
         return signature(types.UniTuple(VALUES[dtype], 4), types.int64, types.int64), generate
 
-    return _named(f"read4_{dtype}", typing)
+    return named(f"read4_{dtype}", typing)
 
 
 def _write_four(dtype: str) -> Any:
@@ -110,7 +105,7 @@ def _write_four(dtype: str) -> Any:
 
         return signature(types.none, types.int64, types.int64, *[VALUES[dtype]] * 4), generate
 
-    return _named(f"write4_{dtype}", typing)
+    return named(f"write4_{dtype}", typing)
 
 
 for _dtype in VALUES:

@@ -13,6 +13,12 @@ from numba.cuda.extending import intrinsic
 Words = Mapping[str, Any]
 
 
+def named(name: str, typing: Callable[..., Any]) -> Any:
+    """A word that kernels call, of which Numba is told the types and the instructions."""
+    typing.__name__ = typing.__qualname__ = name
+    return intrinsic(typing)
+
+
 def renamed(function: Callable[..., Any], words: Words) -> Any:
     """Return the function with other words where it names some, in its module or around its definition."""
     scope = {**getattr(function, "__globals__", {}), **words}
@@ -43,7 +49,6 @@ def device_function(kind: Any) -> Callable[[Callable[..., Any]], Any]:
         own = signature(function)
         names = [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD), *own.parameters.values()]
         vars(typing)["__signature__"] = own.replace(parameters=names)  # Numba asks for it
-        typing.__name__ = typing.__qualname__ = function.__name__
-        return intrinsic(typing)
+        return named(function.__name__, typing)
 
     return cuda.jit(device=True) if config.ENABLE_CUDASIM else generate
