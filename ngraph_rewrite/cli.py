@@ -16,6 +16,7 @@ from ngraph_rewrite.codegen.opkernels import kernel_text, read_kernel
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.lowering.layout import columns
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.checks import checked_rules
 
@@ -232,7 +233,7 @@ def run_check(options: argparse.Namespace) -> int:
         mistakes += [mistake] if mistake else []
     for mistake in mistakes:
         print(mistake, end="\n\n")
-    print(_table(("file", "rules", "verdict"), rows))
+    print(columns(("file", "rules", "verdict"), rows))
     print(f"{len(rows) - len(mistakes)} of {len(rows)} files are right")
     return 1 if mistakes else 0
 
@@ -305,16 +306,10 @@ def run_cache(options: argparse.Namespace) -> int:
     return 0
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
-
-
 def _print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """The table: in columns that fold on a terminal, a line for each row elsewhere."""
     if not sys.stdout.isatty():
-        print(_table(head, rows))
+        print(columns(head, rows))
         return
     shown = table.Table(*head, box=None, pad_edge=False)
     for row in rows:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Sequence
 
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe
@@ -22,6 +23,18 @@ def shown(term: Op) -> str:
             break
         found = deeper
     return found
+
+
+def columns(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table without lines.
+
+    >>> print(columns(["rule", "is"], [["a.b", "right"]]))
+    rule  is
+    a.b   right
+    """
+    lines = [head, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
 def wrapped(begins: str, text: str, width: int = WIDTH) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops.alignment import axis_of
 from ngraph_rewrite.ops.checks import as_int, extents, known_shape, named, numeric, several
-from ngraph_rewrite.ops.sliding import Slide, each, fitting, reach, slid, slides, steps
+from ngraph_rewrite.ops.sliding import Slide, each, each_slide, fitting, reach, slid, steps
 from ngraph_rewrite.ops.window_functions import correlated, spread_out
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
@@ -75,12 +75,6 @@ def _attributes(longer: Length, inward: int) -> Callable[..., Attributes]:
 
 def _name(axis: Axis) -> str:
     return str(axis.name)
-
-
-def each_slide(attributes: Any) -> list[Slide]:
-    """How windows slide along each of the spatial axes."""
-    s, b, a, d = (attributes[k] for k in ("strides", "before", "after", "dilations"))
-    return slides(s, b, a, (0,) * len(s), d)
 
 
 def _result(x: TensorType, w: TensorType, longer: Length, inward: int, **own: Any) -> Axes:

@@ -37,9 +37,8 @@ def _limit(x: TensorType, *, limit: Any) -> Attributes:
 
 
 def _safelog(term: Op, x: Any) -> Any:
-    limit = term.attribute("limit").array(())
     with np.errstate(all="ignore"):
-        return np.maximum(np.log(x.astype(term.dtype) + np.exp(limit)), limit)
+        return functions.safelog(x.astype(term.dtype), term.attribute("limit").array(()))
 
 
 @op("axes.safelog", "elementwise", meaning=_safelog, normalise=_limit)
@@ -56,16 +55,9 @@ def _axes(x: TensorType, *, axes: Any) -> Attributes:
     return {"axes": some_of(x.axes, axes)}
 
 
-def shifted(x: Any, places: tuple[int, ...]) -> tuple[Any, Any]:
-    """`x` less its greatest finite element over `places`, and that element with those axes of length 1."""
-    top = np.max(x, axis=places, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, x.dtype.type(0))
-    return x - top, top
-
-
 def _log_sum_exp(x: Any, places: tuple[int, ...]) -> Any:
     """With the reduced axes kept at length 1."""
-    less, top = shifted(x, places)
+    less, top = functions.shifted(x, places)
     return np.log(functions.total(np.exp(less), places, True)) + top
 
 
@@ -73,7 +65,7 @@ def _softmax(term: Op, x: Any) -> Any:
     places = tuple(term.axes.index(a) for a in term.attribute("axes"))
     x = x.astype(term.dtype)
     with np.errstate(all="ignore"):
-        e = np.exp(shifted(x, places)[0])
+        e = np.exp(functions.shifted(x, places)[0])
         return e / functions.total(e, places, True)
 
 
@@ -170,7 +162,7 @@ def _of_softmax(term: Op, *arrays: Any) -> Any:
     both, x, t = _operands(term, arrays)
     places = tuple(both.index(a) for a in term.attribute("normalized"))
     with np.errstate(all="ignore"):
-        less, _ = shifted(x, places)
+        less, _ = functions.shifted(x, places)
         return _summed(term, functions.times(t, less - np.log(functions.total(np.exp(less), places, True))), both)
 
 

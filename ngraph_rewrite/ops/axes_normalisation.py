@@ -10,6 +10,7 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError, UnmatchedAxesError
 from ngraph_rewrite.ops.alignment import align, averaging, contained, some_of
 from ngraph_rewrite.ops.checks import literal, named, numeric
+from ngraph_rewrite.ops.functions import over_deviation
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
@@ -35,19 +36,15 @@ def _attributes(x: TensorType, *more: TensorType, axes: Any, eps: Any) -> Attrib
     return {"axes": some_of(x.axes, axes), "eps": _eps(eps, _dtype(x, *more))}
 
 
-def _scaled(less: Any, variance: Any, eps: Any) -> Any:
-    """`less` over the standard deviation; where that is 0, as it is."""
-    spread = variance + eps.array(()).astype(variance.dtype)
-    return less / np.sqrt(np.where(spread == 0, spread.dtype.type(1), spread))
-
-
 def _standardized(term: Op, x: Any) -> Any:
     wide = x.astype(wide_dtype(term.dtype))
     places = tuple(term.args[0].axes.index(a) for a in term.attribute("axes"))
     with np.errstate(all="ignore"):
         count = wide.dtype.type(np.prod([x.shape[k] for k in places]))
         less = wide - np.sum(wide, axis=places, keepdims=True) / count
-        return _scaled(less, np.sum(np.square(less), axis=places, keepdims=True) / count, term.attribute("eps"))
+        return over_deviation(
+            less, np.sum(np.square(less), axis=places, keepdims=True) / count, term.attribute("eps").array(())
+        )
 
 
 def _standardize(term: Op, x: Any) -> Any:
@@ -107,7 +104,7 @@ def _inference(term: Op, x: Any, *others: Any) -> Any:
     each = (align(a, arg.axes, own).astype(wide) for a, arg in zip(others, term.args[1:], strict=True))
     with np.errstate(all="ignore"):
         gamma, beta, mean, variance = each
-        scaled = _scaled(x.astype(wide) - mean, variance, term.attribute("eps"))
+        scaled = over_deviation(x.astype(wide) - mean, variance, term.attribute("eps").array(()))
         return (scaled * gamma + beta).astype(term.dtype)
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -134,25 +133,8 @@ def batch_dot(x: TensorType, y: TensorType, *, axes: Axes) -> TensorType:
 # -- composites -------------------------------------------------------------------------------------
 
 
-def _mean(x: Any, axis: Any) -> Any:
-    """Half precision is accumulated in single, as `numpy.mean` does by default."""
-    wide = wide_dtype(x.dtype)
-    total = np.add.reduce(x, axis=axis, dtype=wide)
-    return total / wide_count(x.shape, axis, total.dtype)
-
-
-def wide_count(shape: tuple[int, ...], axis: tuple[int, ...], dtype: DType) -> Any:
-    """How many elements a reduction over `axis` takes together, as a number of this dtype."""
-    return dtype.type(math.prod(shape[k] for k in axis))
-
-
-def _variance(x: Any, axis: Any) -> Any:
-    wide = x.astype(wide_dtype(x.dtype))
-    return _mean(np.square(wide - np.expand_dims(_mean(wide, axis), axis)), axis)
-
-
-_reduction("mean", _by(_mean), averaging, "The mean, float64 for integers,")
-_reduction("variance", _by(_variance), averaging, "The population variance, float64 for integers,")
+_reduction("mean", _by(functions.mean), averaging, "The mean, float64 for integers,")
+_reduction("variance", _by(functions.variance), averaging, "The population variance, float64 for integers,")
 
 
 def _of_own_dtype(function: Callable[..., Any]) -> Meaning:

@@ -87,6 +87,36 @@ def _reduced(ufunc: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return np.asarray(found).astype(x.dtype, copy=False)
 
 
+def mean(x: Any, axis: Any) -> Any:
+    """The mean; floats of 16 bits are added up in float32, and it stays in that, as `numpy.mean` does by default."""
+    found = np.add.reduce(x, axis=axis, dtype=wide(x.dtype))
+    return found / found.dtype.type(math.prod(x.shape[k] for k in axis))
+
+
+def variance(x: Any, axis: Any) -> Any:
+    """The mean of squared deviations from the mean."""
+    less = x.astype(wide(x.dtype))
+    return mean(np.square(less - np.expand_dims(mean(less, axis), axis)), axis)
+
+
+def over_deviation(less: Any, spread: Any, eps: Any) -> Any:
+    """`less` over the square root of a variance and a little; where that is 0, as it is."""
+    more = spread + eps.astype(spread.dtype)
+    return less / np.sqrt(np.where(more == 0, more.dtype.type(1), more))
+
+
+def shifted(x: Any, axis: Any) -> tuple[Any, Any]:
+    """`x` less its greatest finite element over `axis`, and that element with those axes of length 1."""
+    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, x.dtype.type(0))
+    return x - top, top
+
+
+def safelog(x: Any, limit: Any) -> Any:
+    """``maximum(log(x + exp(limit)), limit)``."""
+    return np.maximum(np.log(x + np.exp(limit)), limit)
+
+
 def power(x: Any, y: Any) -> Any:
     """``x ** y``, each element for itself.
 

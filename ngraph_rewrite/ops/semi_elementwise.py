@@ -16,6 +16,7 @@ from ngraph_rewrite.ops.checks import (
     any_dtype,
     bool_only,
     float_only,
+    integer_only,
     numeric,
     numpy_meaning,
     positional,
@@ -26,10 +27,15 @@ from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype
 from ngraph_rewrite.types.tensor import TensorType
 
 Function = Callable[..., Any]
-_KINDS = {any_dtype: "any dtype", numeric: "a numeric dtype", float_only: "a float dtype", bool_only: "bool"}
+_KINDS = {
+    any_dtype: "any dtype", numeric: "a numeric dtype", float_only: "a float dtype", integer_only: "an integer dtype",
+    bool_only: "bool",
+}  # fmt: skip
 
 
-def _unary(name: str, function: Function, check: Check, says: str, result: DType | None = None) -> None:
+def unary(name: str, function: Function, check: Check, says: str, result: DType | None = None) -> None:
+    """Declare an op of one argument; `result` is its dtype, if not that of the argument."""
+
     def type_rule(x: TensorType) -> TensorType:
         positional(x)
         check(x)
@@ -39,7 +45,9 @@ def _unary(name: str, function: Function, check: Check, says: str, result: DType
     op(f"semi.{name}", "elementwise", meaning=numpy_meaning(function))(type_rule)
 
 
-def _binary(name: str, function: Function, check: Check, says: str, *traits: str, result: DType | None = None) -> None:
+def binary(name: str, function: Function, check: Check, says: str, *traits: str, result: DType | None = None) -> None:
+    """Declare an op of two arguments of one type; `result` is its dtype, if not theirs."""
+
     def type_rule(x: TensorType, y: TensorType) -> TensorType:
         positional(x, y)
         check(x, y)
@@ -52,50 +60,50 @@ def _binary(name: str, function: Function, check: Check, says: str, *traits: str
 
 # -- one argument -----------------------------------------------------------------------------------
 
-_unary("negative", np.negative, numeric, "Minus `x`; unsigned integers wrap")
-_unary("absolute", np.absolute, any_dtype, "`x` without its sign")
-_unary("sign", functions.sign, numeric, "-1, 0 or 1; NaN stays NaN")
-_unary("square", np.square, any_dtype, "`x` times `x`")
-_unary("sqrt", np.sqrt, float_only, "The square root; NaN below 0")
-_unary("reciprocal", functions.reciprocal, float_only, "1 / `x`; infinite at 0")
-_unary("exp", np.exp, float_only, "e to the power of `x`")
-_unary("expm1", np.expm1, float_only, "exp(`x`) - 1, accurate near 0")
-_unary("log", np.log, float_only, "The natural logarithm; -inf at 0, NaN below")
-_unary("log1p", np.log1p, float_only, "log(1 + `x`), accurate near 0")
-_unary("sin", np.sin, float_only, "The sine of `x` radians")
-_unary("cos", np.cos, float_only, "The cosine of `x` radians")
-_unary("tan", np.tan, float_only, "The tangent of `x` radians")
-_unary("tanh", np.tanh, float_only, "The hyperbolic tangent")
-_unary("sigmoid", functions.sigmoid, float_only, "1 / (1 + exp(-`x`)) without overflow")
-_unary("erf", functions.erf, float_only, "The error function")
-_unary("floor", np.floor, float_only, "The greatest integer not above `x`")
-_unary("ceil", np.ceil, float_only, "The least integer not below `x`")
-_unary("round", np.rint, float_only, "The nearest integer; halves go to the even one")
-_unary("isnan", np.isnan, float_only, "Whether `x` is not a number", BOOL)
-_unary("isinf", np.isinf, float_only, "Whether `x` is infinite", BOOL)
-_unary("isfinite", np.isfinite, float_only, "Whether `x` is neither infinite nor NaN", BOOL)
-_unary("logical_not", np.logical_not, bool_only, "Whether `x` is false")
+unary("negative", np.negative, numeric, "Minus `x`; unsigned integers wrap")
+unary("absolute", np.absolute, any_dtype, "`x` without its sign")
+unary("sign", functions.sign, numeric, "-1, 0 or 1; NaN stays NaN")
+unary("square", np.square, any_dtype, "`x` times `x`")
+unary("sqrt", np.sqrt, float_only, "The square root; NaN below 0")
+unary("reciprocal", functions.reciprocal, float_only, "1 / `x`; infinite at 0")
+unary("exp", np.exp, float_only, "e to the power of `x`")
+unary("expm1", np.expm1, float_only, "exp(`x`) - 1, accurate near 0")
+unary("log", np.log, float_only, "The natural logarithm; -inf at 0, NaN below")
+unary("log1p", np.log1p, float_only, "log(1 + `x`), accurate near 0")
+unary("sin", np.sin, float_only, "The sine of `x` radians")
+unary("cos", np.cos, float_only, "The cosine of `x` radians")
+unary("tan", np.tan, float_only, "The tangent of `x` radians")
+unary("tanh", np.tanh, float_only, "The hyperbolic tangent")
+unary("sigmoid", functions.sigmoid, float_only, "1 / (1 + exp(-`x`)) without overflow")
+unary("erf", functions.erf, float_only, "The error function")
+unary("floor", np.floor, float_only, "The greatest integer not above `x`")
+unary("ceil", np.ceil, float_only, "The least integer not below `x`")
+unary("round", np.rint, float_only, "The nearest integer; halves go to the even one")
+unary("isnan", np.isnan, float_only, "Whether `x` is not a number", BOOL)
+unary("isinf", np.isinf, float_only, "Whether `x` is infinite", BOOL)
+unary("isfinite", np.isfinite, float_only, "Whether `x` is neither infinite nor NaN", BOOL)
+unary("logical_not", np.logical_not, bool_only, "Whether `x` is false")
 
 # -- two arguments: subtract and divide first, so that sums and products may be rewritten to them -----
 
-_binary("subtract", np.subtract, numeric, "`x` minus `y`; integers wrap")
-_binary("divide", np.divide, float_only, "`x` divided by `y`")
-_binary("add", np.add, any_dtype, "`x` plus `y`, or for bool; integers wrap", "commutative", "associative")
-_binary("multiply", np.multiply, any_dtype, "`x` times `y`, and for bool; integers wrap", "commutative", "associative")
-_binary("maximum", np.maximum, any_dtype, "The greater; NaN if either is", "commutative", "associative")
-_binary("minimum", np.minimum, any_dtype, "The lesser; NaN if either is", "commutative", "associative")
-_binary("floordivide", np.floor_divide, numeric, "The quotient rounded down; 0 for an integer divided by 0")
-_binary("mod", np.mod, numeric, "The remainder, with the sign of `y`; 0 for an integer modulo 0")
-_binary("power", functions.power, numeric, "`x` to the power of `y`; a negative power of an integer is truncated")
-_binary("logical_and", np.logical_and, bool_only, "Whether both are true", "commutative", "associative")
-_binary("logical_or", np.logical_or, bool_only, "Whether either is true", "commutative", "associative")
-_binary("logical_xor", np.logical_xor, bool_only, "Whether just one is true", "commutative", "associative")
-_binary("equal", np.equal, any_dtype, "Whether `x` = `y`", "comparison", "commutative", result=BOOL)
-_binary("not_equal", np.not_equal, any_dtype, "Whether `x` differs from `y`", "comparison", "commutative", result=BOOL)
-_binary("less", np.less, any_dtype, "Whether `x` < `y`", "comparison", result=BOOL)
-_binary("less_equal", np.less_equal, any_dtype, "Whether `x` <= `y`", "comparison", result=BOOL)
-_binary("greater", np.greater, any_dtype, "Whether `x` > `y`", "comparison", result=BOOL)
-_binary("greater_equal", np.greater_equal, any_dtype, "Whether `x` >= `y`", "comparison", result=BOOL)
+binary("subtract", np.subtract, numeric, "`x` minus `y`; integers wrap")
+binary("divide", np.divide, float_only, "`x` divided by `y`")
+binary("add", np.add, any_dtype, "`x` plus `y`, or for bool; integers wrap", "commutative", "associative")
+binary("multiply", np.multiply, any_dtype, "`x` times `y`, and for bool; integers wrap", "commutative", "associative")
+binary("maximum", np.maximum, any_dtype, "The greater; NaN if either is", "commutative", "associative")
+binary("minimum", np.minimum, any_dtype, "The lesser; NaN if either is", "commutative", "associative")
+binary("floordivide", np.floor_divide, numeric, "The quotient rounded down; 0 for an integer divided by 0")
+binary("mod", np.mod, numeric, "The remainder, with the sign of `y`; 0 for an integer modulo 0")
+binary("power", functions.power, numeric, "`x` to the power of `y`; a negative power of an integer is truncated")
+binary("logical_and", np.logical_and, bool_only, "Whether both are true", "commutative", "associative")
+binary("logical_or", np.logical_or, bool_only, "Whether either is true", "commutative", "associative")
+binary("logical_xor", np.logical_xor, bool_only, "Whether just one is true", "commutative", "associative")
+binary("equal", np.equal, any_dtype, "Whether `x` = `y`", "comparison", "commutative", result=BOOL)
+binary("not_equal", np.not_equal, any_dtype, "Whether `x` differs from `y`", "comparison", "commutative", result=BOOL)
+binary("less", np.less, any_dtype, "Whether `x` < `y`", "comparison", result=BOOL)
+binary("less_equal", np.less_equal, any_dtype, "Whether `x` <= `y`", "comparison", result=BOOL)
+binary("greater", np.greater, any_dtype, "Whether `x` > `y`", "comparison", result=BOOL)
+binary("greater_equal", np.greater_equal, any_dtype, "Whether `x` >= `y`", "comparison", result=BOOL)
 
 
 @op("semi.select", "elementwise", meaning=numpy_meaning(np.where))

@@ -15,7 +15,7 @@ from ngraph_rewrite.errors import AttributeValueError, AxesError, FamilyError, U
 from ngraph_rewrite.ops.axes_convolution import spread_length
 from ngraph_rewrite.ops.checks import as_int, extents, known_shape, numeric
 from ngraph_rewrite.ops.simple_marks import MARKERS, common, features, keys, placed, simple
-from ngraph_rewrite.ops.sliding import Slide, across, each, fitting, slid, slides, steps
+from ngraph_rewrite.ops.sliding import across, each, each_slide, fitting, slid, slides, steps
 from ngraph_rewrite.ops.window_functions import correlated, spread_out
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
@@ -50,12 +50,6 @@ def _sliding(count: int, strides: Any, before: Any, after: Any, dilations: Any, 
         "dilations": steps(dilations, "dilations", count),
         "groups": as_int(groups, "groups"),
     }
-
-
-def each_slide(attributes: Any) -> list[Slide]:
-    """How windows slide along each of the spatial axes."""
-    s, b, a, d = (attributes[k] for k in ("strides", "before", "after", "dilations"))
-    return slides(s, b, a, (0,) * len(s), d)
 
 
 def _names(spatial: Sized) -> list[str]:

@@ -33,9 +33,8 @@ def _limit(x: TensorType, *, limit: Any) -> Attributes:
 
 
 def _safelog(term: Op, x: Any) -> Any:
-    limit = term.attribute("limit").array(())
     with np.errstate(all="ignore"):
-        return np.maximum(np.log(x.astype(term.dtype) + np.exp(limit)), limit)
+        return functions.safelog(x.astype(term.dtype), term.attribute("limit").array(()))
 
 
 @op("simple.safelog", "elementwise", meaning=_safelog, normalise=_limit)
@@ -48,17 +47,10 @@ def safelog(x: TensorType, *, limit: Literal) -> TensorType:
 # -- softmax and log-sum-exp ------------------------------------------------------------------------
 
 
-def shifted(x: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:
-    """`x` less its greatest finite element over `axis`, and that element with those axes of length 1."""
-    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, x.dtype.type(0))
-    return x - top, top
-
-
 def _softmax(term: Op, x: Any) -> Any:
     axis = reduced_places(term)
     with np.errstate(all="ignore"):
-        e = np.exp(shifted(x.astype(term.dtype), axis)[0])
+        e = np.exp(functions.shifted(x.astype(term.dtype), axis)[0])
         return e / functions.total(e, axis, True)
 
 
@@ -71,7 +63,7 @@ def softmax(x: TensorType, *, axes: tuple[Key, ...]) -> TensorType:
 def _logsumexp(term: Op, x: Any) -> Any:
     axis = reduced_places(term)
     with np.errstate(all="ignore"):
-        less, top = shifted(x.astype(term.dtype), axis)
+        less, top = functions.shifted(x.astype(term.dtype), axis)
         return (np.log(functions.total(np.exp(less), axis, True)) + top).reshape(term.shape)
 
 
@@ -149,7 +141,7 @@ def _of_softmax(term: Op, *arrays: Any) -> Any:
     both = together(*(a.axes for a in term.args))
     axis = places(both, term.attribute("normalized"))
     with np.errstate(all="ignore"):
-        less, _ = shifted(x, axis)
+        less, _ = functions.shifted(x, axis)
         return _summed(term, functions.times(t, less - np.log(functions.total(np.exp(less), axis, True))))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError, AxesError, UnmatchedAxesError
 from ngraph_rewrite.ops.alignment import averaging
 from ngraph_rewrite.ops.checks import literal, numeric
+from ngraph_rewrite.ops.functions import over_deviation
 from ngraph_rewrite.ops.simple_marks import Key, Marker, aligned_to, common, features, keys, keys_of, places, simple
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.literal import Literal
@@ -35,19 +36,15 @@ def _attributes(x: TensorType, *more: TensorType, axes: Any, eps: Any) -> Attrib
     return {"axes": keys_of(x, axes), "eps": found}
 
 
-def _scaled(less: Any, variance: Any, eps: Any) -> Any:
-    """`less` over the standard deviation; where that is 0, as it is."""
-    spread = variance + eps.array(()).astype(variance.dtype)
-    return less / np.sqrt(np.where(spread == 0, spread.dtype.type(1), spread))
-
-
 def _standardized(term: Op, x: Any) -> Any:
     wide = x.astype(wide_dtype(term.dtype))
     over = places(term.args[0].axes, term.attribute("axes"))
     with np.errstate(all="ignore"):
         count = wide.dtype.type(np.prod([x.shape[k] for k in over]))
         less = wide - np.sum(wide, axis=over, keepdims=True) / count
-        return _scaled(less, np.sum(np.square(less), axis=over, keepdims=True) / count, term.attribute("eps"))
+        return over_deviation(
+            less, np.sum(np.square(less), axis=over, keepdims=True) / count, term.attribute("eps").array(())
+        )
 
 
 @op(
@@ -69,9 +66,10 @@ def standardize(x: TensorType, *, axes: Keys, eps: Literal) -> TensorType:
 def new_features(axes: Axes, have: Axes, kept: Keys) -> tuple[int, ...]:
     """The numbers of the features of `axes` that a scale lacks: all of a scalar, else those that are not `kept`.
 
-    >>> from ngraph_rewrite.ops.simple_marks import N, marked
-    >>> new_features(marked((3, 8, N)), marked((3,)), (0,)), new_features(marked((3, 8, N)), Axes(), (0,))
-    ((1,), (0, 1))
+        >>> from ngraph_rewrite.ops.functions import over_deviation
+    from ngraph_rewrite.ops.simple_marks import N, marked
+        >>> new_features(marked((3, 8, N)), marked((3,)), (0,)), new_features(marked((3, 8, N)), Axes(), (0,))
+        ((1,), (0, 1))
     """
     own = range(len(features(axes)))
     return tuple(k for k in own if k not in kept) if features(have) else tuple(own)
@@ -135,7 +133,9 @@ def _inference(term: Op, x: Any, *others: Any) -> Any:
         _spread(a, arg.axes, whole.axes, own).astype(wide) for a, arg in zip(others, term.args[1:], strict=True)
     )
     with np.errstate(all="ignore"):
-        return (_scaled(x.astype(wide) - mean, variance, term.attribute("eps")) * gamma + beta).astype(term.dtype)
+        return (over_deviation(x.astype(wide) - mean, variance, term.attribute("eps").array(())) * gamma + beta).astype(
+            term.dtype
+        )
 
 
 @op("simple.batch_norm_inference", meaning=_inference, normalise=_attributes)

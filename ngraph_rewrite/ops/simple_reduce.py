@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,6 @@ from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, INT64, DType
-from ngraph_rewrite.types.dtypes import wide as wide_dtype
 from ngraph_rewrite.types.tensor import TensorType
 
 Result = Callable[[DType], DType]
@@ -96,19 +94,8 @@ _reduction("argmin", _index_of(np.argmin), _int64, "The row-major index of the f
 # -- composites -------------------------------------------------------------------------------------
 
 
-def _mean(x: Any, axis: Any) -> Any:
-    """Half precision is accumulated in single, as `numpy.mean` does by default."""
-    total = np.add.reduce(x, axis=axis, dtype=wide_dtype(x.dtype))
-    return total / total.dtype.type(math.prod(x.shape[k] for k in axis))
-
-
-def _variance(x: Any, axis: Any) -> Any:
-    wide = x.astype(wide_dtype(x.dtype))
-    return _mean(np.square(wide - np.expand_dims(_mean(wide, axis), axis)), axis)
-
-
-_reduction("mean", _by(_mean), averaging, "The mean, float64 for integers,")
-_reduction("variance", _by(_variance), averaging, "The population variance, float64 for integers,")
+_reduction("mean", _by(functions.mean), averaging, "The mean, float64 for integers,")
+_reduction("variance", _by(functions.variance), averaging, "The population variance, float64 for integers,")
 
 
 def _of_own_dtype(function: Callable[..., Any]) -> Meaning:

@@ -6,7 +6,7 @@ Lengths may be unknown wherever the arithmetic has one result for all values tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
@@ -101,6 +101,12 @@ def slides(
 ) -> list[Slide]:
     """One `Slide` for each axis."""
     return [Slide(*each) for each in zip(strides, before, after, interior, dilations, strict=True)]
+
+
+def each_slide(attributes: Mapping[str, Any]) -> list[Slide]:
+    """How windows slide along each of the spatial axes, by attributes of an op that has no `interior`."""
+    s, b, a, d = (attributes[k] for k in ("strides", "before", "after", "dilations"))
+    return slides(s, b, a, (0,) * len(s), d)
 
 
 def back(length: Extent, size: Extent, slide: Slide) -> Slide:

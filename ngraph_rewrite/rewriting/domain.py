@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -116,6 +116,21 @@ class Domain:
         longer = [tuple([self.lengths[1] if n == 1 else n for n in shape])] if 1 in shape else []
         shapes = [shape, *ones, *longer, shape[1:], (), (self.lengths[0], *shape), (1,) * len(shape)]
         return [TensorType(d, axes) for axes in map(anonymous, shapes) for d in (like.dtype, *self.dtypes)]
+
+
+def each_axis(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> list[tuple[Any, ...]]:
+    """Every place of an axis."""
+    return [(k,) for k in range(types[0].rank)]
+
+
+def each_axis_and_flag(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> list[tuple[Any, ...]]:
+    """Every place of an axis, with both values of a flag."""
+    return [(k, r) for r in (False, True) for k in range(types[0].rank)]
+
+
+def each_flag(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> list[tuple[Any, ...]]:
+    """Both values of a flag."""
+    return [(False,), (True,)]
 
 
 def slices_of(n: Extent) -> list[Triple]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ngraph_rewrite.ops.checks import tensor
-from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types
+from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types, each_axis, each_axis_and_flag, each_flag
 from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
 from ngraph_rewrite.rewriting.domains_semi import Values
 from ngraph_rewrite.types.dtypes import INT64, DType
@@ -95,20 +95,8 @@ ARGUMENTS: dict[str, Proposal] = {
 }
 
 
-def _axis(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return [(k,) for k in range(types[0].rank)]
-
-
-def _axis_and_flag(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return [(k, r) for r in (False, True) for k in range(types[0].rank)]
-
-
 def _few_places(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     return [(k, n, r) for r in (False, True) for n in (1, 2) for k in range(types[0].rank)]
-
-
-def _flag(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return [(False,), (True,)]
 
 
 def _places(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
@@ -129,10 +117,10 @@ def _repeated_places(types: Sequence[TensorType], wish: TensorType | None, domai
 
 _FLAGGED = "argsort sort recurrence cumsum cumprod cummax cummin".split()
 ATTRIBUTES: dict[str, Attributes] = {
-    **{f"semi.{short}": _axis for short in ("scatter_add", "take_along", "add_along")},
-    **{f"semi.{short}": _axis_and_flag for short in _FLAGGED},
+    **{f"semi.{short}": each_axis for short in ("scatter_add", "take_along", "add_along")},
+    **{f"semi.{short}": each_axis_and_flag for short in _FLAGGED},
     "cpu.first_places": _few_places,
-    "semi.searchsorted": _flag,
+    "semi.searchsorted": each_flag,
     "semi.diagonal": _places,
     "semi.on_diagonal": _repeated_places,
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from ngraph_rewrite.rewriting.domain import Domain
+from ngraph_rewrite.rewriting.domain import Domain, each_axis
 from ngraph_rewrite.rewriting.domains_semi import SEMI, Proposal, Values, cast, dtypes, items, subsets
 from ngraph_rewrite.types.dtypes import kind_of
 from ngraph_rewrite.types.tensor import TensorType
@@ -50,10 +50,6 @@ def _bigger(types: Sequence[TensorType], wish: TensorType | None, domain: Domain
     yield (tuple(domain.lengths[0] if n == 1 else n for n in shape),)
     yield ((0, *shape),)
     yield (shape,)
-
-
-def _axis(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return ((i,) for i in range(types[0].rank))
 
 
 def _shifts(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
@@ -104,8 +100,8 @@ NUMPY: dict[str, Proposal] = {
     "numpy.flip": _places,
     "numpy.roll": _shifts,
     "numpy.tensor_slice": items,
-    "numpy.gather": _axis,
-    "numpy.concat": _axis,
+    "numpy.gather": each_axis,
+    "numpy.concat": each_axis,
     "numpy.stack": lambda types, wish, domain: ((i,) for i in range(types[0].rank + 1)),
     "numpy.tril": _diagonal,
     "numpy.triu": _diagonal,

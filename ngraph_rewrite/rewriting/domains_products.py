@@ -6,26 +6,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from string import ascii_lowercase as LETTERS
 
-from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types
+from ngraph_rewrite.ops.checks import tensor
+from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types, each_axis, each_axis_and_flag, each_flag
 from ngraph_rewrite.rewriting.domains_indexed import whole
 from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
 from ngraph_rewrite.rewriting.domains_semi import Values
-from ngraph_rewrite.types.axes import anonymous
-from ngraph_rewrite.types.dtypes import BOOL, DType
+from ngraph_rewrite.types.dtypes import BOOL
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
 Known = Mapping[int, TensorType]
 
 
-def _tensor(dtype: DType, shape: Sequence[Extent]) -> TensorType:
-    return TensorType(dtype, anonymous(shape))
-
-
 def _like(known: Known, shapes: Sequence[Sequence[Extent]], domain: Domain) -> Types:
     """These shapes in the dtype of what is known, and in another."""
     near = known[min(known)].dtype
-    return [_tensor(d, s) for s in shapes for d in (near, domain.dtypes[0])]
+    return [tensor(d, s) for s in shapes for d in (near, domain.dtypes[0])]
 
 
 def _some(domain: Domain) -> Types:
@@ -64,7 +60,7 @@ def _along(position: int, known: Known, wish: TensorType | None, domain: Domain)
         return [t if position == 0 else t.with_dtype(whole(domain)[0]) for t in _some(domain)]
     shape = known[1 - position].shape
     near = [shape, (1,) * len(shape), *((*shape[:k], 2, *shape[k + 1 :]) for k in range(len(shape)))]
-    return [_tensor(d, s) for s in near for d in (whole(domain)[:3] if position == 1 else domain.dtypes)]
+    return [tensor(d, s) for s in near for d in (whole(domain)[:3] if position == 1 else domain.dtypes)]
 
 
 def _matrix(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
@@ -135,18 +131,6 @@ def _kept(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) 
     return [(axis, kept) for kept in (False, True) for axis in each]
 
 
-def _ordered(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return [(k, r) for r in (False, True) for k in range(types[0].rank)]
-
-
-def _axis(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return [(k,) for k in range(types[0].rank)]
-
-
-def _flag(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return [(False,), (True,)]
-
-
 def _cumulative(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     own = [types[0].dtype] if types[0].dtype.kind != "b" else []
     dtypes = [*own, *(d for d in domain.dtypes if d.kind != "b")][:3]
@@ -161,10 +145,10 @@ ATTRIBUTES: dict[str, Attributes] = {
     "numpy.diagonal": _diagonals,
     "numpy.argmax": _kept,
     "numpy.argmin": _kept,
-    "numpy.sort": _ordered,
-    "numpy.argsort": _ordered,
-    "numpy.take_along_axis": _axis,
-    "numpy.searchsorted": _flag,
+    "numpy.sort": each_axis_and_flag,
+    "numpy.argsort": each_axis_and_flag,
+    "numpy.take_along_axis": each_axis,
+    "numpy.searchsorted": each_flag,
     "numpy.cumulative_sum": _cumulative,
     "numpy.cumulative_prod": _cumulative,
 }

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import NGraphRewriteError
-from ngraph_rewrite.rewriting.domain import Domain
+from ngraph_rewrite.rewriting.domain import Domain, each_axis
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.dtypes import BOOL, DType, is_float
@@ -112,10 +112,6 @@ def _pad(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -
         )
 
 
-def _axis(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return ((i,) for i in range(types[0].rank))
-
-
 def _iota(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     return ((wish.shape, i, wish.dtype) for i in range(wish.rank)) if wish is not None else ()
 
@@ -149,8 +145,8 @@ SEMI: dict[str, Proposal] = {
     "semi.slice": _slice,
     "semi.tensor_slice": items,
     "semi.pad": _pad,
-    "semi.concat": _axis,
-    "semi.gather": _axis,
+    "semi.concat": each_axis,
+    "semi.gather": each_axis,
     "semi.iota": _iota,
     "semi.allocate": lambda types, wish, domain: [(wish.shape, wish.dtype)] if wish is not None else [],
     "semi.transfer": lambda types, wish, domain: [("host",), ("device",)],

@@ -27,7 +27,7 @@ from ngraph_rewrite.testing.differences import (
 )
 from ngraph_rewrite.testing.edges import few_values, wrong_at_edges
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
-from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Finding, finding
+from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Finding, comment, finding, said
 from ngraph_rewrite.testing.printing import program
 from ngraph_rewrite.testing.proof.adjoint import prove_adjoint
 from ngraph_rewrite.testing.strategies import DISTINCT, Example, examples_of, valued_leaves
@@ -73,7 +73,7 @@ class WrongAdjoint:
     def shown(self) -> str:
         """The counterexample as Python that fails when it is run."""
         rule = self.rule
-        heading = [f"# {rule.place}: rule {rule.name} {self.what}", _comment(rule)]
+        heading = [f"# {rule.place}: rule {rule.name} {self.what}", comment(rule)]
         roots = {"left": self.term, "incoming": self.incoming}
         if self.adjoint is None or self.both is None:
             failing = f"raise AssertionError({f'rule {rule.name} {self.what}'!r})"
@@ -168,7 +168,7 @@ def outcome(rule: Rule, context: Context, proved: bool = True) -> tuple[Finding,
     try:
         search = search_adjoints(rule, context)
     except Exception as error:  # whatever it is, it is the rule's: it cannot be asked whether it applies
-        return finding(rule, CHECK, FAILED, _said(error), _comment(rule)), 0
+        return finding(rule, CHECK, FAILED, said(error), comment(rule)), 0
     return _judged(rule, context, search, proved), search.compared
 
 
@@ -182,11 +182,7 @@ def _judged(rule: Rule, context: Context, search: Search, proved: bool) -> Findi
         said = f"equals central differences on {of}"
         return finding(rule, CHECK, PASSED, f"{proof}; {said}" if proof else f"compared only: {said}")
     said = f"could be compared with central differences on {of}"
-    return finding(rule, CHECK, OPEN if search.late else FAILED, said, _comment(rule))
-
-
-def _comment(rule: Rule) -> str:
-    return "\n".join(f"#   {line}" for line in rule.text.splitlines())
+    return finding(rule, CHECK, OPEN if search.late else FAILED, said, comment(rule))
 
 
 def _by_sympy(rule: Rule, context: Context) -> str | None:
@@ -255,7 +251,7 @@ def wrong_adjoint(rule: Rule, context: Context, example: Example, given: Values)
     try:
         found = adjoints(context.matcher(rule), term, example.bank.make, incoming)
     except NGraphRewriteError as error:
-        return wrong(f"fails on {signature(term)}: {_said(error)}")
+        return wrong(f"fails on {signature(term)}: {said(error)}")
     if found is None:
         raise NoDifferences
     for adjoint in found:
@@ -264,15 +260,10 @@ def wrong_adjoint(rule: Rule, context: Context, example: Example, given: Values)
         try:
             both = disagreement(term, *adjoint, values, values[incoming])
         except NGraphRewriteError as error:
-            return wrong(f"gives {describe(adjoint.argument)} what is no adjoint: {_said(error)}")
+            return wrong(f"gives {describe(adjoint.argument)} what is no adjoint: {said(error)}")
         if both is not None:
             return wrong(f"gives {describe(adjoint.argument)} a wrong adjoint", adjoint, both)
     random = Random(f"{rule.name} {signature(term)}")
     few = few_values(random, valued_leaves(term))
     what = wrong_at_edges(term, found, {**few, incoming: weights_of(term)}, weights_of(term), random)
     return None if what is None else WrongAdjoint(rule, term, incoming, None, few, None, what)
-
-
-def _said(error: Exception) -> str:
-    what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
-    return " ".join(what.split())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import ArgumentError, RuleFileError
+from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.terms.info import user_line
@@ -84,6 +84,17 @@ def key(rule: Rule) -> tuple[str, str]:
 def finding(rule: Rule, check: str, status: str, says: str = "", shown: str = "", other: str | None = None) -> Finding:
     """What a check found out about `rule`."""
     return Finding(rule.name, rule.place, check, status, says, shown, other)
+
+
+def comment(rule: Rule) -> str:
+    """The rule as it is written, as lines of a comment."""
+    return "\n".join(f"#   {line}" for line in rule.text.splitlines())
+
+
+def said(error: Exception) -> str:
+    """What went wrong, in one line; of an error that is not the library's its kind too."""
+    what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+    return " ".join(what.split())
 
 
 def waived(found: Finding, rule: Rule) -> Finding:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from ngraph_rewrite.lowering.layout import columns
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.testing.findings import CHECKS, FAILED, LISTED, NONE, OPEN, PASSED, WAIVED, Finding, key
 
@@ -83,7 +84,7 @@ class Report:
             by_rule[f.of][f.check] = f
         if len(self.rules) <= LONGEST:
             rows = [[self._called(key(r)), *(SIGNS[_status(by_rule[key(r)], c)] for c in checks)] for r in self.rules]
-            return _columns(["rule", *checks], rows)
+            return columns(["rule", *checks], rows)
         files: dict[str, list[dict[str, Finding]]] = {}
         for rule in self.rules:
             files.setdefault(rule.file, []).append(by_rule[key(rule)])
@@ -91,7 +92,7 @@ class Report:
             [file, str(len(some)), *(_share([_status(one, c) for one in some]) for c in checks)]
             for file, some in files.items()
         ]
-        return _columns(["file", "rules", *checks], rows)
+        return columns(["file", "rules", *checks], rows)
 
     def _called(self, of: tuple[str, str]) -> str:
         """The name of a rule, with its place where another one has that name."""
@@ -168,12 +169,6 @@ def _said(counts: Counter[str], asked: int) -> Iterator[str]:
     for status in (WAIVED, OPEN, FAILED):
         if counts[status]:
             yield f"{counts[status]} {SIGNS[status]}"
-
-
-def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
 def _percent(part: int, whole: int) -> str:

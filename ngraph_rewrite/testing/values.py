@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
-from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError, RuleFileError
+from ngraph_rewrite.errors import ArgumentError, RuleFileError
 from ngraph_rewrite.rewriting.alternatives import alternatives, wants_nothing
 from ngraph_rewrite.rewriting.instances import Target, signature
 from ngraph_rewrite.rewriting.interpret import Application
@@ -20,7 +20,7 @@ from ngraph_rewrite.testing.compare import difference
 from ngraph_rewrite.testing.counterexample import Counterexample
 from ngraph_rewrite.testing.draws import lost_effect, other_draw
 from ngraph_rewrite.testing.evaluate import Undefined, Unknown, Values, evaluate
-from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding, finding
+from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding, comment, finding, said
 from ngraph_rewrite.testing.seldom import FLOATS, few_examples, long_examples, wide_examples
 from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.strategies import Example, draw_example
@@ -97,7 +97,7 @@ def outcome(rule: Rule, context: Context) -> tuple[Finding, int]:
     except Unknown as reason:
         return finding(rule, "values", OPEN, f"{reason}"), 0
     except Exception as error:  # whatever it is, it is the rule's: it cannot be asked whether it applies
-        return finding(rule, "values", FAILED, _said(error), _comment(rule)), 0
+        return finding(rule, "values", FAILED, said(error), comment(rule)), 0
     if unbound.wrong is not None:
         return finding(rule, "values", FAILED, unbound.wrong.what, unbound.wrong.shown), search.compared
     search.untaken = {k: way for k, way in search.untaken.items() if k not in unbound.taken}
@@ -113,13 +113,13 @@ def _judged(rule: Rule, context: Context, search: Search) -> Finding:
     short = search.compared < ENOUGH * examples
     if not short or (search.late and search.compared >= _LEAST):
         if not search.filled and not wants_nothing(rule):
-            return finding(rule, "values", OPEN, f"{said}, and none of their values has an element", _comment(rule))
+            return finding(rule, "values", OPEN, f"{said}, and none of their values has an element", comment(rule))
         never = [f"`{guard}`" for guard, way in search.untaken.items() if not wants_nothing(way)]
         if never and examples >= _PER_WAY * AIMED * len(alternatives(rule)):
             return finding(rule, "values", OPEN, f"{said}, with elements on none where {' or '.join(never)}")
         return finding(rule, "values", PASSED, f"{said}{', and time was up' * short}")
     status = OPEN if search.late and search.compared else FAILED
-    return finding(rule, "values", status, f"{said}{', and time was up' * search.late}", _comment(rule))
+    return finding(rule, "values", status, f"{said}{', and time was up' * search.late}", comment(rule))
 
 
 def search_values(rule: Rule, context: Context, examples: Iterable[Example] | None = None) -> Search:
@@ -171,10 +171,6 @@ def _goes(way: Rule, example: Example) -> bool:
         return False
 
 
-def _comment(rule: Rule) -> str:
-    return "\n".join(f"#   {line}" for line in rule.text.splitlines())
-
-
 def drawn_examples(rule: Rule, effort: Effort) -> Iterator[Example]:
     """As many examples as the effort says, or fewer where some searches find none; every other one of floats.
 
@@ -222,7 +218,7 @@ def wrong_step(rule: Rule, context: Context, term: Op, values: Values, target: T
     try:
         step = context.matcher(rule).step(term, TermBank().make, target)
     except Exception as error:  # whatever it is, it is the rule's
-        what = f"fails on {signature(term)}: {_said(error)}"
+        what = f"fails on {signature(term)}: {said(error)}"
         return Counterexample(rule, term, None, values, what, target)
     if step is None:
         return None
@@ -239,7 +235,7 @@ def wrong_step(rule: Rule, context: Context, term: Op, values: Values, target: T
         raise
     except Exception as error:
         _demand_value(term, values)
-        what = f"makes what cannot be computed of {signature(term)}: {_said(error)}"
+        what = f"makes what cannot be computed of {signature(term)}: {said(error)}"
         return Counterexample(rule, term, right, values, what, target)
     return found and Counterexample(rule, term, right, values, f"is not @{rule.grade}", target, found)
 
@@ -251,8 +247,3 @@ def _demand_value(term: Op, values: Values) -> None:
         raise Unknown(error.what) from error
     except Exception as error:
         raise Undefined(str(error)) from error
-
-
-def _said(error: Exception) -> str:
-    what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
-    return " ".join(what.split())
