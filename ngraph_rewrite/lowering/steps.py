@@ -84,8 +84,8 @@ def cycle_error(term: Op, stage: Stage) -> RewriteError:
     return RewriteError(f"rewriting {describe(term)} runs in a cycle: {loop}", do=do)
 
 
-def exhausted(fired: int, stage: Stage, do: str = "check their order") -> RewriteError:
+def exhausted(fired: int, stage: Stage) -> RewriteError:
     """The error for steps that are used up; it names the rules that fired last."""
     rules = Counter(str(f.why) for f in list(stage.forward.values())[-1000:] if not isinstance(f.why, str))
     often = ", ".join(name for name, _ in rules.most_common(4))
-    return RewriteError(f"{fired} steps did not reach a normal form; the last fired: {often}", do=do)
+    return RewriteError(f"{fired} steps did not reach a normal form; the last fired: {often}", do="check their order")

@@ -157,9 +157,9 @@ def extent(value: Any, what: str = "a length") -> Extent:
     return number
 
 
-def extents(values: Any, what: str = "a length", of: str = "shape") -> tuple[Extent, ...]:
-    """A tuple of lengths: `of` is what the tuple is called, `what` each of them."""
-    return tuple(extent(v, what) for v in several(values, of))
+def extents(values: Any, what: str = "a length") -> tuple[Extent, ...]:
+    """A tuple of lengths; `what` is what each of them is called."""
+    return tuple(extent(v, what) for v in several(values, "shape"))
 
 
 def literal(value: Any, dtype: DType) -> Literal:

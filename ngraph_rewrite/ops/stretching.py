@@ -64,7 +64,7 @@ def kept_places(have: Sequence[Extent], want: Sequence[Extent]) -> tuple[int, ..
     return tuple(k + more for k, n in enumerate(have) if n == want[k + more])
 
 
-def positions(axes: Any, rank: int, what: str = "axis") -> tuple[int, ...]:
+def positions(axes: Any, rank: int) -> tuple[int, ...]:
     """Some axes as increasing positions: an integer, several, or None for all of them.
 
     Raises:
@@ -77,9 +77,9 @@ def positions(axes: Any, rank: int, what: str = "axis") -> tuple[int, ...]:
     if axes is None:
         return tuple(range(rank))
     listed = tuple(axes) if isinstance(axes, tuple | list) else (axes,)
-    places = [position(a, rank, what) for a in listed]
+    places = [position(a, rank) for a in listed]
     if len(set(places)) != len(places):
-        raise AttributeValueError(f"{what} {listed} names one axis twice", do="name each axis once")
+        raise AttributeValueError(f"axis {listed} names one axis twice", do="name each axis once")
     return tuple(sorted(places))
 
 

@@ -161,7 +161,7 @@ class Summaries:
     def __init__(self) -> None:
         self._known: WeakKeyDictionary[Op, Summary] = WeakKeyDictionary()
 
-    def has(self, term: Op, ops: Iterable[OpDef], least: int, exact: bool = False) -> bool:
+    def has(self, term: Op, ops: Iterable[OpDef], least: int, exact: bool) -> bool:
         """Whether a nest has operands of these ops, and at least, or exactly, so many operands in all.
 
         A nest of more than `bounds.OPERANDS` is left alone: one that is shared unfolds to any number.

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -193,17 +192,12 @@ def _by_sympy(rule: Rule, context: Context) -> str | None:
     return found.says if found.status == PASSED else None
 
 
-def search_adjoints(rule: Rule, context: Context, examples: Iterable[Example] | None = None) -> Search:
-    """Compare the adjoints of a rule with differences until some are wrong, and on a few more examples.
-
-    Args:
-        examples: By default drawn ones, as many as the effort says.
-    """
+def search_adjoints(rule: Rule, context: Context) -> Search:
+    """Compare the adjoints of a rule with differences until some are wrong, and on a few more examples."""
     effort, search, more = context.effort, Search(), _MORE
     context.matcher(rule)  # that takes its own time
     stop = time.process_time() + effort.seconds
-    drawn = examples_of(rule, _SPARE * effort.examples, effort.seed, (FLOAT64, BOOL), (DISTINCT,))
-    for example in drawn if examples is None else examples:
+    for example in examples_of(rule, _SPARE * effort.examples, effort.seed, (FLOAT64, BOOL), (DISTINCT,)):
         if not is_double(example.instance.term):
             continue
         search.drawn += 1

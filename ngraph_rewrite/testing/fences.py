@@ -18,6 +18,7 @@ from ngraph_rewrite.runtime.aligned import address_of
 
 Bytes = NDArray[np.uint8]
 PAGE = mmap.PAGESIZE
+_PATTERN = 0xA5  # of each byte beside an array, until something is stored there
 _NOTHING, _READ = 0, 1
 
 
@@ -76,16 +77,16 @@ class Margins:
     'up to 4 bytes beyond its end'
     """
 
-    def __init__(self, array: NDArray[Any], pattern: int = 0xA5) -> None:
+    def __init__(self, array: NDArray[Any]) -> None:
         memory, end = _between_fences(2 * PAGE + array.nbytes), 2 * PAGE + array.nbytes
         self.before, self.after = memory[PAGE : 2 * PAGE], memory[end:-PAGE]
-        self.before[...] = self.after[...] = self._pattern = pattern
+        self.before[...] = self.after[...] = _PATTERN
         self.array = _copied(array, memory, 2 * PAGE)
 
     def stray(self) -> str | None:
         """Where something was stored outside of the array; None if nothing was."""
         for margin, where in ((self.after, "beyond its end"), (self.before[::-1], "before its beginning")):
-            touched = np.flatnonzero(margin != self._pattern)
+            touched = np.flatnonzero(margin != _PATTERN)
             if len(touched):
                 return f"up to {touched[-1] + 1} bytes {where}"
         return None

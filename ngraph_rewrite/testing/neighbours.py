@@ -57,12 +57,12 @@ def neighbours(term: Op, bank: TrialBank, domain: Domain) -> Iterator[Neighbour]
             yield Neighbour(found, place, what)
 
 
-def squared(term: Op, bank: TrialBank, length: int = 2) -> Op | None:
-    """The term whose axes are all of one length, where that is well-typed."""
+def squared(term: Op, bank: TrialBank) -> Op | None:
+    """The term whose axes are all of length 2, where that is well-typed."""
 
     def change(value: Any) -> Any:
         known = isinstance(value, Axis) and isinstance(value.length, int) and value.components is None
-        return value.with_length(length) if known else value
+        return value.with_length(2) if known else value
 
     try:
         return _replaced(term, bank, _everywhere(topological([term]), change, bank))
