@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -89,7 +90,8 @@ def test_a_package_is_found_wherever_packages_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
 ) -> None:
     """In a folder of the path or in an archive; and nothing is asked for where no file speaks of this package."""
-    monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
+    python = sysconfig.get_path("stdlib")  # which reads metadata with modules that nobody may have imported yet
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), python])
     monkeypatch.setattr(sys, "meta_path", [finder for finder in sys.meta_path if isinstance(finder, type)])
     (tmp_path / "site" / "their-1.0.dist-info").mkdir(parents=True)
     entries = tmp_path / "site" / "their-1.0.dist-info" / "entry_points.txt"
@@ -104,7 +106,7 @@ def test_a_package_is_found_wherever_packages_can_be(
         with zipfile.ZipFile(tmp_path / "site.zip", "w") as archive:
             for file in entries.parent.iterdir():
                 archive.write(file, file.relative_to(tmp_path / "site"))
-        monkeypatch.setattr(sys, "path", [str(tmp_path / "site.zip")])
+        monkeypatch.setattr(sys, "path", [str(tmp_path / "site.zip"), python])
     plugins._every_entry_point.cache_clear()
     assert plugins.plugin_names("targets") == ("theirs",)
     plugins._every_entry_point.cache_clear()
