@@ -89,6 +89,18 @@ def test_set_slice_leaves_its_argument_as_it_is(case: Any, family: str) -> None:
     assert ng.set_slice(x, items, p).type == x.type
 
 
+@pytest.mark.parametrize("item", [[0, 2], ((0, 2),), None, (0, None), np.ones((4, 5), bool)], ids=repr)
+def test_set_slice_takes_no_places_and_no_new_axes(item: Any) -> None:
+    with pytest.raises(ng.errors.AttributeValueError, match="(?s)set_slice: the index .*give integers or slices"):
+        ng.set_slice(ng.placeholder((4, 5)), item, 0)
+
+
+def test_a_part_along_an_axis_is_no_triple() -> None:
+    x = ng.simple.placeholder((3, ng.simple.N(2)))
+    with pytest.raises(ng.errors.AttributeValueError, match="(?s)the index .0, 2, 1.*an integer or a slice"):
+        ng.simple.slice_axis(x, 0, (0, 2, 1))  # type: ignore[arg-type]
+
+
 @drawn(25)
 @given(st.data())
 def test_a_part_of_a_variable_may_be_computed_from_the_variable(data: st.DataObject) -> None:

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import Operand, apply, checked
 from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops.fitting import castable, fitted
 from ngraph_rewrite.ops.indexing import Index, count
 from ngraph_rewrite.ops.simple_parts import full_index, one_index
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, as_constant, build
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import anonymous
@@ -46,6 +48,8 @@ def set_slice(x: Operand, item: Any, value: Operand) -> Op:
     """
     whole = as_op(x)
     part = whole[item]
+    if part.definition.short != "tensor_slice":  # elements that are picked, or a new axis
+        raise AttributeValueError(f"set_slice: the index {item!r}", where=user_line(), do="give integers or slices")
     return _replaced(part, whole, value_for("set_slice", part, value))
 
 

@@ -192,6 +192,9 @@ CREATED: list[tuple[Callable[[], ng.Op], Any]] = [
     (lambda: nx.arange(3, 3), np.arange(3, 3)),
     (lambda: nx.arange(5, 1), np.arange(5, 1)),
     (lambda: nx.arange(0.5, 2, 0.25), np.arange(0.5, 2, 0.25, np.float32)),
+    (lambda: nx.arange(np.int8(-100), np.int8(100), np.int8(50)), np.arange(-100, 100, 50)),
+    (lambda: nx.arange(np.uint8(9), np.uint8(2), -2), np.arange(9, 2, -2)),
+    (lambda: nx.arange(0, 10**17 + 1, 10**17), np.array([0, 10**17])),  # NumPy counts in floats
     (lambda: nx.arange(3, dtype="uint8"), np.arange(3, dtype="uint8")),
     (lambda: nx.arange(0, 1, 0.1, dtype="float64"), np.arange(0, 1, 0.1)),
     (lambda: nx.linspace(0, 1, 5), np.linspace(0, 1, 5, dtype=np.float32)),

@@ -144,18 +144,19 @@ def arange(start: Any, /, stop: Any = None, step: Number = 1, *, dtype: Any = No
     >>> ng.numpy.arange(2, 9, 3).type, ng.numpy.arange(0.0, 1.0, 0.25).type
     (int64[3], float32[4])
     """
-    first, last = (0, start) if stop is None else (start, stop)
+    given = (0, start, step) if stop is None else (start, stop, step)
+    first, last, step = (n.item() if isinstance(n, np.generic) else n for n in given)  # NumPy's would wrap
     if step == 0:
         raise AttributeValueError("arange: the step is 0", where=user_line(), do="use another step")
     length = _steps(first, last, step)
-    whole = all(isinstance(n, int | np.integer | Length) for n in (first, last, step))
+    whole = all(isinstance(n, int | Length) for n in (first, last, step))
     chosen = checked("arange", as_dtype, dtype) if dtype is not None else INT64 if whole else FLOAT32
     return apply("arange", start=first, step=step, length=length, dtype=chosen)
 
 
 def _steps(start: Any, stop: Any, step: Any) -> Extent:
     for what, number in (("start", start), ("stop", stop), ("step", step)):
-        if not isinstance(number, int | float | np.number | Length) or (what != "stop" and isinstance(number, Length)):
+        if not isinstance(number, int | float | Length) or (what != "stop" and isinstance(number, Length)):
             raise ArgumentError(
                 f"arange: the {what} is {number!r}",
                 where=user_line(),
@@ -164,7 +165,8 @@ def _steps(start: Any, stop: Any, step: Any) -> Extent:
         if not isinstance(number, Length) and not math.isfinite(number):
             raise AttributeValueError(f"arange: the {what} is {number}", where=user_line(), do="give a finite number")
     if not isinstance(stop, Length):
-        count: int = math.ceil((stop - start) / step)
+        whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
+        count: int = -((start - stop) // step) if whole else math.ceil((stop - start) / step)
         return max(0, count)
     first, size = (checked("arange", as_int, n, "a number beside an unknown length") for n in (start, step))
     if size < 0:

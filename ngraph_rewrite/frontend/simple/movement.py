@@ -134,6 +134,8 @@ def slice_axis(x: Array, axis: Key, item: int | slice) -> Op:
     >>> ng.simple.slice_axis(x, ng.simple.R, -1).type, x[1:].type
     (float32[3, sample:N], float32[2, recurrent:5, sample:N])
     """
+    if isinstance(item, tuple):  # to the op the triple of a range
+        raise AttributeValueError(f"slice_axis: the index {item!r}", where=user_line(), do="give an integer or a slice")
     return apply("slice_axis", as_term(x), axis=axis, item=item)
 
 
