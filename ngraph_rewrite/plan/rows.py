@@ -21,6 +21,7 @@ from ngraph_rewrite.plan.operands import Scratch
 from ngraph_rewrite.plan.products import Matrix, Product
 from ngraph_rewrite.plan.reciprocals import has_fair_reciprocal, multiplied
 from ngraph_rewrite.plan.renderer import Renderer
+from ngraph_rewrite.plan.row_order import along_memory
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.splitting import Split, split
 from ngraph_rewrite.plan.views import Layout, row_major
@@ -130,7 +131,7 @@ def row_program(body: RowBody, rows: RowGroup) -> RowProgram:
     stores = tuple([(value, dtype, layout) for (value, layout), dtype in found])
     totals = tuple([body.value(term.args[0]) for term in rows.totals])
     loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in body.loads])
-    return RowProgram(body.shape, loads, tuple(body.steps), stores, body.axes, totals)
+    return along_memory(RowProgram(body.shape, loads, tuple(body.steps), stores, body.axes, totals))
 
 
 def _totalling(rows: RowGroup, chunks: int, stride: int) -> RowProgram:

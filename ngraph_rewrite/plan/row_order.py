@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of the loops of a group over rows: innermost is one along which memory lies, if there is one.
+
+The elements of a window are the last axes of all windows. Where windows slide over other axes than the last ones, these
+elements lie apart in memory, and next to each other lie those that belong to different windows.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ngraph_rewrite.plan.collapsing import RowProgram
+from ngraph_rewrite.plan.nests import Position
+from ngraph_rewrite.plan.views import Layout
+
+# Results side by side that are worth a loop of their own.
+_FEWEST = 8
+
+
+def along_memory(program: RowProgram) -> RowProgram:
+    """The program with what it reduces before the last loops that it keeps, if memory lies along these alone.
+
+    What belongs to one row is met in the same order as before.
+    """
+    lasting = _side_by_side(program)
+    if not lasting or prod(program.shape[k] for k in lasting) < _FEWEST:
+        return program
+    first = [k for k in range(len(program.shape)) if k not in program.axes and k not in lasting]
+    return _reordered(program, [*first, *program.axes, *lasting])
+
+
+def _side_by_side(program: RowProgram) -> list[int]:
+    """The last loops that are kept, if all operands lie along them in one stretch, and what is reduced lies apart."""
+    shape, axes = program.shape, program.axes
+    loops = [k for k, n in enumerate(shape) if n > 1]
+    kept = [k for k in loops if k not in axes]
+    if program.totals or 0 in shape or not kept or loops[-1] not in axes:
+        return []
+    loads, stores = [at.strides for _, at in program.loads], [at.strides for _, _, at in program.stores]
+    last = kept.pop()
+    apart = not any(abs(s[k]) == 1 for s in loads for k in axes if shape[k] > 1)
+    along = all(s[last] in (0, 1) for s in loads) and any(s[last] for s in loads)
+    if not apart or not along or not all(s[last] == 1 for s in stores):
+        return []
+    found, every = [last], [*loads, *stores]
+    while kept and all(s[kept[-1]] == s[found[0]] * shape[found[0]] for s in every):
+        found.insert(0, kept.pop())
+    return found
+
+
+def _reordered(program: RowProgram, order: list[int]) -> RowProgram:
+    """The same with the loops in another order."""
+    shape = tuple([program.shape[k] for k in order])
+
+    def laid(layout: Layout) -> Layout:
+        return Layout(layout.offset, shape, tuple([layout.strides[k] for k in order]))
+
+    steps = tuple(
+        [
+            (op, dtype, operands, Position(laid(a.layout), a.dtype) if isinstance(a, Position) else a)
+            for op, dtype, operands, a in program.steps
+        ]
+    )
+    loads = tuple([(dtype, laid(layout)) for dtype, layout in program.loads])
+    stores = tuple([(value, dtype, laid(layout)) for value, dtype, layout in program.stores])
+    axes = tuple([order.index(k) for k in program.axes])
+    return RowProgram(shape, loads, steps, stores, axes)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows over any axes: the innermost loop is one along which memory lies, and the values are the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import semi
+from ngraph_rewrite.plan.collapsing import RowProgram
+from ngraph_rewrite.plan.row_order import along_memory
+from ngraph_rewrite.plan.views import Layout
+
+SHAPE, AXES = (2, 3, 8, 5), (3,)  # windows of 5 over an axis of 7, channels last
+INSIDE, RESULT = (56, 8, 1, 8), (24, 8, 1, 0)
+
+
+def program(inside: tuple[int, ...] = INSIDE, shape: tuple[int, ...] = SHAPE) -> RowProgram:
+    loads = (("float32", Layout(0, shape, inside)),)
+    return RowProgram(
+        shape, loads, (("sum", "float32", (-1,), None),), ((0, "float32", Layout(0, shape, RESULT)),), AXES
+    )
+
+
+def test_what_is_reduced_comes_before_the_loops_along_which_memory_lies() -> None:
+    found = along_memory(program())
+    assert (found.shape, found.axes) == ((2, 5, 3, 8), (1,))
+    assert found.loads[0][1].strides == (56, 8, 8, 1)
+    assert found.stores[0][2].strides == (24, 0, 8, 1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [program((56, 8, 8, 1)), program((56, 8, 2, 8)), program(shape=(2, 1, 3, 5)), program()._replace(axes=(1,))],
+    ids=["rows lie in memory", "nothing lies in memory", "short", "already innermost"],
+)
+def test_else_loops_stay_as_they_are(other: RowProgram) -> None:
+    assert along_memory(other) is other
+
+
+@settings(deadline=None)
+@given(
+    shape=st.tuples(st.integers(1, 3), st.integers(4, 9), st.integers(4, 6), st.integers(1, 20)),
+    axes=st.sampled_from([(1,), (2,), (1, 2), (0, 2), (1, 3)]),
+    size=st.integers(1, 3),
+    stride=st.integers(1, 2),
+    padding=st.integers(0, 1),
+    kind=st.sampled_from(["max", "min", "sum", "avg"]),
+    dtype=st.sampled_from(["float32", "float16", "int16"]),
+)
+def test_pooling_over_any_axes_is_what_it_means(
+    shape: tuple[int, ...], axes: tuple[int, ...], size: int, stride: int, padding: int, kind: str, dtype: str
+) -> None:
+    if 0 in axes:
+        shape = (4, *shape[1:])
+    if 3 in axes:
+        shape = (*shape[:3], shape[3] + 2)
+    dtype = "float32" if kind == "avg" else dtype
+    x = ng.placeholder(shape, dtype)
+    y = semi.pooling(semi.add(x, x), kind, axes, size, stride, padding, padding)
+    array = np.random.default_rng(0).integers(-9, 9, shape).astype(dtype)
+    found = []
+    for target in ("cpu", "reference"):
+        with ng.make_transformer(target) as transformer:
+            found.append(transformer.computation(y, x)(array))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
+
+
+def test_long_windows_over_an_axis_before_the_last_are_one_kernel() -> None:
+    x = ng.placeholder((4, 500, 32))
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(semi.pooling(x, "sum", [1], [5]), x)
+        computation(np.ones((4, 500, 32), np.float32))
+        assert computation.stats()["launches"] == 1
