@@ -290,6 +290,35 @@ def test_a_maximum_and_its_derivative_are_a_launch_each() -> None:
     assert kernels(stats) == ["pooling", "unpooling"]
 
 
+@settings(max_examples=EXAMPLES // 4 + 1, deadline=None)
+@given(
+    axes=st.sampled_from([(1,), (1, 2), (0, 2), (0, 1, 2), (1, 3)]),
+    kind=st.sampled_from(["max", "min"]),
+    sizes=st.tuples(*[st.integers(1, 3)] * 3),
+    strides=st.tuples(*[st.integers(1, 2)] * 3),
+    padding=st.integers(0, 1),
+    seed=st.integers(0, 99),
+)
+def test_the_derivative_of_maxima_over_any_axes(
+    axes: tuple[int, ...], kind: str, sizes: tuple[int, ...], strides: tuple[int, ...], padding: int, seed: int
+) -> None:
+    count, x = len(axes), images(5, 6, 7, 4, dtype="float32")
+    term = ng.semi.pooling(x, kind, axes, sizes[:count], strides[:count], padding, padding)
+    error = images(*term.shape, dtype="float32")
+    values = {x: whole_numbers(seed, x.shape, "float32"), error: whole_numbers(seed + 1, term.shape, "float32")}
+    for one, two in zip(*both(deriv(term, [x], error=error), values), strict=True):
+        np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-5)
+
+
+def test_the_derivative_of_maxima_over_axes_before_the_last_goes_by_lines() -> None:
+    x = images(4, 20, 20, 3, dtype="float32")
+    term = ng.semi.pooling(x, "max", [1, 2], 3, 2)
+    error = images(*term.shape, dtype="float32")
+    values = {x: whole_numbers(1, x.shape, "float32"), error: whole_numbers(2, term.shape, "float32")}
+    _, stats = run(deriv(term, [x], error=error), values)
+    assert sorted(set(kernels(stats))) == ["copy", "unpooling"]
+
+
 def around(lines: int) -> tuple[Any, Any, dict[ng.Op, Any]]:
     """The maxima of windows over a padded image, the derivative by it, and values: many equal ones."""
     a, error = images(2, 3, lines, 40, dtype="float32"), images(2, 3, -(-lines // 2), 20, dtype="float32")
