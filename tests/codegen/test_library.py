@@ -12,6 +12,7 @@ from running import DTYPES, FLOATS, INTEGERS, Runner, address, nest_arguments, o
 
 from ngraph_rewrite.codegen.copy import few, render_copy
 from ngraph_rewrite.codegen.library import render_dot, render_gather, render_random
+from ngraph_rewrite.codegen.library_indexed import render_take_along
 from ngraph_rewrite.codegen.library_products import render_sums
 from ngraph_rewrite.codegen.nest import Operand
 from ngraph_rewrite.errors import KernelError
@@ -85,6 +86,26 @@ def test_gather_wraps_once_and_gives_zeros_outside(run: Runner, dtype: str, inde
     expected = np.zeros_like(y)
     expected[:, inside] = x[:, index[inside].astype("int64")]
     assert same_bits(y, expected)
+
+
+@drawn
+@given(sizes=st.tuples(*[st.integers(0, 3)] * 3), length=st.integers(1, 3), chunks=st.integers(1, 5))
+def test_indices_are_those_of_their_line_wherever_a_chunk_begins(
+    run: Runner, sizes: tuple[int, int, int], length: int, chunks: int
+) -> None:
+    outer, count, inner = sizes
+    x, y = small((outer, length, inner), "float32"), np.ones((2, *sizes), "float32")
+    index = np.random.default_rng(count).integers(-length - 1, length + 1, sizes)
+    named = {"outer": outer, "count": count, "inner": inner, "length": length, "x": address(x)}
+    whole = np.concatenate(
+        [np.zeros_like(x[:, :1]), x, x, np.zeros_like(x[:, :1])], axis=1
+    )  # what -length - 1 is, first
+    run(render_take_along("float32", "int64"), {**named, "index": address(index), "y": address(y[0])}, chunks)
+    assert same_bits(y[0], np.take_along_axis(whole, index + length + 1, axis=1))
+    one = np.ascontiguousarray(index[0, :, 0] if outer and inner else np.zeros(count, np.int64))
+    steps = {"index": address(one), "y": address(y[1]), "x_so": length * inner, "x_sk": inner}
+    run(render_gather("float32", "int64"), {**named, **steps}, chunks)
+    assert same_bits(y[1], whole[:, one + length + 1])
 
 
 def bits(value: float) -> int:
