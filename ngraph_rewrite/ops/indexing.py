@@ -2,7 +2,9 @@
 """How an index is written: one entry per axis, an integer or the triple of a `range`, already clipped.
 
 A triple ``(start, stop, step)`` stands for the positions ``range(start, stop, step)``: with a negative
-step, a stop of -1 means "down to 0". Entries are hashable, and two spellings of one index are equal.
+step, a stop of -1 means "down to 0". Entries are hashable, and two spellings of one index are equal. An
+integer, a start or a stop may be a length that is not known yet, such as ``x.shape[0]``: whether it is
+inside, a call will tell.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError, LengthError, OutOfRangeError
 from ngraph_rewrite.ops.checks import as_index, several
-from ngraph_rewrite.types.lengths import Extent, Length
+from ngraph_rewrite.types.lengths import Extent, Length, natural
 
 Triple = tuple[Extent, Extent, int]
 Entry = int | Extent | Triple
@@ -31,6 +33,9 @@ def canonical_index(items: Any, shape: Sequence[Extent]) -> Index:
     (3, (2, -1, -1))
     >>> canonical_index((..., 0), (4, 3))
     ((0, 4, 1), 0)
+    >>> n = Length.symbol("n")
+    >>> canonical_index((slice(n), slice(-n, None)), (9, 9))
+    ((0, n, 1), (-n + 9, 9, 1))
     """
     items = items if isinstance(items, tuple) else (items,)
     return tuple(_entry(i, n, k) for k, (i, n) in enumerate(zip(_spread(items, len(shape)), shape, strict=True)))
@@ -55,6 +60,8 @@ def _entry(item: Any, length: Extent, axis: int) -> Entry:
         step = 1 if item.step is None else as_index(item.step, "a step")
         if step == 0:
             raise AttributeValueError("a slice has the step 0", do="use a step of at least 1 or at most -1")
+        if isinstance(item.start, Length) or isinstance(item.stop, Length):
+            return _slice_by_lengths(item, step, length)
         return _known_slice(item, length) if isinstance(length, int) else _open_slice(item, step, length)
     if isinstance(item, Length):
         return item
@@ -82,13 +89,41 @@ def _open_slice(item: slice, step: int, length: Length) -> Triple:
     low = None if first is None else as_index(first, "a start or stop")
     high = None if last is None else as_index(last, "a start or stop")
     if (low is not None and low < 0) or (high is not None and high >= 0):
-        raise LengthError(
-            f"{item!r} of an axis of unknown length {length!r} has no length that can be written down",
-            do="use x[a:], x[:-b], x[a:-b:k] or x[::-k], or give the axis a length",
-        )
+        raise _unwritten(item, length)
     if step > 0:
         return low or 0, length + (high or 0), step
     return length - 1 if high is None else length + high, -1 if low is None else low, step
+
+
+def _unwritten(item: slice, length: Length) -> LengthError:
+    return LengthError(
+        f"{item!r} of an axis of unknown length {length!r} has no length that can be written down",
+        do="use x[a:], x[:-b], x[a:-b:k] or x[::-k], x[n - a:] or x[:n] with a length n, or give the axis a length",
+    )
+
+
+def _slice_by_lengths(item: slice, step: int, length: Extent) -> Triple:
+    """A slice that begins or ends at a length; it is not cut off at the end of the axis, but has to be inside."""
+    start = _place(item, item.start, step > 0, length)
+    stop = _place(item, item.stop, step < 0, length)
+    if step > 0:
+        return canonical_triple((0 if start is None else start, length if stop is None else stop, step), length)
+    return canonical_triple((length - 1 if start is None else start, -1 if stop is None else stop, step), length)
+
+
+def _place(item: slice, value: Any, is_low: bool, length: Extent) -> Extent | None:
+    """A start or stop, counted from the beginning of the axis; integers are cut off where NumPy does it."""
+    if value is None:
+        return None
+    if isinstance(value, Length):
+        return length + value if natural(-value) == -value else value
+    index = as_index(value, "a start or stop")
+    if isinstance(length, Length):
+        if is_low != (index >= 0):
+            raise _unwritten(item, length)
+        return index if is_low else length + index
+    first, last, _ = slice(index, index, item.step).indices(length)
+    return first if value is item.start else last
 
 
 def canonical_triple(triple: Sequence[Any], length: Extent) -> Triple:
@@ -109,7 +144,8 @@ def canonical_triple(triple: Sequence[Any], length: Extent) -> Triple:
     if not positions:
         return 0, 0, 1
     if isinstance(length, int) and not (0 <= min(positions[0], positions[-1]) and max(start, positions[-1]) < length):
-        raise OutOfRangeError(f"range{(start, stop, step)} leaves an axis of length {length}")
+        what = f"range{(start, stop, step)} leaves an axis of length {length}"
+        raise OutOfRangeError(what, do="give positions inside, or arguments with which it is longer")
     if len(positions) == 1:
         return start, start + 1, 1
     return start, positions[-1] + (1 if step > 0 else -1), step

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError, OutOfRangeError
-from ngraph_rewrite.ops.indexing import Index
+from ngraph_rewrite.ops.indexing import Entry, Index, canonical_triple
 from ngraph_rewrite.ops.simple_parts import full_index, one_index
 from ngraph_rewrite.terms.op import Op, located
 from ngraph_rewrite.types.lengths import Extent, Length, bind
@@ -35,7 +35,7 @@ _INDEX: Mapping[str, Callable[[Op], Index]] = {
 
 
 def open_places(terms: Iterable[Op]) -> list[Op]:
-    """Those of the terms that take a place or a part of an axis of unknown length.
+    """Those of the terms that take a place or a part of an axis of unknown length, or one that such a length tells.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.placeholder((None, 3), name="x")
@@ -46,14 +46,17 @@ def open_places(terms: Iterable[Op]) -> list[Op]:
 
 
 def _is_open(term: Op) -> bool:
-    return any(isinstance(n, Length) for n in term.args[0].shape)
+    entries = [*_entries(term)]
+    return any(isinstance(n, Length) for _, n in entries) or any(_by_lengths(entry) for entry, _ in entries)
 
 
-def _open_entries(term: Op) -> Iterator[tuple[int, Extent, Length]]:
-    """The axis, the place and the length, for each place of an axis of unknown length."""
-    for axis, (entry, length) in enumerate(zip(_INDEX[term.definition.name](term), term.args[0].shape, strict=True)):
-        if isinstance(length, Length) and not isinstance(entry, tuple):
-            yield axis, entry, length
+def _entries(term: Op) -> Iterator[tuple[Entry, Extent]]:
+    """What stands for each axis, and how long that is."""
+    return zip(_INDEX[term.definition.name](term), term.args[0].shape, strict=True)
+
+
+def _by_lengths(entry: Entry) -> bool:
+    return any(isinstance(v, Length) for v in (entry if isinstance(entry, tuple) else (entry,)))
 
 
 def check_places(terms: Iterable[Op], binding: Mapping[str, int]) -> None:
@@ -75,8 +78,12 @@ def check_places(terms: Iterable[Op], binding: Mapping[str, int]) -> None:
 
 
 def _check_entries(term: Op, binding: Mapping[str, int]) -> None:
-    for axis, entry, open_length in _open_entries(term):
-        place, length = bind(entry, binding), bind(open_length, binding)
+    for axis, (entry, open_length) in enumerate(_entries(term)):
+        length = bind(open_length, binding)
+        if isinstance(entry, tuple):
+            canonical_triple([bind(v, binding) for v in entry], length)
+            continue
+        place = bind(entry, binding)
         if isinstance(place, int) and isinstance(length, int) and not 0 <= place < length:
             raise _outside(entry, place, axis, length)
 

@@ -403,10 +403,9 @@ def _bound_axis(axis: Axis, binding: Mapping[str, int]) -> Axis:
     length = bind(axis.length, binding)
     if isinstance(length, int) and length < 0:
         values = ", ".join(f"{name} is {binding[name]}" for name in dict.fromkeys(symbols(axis.length)))
-        raise AxesError(
-            f"axis {axis.name} has the length {axis.length!r}, which is {length} where {values}",
-            do="give longer arguments",
-        )
+        named = "an axis" if axis.name is None else f"axis {axis.name}"
+        what = f"{named} has the length {axis.length!r}, which is {length} where {values}"
+        raise AxesError(what, do="give arguments with which it is at least 0")
     return axis.with_length(length)
 
 

@@ -75,3 +75,38 @@ def test_an_unknown_length_cannot_be_clipped(item: slice) -> None:
 def test_an_integer_index_of_an_unknown_length_counts_from_either_end() -> None:
     assert canonical_index((2,), (N,)) == (2,)
     assert canonical_index((-1,), (N,)) == (N - 1,)
+
+
+@given(
+    item=st.builds(slice, st.none() | whole, st.none() | whole, st.sampled_from([None, 1, 2, 3, -1, -2])),
+    length=st.integers(0, 5),
+    open_axis=st.booleans(),
+)
+def test_lengths_as_starts_and_stops_take_what_their_values_take(item: slice, length: int, open_axis: bool) -> None:
+    """Where what they mean is inside: nothing is cut off to a length that is not known."""
+    values = {"N": length} | {name: abs(v) for name, v in (("A", item.start), ("B", item.stop)) if v is not None}
+
+    def symbol(name: str, value: int | None) -> Any:
+        return None if value is None else Length.symbol(name) * (-1 if value < 0 else 1)
+
+    lengths = slice(symbol("A", item.start), symbol("B", item.stop), item.step)
+    (triple,) = canonical_index((lengths,), (N if open_axis else length,))
+    assert isinstance(triple, tuple)
+    first, last, step = (bind(n, values) for n in triple)
+    assert isinstance(first, int) and isinstance(last, int) and isinstance(step, int)
+    if (item.start is None or -length <= item.start < length) and (item.stop is None or -length <= item.stop <= length):
+        taken = list(range(first, last, step))
+        assert taken == list(range(length))[item]
+        assert not taken or bind(count(triple), values) == len(taken)
+
+
+def test_integers_beside_lengths_are_cut_off_where_the_axis_is_known() -> None:
+    assert canonical_index((slice(-9, N), slice(N, 9)), (4, 4)) == ((0, N, 1), (N, 4, 1))
+    assert canonical_index((slice(N, 2, -1), slice(9, N, -1)), (4, 4)) == ((N, 2, -1), (3, N, -1))
+    assert canonical_index((slice(2, Length.symbol("M")),), (N,)) == ((2, Length.symbol("M"), 1),)
+
+
+@pytest.mark.parametrize("item", [slice(-3, Length.symbol("M")), slice(Length.symbol("M"), 3), slice(3, N, -1)])
+def test_integers_beside_lengths_cannot_be_cut_off_where_it_is_not(item: slice) -> None:
+    with pytest.raises(LengthError, match="unknown length N"):
+        canonical_index((item,), (N,))

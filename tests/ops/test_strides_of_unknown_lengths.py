@@ -113,6 +113,48 @@ def test_a_part_of_less_than_no_elements_is_refused(family: str, part: slice, le
                 assert __file__ in str(found.value)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda n: slice(n // 2),
+        lambda n: slice(n - 2, None),
+        lambda n: slice(2, n),
+        lambda n: slice(-(n // 2), None, 2),
+        lambda n: slice(n // 2, None, -1),
+    ],
+    ids=["first half", "last two", "but two", "second half", "reversed"],
+)
+def test_lengths_are_starts_and_stops(family: str, part: Callable[[Any], slice]) -> None:
+    x = FAMILIES[family]()
+    y = x[:, part(x.shape[1])]
+    for target in TARGETS:
+        with ng.make_transformer(target) as transformer:
+            call = transformer.computation(y + y, x)
+            for n in range(2, 7):
+                array = whole_numbers(n, (2, n))
+                np.testing.assert_array_equal(call(array), 2 * array[:, part(n)])
+
+
+def test_a_part_of_a_known_length_is_as_long_as_an_argument() -> None:
+    x, table = ng.placeholder((None, 3), name="x"), ng.placeholder((5, 3), name="table")
+    places = table[: x.shape[0]]
+    terms = [x + places, ng.deriv(ng.numpy.sum(x * places), table), ng.set_slice(table, slice(x.shape[0]), x)]
+    rows = whole_numbers(1, (5, 3))
+    for target in TARGETS:
+        with ng.make_transformer(target) as transformer:
+            call = transformer.computation(terms, x, table)
+            for n in (0, 2, 5):
+                array = whole_numbers(2, (n, 3))
+                taken, slope, put = call(array, rows)
+                np.testing.assert_array_equal(taken, array + rows[:n])
+                np.testing.assert_array_equal(slope, np.concatenate([array, np.zeros((5 - n, 3))]))
+                np.testing.assert_array_equal(put, np.concatenate([array, rows[n:]]))
+            with pytest.raises(ng.OutOfRangeError, match=r"range\(0, 6, 1\) leaves an axis of length 5") as found:
+                call(np.ones((6, 3)), rows)
+            assert __file__ in str(found.value)
+
+
 def test_what_is_computed_again_has_its_places_looked_at() -> None:
     x = ng.placeholder((None,), name="x")
     with ng.make_transformer("cpu") as transformer:
