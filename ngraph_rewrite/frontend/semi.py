@@ -226,6 +226,18 @@ def iota(shape: Shape, axis: int = 0, dtype: Any = "int64") -> Op:
     return apply("semi.iota", shape=shape, axis=axis, dtype=dtype)
 
 
+def size(value: Extent, dtype: Any = "int64") -> Op:
+    """A length as a scalar, such as ``x.shape[0]``: it may be known only when arguments are.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((None, 3))
+    >>> with ng.make_transformer("reference") as transformer:
+    ...     int(transformer.computation(ng.semi.size(x.shape[0]), x)([[1, 2, 3]] * 7))
+    7
+    """
+    return apply("semi.size", value=value, dtype=dtype)
+
+
 def uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any = None) -> Op:
     """Independent draws from [low, high), fresh in every call of a computation."""
     return apply("semi.uniform", shape=shape, low=low, high=high, dtype=dtype, uid=Uid())

@@ -552,7 +552,7 @@ def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None
     """
     beside = list(beside)
     if not isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple):
-        do = f"count with ng.numpy.sum(ng.numpy.ones({value!r}))" if isinstance(value, Length) else None
+        do = "make a term of the length with ng.numpy.asarray" if isinstance(value, Length) else None
         raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line(), do=do)
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return _as_array(value, family or family_of(beside))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError
+from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
@@ -28,8 +29,10 @@ from ngraph_rewrite.types.lengths import Extent, Length
 Number = bool | int | float
 
 
-def asarray(obj: Array, /, *, dtype: Any = None, copy: bool | None = None) -> Op:
+def asarray(obj: Array | Length, /, *, dtype: Any = None, copy: bool | None = None) -> Op:
     """A term: the one given, or a constant of an array, a number or nested lists; in another dtype if one is given.
+
+    A length that is not known yet, such as ``x.shape[0]``, is an int64 without axes.
 
     Raises:
         DTypeError: if it is no array of numbers, or does not fit the dtype.
@@ -37,7 +40,11 @@ def asarray(obj: Array, /, *, dtype: Any = None, copy: bool | None = None) -> Op
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.asarray([[1, 2], [3, 4]]).type
     int64[2, 2]
+    >>> ng.numpy.asarray(ng.placeholder((None, 4)).shape[0]).type
+    int64[]
     """
+    if isinstance(obj, Length):
+        return build_term("semi.size", value=obj, dtype=INT64 if dtype is None else dtype)
     if not isinstance(obj, Op):
         return constant(obj, dtype=dtype)
     return obj if dtype is None else astype(obj, dtype)
@@ -134,7 +141,7 @@ def arange(start: Any, /, stop: Any = None, step: Number = 1, *, dtype: Any = No
     """The numbers from `start` (0 if one number is given) up to `stop`, exclusive, in steps of `step`.
 
     Args:
-        stop: A number; for steps of integers it may be a length that is not known yet.
+        start, stop: Numbers; for steps of integers they may be lengths that are not known yet.
         dtype: int64 for integers, else float32, if none is given.
 
     Raises:
@@ -151,12 +158,15 @@ def arange(start: Any, /, stop: Any = None, step: Number = 1, *, dtype: Any = No
     length = _steps(first, last, step)
     whole = all(isinstance(n, int | Length) for n in (first, last, step))
     chosen = checked("arange", as_dtype, dtype) if dtype is not None else INT64 if whole else FLOAT32
+    if isinstance(first, Length):
+        places = apply("arange", start=0, step=step, length=length, dtype=INT64)
+        return astype(apply("add", places, asarray(first)), chosen)
     return apply("arange", start=first, step=step, length=length, dtype=chosen)
 
 
 def _steps(start: Any, stop: Any, step: Any) -> Extent:
     for what, number in (("start", start), ("stop", stop), ("step", step)):
-        if not isinstance(number, int | float | Length) or (what != "stop" and isinstance(number, Length)):
+        if not isinstance(number, int | float | Length) or (what == "step" and isinstance(number, Length)):
             raise ArgumentError(
                 f"arange: the {what} is {number!r}",
                 where=user_line(),
@@ -164,15 +174,23 @@ def _steps(start: Any, stop: Any, step: Any) -> Extent:
             )
         if not isinstance(number, Length) and not math.isfinite(number):
             raise AttributeValueError(f"arange: the {what} is {number}", where=user_line(), do="give a finite number")
-    if not isinstance(stop, Length):
+    if not isinstance(start, Length) and not isinstance(stop, Length):
         whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
         count: int = -((start - stop) // step) if whole else math.ceil((stop - start) / step)
         return max(0, count)
-    first, size = (checked("arange", as_int, n, "a number beside an unknown length") for n in (start, step))
+    size = checked("arange", as_int, step, "a number beside an unknown length")
+    first, last = _end(start), _end(stop)
     if size < 0:
-        raise AttributeValueError(f"arange: the step {step} to an unknown length", where=user_line(), do="flip it")
-    length: Extent = (stop - first + (size - 1)) // size
+        raise AttributeValueError(f"arange: the step {step} beside an unknown length", where=user_line(), do="flip it")
+    length: Extent = (last - first + (size - 1)) // size
     return length
+
+
+def _end(number: Any) -> Extent:
+    """A start or stop, beside one that is not known yet."""
+    if isinstance(number, Length):
+        return number
+    return checked("arange", as_int, number, "a number beside an unknown length")
 
 
 def linspace(start: float, stop: float, /, num: int, *, dtype: Any = None, endpoint: bool = True) -> Op:
