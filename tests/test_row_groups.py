@@ -66,6 +66,25 @@ def layer_norm() -> tuple[list[ng.Op], list[ng.Op]]:
     return [ng.layer_norm(x, gamma, beta, reduction_axes=[W])], [x, gamma, beta]
 
 
+def standardized(keepdims: bool, axis: int) -> tuple[list[ng.Op], list[ng.Op]]:
+    """As NumPy's users write it, with the deviation; axes of length 1 may be left of what is reduced."""
+    x = ng.placeholder((24, 40), name="x")
+
+    def mean(y: ng.Op) -> ng.Op:
+        found = ng.numpy.mean(y, axis=axis, keepdims=keepdims)
+        return found if keepdims else ng.numpy.expand_dims(found, axis=axis)
+
+    d = x - mean(x)
+    deviation = ng.numpy.sqrt(mean(d * d) + 1e-5)
+    return [d / deviation, deviation], [x]
+
+
+def standardized_gradient() -> tuple[list[ng.Op], list[ng.Op]]:
+    (y, _), (x,) = standardized(True, 1)
+    d = ng.placeholder((24, 40), name="d")
+    return [ng.deriv(ng.numpy.sum(y * d), x)], [x, d]
+
+
 def softmax(axis: ng.Axis = W) -> tuple[list[ng.Op], list[ng.Op]]:
     x = wide()
     return [ng.softmax(x, normalization_axes=[axis])], [x]
@@ -105,6 +124,10 @@ ONE_KERNEL = {
     "batch norm": batch_norm,
     "batch norm gradient": batch_norm_gradient,
     "moments": moments,
+    "standardized": lambda: standardized(False, 1),
+    "standardized, axes left": lambda: standardized(True, 1),
+    "standardized columns, axes left": lambda: standardized(True, 0),
+    "standardized gradient, axes left": standardized_gradient,
 }
 Case = Callable[[], tuple[list[ng.Op], list[ng.Op]]]
 
@@ -270,7 +293,7 @@ def test_threads_change_no_bit(case: str) -> None:
 # -- any graph --------------------------------------------------------------------------------------
 
 M = 6
-SHAPES = {"wide": (M, M), "row": (M,), "column": (M,), "one": ()}
+SHAPES = {"wide": (M, M), "row": (M,), "column": (M,), "one": (), "thin row": (M, 1), "thin column": (1, M)}
 MOVES = {
     ("wide", "row"): lambda f, x: f(x, axes=(1,)),
     ("wide", "column"): lambda f, x: f(x, axes=(0,)),
@@ -279,13 +302,19 @@ MOVES = {
     ("column", "wide"): lambda f, x: semi.broadcast(x, (M, M), (1,)),
     ("one", "wide"): lambda f, x: semi.broadcast(x, (M, M), ()),
     ("wide", "wide"): lambda f, x: semi.transpose(x, (1, 0)),
+    ("row", "thin row"): lambda f, x: semi.reshape(x, (M, 1)),
+    ("column", "thin column"): lambda f, x: semi.reshape(x, (1, M)),
+    ("thin row", "wide"): lambda f, x: semi.broadcast(semi.reshape(x, (M,)), (M, M), (0,)),
+    ("thin column", "wide"): lambda f, x: semi.broadcast(semi.reshape(x, (M,)), (M, M), (1,)),
+    ("thin row", "thin column"): lambda f, x: semi.transpose(x, (1, 0)),
+    ("thin column", "row"): lambda f, x: semi.reshape(x, (M,)),
 }
 Drawn = list[tuple[str, int, int, int]]
 step = st.tuples(st.sampled_from(["move", "move", "unary", "binary", "reversed"]), *[st.integers(0, 99)] * 3)
 
 
 def graph(drawn: Drawn) -> tuple[list[Op], Op]:
-    """Terms of four shapes, each from some before it."""
+    """Terms of six shapes, each from some before it."""
     x = ng.placeholder(ng.anonymous([M, M]))
     made: list[tuple[str, Op]] = [("wide", x)]
     for kind, i, j, k in drawn:
@@ -307,6 +336,7 @@ def graph(drawn: Drawn) -> tuple[list[Op], Op]:
 @settings(max_examples=7, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(step, min_size=3, max_size=14), st.sets(st.integers(0, 13), min_size=1, max_size=3))
 @example([("move", 0, 0, 0), ("move", 1, 0, 0), ("binary", 0, 2, 1), ("move", 3, 0, 0), ("move", 3, 2, 0)], {3, 4})
+@example([("move", 0, 0, 0), ("move", 1, 1, 0), ("unary", 2, 2, 0), ("move", 3, 0, 0), ("binary", 4, 0, 0)], {2, 4})
 def test_any_graph_means_what_it_meant(drawn: Drawn, wanted: set[int]) -> None:
     terms, x = graph(drawn)
     if terms:

@@ -126,7 +126,7 @@ class Growth:
                 self._add(Rows(fact.shape, fact.axes), root)
             return
         self._add(joined, root)
-        if len(near) == 1 or known(root) == joined.kept:
+        if len(near) == 1 or joined.is_once(known(root)):
             return
         for rows in near:
             if rows is not joined and rows.shape == joined.shape and rows.axes == joined.axes:

@@ -35,6 +35,15 @@ class Fact:
     waits: int
 
 
+def thin(shape: Shape, axes: tuple[int, ...]) -> Shape:
+    """A shape with 1 for what is reduced.
+
+    >>> thin((2, 5, 3), (1,))
+    (2, 1, 3)
+    """
+    return tuple([1 if k in axes else n for k, n in enumerate(shape)])
+
+
 def facts_of(groups: Groups) -> dict[Op, Fact]:
     """The facts of groups of elementwise terms and of reductions."""
     sizes, outside, found = Counter(groups.group_of.values()), _outside(groups), dict[Op, Fact]()
@@ -73,6 +82,7 @@ class Rows:
 
     Attributes:
         kept: The shape of what there is one of for each row.
+        thin: The same where what is reduced is left as axes of length 1.
         roots: The roots of the groups in it, with their numbers in the graph.
         first, last: The least and the greatest of these numbers.
         totals: Those that are sums over all rows.
@@ -91,15 +101,21 @@ class Rows:
     reads: int = 0
     waits: int = 0
     kept: Shape = field(init=False)
+    thin: Shape = field(init=False)
 
     def __post_init__(self) -> None:
         self.kept = tuple([n for k, n in enumerate(self.shape) if k not in self.axes])
+        self.thin = thin(self.shape, self.axes)
 
     def takes(self, fact: Fact) -> bool:
         """Whether a group has a place in its loops."""
         if fact.axes is not None:
             return fact.shape == self.shape and fact.axes == self.axes
-        return fact.shape == self.shape or fact.shape == self.kept
+        return fact.shape == self.shape or self.is_once(fact.shape)
+
+    def is_once(self, shape: Shape) -> bool:
+        """Whether something of a shape is there once for each row."""
+        return shape in (self.kept, self.thin)
 
     def add(self, root: Op, number: int, fact: Fact) -> None:
         """Take a group in."""

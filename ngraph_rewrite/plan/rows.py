@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ngraph_rewrite.plan.collapsing import CollapsedRows, RowProgram, collapsed_rows
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, RowGroup
@@ -21,6 +21,7 @@ from ngraph_rewrite.plan.operands import Scratch
 from ngraph_rewrite.plan.products import Matrix, Product
 from ngraph_rewrite.plan.reciprocals import has_fair_reciprocal, multiplied
 from ngraph_rewrite.plan.renderer import Renderer
+from ngraph_rewrite.plan.row_facts import thin
 from ngraph_rewrite.plan.row_order import along_memory
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.splitting import Split, split
@@ -104,9 +105,18 @@ class RowBody(Body):
             return self._reduced(term), self._spread
         if known(term) == self.shape:
             return self.value(term), row_major(self.shape)
-        spreading = lookup("semi.broadcast")
-        attrs, type_ = spreading.infer((term.type,), (self.shape, self._once))
-        return self.value(term, (Op(spreading, (term,), attrs, type_),)), self._spread
+        views = list[Op]()
+        if known(term) == thin(self.shape, self.axes):
+            views.append(_viewed("semi.reshape", term, tuple([self.shape[k] for k in self._once])))
+        views.append(_viewed("semi.broadcast", views[0] if views else term, self.shape, self._once))
+        return self.value(term, tuple(reversed(views))), self._spread
+
+
+def _viewed(name: str, term: Op, *attributes: Any) -> Op:
+    """A view of a term, for the planner alone."""
+    definition = lookup(name)
+    attrs, type_ = definition.infer((term.type,), attributes)
+    return Op(definition, (term,), attrs, type_)
 
 
 @lru_cache(maxsize=1 << 12)
