@@ -9,8 +9,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 from numba.core.typing import signature
-from numba.extending import intrinsic
 
+from ngraph_rewrite.runtime.scalar_functions import named
 from ngraph_rewrite.runtime.vector_code import I64, everywhere, loop
 
 _LANES, _LINE = 16, 64
@@ -47,8 +47,7 @@ def _key(name: str, descending: bool) -> Any:
 
         return signature(types.int64, x), generate
 
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
+    return named(name, typing)
 
 
 order_key, reverse_order_key = _key("order_key", descending=False), _key("reverse_order_key", descending=True)
@@ -58,6 +57,8 @@ order_key, reverse_order_key = _key("order_key", descending=False), _key("revers
 
 
 def _ranking(name: str, equal: bool) -> Any:
+    """How many of some keys, integers with a sign, precede each; there is room for whole vectors."""
+
     def typing(context: Any, keys: Any, count: Any, ranks: Any) -> Any:
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             keys, count, ranks = args
@@ -66,9 +67,7 @@ def _ranking(name: str, equal: bool) -> Any:
 
         return signature(types.none, types.int64, types.int64, types.int64), generate
 
-    typing.__name__ = typing.__qualname__ = name
-    typing.__doc__ = """How many of some keys, integers with a sign, precede each; there is room for whole vectors."""
-    return intrinsic(typing)
+    return named(name, typing)
 
 
 def _rank(builder: Any, keys: Any, count: Any, ranks: Any, equal: bool) -> None:
