@@ -152,6 +152,7 @@ def test_select_promotes_its_branches_only() -> None:
     assert ng.select(c, 1.0, 0).dtype == np.float32
     assert ng.select(c, 1, True).dtype == np.int64
     assert ng.select(c, var(dtype="float16"), 0.5).dtype == np.float16
+    assert ng.select(ng.strip(var(W)) > 0, ng.strip(var(W)), [1.0] * 3).type == ng.placeholder((3,)).type
     assert ng.select(c, var(W, dtype="int8"), 1).type == ng.TensorType("int8", [H, W])
 
 
@@ -419,6 +420,10 @@ MISTAKES: list[tuple[type[Exception], Callable[[], Any]]] = [
     (ng.UnmatchedAxesError, lambda: ng.concat_along_axis([X, INTS], "W")),
     (ng.DTypeError, lambda: ng.one_hot(X, K)),
     (ng.DTypeError, lambda: ng.select(X, X, X)),
+    (ng.DTypeError, lambda: ng.select(X > 0, X, None)),
+    (ng.DTypeError, lambda: ng.select(X > 0, "i4", X)),
+    (ng.DTypeError, lambda: ng.select(X > 0, 1, 10**30)),
+    (ng.FamilyError, lambda: ng.select(X > 0, X, [1.0, 2.0])),
     (ng.DTypeError, lambda: ng.cast(X, "complex64")),
     (ng.DTypeError, lambda: ng.negative(X > 0)),
     (ng.DTypeError, lambda: ng.uniform([H], dtype="int32")),

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.frontend.building import Operand, apply, condition_of
+from ngraph_rewrite.frontend.building import Operand, apply, checked, condition_of
 from ngraph_rewrite.frontend.storage import as_op
+from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, as_constant, family_of
 from ngraph_rewrite.types.dtypes import kind_of, promote, scalar_dtype
 
@@ -26,6 +27,7 @@ def select(c: Operand, x: Operand, y: Operand) -> Op:
     axes.select(axes.greater(x, 0.0), x, 0.0)
     """
     condition = as_op(condition_of("select", c))
+    x, y = (v if isinstance(v, Op | bool | int | float | np.generic | np.ndarray) else _array(v) for v in (x, y))
     terms = [t for t in (condition, x, y) if isinstance(t, Op)]
     values = [v if isinstance(v, Op) else _branch(v, [x, y], condition) for v in (x, y)]
     return apply(f"{family_of(terms)}.select", condition, *values)
@@ -56,6 +58,11 @@ def cast(x: Operand, dtype: Any) -> Op:
     return term if cast_term.dtype == term.dtype else cast_term
 
 
+def _array(value: Any) -> np.ndarray:
+    """Nested lists as an array of the dtype that a constant of them has; whatever else it is, it is refused as one."""
+    return np.asarray(value, as_op(value).dtype)
+
+
 def _branch(value: Any, branches: list[Any], condition: Op) -> Op:
     """A number as a constant of the dtype of the branches: the condition's does not count."""
     dtypes = [b.dtype for b in branches if isinstance(b, Op)]
@@ -66,4 +73,7 @@ def _branch(value: Any, branches: list[Any], condition: Op) -> Op:
         dtype = max((scalar_dtype(b) for b in numbers), key=lambda d: "biuf".index(kind_of(d)))
     else:
         dtype = promote(*(scalar_dtype(b) for b in numbers))
-    return as_constant(np.asarray(value, dtype)[()] if np.ndim(value) == 0 else value, [condition])
+    if np.ndim(value):
+        return as_constant(value, [condition])
+    checked("select", Literal, value, dtype)
+    return as_constant(np.asarray(value, dtype)[()], [condition])
