@@ -42,9 +42,7 @@ def _standardized(term: Op, x: Any) -> Any:
     with np.errstate(all="ignore"):
         count = wide.dtype.type(np.prod([x.shape[k] for k in places]))
         less = wide - np.sum(wide, axis=places, keepdims=True) / count
-        return over_deviation(
-            less, np.sum(np.square(less), axis=places, keepdims=True) / count, term.attribute("eps").array(())
-        )
+        return over_deviation(less, np.sum(np.square(less), axis=places, keepdims=True) / count, term.attribute("eps"))
 
 
 def _standardize(term: Op, x: Any) -> Any:
@@ -104,7 +102,7 @@ def _inference(term: Op, x: Any, *others: Any) -> Any:
     each = (align(a, arg.axes, own).astype(wide) for a, arg in zip(others, term.args[1:], strict=True))
     with np.errstate(all="ignore"):
         gamma, beta, mean, variance = each
-        scaled = over_deviation(x.astype(wide) - mean, variance, term.attribute("eps").array(()))
+        scaled = over_deviation(x.astype(wide) - mean, variance, term.attribute("eps"))
         return (scaled * gamma + beta).astype(term.dtype)
 
 

@@ -100,8 +100,8 @@ def variance(x: Any, axis: Any) -> Any:
 
 
 def over_deviation(less: Any, spread: Any, eps: Any) -> Any:
-    """`less` over the square root of a variance and a little; where that is 0, as it is."""
-    more = spread + eps.astype(spread.dtype)
+    """`less` over the square root of a variance and a little, a `Literal`; where that is 0, as it is."""
+    more = spread + eps.array(()).astype(spread.dtype)
     return less / np.sqrt(np.where(more == 0, more.dtype.type(1), more))
 
 

@@ -42,9 +42,7 @@ def _standardized(term: Op, x: Any) -> Any:
     with np.errstate(all="ignore"):
         count = wide.dtype.type(np.prod([x.shape[k] for k in over]))
         less = wide - np.sum(wide, axis=over, keepdims=True) / count
-        return over_deviation(
-            less, np.sum(np.square(less), axis=over, keepdims=True) / count, term.attribute("eps").array(())
-        )
+        return over_deviation(less, np.sum(np.square(less), axis=over, keepdims=True) / count, term.attribute("eps"))
 
 
 @op(
@@ -66,10 +64,9 @@ def standardize(x: TensorType, *, axes: Keys, eps: Literal) -> TensorType:
 def new_features(axes: Axes, have: Axes, kept: Keys) -> tuple[int, ...]:
     """The numbers of the features of `axes` that a scale lacks: all of a scalar, else those that are not `kept`.
 
-        >>> from ngraph_rewrite.ops.functions import over_deviation
-    from ngraph_rewrite.ops.simple_marks import N, marked
-        >>> new_features(marked((3, 8, N)), marked((3,)), (0,)), new_features(marked((3, 8, N)), Axes(), (0,))
-        ((1,), (0, 1))
+    >>> from ngraph_rewrite.ops.simple_marks import N, marked
+    >>> new_features(marked((3, 8, N)), marked((3,)), (0,)), new_features(marked((3, 8, N)), Axes(), (0,))
+    ((1,), (0, 1))
     """
     own = range(len(features(axes)))
     return tuple(k for k in own if k not in kept) if features(have) else tuple(own)
@@ -133,7 +130,7 @@ def _inference(term: Op, x: Any, *others: Any) -> Any:
         _spread(a, arg.axes, whole.axes, own).astype(wide) for a, arg in zip(others, term.args[1:], strict=True)
     )
     with np.errstate(all="ignore"):
-        return (over_deviation(x.astype(wide) - mean, variance, term.attribute("eps").array(())) * gamma + beta).astype(
+        return (over_deviation(x.astype(wide) - mean, variance, term.attribute("eps")) * gamma + beta).astype(
             term.dtype
         )
 
