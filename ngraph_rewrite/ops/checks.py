@@ -147,6 +147,17 @@ def several(values: Any, what: str) -> tuple[Any, ...]:
         raise AttributeValueError(f"{what} is {values!r}", do="give a tuple") from None
 
 
+def listed(values: Any) -> tuple[Any, ...]:
+    """One number or several, as NumPy takes shapes and axes: those of a tuple, a list or a vector, else the one given.
+
+    >>> listed(3), listed([2, 3]), listed(np.array([2, 3]))
+    ((3,), (2, 3), (2, 3))
+    """
+    if isinstance(values, tuple | list):
+        return tuple(values)
+    return tuple(values.tolist()) if isinstance(values, np.ndarray) and values.ndim == 1 else (values,)
+
+
 def extent(value: Any, what: str = "a length") -> Extent:
     """A length: a non-negative integer, or an unknown one."""
     if isinstance(value, Length):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
-from ngraph_rewrite.ops.checks import as_int, extents, known_shape, position, positional, several, tensor
+from ngraph_rewrite.ops.checks import as_int, extents, known_shape, listed, position, positional, several, tensor
 from ngraph_rewrite.ops.stretching import positions, solved, stretches, without
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.types.lengths import Extent, product
@@ -39,8 +39,7 @@ def reshape(x: TensorType, *, shape: Shape) -> TensorType:
 
 
 def _expand_attributes(x: TensorType, *, axis: Any) -> Attributes:
-    new = len(axis) if isinstance(axis, tuple | list) else 1
-    return {"axis": positions(axis, x.rank + new)}
+    return {"axis": positions(axis, x.rank + len(listed(axis)))}
 
 
 @op(
@@ -76,7 +75,7 @@ def squeeze(x: TensorType, *, axis: Places) -> TensorType:
 
 
 def _broadcast_attributes(x: TensorType, *, shape: Any) -> Attributes:
-    return {"shape": extents(shape if isinstance(shape, tuple | list) else (shape,))}
+    return {"shape": extents(listed(shape))}
 
 
 @op(

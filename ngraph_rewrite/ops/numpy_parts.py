@@ -10,7 +10,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.ops import functions
-from ngraph_rewrite.ops.checks import as_int, extent, extents, integer_only, position, positional, tensor
+from ngraph_rewrite.ops.checks import as_int, extent, extents, integer_only, listed, position, positional, tensor
 from ngraph_rewrite.ops.indexing import Index, canonical_index, count, numpy_index
 from ngraph_rewrite.ops.promotion import same
 from ngraph_rewrite.ops.stretching import without
@@ -122,7 +122,7 @@ def stack(x: TensorType, *xs: TensorType, axis: int) -> TensorType:
 
 
 def _tile_attributes(x: TensorType, *, reps: Any) -> Attributes:
-    given = extents(reps if isinstance(reps, tuple | list) else (reps,), "a repetition")
+    given = extents(listed(reps), "a repetition")
     return {"reps": (1,) * (x.rank - len(given)) + given}
 
 

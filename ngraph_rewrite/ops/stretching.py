@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, IncompatibleAxesError, LengthError
-from ngraph_rewrite.ops.checks import as_int, extent, position
+from ngraph_rewrite.ops.checks import as_int, extent, listed, position
 from ngraph_rewrite.types.lengths import Extent, Length, product
 
 Shape = tuple[Extent, ...]
@@ -76,10 +76,10 @@ def positions(axes: Any, rank: int) -> tuple[int, ...]:
     """
     if axes is None:
         return tuple(range(rank))
-    listed = tuple(axes) if isinstance(axes, tuple | list) else (axes,)
-    places = [position(a, rank) for a in listed]
+    given = listed(axes)
+    places = [position(a, rank, what) for a in given]
     if len(set(places)) != len(places):
-        raise AttributeValueError(f"axis {listed} names one axis twice", do="name each axis once")
+        raise AttributeValueError(f"{what} {given} names one axis twice", do="name each axis once")
     return tuple(sorted(places))
 
 
@@ -99,16 +99,16 @@ def solved(shape: Any, size: Extent) -> Shape:
     >>> solved((2, -1), 6), solved(-1, Length.symbol("N") * 3)
     ((2, 3), (3*N,))
     """
-    listed = list(shape) if isinstance(shape, tuple | list) else [shape]
-    open_places = [k for k, n in enumerate(listed) if not isinstance(n, Length) and as_int(n, "a length") == -1]
+    given = listed(shape)
+    open_places = [k for k, n in enumerate(given) if not isinstance(n, Length) and as_int(n, "a length") == -1]
     if len(open_places) > 1:
-        raise AttributeValueError(f"the shape {tuple(listed)} leaves {len(open_places)} lengths open", do="leave one")
-    known = [extent(n) for k, n in enumerate(listed) if k not in open_places]
+        raise AttributeValueError(f"the shape {given} leaves {len(open_places)} lengths open", do="leave one")
+    known = [extent(n) for k, n in enumerate(given) if k not in open_places]
     if not open_places:
         return tuple(known)
     rest = divided(size, product(known))
     if rest is None:
-        raise AxesError(f"{size!r} elements cannot be divided among the lengths {tuple(listed)}")
+        raise AxesError(f"{size!r} elements cannot be divided among the lengths {given}")
     return (*known[: open_places[0]], rest, *known[open_places[0] :])
 
 

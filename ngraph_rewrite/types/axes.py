@@ -155,6 +155,10 @@ def _axis(name: str | None, length: Extent, roles: frozenset[str], components: A
     return result
 
 
+def _called(name: str | None) -> str:
+    return "an axis" if name is None else f"axis {name}"
+
+
 def _checked_name(name: Any) -> str | None:
     if name is not None and (not isinstance(name, str) or not name):
         raise AxesError(f"an axis name is a non-empty string or None, not {name!r}", do='write Axis("H", 3)')
@@ -164,7 +168,7 @@ def _checked_name(name: Any) -> str | None:
 def _checked_roles(name: str | None, roles: Any) -> frozenset[str]:
     found = list(roles) if isinstance(roles, Iterable) and not isinstance(roles, np.ndarray) else [roles]
     if not all(isinstance(role, str) for role in found):
-        raise AxesError(f"axis {name} has the roles {roles!r}", do='give a role, or several, as strings: "sample"')
+        raise AxesError(f"{_called(name)} has the roles {roles!r}", do='give a role, or several, as strings: "sample"')
     return frozenset(found)
 
 
@@ -179,12 +183,12 @@ def _checked_length(name: str | None, length: Any) -> Extent:
         number = None
     if number is None:
         raise AxesError(
-            f"axis {name} has length {length!r}", do="a length is a non-negative integer, or None with a name"
+            f"{_called(name)} has length {length!r}", do="a length is a non-negative integer, or None with a name"
         )
     if number > sys.maxsize:
-        raise AxesError(f"axis {name} has the length {length!r}", do="give a length of 64 bits")
+        raise AxesError(f"{_called(name)} has the length {length!r}", do="give a length of 64 bits")
     if number < 0:
-        raise AxesError(f"axis {name} has the negative length {length!r}", do="give a length of at least 0")
+        raise AxesError(f"{_called(name)} has the negative length {length!r}", do="give a length of at least 0")
     return number
 
 
@@ -403,8 +407,7 @@ def _bound_axis(axis: Axis, binding: Mapping[str, int]) -> Axis:
     length = bind(axis.length, binding)
     if isinstance(length, int) and length < 0:
         values = ", ".join(f"{name} is {binding[name]}" for name in dict.fromkeys(symbols(axis.length)))
-        named = "an axis" if axis.name is None else f"axis {axis.name}"
-        what = f"{named} has the length {axis.length!r}, which is {length} where {values}"
+        what = f"{_called(axis.name)} has the length {axis.length!r}, which is {length} where {values}"
         raise AxesError(what, do="give arguments with which it is at least 0")
     return axis.with_length(length)
 

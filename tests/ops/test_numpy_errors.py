@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ngraph_rewrite as ng
@@ -80,6 +81,10 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: nx.arange(5, N.shape[0], -1), errors.AttributeValueError, "the step -1 beside an unknown length"),
     (lambda: nx.arange(N.shape[0], 2.5), errors.AttributeValueError, "a number beside an unknown length"),
     (lambda: nx.arange(nx.sum(X)), errors.ArgumentError, "the stop is numpy.sum"),
+    (lambda: nx.reshape(X, np.array([2.0, 3.0])), errors.AttributeValueError, "a length is 2.0"),
+    (lambda: nx.reshape(X, np.array([[2, 3]])), errors.AttributeValueError, "give an integer"),
+    (lambda: X[[[0, 1], [1]]], errors.AttributeValueError, r"the index \[\[0, 1\], \[1\]\] is no array"),
+    (lambda: ng.placeholder((-1, 3)), errors.AxesError, "an axis has the negative length -1"),
     (lambda: nx.repeat(X, -1), errors.LengthError, "the number of repeats is -1"),
     (lambda: nx.repeat(V, [1, 2]), errors.AttributeValueError, "for 3 elements"),
     (lambda: nx.repeat(V, [0.5, 1, 2]), errors.DTypeError, "the repeats are float64"),

@@ -252,3 +252,18 @@ def test_lengths_that_are_known_only_later() -> None:
             ]  # fmt: skip
             for one, other in zip(computation(a), wanted, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array], ids=["list", "tuple", "array"])
+def test_shapes_and_axes_are_tuples_lists_or_vectors(form: Callable[[Any], Any]) -> None:
+    x = ng.placeholder((2, 1, 3), name="x")
+    assert nx.reshape(x, form([3, -1])).shape == (3, 2)
+    assert nx.broadcast_to(x, form([4, 2, 5, 3])).shape == (4, 2, 5, 3)
+    assert nx.full(form([2, 0]), 1.0).shape == nx.zeros(form([2, 0])).shape == (2, 0)
+    assert nx.tile(x, form([2, 1, 2])).shape == (4, 1, 6)
+    assert nx.expand_dims(x, axis=form([0, -1])).shape == (1, 2, 1, 3, 1)
+    assert nx.squeeze(x, axis=form([1])).shape == (2, 3)
+    assert nx.moveaxis(x, form([0, 1]), form([1, 2])).shape == (3, 2, 1)
+    assert nx.sum(x, axis=form([0, 2])).shape == (1,)
+    assert nx.roll(x, form([1, 2]), axis=form([0, 2])).shape == x.shape
+    assert nx.sum(x, axis=np.array(1)).shape == (2, 3)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
 from ngraph_rewrite.frontend.storage import constant
-from ngraph_rewrite.ops.checks import as_int, extent, extents
+from ngraph_rewrite.ops.checks import as_int, extents, listed
 from ngraph_rewrite.ops.stretching import Shape, stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -282,6 +282,4 @@ def _along(x: Op, place: int, count: int) -> Op:
 
 
 def _shape(call: str, shape: Any) -> Shape:
-    if isinstance(shape, tuple | list):
-        return checked(call, extents, shape)
-    return (checked(call, extent, shape),)
+    return checked(call, extents, listed(shape))

@@ -75,7 +75,7 @@ def _entries(given: Any) -> list[Entry]:
         raise AttributeValueError(f"the index {given!r}", where=user_line(), do="give integers or slices")
     if not isinstance(given, Op | np.ndarray | list | tuple):
         return [Entry(given)]
-    array = given if isinstance(given, Op) else np.asarray(given)
+    array = given if isinstance(given, Op) else _as_array(given)
     if isinstance(array, np.ndarray) and array.size == 0 and isinstance(given, list | tuple):
         array = array.astype(np.int64)
     if array.dtype.kind == "b":
@@ -85,6 +85,14 @@ def _entries(given: Any) -> list[Entry]:
     if isinstance(array, np.ndarray) and array.ndim == 0:
         return [Entry(array.item())]
     return [Entry(None, array)]
+
+
+def _as_array(given: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        do = "give lists of one length"
+        raise AttributeValueError(f"the index {given!r} is no array: {error}", where=user_line(), do=do) from None
 
 
 def _mask(mask: Index) -> list[Entry]:

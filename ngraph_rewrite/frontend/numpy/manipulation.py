@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, places, several
-from ngraph_rewrite.ops.checks import position
+from ngraph_rewrite.ops.checks import listed, position
 from ngraph_rewrite.ops.stretching import stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -152,8 +154,7 @@ def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[i
     """
     term = as_term(x)
     moved, to = (
-        [checked("moveaxis", position, a, term.rank) for a in (given if isinstance(given, tuple | list) else (given,))]
-        for given in (source, destination)
+        [checked("moveaxis", position, a, term.rank) for a in listed(given)] for given in (source, destination)
     )
     if len(moved) != len(to) or len(set(moved)) != len(moved) or len(set(to)) != len(to):
         raise AttributeValueError(
@@ -190,11 +191,12 @@ def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] 
     """
     term = as_term(x)
     if axis is None:
-        if isinstance(shift, tuple | list):
+        if np.ndim(shift):
             raise AttributeValueError(f"roll: the shifts {shift} without axes", where=user_line(), do="name the axes")
         return reshape(apply("roll", ravel(term), shift=shift, axis=0), term.shape)
-    axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
-    shifts = tuple(shift) if isinstance(shift, tuple | list) else (shift,) * len(axes)
+    axes, shifts = listed(axis), listed(shift)
+    if not np.ndim(shift):
+        shifts *= len(axes)
     if len(shifts) != len(axes) and len(axes) == 1:
         axes *= len(shifts)
     if len(shifts) != len(axes):

@@ -51,5 +51,6 @@ def several(call: str, arrays: Any) -> list[Op]:
 
 def places(call: str, axis: Axis, rank: int) -> tuple[int, ...]:
     """Positions as an integer, a tuple, or None (all) gives them, in increasing order."""
-    listed = tuple(axis) if isinstance(axis, Iterable) and not isinstance(axis, str) else axis
-    return checked(call, stretching.positions, listed, rank)
+    if isinstance(axis, Iterable) and not isinstance(axis, str | np.ndarray):
+        axis = tuple(axis)
+    return checked(call, stretching.positions, axis, rank)
