@@ -32,10 +32,23 @@ def test_what_is_reduced_comes_before_the_loops_along_which_memory_lies() -> Non
     assert found.stores[0][2].strides == (24, 0, 8, 1)
 
 
+def test_short_rows_come_first_though_memory_lies_along_them_too() -> None:
+    """As windows do that slide one by one over the last axis."""
+    found = along_memory(program((36, 12, 1, 1)))
+    assert (found.shape, found.loads[0][1].strides) == ((2, 3, 5, 8), (36, 12, 1, 1))
+
+
 @pytest.mark.parametrize(
     "other",
-    [program((56, 8, 8, 1)), program((56, 8, 2, 8)), program(shape=(2, 1, 3, 5)), program()._replace(axes=(1,))],
-    ids=["rows lie in memory", "nothing lies in memory", "short", "already innermost"],
+    [
+        program((36, 12, 1, 1), (2, 3, 8, 65)),
+        program((36, 12, 1, 1))._replace(loads=(("float16", Layout(0, SHAPE, (36, 12, 1, 1))),)),
+        program((56, 8, 8, 1)),
+        program((56, 8, 2, 8)),
+        program(shape=(2, 1, 3, 5)),
+        program()._replace(axes=(1,)),
+    ],
+    ids=["long rows", "halves", "rows lie in memory", "nothing lies in memory", "short", "already innermost"],
 )
 def test_else_loops_stay_as_they_are(other: RowProgram) -> None:
     assert along_memory(other) is other
@@ -44,7 +57,7 @@ def test_else_loops_stay_as_they_are(other: RowProgram) -> None:
 @settings(deadline=None)
 @given(
     shape=st.tuples(st.integers(1, 3), st.integers(4, 9), st.integers(4, 6), st.integers(1, 20)),
-    axes=st.sampled_from([(1,), (2,), (1, 2), (0, 2), (1, 3)]),
+    axes=st.sampled_from([(1,), (2,), (3,), (1, 2), (0, 2), (1, 3), (2, 3)]),
     size=st.integers(1, 3),
     stride=st.integers(1, 2),
     padding=st.integers(0, 1),
@@ -67,6 +80,19 @@ def test_pooling_over_any_axes_is_what_it_means(
         with ng.make_transformer(target) as transformer:
             found.append(transformer.computation(y, x)(array))
     np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
+
+
+@given(length=st.integers(5, 40), size=st.integers(1, 5), name=st.sampled_from(["argmax", "argmin", "prod", "any"]))
+@settings(deadline=None)
+def test_reductions_of_windows_side_by_side_are_what_they_mean(length: int, size: int, name: str) -> None:
+    x = ng.placeholder((3, length), "bool" if name == "any" else "int32")
+    y = getattr(semi, name)(semi.windows(x, [1], [size]), (2,))
+    array = np.random.default_rng(length).integers(-2, 3, (3, length)).astype(x.dtype)
+    for target in ("cpu", "reference"):
+        with ng.make_transformer(target) as transformer:
+            found = transformer.computation(y, x)(array)
+        seen = np.lib.stride_tricks.sliding_window_view(array, size, axis=1)
+        np.testing.assert_array_equal(found, getattr(np, name)(seen, axis=-1).astype(found.dtype))
 
 
 def test_long_windows_over_an_axis_before_the_last_are_one_kernel() -> None:

@@ -2,7 +2,8 @@
 """The order of the loops of a group over rows: innermost is one along which memory lies, if there is one.
 
 The elements of a window are the last axes of all windows. Where windows slide over other axes than the last ones, these
-elements lie apart in memory, and next to each other lie those that belong to different windows.
+elements lie apart in memory, and next to each other lie those that belong to different windows. Where they slide one by
+one over the last axis, both lie next to each other, but a window is short.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from ngraph_rewrite.plan.views import Layout
 
 # Results side by side that are worth a loop of their own.
 _FEWEST = 8
+# Elements of a row that are no loop worth having innermost, unless each is widened before it is compared or added.
+_SHORT, _HALVES = 64, ("float16", "bfloat16")
 
 
 def along_memory(program: RowProgram) -> RowProgram:
-    """The program with what it reduces before the last loops that it keeps, if memory lies along these alone.
+    """The program with what it reduces before the last loops that it keeps, if memory lies along these.
+
+    If it lies along what is reduced as well, that has to be short.
 
     What belongs to one row is met in the same order as before.
     """
@@ -30,7 +35,7 @@ def along_memory(program: RowProgram) -> RowProgram:
 
 
 def _side_by_side(program: RowProgram) -> list[int]:
-    """The last loops that are kept, if all operands lie along them in one stretch, and what is reduced lies apart."""
+    """The last loops that are kept, if all operands lie along them, and what is reduced lies apart or is short."""
     shape, axes = program.shape, program.axes
     loops = [k for k, n in enumerate(shape) if n > 1]
     kept = [k for k in loops if k not in axes]
@@ -39,6 +44,9 @@ def _side_by_side(program: RowProgram) -> list[int]:
     loads, stores = [at.strides for _, at in program.loads], [at.strides for _, _, at in program.stores]
     last = kept.pop()
     apart = not any(abs(s[k]) == 1 for s in loads for k in axes if shape[k] > 1)
+    apart = apart or (
+        prod(shape[k] for k in axes) <= _SHORT and not any(dtype in _HALVES for dtype, _ in program.loads)
+    )
     along = all(s[last] in (0, 1) for s in loads) and any(s[last] for s in loads)
     if not apart or not along or not all(s[last] == 1 for s in stores):
         return []
