@@ -77,9 +77,9 @@ def positions(axes: Any, rank: int) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(rank))
     given = listed(axes)
-    places = [position(a, rank, what) for a in given]
+    places = [position(a, rank) for a in given]
     if len(set(places)) != len(places):
-        raise AttributeValueError(f"{what} {given} names one axis twice", do="name each axis once")
+        raise AttributeValueError(f"axis {given} names one axis twice", do="name each axis once")
     return tuple(sorted(places))
 
 
