@@ -104,7 +104,7 @@ class Cache:
 
         To look is to ask for the size of each file; that many processes write a little each is noticed like this too.
         """
-        chance = int.from_bytes(hashlib.sha256(stored).digest()[:4], "big") / 2**32
+        chance = int.from_bytes(hashlib.sha256(stored).digest()[:4]) / 2**32
         return chance * self.bound * _LOOKS <= len(stored)
 
     def entries(self) -> Iterator[Path]:

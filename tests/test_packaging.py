@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ast
 import configparser
 import subprocess
 import sys
@@ -70,17 +69,6 @@ def test_importing_the_package_loads_no_compiler_and_no_algebra_system() -> None
     script = "import sys, ngraph_rewrite; print(*{'numba', 'sympy', 'matchpy', 'matplotlib'} & set(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == []
-
-
-def test_bytes_and_integers_are_told_their_order() -> None:
-    """Python has a default from 3.11 on: before that, nothing could be kept in the cache."""
-    missing = []
-    for path in (ROOT / "ngraph_rewrite").rglob("*.py"):
-        for call in (n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)):
-            name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-            if name in ("from_bytes", "to_bytes") and len(call.args) + len(call.keywords) < 2:
-                missing.append(f"{path}:{call.lineno}")
-    assert not missing
 
 
 @pytest.mark.parametrize("name", ["LICENSE", "NOTICE", "CHANGELOG.rst", "README.rst"])
