@@ -137,24 +137,14 @@ def _atanh_more(t: mp.mpf) -> mp.mpf:
     return (mp.atanh(s) / s - 1 - t / 3) / t**2
 
 
-def _tanh_rest(t: mp.mpf) -> mp.mpf:
-    x = mp.sqrt(t)
-    return (mp.tanh(x) / x - 1) / t
+def _odd_rest(function: Function) -> Function:
+    """What is left of an odd function of slope 1 after its argument, in terms of the square."""
 
+    def rest(t: mp.mpf) -> mp.mpf:
+        x = mp.sqrt(t)
+        return (function(x) / x - 1) / t
 
-def _sinh_rest(t: mp.mpf) -> mp.mpf:
-    x = mp.sqrt(t)
-    return (mp.sinh(x) / x - 1) / t
-
-
-def _atan_rest(t: mp.mpf) -> mp.mpf:
-    x = mp.sqrt(t)
-    return (mp.atan(x) / x - 1) / t
-
-
-def _asin_rest(t: mp.mpf) -> mp.mpf:
-    x = mp.sqrt(t)
-    return (mp.asin(x) / x - 1) / t
+    return rest
 
 
 LN2, SPLIT = float(mp.log(2)) / 2 * 1.001, float(mp.sqrt(2))
@@ -166,18 +156,18 @@ TASKS = {
     "log64": Task(_atanh_rest, lambda t: t, 1e-9, ((SPLIT - 1) / (SPLIT + 1)) ** 2, 6, "float64"),
     "pow32": Task(_atanh_rest, lambda t: t, 1e-9, ((SPLIT - 1) / (SPLIT + 1)) ** 2, 3, "float64"),
     "pow64": Task(_atanh_more, lambda t: t**2, 1e-9, ((SPLIT - 1) / (SPLIT + 1)) ** 2, 6, "float64"),
-    "sin32": Task(lambda t: (mp.sin(mp.sqrt(t)) / mp.sqrt(t) - 1) / t, lambda t: t, 1e-9, TURN**2, 2, "float32"),
-    "sin64": Task(lambda t: (mp.sin(mp.sqrt(t)) / mp.sqrt(t) - 1) / t, lambda t: t, 1e-9, TURN**2, 5, "float64"),
+    "sin32": Task(_odd_rest(mp.sin), lambda t: t, 1e-9, TURN**2, 2, "float32"),
+    "sin64": Task(_odd_rest(mp.sin), lambda t: t, 1e-9, TURN**2, 5, "float64"),
     "cos32": Task(lambda t: (mp.cos(mp.sqrt(t)) - 1 + t / 2) / t**2, lambda t: t**2, 1e-9, TURN**2, 2, "float32"),
     "cos64": Task(lambda t: (mp.cos(mp.sqrt(t)) - 1 + t / 2) / t**2, lambda t: t**2, 1e-9, TURN**2, 5, "float64"),
-    "tanh32": Task(_tanh_rest, lambda t: t, 1e-9, 0.551**2, 4, "float32"),
-    "tanh64": Task(_tanh_rest, lambda t: t, 1e-9, 0.551**2, 10, "float64"),
-    "sinh32": Task(_sinh_rest, lambda t: t, 1e-9, 1.0, 3, "float32"),
-    "sinh64": Task(_sinh_rest, lambda t: t, 1e-9, 1.0, 6, "float64"),
-    "atan32": Task(_atan_rest, lambda t: t, 1e-9, 0.2501, 4, "float32"),
-    "atan64": Task(_atan_rest, lambda t: t, 1e-9, 0.2501, 11, "float64"),
-    "asin32": Task(_asin_rest, lambda t: t, 1e-9, 0.2501, 4, "float32"),
-    "asin64": Task(_asin_rest, lambda t: t, 1e-9, 0.2501, 11, "float64"),
+    "tanh32": Task(_odd_rest(mp.tanh), lambda t: t, 1e-9, 0.551**2, 4, "float32"),
+    "tanh64": Task(_odd_rest(mp.tanh), lambda t: t, 1e-9, 0.551**2, 10, "float64"),
+    "sinh32": Task(_odd_rest(mp.sinh), lambda t: t, 1e-9, 1.0, 3, "float32"),
+    "sinh64": Task(_odd_rest(mp.sinh), lambda t: t, 1e-9, 1.0, 6, "float64"),
+    "atan32": Task(_odd_rest(mp.atan), lambda t: t, 1e-9, 0.2501, 4, "float32"),
+    "atan64": Task(_odd_rest(mp.atan), lambda t: t, 1e-9, 0.2501, 11, "float64"),
+    "asin32": Task(_odd_rest(mp.asin), lambda t: t, 1e-9, 0.2501, 4, "float32"),
+    "asin64": Task(_odd_rest(mp.asin), lambda t: t, 1e-9, 0.2501, 11, "float64"),
     "erf32": Task(lambda t: mp.erf(mp.sqrt(t)) / mp.sqrt(t) - 1, lambda t: 1, 1e-9, 1.0, 6, "float32"),
     "erf64": Task(lambda t: mp.erf(mp.sqrt(t)) / mp.sqrt(t) - 1, lambda t: 1, 1e-9, 1.0, 11, "float64"),
     "erfc32": Task(lambda x: mp.log(mp.erfc(x)), mp.erfc, 0.98, 4.0, 6, "float32"),
