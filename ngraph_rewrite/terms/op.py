@@ -364,11 +364,17 @@ class Op:
         return ask("namespace", api_version)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        raise ArgumentError(
-            f"{describe(self, 1)} is a term and has no value to put into an array",
-            where=user_line(),
-            do="compute it: transformer.computation(term)()",
-        )
+        raise _without_value(self, "to put into an array")
+
+    def __float__(self) -> NoReturn:
+        raise _without_value(self, "to make a number of")
+
+    __int__ = __complex__ = __float__
+
+
+def _without_value(term: Op, wanted: str) -> ArgumentError:
+    what = f"{describe(term, 1)} is a term and has no value {wanted}"
+    return ArgumentError(what, where=user_line(), do="compute it: transformer.computation(term)()")
 
 
 def _transposed(term: Op, rank: int) -> Op:

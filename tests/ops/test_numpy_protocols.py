@@ -124,6 +124,8 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: np.asarray(X), errors.ArgumentError, "x is a term and has no value to put into an array"),
     (lambda: np.take(np.ones(3), X), errors.ArgumentError, "x is a term and has no value to put into an array"),
     (lambda: np.full(2, X), errors.ArgumentError, "x is a term and has no value to put into an array"),
+    (lambda: float(X), errors.ArgumentError, "x is a term and has no value to make a number of"),
+    (lambda: int(X), errors.ArgumentError, "x is a term and has no value to make a number of"),
     (lambda: X + np.ones((2, 2)), errors.IncompatibleAxesError, "axis -1 has the lengths 3 and 2"),
     (lambda: H + np.ones(3), errors.FamilyError, "no axes to match by"),
     (lambda: X & 1, errors.DTypeError, "expected bool or integers"),
