@@ -140,9 +140,11 @@ class _Passes:
         return getattr(self._codegen, name)
 
     def _function_pass_manager(self) -> Any:
-        """One for all functions."""
+        """One for all functions, which makes registers of variables: passes over the module do the rest, once more."""
         if self._of_functions is None:
-            self._of_functions = self._kept(self._codegen._function_pass_manager())
+            passes = binding.create_new_function_pass_manager()
+            passes.add_sroa_pass()
+            self._of_functions = self._kept((passes, self._codegen._pass_builder()))
         return self._of_functions
 
     def _module_pass_manager(self, **told: Any) -> Any:
