@@ -9,6 +9,7 @@ import ctypes
 import gc
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def gpus() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("tests", settings.default, max_examples=25)  # where a test does not say how many
     settings.load_profile("tests")
-    gc.set_threshold(10_000, 20, 20)  # most of what there is was collected as tests: it is not to be searched so often
+    gc.set_threshold(10_000, 20, 20)  # many terms are made and few cycles
     if SIMULATOR not in os.environ and EMULATOR not in os.environ and not gpus():
         os.environ[SIMULATOR] = "1"  # before Numba is imported
     if VARIABLE not in os.environ:
@@ -41,6 +42,20 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[VARIABLE] = folder.name
     if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ.setdefault(HELPERS, "0")
+
+
+def pytest_collection_finish() -> None:
+    """Freeze the tests: each search of the garbage collector would go through all of them, in a second."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """Nothing is frozen, as in most programs."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 @pytest.fixture

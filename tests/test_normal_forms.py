@@ -390,17 +390,20 @@ class Cycle:
         self.itself, self.others = self, [[number] for number in range(20_000)]
 
 
+@pytest.mark.usefixtures("thawed")
 def test_cycles_that_grow_old_unseen_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that lowered again and again kept all that was dropped in cycles."""
     monkeypatch.setattr(garbage, "_PAUSE", 0)
+    monkeypatch.setattr(garbage, "_GROWTH", 1.02)  # there is much, of other tests
     gc.collect()
     seen = []
-    for _ in range(40):
+    for _ in range(12):
         with no_garbage_collection():
             seen.append(weakref.ref(Cycle()))
-    assert sum(cycle() is not None for cycle in seen) < 30
+    assert sum(cycle() is not None for cycle in seen) < 10
 
 
+@pytest.mark.usefixtures("thawed")
 @pytest.mark.parametrize("enabled", [True, False])
 @pytest.mark.parametrize("frozen", [True, False])
 def test_the_garbage_collector_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch, enabled: bool, frozen: bool) -> None:
