@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.frontend import semi_more, semi_windows
+from ngraph_rewrite.frontend import semi_indices, semi_more, semi_windows
 from ngraph_rewrite.warming import PROGRAMS as TRAINING
 
 Built = tuple[Any, Sequence[ng.Op]]
@@ -86,10 +86,11 @@ def _taken_along(dtype: str) -> Built:
 
 
 def _added(count: int, columns: int, dtype: str) -> Built:
-    """What adds rows by index, and elements by places of their own, so many to each column."""
+    """What adds rows by index, and elements by places of their own, so many to each column; the last, and maxima."""
     table, rows = _arrays((300, columns), (count, columns), dtype=dtype)
     at, places = ng.placeholder((count,), "int64"), ng.placeholder((count, columns), "int64")
-    found = [semi_more.scatter_add(table, at, rows), semi_more.add_along(table, places, rows, axis=0)]
+    found = [semi_indices.scatter_add(table, at, rows), semi_indices.add_along(table, places, rows, axis=0)]
+    found += [semi_indices.scatter(table, at, rows), semi_indices.put_along(table, places, rows, axis=0, how="max")]
     return found, [table, rows, at, places]
 
 

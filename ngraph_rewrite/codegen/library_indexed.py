@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the kernels that read and add at indices."""
+"""Renders the kernels that read at indices and put something there."""
 
 from functools import cache
 
@@ -8,40 +8,43 @@ from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression
 from ngraph_rewrite.codegen.source import Source
 
 _NUMBERS = tuple(name for name in DTYPES if name != "bool")
+# What is at a place once something is put there, as the scalar op that makes it of what was there and what is new.
+_MADE_BY = {"add": "add", "multiply": "multiply", "max": "maximum", "min": "minimum"}
 
 
 @cache
-def render_scatter_add(dtype: str, index_dtype: str, target: str = "cpu") -> Source:
-    """Return the kernel y[o, index[j], :] += x[o, j, :], where y holds already what is added to.
+def render_scatter(how: str, dtype: str, index_dtype: str, target: str = "cpu") -> Source:
+    """Return the kernel that puts x[o, j, :] at y[o, index[j], :], where y holds already what it is put into.
 
     All operands are contiguous: x is (outer, count, inner), y (outer, length, inner), index (count).
 
-    >>> render_scatter_add("float32", "int64").signature
+    >>> render_scatter("add", "float32", "int64").signature
     ('outer', 'count', 'inner', 'length', 'index', 'x', 'y')
     """
-    return _adding("scatter_add", dtype, index_dtype, target)
+    return _putting("scatter", how, dtype, index_dtype, target)
 
 
 @cache
-def render_add_along(dtype: str, index_dtype: str, target: str = "cpu") -> Source:
-    """Return the kernel y[o, index[o, j, i], i] += x[o, j, i], where y holds already what is added to.
+def render_put_along(how: str, dtype: str, index_dtype: str, target: str = "cpu") -> Source:
+    """Return the kernel that puts x[o, j, i] at y[o, index[o, j, i], i], where y holds already what it is put into.
 
     All operands are contiguous: x and index are (outer, count, inner), y (outer, length, inner).
 
-    >>> render_add_along("float32", "int64").signature
+    >>> render_put_along("set", "float32", "int64").signature
     ('outer', 'count', 'inner', 'length', 'index', 'x', 'y')
     """
-    return _adding("add_along", dtype, index_dtype, target)
+    return _putting("put_along", how, dtype, index_dtype, target)
 
 
-def _adding(kernel: str, dtype: str, index_dtype: str, target: str) -> Source:
-    has_dtype(dtype, _NUMBERS, kernel)
+def _putting(kernel: str, how: str, dtype: str, index_dtype: str, target: str) -> Source:
     names = ("outer", "count", "inner", "length", "index", "x", "y")
-    return rendered(kernel, names, target, sum=_sum(dtype), **index_holes(dtype, index_dtype))
+    return rendered(kernel, names, target, value=_made(how, dtype), **index_holes(dtype, index_dtype))
 
 
-def _sum(dtype: str) -> str:
-    return expression("add", dtype, ["total", "addend"], {}, [dtype, dtype])
+def _made(how: str, dtype: str) -> str:
+    """What is at a place where `new` was put and `old` stood."""
+    has_dtype(dtype, DTYPES if how == "set" else _NUMBERS, how)
+    return "new" if how == "set" else expression(_MADE_BY[how], dtype, ["old", "new"], {}, [dtype, dtype])
 
 
 @cache
@@ -57,20 +60,19 @@ def render_places(index_dtype: str, place_dtype: str) -> Source:
 
 
 @cache
-def render_segments(dtype: str, place_dtype: str, along: bool) -> Source:
-    """Return the kernel, for a GPU, y[o, at, i] += x[o, j, i] over all j whose place is ``at``, in order.
+def render_segments(how: str, dtype: str, place_dtype: str, along: bool) -> Source:
+    """Return the kernel, for a GPU, that puts x[o, j, i] at y[o, at, i] for all j whose place is ``at``, in order.
 
     ``places`` are in ascending order, and ``order`` says of which j each of them is (int32, as many): one row of
     ``count`` for all, or one for every pair (o, i) if they are found `along` the axis. x is (outer, count, inner), y
     (outer, length, inner).
 
-    >>> render_segments("float32", "int32", False).signature
+    >>> render_segments("add", "float32", "int32", False).signature
     ('outer', 'count', 'inner', 'length', 'places', 'order', 'x', 'y')
     """
-    has_dtype(dtype, _NUMBERS, "segments")
     names = ("outer", "count", "inner", "length", "places", "order", "x", "y")
     line = "(o * inner + i) * count" if along else "0"
-    return rendered("segments", names, "cuda", dtype=dtype, place_dtype=place_dtype, line=line, sum=_sum(dtype))
+    return rendered("segments", names, "cuda", dtype=dtype, place_dtype=place_dtype, line=line, value=_made(how, dtype))
 
 
 @cache

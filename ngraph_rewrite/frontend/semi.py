@@ -18,9 +18,15 @@ from typing import Any, TypeVar
 
 from ngraph_rewrite.frontend.building import Operand, apply, condition_of
 from ngraph_rewrite.frontend.scan import positional_scan as scan  # noqa: F401  (a function of this family)
+from ngraph_rewrite.frontend.semi_indices import (  # noqa: F401
+    add_along,
+    put_along,
+    scatter,
+    scatter_add,
+    take_along,
+)
 from ngraph_rewrite.frontend.semi_memory import allocate, copy, transfer  # noqa: F401
 from ngraph_rewrite.frontend.semi_more import (  # noqa: F401
-    add_along,
     argsort,
     batch_dot,
     cummax,
@@ -30,10 +36,8 @@ from ngraph_rewrite.frontend.semi_more import (  # noqa: F401
     diagonal,
     on_diagonal,
     recurrence,
-    scatter_add,
     searchsorted,
     sort,
-    take_along,
 )
 from ngraph_rewrite.frontend.semi_windows import convolution, fold, pooling, windows  # noqa: F401
 from ngraph_rewrite.frontend.storage import as_op

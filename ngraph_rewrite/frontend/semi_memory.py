@@ -13,7 +13,7 @@ from ngraph_rewrite.types.lengths import Extent
 
 
 def allocate(shape: Iterable[Extent], dtype: DType | str = "float32") -> Op:
-    """Memory of its own, all zeros: what `update` or `scatter_add` may fill.
+    """Memory of its own, all zeros: what `update` or `scatter` may fill.
 
     >>> import ngraph_rewrite as ng
     >>> ng.semi.allocate((2, 3)).type

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of the semi family that sort, search, run along an axis, use indices or multiply many matrices."""
+"""The functions of the semi family that sort, search, run along an axis or multiply many matrices."""
 
 from __future__ import annotations
 
@@ -40,42 +40,6 @@ def on_diagonal(x: Operand, places: Iterable[int]) -> Op:
     float32[3, 2, 3]
     """
     return apply("semi.on_diagonal", x, places=places)
-
-
-# -- access by index ----------------------------------------------------------------------------------
-
-
-def scatter_add(x: Operand, indices: Operand, updates: Operand, axis: int = 0) -> Op:
-    """`x` plus `updates` at `indices` along `axis`; `updates` has the shape of ``gather(x, indices, axis)``.
-
-    Where indices repeat, each adds; negative ones wrap, and those outside add nothing.
-
-    >>> import ngraph_rewrite as ng
-    >>> table, rows = ng.placeholder((9, 3)), ng.placeholder((4, 3))
-    >>> ng.semi.scatter_add(table, ng.placeholder((4,), "int64"), rows).type
-    float32[9, 3]
-    """
-    return apply("semi.scatter_add", as_op(x), as_op(indices), as_op(updates), axis=axis)
-
-
-def take_along(x: Operand, indices: Operand, axis: int = -1) -> Op:
-    """Each line of `x` along `axis` at the indices of the same line of `indices`; outside reads zeros.
-
-    >>> import ngraph_rewrite as ng
-    >>> ng.semi.take_along(ng.placeholder((2, 5)), ng.placeholder((2, 3), "int64")).type
-    float32[2, 3]
-    """
-    return apply("semi.take_along", as_op(x), as_op(indices), axis=axis)
-
-
-def add_along(x: Operand, indices: Operand, updates: Operand, axis: int = -1) -> Op:
-    """`x` plus `updates` at the indices of the same line along `axis`; those outside add nothing.
-
-    >>> import ngraph_rewrite as ng
-    >>> ng.semi.add_along(ng.placeholder((2, 5)), ng.placeholder((2, 3), "int64"), ng.placeholder((2, 3))).type
-    float32[2, 5]
-    """
-    return apply("semi.add_along", as_op(x), as_op(indices), as_op(updates), axis=axis)
 
 
 # -- order --------------------------------------------------------------------------------------------

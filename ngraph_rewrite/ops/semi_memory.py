@@ -28,7 +28,7 @@ def _zeros(term: Op) -> Any:
 
 @op("semi.allocate", "source", meaning=_zeros, normalise=_allocate_attributes)
 def allocate(*, shape: tuple[Extent, ...], dtype: DType) -> TensorType:
-    """Memory of its own, all zeros: what `update` and `scatter_add` may fill; never computed in registers."""
+    """Memory of its own, all zeros: what `update` and `scatter` may fill; never computed in registers."""
     return tensor(dtype, shape)
 
 

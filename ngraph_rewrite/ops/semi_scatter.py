@@ -1,53 +1,100 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading and adding at indices: each op here, and `semi.gather`, is the adjoint of another.
+"""Reading and putting at indices. Reading and adding are each other's adjoints.
 
 An index counts from the end if it is negative. Outside of the axis a read gives zeros, and what should be
-added there is dropped.
+put there is dropped. What indices that repeat put at one place comes one after the other, in row-major order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.checks import integer_only, numeric, position, positional, same_dtype, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
 
+Put = Callable[[Any, Any, Any], None]
+
+
+def _set(array: Any, places: Any, values: Any) -> None:
+    array[places] = values  # of several for one place NumPy keeps the last
+
+
+# What is there once something is put where something was; addition has ops of its own, which are linear.
+HOW: dict[str, Put] = {"set": _set, "multiply": np.multiply.at, "max": np.maximum.at, "min": np.minimum.at}
+
 
 def _axis(x: TensorType, *others: TensorType, axis: Any) -> Attributes:
     return {"axis": position(axis, x.rank)}
 
 
-def _scatter_add(term: Op, x: Any, indices: Any, updates: Any) -> Any:
-    axis = term.attribute("axis")
+def _axis_and_how(x: TensorType, *others: TensorType, axis: Any, how: Any) -> Attributes:
+    if not isinstance(how, str) or how not in HOW:
+        raise AttributeValueError(f"how is {how!r}", do=f"use one of {', '.join(HOW)}")
+    return {"axis": position(axis, x.rank), "how": how}
+
+
+# -- rows, at indices that all lines have in common ---------------------------------------------------
+
+
+def _rows(put: Put, axis: int, x: Any, indices: Any, updates: Any) -> Any:
     result = np.array(x)
     at, inside = functions.wrap(indices, x.shape[axis])
     lines = np.moveaxis(result, axis, 0)
     rows = np.moveaxis(updates, range(axis, axis + indices.ndim), range(indices.ndim))
     with np.errstate(all="ignore"):
-        np.add.at(lines, at[inside], rows[inside])
+        put(lines, at[inside], rows[inside])
     return result
 
 
-@op("semi.scatter_add", meaning=_scatter_add, normalise=_axis)
+def _check_rows(x: TensorType, indices: TensorType, updates: TensorType, axis: int) -> None:
+    """Demand updates of the shape that a gather has."""
+    positional(x, indices, updates)
+    integer_only(indices)
+    same_dtype(x, updates)
+    wanted = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    if updates.shape != wanted:
+        raise AxesError(f"expected updates of shape {wanted}, got {updates!r}", do="give the shape of the gather")
+
+
+@op(
+    "semi.scatter_add",
+    meaning=lambda term, *arrays: _rows(np.add.at, term.attribute("axis"), *arrays),
+    normalise=_axis,
+)
 def scatter_add(x: TensorType, indices: TensorType, updates: TensorType, *, axis: int) -> TensorType:
     """`x` plus `updates` at `indices` along `axis`, one after the other where indices repeat.
 
     `updates` has the shape of ``gather(x, indices, axis=axis)``; negative indices wrap, those outside add nothing.
     """
-    positional(x, indices, updates)
-    integer_only(indices)
     numeric(x)
-    same_dtype(x, updates)
-    wanted = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
-    if updates.shape != wanted:
-        raise AxesError(f"expected updates of shape {wanted}, got {updates!r}", do="give the shape of the gather")
+    _check_rows(x, indices, updates, axis)
     return x
+
+
+@op(
+    "semi.scatter",
+    meaning=lambda term, *arrays: _rows(HOW[term.attribute("how")], term.attribute("axis"), *arrays),
+    normalise=_axis_and_how,
+)
+def scatter(x: TensorType, indices: TensorType, updates: TensorType, *, axis: int, how: str) -> TensorType:
+    """`x` with `updates` put at `indices` along `axis`: the last one is set, or all are multiplied, or compared.
+
+    `updates` has the shape of ``gather(x, indices, axis=axis)``; negative indices wrap, those outside put nothing.
+    """
+    if how != "set":
+        numeric(x)
+    _check_rows(x, indices, updates, axis)
+    return x
+
+
+# -- elements, at indices of their own lines ----------------------------------------------------------
 
 
 def _along(x: TensorType, indices: TensorType, axis: int) -> None:
@@ -79,27 +126,50 @@ def take_along(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:
     return tensor(x.dtype, indices.shape)
 
 
-def _add_along(term: Op, x: Any, indices: Any, updates: Any) -> Any:
-    axis = term.attribute("axis")
+def _elements(put: Put, axis: int, x: Any, indices: Any, updates: Any) -> Any:
     result = np.array(x)
     at, inside = functions.wrap(indices, x.shape[axis])
     places = list(np.indices(indices.shape))
     places[axis] = at
     with np.errstate(all="ignore"):
-        np.add.at(result, tuple(p[inside] for p in places), updates[inside])
+        put(result, tuple(p[inside] for p in places), updates[inside])
     return result
 
 
-@op("semi.add_along", meaning=_add_along, normalise=_axis)
+def _check_elements(x: TensorType, indices: TensorType, updates: TensorType, axis: int) -> None:
+    _along(x, indices, axis)
+    same_dtype(x, updates)
+    positional(updates)
+    if updates.shape != indices.shape:
+        raise AxesError(f"expected updates of the shape of {indices!r}, got {updates!r}")
+
+
+@op(
+    "semi.add_along",
+    meaning=lambda term, *arrays: _elements(np.add.at, term.attribute("axis"), *arrays),
+    normalise=_axis,
+)
 def add_along(x: TensorType, indices: TensorType, updates: TensorType, *, axis: int) -> TensorType:
     """`x` plus `updates` at the indices of the same line along `axis`; those outside add nothing.
 
     `updates` has the shape of `indices`; where indices repeat, one after the other is added.
     """
-    _along(x, indices, axis)
     numeric(x)
-    same_dtype(x, updates)
-    positional(updates)
-    if updates.shape != indices.shape:
-        raise AxesError(f"expected updates of the shape of {indices!r}, got {updates!r}")
+    _check_elements(x, indices, updates, axis)
+    return x
+
+
+@op(
+    "semi.put_along",
+    meaning=lambda term, *arrays: _elements(HOW[term.attribute("how")], term.attribute("axis"), *arrays),
+    normalise=_axis_and_how,
+)
+def put_along(x: TensorType, indices: TensorType, updates: TensorType, *, axis: int, how: str) -> TensorType:
+    """`x` with `updates` put at the indices of the same line along `axis`, as `scatter` puts rows.
+
+    `updates` has the shape of `indices`; those outside put nothing.
+    """
+    if how != "set":
+        numeric(x)
+    _check_elements(x, indices, updates, axis)
     return x

@@ -24,8 +24,8 @@ from ngraph_rewrite.terms.op import Op
 
 # Steps of one kernel: longer ones compile slower than they run faster.
 LARGEST_GROUP = 64
-# What adds to its first operand, in the memory of the result.
-ADDITIONS = ("semi.scatter_add", "semi.add_along")
+# What puts something into its first operand, in the memory of the result.
+INSERTIONS = ("semi.scatter_add", "semi.scatter", "semi.add_along", "semi.put_along")
 # What is computed piece by piece, each argument in a loop nest of its own; and what has several of them.
 _SEVERAL = frozenset({"semi.concat", "semi.update", LOOP})
 _PIECES = _SEVERAL - {LOOP} | {"semi.pad", "semi.on_diagonal", "semi.copy"}
@@ -221,7 +221,7 @@ def _fused_operands(term: Op) -> int:
     name = term.definition.name
     if name == LOOP:
         return len(term.attrs[0].states)
-    return len(term.args) if name in REDUCTIONS or name in _PIECES else int(name in ADDITIONS)
+    return len(term.args) if name in REDUCTIONS or name in _PIECES else int(name in INSERTIONS)
 
 
 def _pass_on(term: Op, own: list[Use], uses: dict[Op, list[Use]]) -> None:

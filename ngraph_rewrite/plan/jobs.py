@@ -16,7 +16,7 @@ from ngraph_rewrite.plan.convolution_operands import CONVOLUTION
 from ngraph_rewrite.plan.convolutions import convolution_calls
 from ngraph_rewrite.plan.fusion import Groups, is_leaf
 from ngraph_rewrite.plan.kinds import OTHER
-from ngraph_rewrite.plan.library_calls import ADDITIONS, CALLS
+from ngraph_rewrite.plan.library_calls import CALLS, INSERTIONS
 from ngraph_rewrite.plan.nests import Body, Load, Value
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain
 from ngraph_rewrite.plan.pooling import UNPOOLING, unpooling_call
@@ -97,7 +97,7 @@ def job_of(term: Op, groups: Groups, calls: Mapping[str, MakeCalls] | None = Non
     """The work that computes the root of a group, but for those over rows.
 
     Args:
-        calls: What computes an op in calls (or adds to its first operand), on a target that has other kernels.
+        calls: What computes an op in calls (or fills parts of its first operand), on a target that has other kernels.
 
     Raises:
         CopyFirst: if a view in it needs its argument in memory.
@@ -106,8 +106,8 @@ def job_of(term: Op, groups: Groups, calls: Mapping[str, MakeCalls] | None = Non
     name = term.definition.name
     if name in _IN_PIECES:
         return Job(term, _IN_PIECES[name](term, groups))
-    if name in ADDITIONS:
-        return _addition(term, groups, (calls or ADDITIONS)[name](term, groups))
+    if name in INSERTIONS:
+        return _insertion(term, groups, (calls or INSERTIONS)[name](term, groups))
     if calls is None and name == CONVOLUTION:
         return Job(term, calls=convolution_calls(term, groups))
     if name in (table := _CALLS if calls is None else calls):
@@ -188,8 +188,8 @@ def _on_diagonal(term: Op, groups: Groups) -> Pieces:
     return Piece(fill, zero, whole), Piece(inside, inside.value(arg), store)
 
 
-def _addition(term: Op, groups: Groups, calls: Call | list[Call]) -> Job:
-    """The first operand, computed or copied into the memory of the result, and the calls that add to it."""
+def _insertion(term: Op, groups: Groups, calls: Call | list[Call]) -> Job:
+    """The first operand, computed or copied into the memory of the result, and the calls that put something there."""
     body = Body(known(term), groups, term)
     piece = Piece(body, body.value(term.args[0]), row_major(known(term)))
     return Job(term, (piece,), _listed(calls))

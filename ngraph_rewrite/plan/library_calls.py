@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import log2, prod
 
-from ngraph_rewrite.codegen.library_indexed import render_add_along, render_scatter_add, render_take_along
+from ngraph_rewrite.codegen.library_indexed import render_put_along, render_scatter, render_take_along
 from ngraph_rewrite.codegen.library_order import (
     render_argsort,
     render_first_places,
@@ -75,19 +75,24 @@ def _take_along(term: Op, groups: Groups) -> Call:
     return Call(source, arguments, loop_share(outer * count, 2 * inner))
 
 
-def _add_along(term: Op, groups: Groups) -> Call:
+def how_of(term: Op) -> str:
+    """How an op that puts something at indices makes one of what was there and what is put there."""
+    return str(term.attribute("how")) if "how" in term.attributes else "add"
+
+
+def _put_along(term: Op, groups: Groups) -> Call:
     indices, updates = all_plain(term.args[1:], groups)
     axis = term.attribute("axis")
     outer, count, inner = around(updates.layout.shape, axis)
-    source = render_add_along(term.dtype.name, indices.base.dtype.name)
+    source = render_put_along(how_of(term), term.dtype.name, indices.base.dtype.name)
     arguments = (outer, count, inner, known(term)[axis], indices, updates, OUTPUT)
     return Call(source, arguments, running_share(outer, count, inner))
 
 
-def _scatter_add(term: Op, groups: Groups) -> Call:
+def _scatter(term: Op, groups: Groups) -> Call:
     indices, updates = all_plain(term.args[1:], groups)
     outer, length, inner = around(known(term), term.attribute("axis"))
-    source = render_scatter_add(term.dtype.name, indices.base.dtype.name)
+    source = render_scatter(how_of(term), term.dtype.name, indices.base.dtype.name)
     count = prod(indices.layout.shape)
     return Call(source, (outer, count, inner, length, indices, updates, OUTPUT), running_share(outer, count, inner))
 
@@ -103,5 +108,10 @@ CALLS: dict[str, Callable[[Op, Groups], Call]] = {
     **{f"semi.{short}": _running for short in OPERATIONS},
     "semi.take_along": _take_along,
 }
-# What adds to its first operand in one call, once that is in the memory of the result.
-ADDITIONS: dict[str, Callable[[Op, Groups], Call]] = {"semi.scatter_add": _scatter_add, "semi.add_along": _add_along}
+# What puts something into its first operand in one call, once that is in the memory of the result.
+INSERTIONS: dict[str, Callable[[Op, Groups], Call]] = {
+    "semi.scatter_add": _scatter,
+    "semi.scatter": _scatter,
+    "semi.add_along": _put_along,
+    "semi.put_along": _put_along,
+}

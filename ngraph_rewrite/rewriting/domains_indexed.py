@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ngraph_rewrite.ops.checks import tensor
+from ngraph_rewrite.ops.semi_scatter import HOW
 from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types, each_axis, each_axis_and_flag, each_flag
 from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
 from ngraph_rewrite.rewriting.domains_semi import Values
@@ -43,7 +44,7 @@ def _some(wish: TensorType | None, domain: Domain) -> Types:
     return [wish] if wish is not None and wish.rank else [t for t in domain.pool("semi") if t.rank]
 
 
-def _scatter_add(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
+def _scatter(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
     if position == 0:
         return _some(wish, domain)
     if position == 1:
@@ -87,12 +88,18 @@ def _diagonal(position: int, known: Known, wish: TensorType | None, domain: Doma
 
 ARGUMENTS: dict[str, Proposal] = {
     "semi.batch_dot": _batch_dot,
-    "semi.scatter_add": _scatter_add,
+    "semi.scatter_add": _scatter,
+    "semi.scatter": _scatter,
     "semi.take_along": _along,
     "semi.add_along": _along,
+    "semi.put_along": _along,
     "semi.searchsorted": _searchsorted,
     "semi.diagonal": _diagonal,
 }
+
+
+def _axis_and_how(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
+    return [(k, how) for how in HOW for k in range(types[0].rank)]
 
 
 def _few_places(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
@@ -119,6 +126,7 @@ _FLAGGED = "argsort sort recurrence cumsum cumprod cummax cummin".split()
 ATTRIBUTES: dict[str, Attributes] = {
     **{f"semi.{short}": each_axis for short in ("scatter_add", "take_along", "add_along")},
     **{f"semi.{short}": each_axis_and_flag for short in _FLAGGED},
+    **{f"semi.{short}": _axis_and_how for short in ("scatter", "put_along")},
     "cpu.first_places": _few_places,
     "semi.searchsorted": each_flag,
     "semi.diagonal": _places,

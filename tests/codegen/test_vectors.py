@@ -14,7 +14,7 @@ from running import Runner, contiguous
 from ngraph_rewrite.codegen.copy import render_copy
 from ngraph_rewrite.codegen.library import render_dot, render_gather
 from ngraph_rewrite.codegen.library_convolutions import render_convolution_sums
-from ngraph_rewrite.codegen.library_indexed import render_scatter_add
+from ngraph_rewrite.codegen.library_indexed import render_scatter
 from ngraph_rewrite.codegen.library_minimal_filtering import render_minimal_across_sums
 from ngraph_rewrite.codegen.library_order import render_argsort, render_sort
 from ngraph_rewrite.codegen.library_pooling import render_pooling, render_unpooling
@@ -115,7 +115,7 @@ KERNELS = {
     "unpooling-overlapping": (render_unpooling("max", "float32", *OVERLAPPING, True), {"div": 1, "mul": 1}),
     "spread": (render_spread("counted", "float32", *PLAIN, True, True), {"(?:mul|div)": 1}),
     "spread-overlapping": (render_spread("seen", "float32", *OVERLAPPING), {"mul": 1, "add": 2, "div": 1}),
-    "scatter-rows": (render_scatter_add("float32", "int64"), {"add": 1}),
+    "scatter-rows": (render_scatter("add", "float32", "int64"), {"add": 1}),
     "norm-rows": (rows_of(NORM, 5, ROWS), {"add": 2, "mul": 1, "sub": 2}),
     "norm-columns": (rows_of(NORM, 5, COLUMNS), {"add": 2, "mul": 1, "sub": 2}),
 }

@@ -112,16 +112,28 @@ def test_elements_are_taken(
     agrees(lambda x, i: semi.gather(x, i, axis=1), x, indices((count, 2), index, length, seed))
 
 
+HOW = ["set", "add", "multiply", "max", "min"]
+
+
 @few
-@given(st.sampled_from(NUMBERS), st.sampled_from(INDICES), WIDTHS, LENGTHS, WIDTHS, st.sampled_from([0, 64]), SEEDS)
-def test_what_goes_to_one_place_is_added_in_order(
-    dtype: np.dtype, index: str, outer: int, count: int, inner: int, few: int, seed: int
+@given(
+    st.sampled_from(HOW),
+    st.sampled_from(NUMBERS),
+    st.sampled_from(INDICES),
+    WIDTHS,
+    LENGTHS,
+    WIDTHS,
+    st.sampled_from([0, 64]),
+    SEEDS,
+)
+def test_what_goes_to_one_place_is_put_there_in_order(
+    how: str, dtype: np.dtype, index: str, outer: int, count: int, inner: int, few: int, seed: int
 ) -> None:
     x, updates = numbers((outer, 4, inner), dtype, seed), numbers((outer, count, inner), dtype, seed + 1)
     along = indices((outer, count, inner), index, 4, seed)
     with patch.object(order, "FEW", few), patch.object(order, "TILE", 4):
-        agrees(lambda x, i, u: semi.add_along(x, i, u, axis=1), x, along, updates)
-        agrees(lambda x, i, u: semi.scatter_add(x, i, u, axis=1), x, indices((count,), index, 4, seed), updates)
+        agrees(lambda x, i, u: semi.put_along(x, i, u, axis=1, how=how), x, along, updates)
+        agrees(lambda x, i, u: semi.scatter(x, i, u, 1, how), x, indices((count,), index, 4, seed), updates)
 
 
 def test_rounding_shows_the_order_of_additions() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading and adding at indices: negative ones wrap, those outside take no part, equal ones add up."""
+"""Reading at indices and putting something there: negative ones wrap, those outside take no part."""
 
 from typing import Any
 
@@ -29,15 +29,44 @@ def run(name: str, *arrays: Any, **attributes: Any) -> Any:
     return value(apply(name, *terms, **attributes), dict(zip(terms, arrays, strict=True)))
 
 
+# What is at a place where `b` is put and `a` was.
+HOW: dict[str, Any] = {
+    "set": lambda a, b: b,
+    "add": np.add,
+    "multiply": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+every_how = pytest.mark.parametrize("how", HOW)
+
+
 def added(x: Any, indices: Any, updates: Any, axis: int) -> Any:
     """scatter_add in plain loops."""
+    return scattered("add", x, indices, updates, axis)
+
+
+@np.errstate(all="ignore")
+def scattered(how: str, x: Any, indices: Any, updates: Any, axis: int) -> Any:
+    """Scatter in plain loops."""
     result, length = x.copy(), x.shape[axis]
     for place in np.ndindex(indices.shape):
         at = int(indices[place])
         at += length if at < 0 else 0
         if 0 <= at < length:
             line = (slice(None),) * axis
-            result[(*line, at)] += updates[(*line, *place)]
+            result[(*line, at)] = HOW[how](result[(*line, at)], updates[(*line, *place)])
+    return result
+
+
+@np.errstate(all="ignore")
+def put(how: str, x: Any, indices: Any, updates: Any, axis: int) -> Any:
+    """Put_along in plain loops."""
+    result, length = x.copy(), x.shape[axis]
+    for place in np.ndindex(*indices.shape):
+        at = list(place)
+        at[axis] = int(indices[place]) + (length if indices[place] < 0 else 0)
+        if 0 <= at[axis] < length:
+            result[tuple(at)] = HOW[how](result[tuple(at)], updates[place])
     return result
 
 
@@ -69,6 +98,49 @@ def test_lines_are_read_and_added_to_by_their_own_indices(data: st.DataObject, a
     np.testing.assert_array_equal(run("semi.add_along", x, indices, updates, axis=axis), total)
 
 
+@every_how
+@FEW
+@given(indices=INDICES, axis=st.integers(0, 2))
+def test_rows_are_put_one_after_the_other(how: str, indices: Any, axis: int) -> None:
+    x = np.arange(24.0).reshape(2, 4, 3) - 8
+    updates = np.random.default_rng(0).integers(-9, 9, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])) * 1.0
+    wanted = scattered(how, x, indices, updates, axis)
+    for found in computed(lambda x, i, u: ng.semi.scatter(x, i, u, axis, how), x, indices, updates):
+        np.testing.assert_array_equal(found[0], wanted)
+
+
+@every_how
+@FEW
+@given(data=st.data(), axis=st.integers(0, 2))
+def test_elements_are_put_one_after_the_other(how: str, data: st.DataObject, axis: int) -> None:
+    x = np.arange(24.0).reshape(2, 4, 3) - 8
+    shape = [*x.shape[:axis], data.draw(st.integers(0, 6)), *x.shape[axis + 1 :]]
+    indices = data.draw(hnp.arrays(np.int64, tuple(shape), elements=st.integers(-6, 6)))
+    updates = np.random.default_rng(1).integers(-9, 9, shape) * 1.0
+    wanted = put(how, x, indices, updates, axis)
+    for found in computed(lambda x, i, u: ng.semi.put_along(x, i, u, axis, how), x, indices, updates):
+        np.testing.assert_array_equal(found[0], wanted)
+
+
+@pytest.mark.parametrize("how", ["max", "min"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_a_nan_that_meets_others_stays(how: str, dtype: str) -> None:
+    x, i = np.array([np.nan, 1, 2, 3], dtype), np.array([0, 1, 1, 1, 2])
+    u = np.array([9, 4, np.nan, -5, -7], dtype)
+    for found in computed(lambda x, i, u: ng.semi.scatter(x, i, u, 0, how), x, i, u):
+        assert np.isnan(found[0].astype("float64")).tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_bools_are_set(axis: int) -> None:
+    x, i = np.array([[True, False, True], [False, False, True]]), np.array([[1, 0, -1], [1, 1, 1]])
+    agrees(
+        lambda x, i, u: ng.semi.put_along(x, i, u, axis),
+        lambda x, i, u: put("set", x, i, u, axis),
+        x, i, ~x,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("dtype", "index_dtype"),
     [("int8", "int64"), ("uint64", "int8"), ("float16", "int64"), ("float32", "uint8"), ("float64", "int32")],
@@ -81,7 +153,8 @@ def test_both_targets_read_and_add_alike(dtype: str, index_dtype: str) -> None:
     def function(*t: Any) -> tuple[Any, ...]:
         x, i, j, rows, lines = t
         s = ng.semi
-        return s.gather(x, i, 1), s.take_along(x, j, 1), s.scatter_add(x, i, rows, 1), s.add_along(x, j, lines, 1)
+        put = [each for how in HOW for each in (s.scatter(x, i, rows, 1, how), s.put_along(x, j, lines, 1, how))]
+        return s.gather(x, i, 1), s.take_along(x, j, 1), s.scatter_add(x, i, rows, 1), s.add_along(x, j, lines, 1), *put
 
     reference, cpu = computed(function, x, i, j, rows, lines)
     for ours, theirs in zip(cpu, reference, strict=True):
@@ -138,6 +211,50 @@ def test_gradients_are_central_differences() -> None:
     check_gradient(lambda x: nx.take(x, [[1, 1], [0, -1]], axis=1), apart(2, 3))
 
 
+@every_how
+def test_gradients_of_what_is_put_are_central_differences(how: str) -> None:
+    lines, x, rows = np.array([[0, 0, -1], [2, 5, 1]]), apart(2, 3), apart(2, 5) + 0.03
+    check_gradient(lambda x, i, u: ng.semi.scatter(x, i, u, 1, how), x, PLACES, rows)
+    check_gradient(lambda x, i, u: ng.semi.put_along(x, i, u, 1, how), x, lines, rows[:, :3])
+
+
+@pytest.mark.parametrize("shape", [(), (2, 0), (2, 2)])
+def test_indices_of_any_rank_have_gradients(shape: tuple[int, ...]) -> None:
+    i, x, u = np.ones(shape, np.int64), apart(3, 2), apart(*shape, 2) + 0.03
+    for how in HOW:
+        check_gradient(lambda x, i, u, how=how: ng.semi.scatter(x, i, u, 0, how), x, i, u)
+
+
+ERROR = np.array([1.0, 10.0, 100.0])
+
+
+def shared(how: str, x: Any, i: Any, u: Any) -> list[Any]:
+    """The gradients of what is put at the places of a vector, by rows and by elements, which agree."""
+    both = [
+        slopes(function, np.array(x), np.array(i), np.array(u), error=ERROR)
+        for function in (
+            lambda x, i, u: ng.semi.scatter(x, i, u, 0, how),
+            lambda x, i, u: ng.semi.put_along(x, i, u, 0, how),
+        )
+    ]
+    assert [found.tolist() for found in both[0]] == [found.tolist() for found in both[1]]
+    return [found.tolist() for found in both[0]]
+
+
+def test_only_what_is_set_last_has_a_gradient() -> None:
+    assert shared("set", [1.0, 2.0, 3.0], [1, 0, 1, 5], [4.0, 4.0, 4.0, 4.0]) == [[0, 0, 100], [0, 1, 10, 0]]
+
+
+def test_equal_extrema_share_the_gradient() -> None:
+    found = shared("max", [4.0, 2.0, 3.0], [0, 0, 0, 1], [4.0, 4.0, 1.0, 5.0])
+    assert found == [[1 / 3, 0, 100], [1 / 3, 1 / 3, 0, 10]]
+
+
+def test_a_factor_has_the_gradient_of_the_others_where_some_are_zero() -> None:
+    found = shared("multiply", [2.0, 0.0, 3.0], [0, 0, 1, 2, 2], [0.0, 5.0, 7.0, 0.0, 0.0])
+    assert found == [[0, 70, 0], [10, 0, 0, 0, 0]]
+
+
 def test_reads_of_one_row_add_up() -> None:
     (found,) = slopes(lambda x, i: ng.semi.gather(x, i), np.ones((3, 1)), PLACES, error=np.arange(1.0, 6.0)[:, None])
     assert found[:, 0].tolist() == [1.0, 0.0, 2.0 + 3.0 + 4.0]
@@ -187,6 +304,13 @@ WRONG = [
     ),
     (
         lambda: ng.semi.scatter_add(ng.placeholder((2,), "bool"), PAIR, ng.placeholder((2,), "bool")),
+        errors.DTypeError,
+        "numbers",
+    ),
+    (lambda: ng.semi.scatter(X, PAIR, X, how="last"), errors.AttributeValueError, "set, multiply, max, min"),
+    (lambda: ng.semi.put_along(X, X, X), errors.DTypeError, "expected integers"),
+    (
+        lambda: ng.semi.scatter(*[ng.placeholder((2,), t) for t in ("bool", "int64", "bool")], how="max"),
         errors.DTypeError,
         "numbers",
     ),

@@ -12,7 +12,7 @@ from ngraph_rewrite.codegen.library_order import render_searchsorted
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence
 from ngraph_rewrite.plan.cuda.attention import attention_calls
 from ngraph_rewrite.plan.cuda.grids import grid_for
-from ngraph_rewrite.plan.cuda.order import add_along_calls, scatter_add_calls, sort_calls
+from ngraph_rewrite.plan.cuda.order import put_along_calls, scatter_calls, sort_calls
 from ngraph_rewrite.plan.cuda.pooling import pooling_call, unpooling_call
 from ngraph_rewrite.plan.cuda.running import running_calls
 from ngraph_rewrite.plan.cuda.windows import fold_call, spread_call
@@ -66,12 +66,14 @@ def _random(term: Op, groups: Groups) -> Call:
     return Call(source, (OUTPUT, count, "seed", "call", term.attribute("uid"), *bits), grid_for(-(-count // each)))
 
 
-# What computes an op in calls, or adds to its first operand once that is in the memory of the result.
+# What computes an op in calls, or puts something into its first operand once that is in the memory of the result.
 CALLS: dict[str, MakeCalls] = {
     "semi.gather": _gather,
     "semi.take_along": _take_along,
-    "semi.scatter_add": scatter_add_calls,
-    "semi.add_along": add_along_calls,
+    "semi.scatter_add": scatter_calls,
+    "semi.scatter": scatter_calls,
+    "semi.add_along": put_along_calls,
+    "semi.put_along": put_along_calls,
     "semi.sort": sort_calls,
     "semi.argsort": sort_calls,
     "semi.searchsorted": _searchsorted,

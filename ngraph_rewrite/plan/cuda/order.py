@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sorts on a GPU: tiles in shared memory, then merges of runs twice as long each time, from one workspace to another.
 
-Additions at indices are sorted too, where too few columns are there to give every thread one: what goes to one place
-is then added up by whoever finds the first of it, in the order of the indices.
+What is put at indices is sorted too, where too few columns are there to give every thread one: what goes to one place
+is then taken together by whoever finds the first of it, in the order of the indices.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 from math import prod
 
 from ngraph_rewrite.codegen.library_indexed import (
-    render_add_along,
     render_places,
-    render_scatter_add,
+    render_put_along,
+    render_scatter,
     render_segments,
 )
 from ngraph_rewrite.codegen.library_order import Stored, render_merge, render_tiles
 from ngraph_rewrite.plan.cuda.grids import grid_for, shared_grid
 from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.library_calls import how_of
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_plain, known, plain
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES, around
 from ngraph_rewrite.terms.op import Op
@@ -81,39 +82,41 @@ def _workspaces(count: int, stored: Stored) -> tuple[Scratch, ...]:
     return tuple([Scratch(count * DTYPE_SIZES[dtype]) for dtype in stored if dtype])
 
 
-# -- additions at indices ----------------------------------------------------------------------------------------------
+# -- what is put at indices -------------------------------------------------------------------------------------------
 
 
-def scatter_add_calls(term: Op, groups: Groups) -> Call | list[Call]:
-    """The calls that add rows at indices."""
+def scatter_calls(term: Op, groups: Groups) -> Call | list[Call]:
+    """The calls that put rows at indices."""
     indices, updates = all_plain(term.args[1:], groups)
     outer, length, inner = around(known(term), term.attribute("axis"))
     sizes = (outer, prod(indices.layout.shape), inner, length)
     arguments = (*sizes, indices, updates, OUTPUT)
     index_dtype = indices.base.dtype.name
     if _by_columns(*sizes):
-        return Call(render_scatter_add(term.dtype.name, index_dtype, "cuda"), arguments, grid_for(outer * inner))
-    return _sorted_addition(term, index_dtype, arguments, along=False)
+        source = render_scatter(how_of(term), term.dtype.name, index_dtype, "cuda")
+        return Call(source, arguments, grid_for(outer * inner))
+    return _sorted_insertion(term, index_dtype, arguments, along=False)
 
 
-def add_along_calls(term: Op, groups: Groups) -> Call | list[Call]:
-    """The calls that add elements at indices of their own lines."""
+def put_along_calls(term: Op, groups: Groups) -> Call | list[Call]:
+    """The calls that put elements at indices of their own lines."""
     indices, updates = all_plain(term.args[1:], groups)
     axis = term.attribute("axis")
     outer, count, inner = around(updates.layout.shape, axis)
     arguments = (outer, count, inner, known(term)[axis], indices, updates, OUTPUT)
     index_dtype = indices.base.dtype.name
     if _by_columns(*arguments[:4]):
-        return Call(render_add_along(term.dtype.name, index_dtype, "cuda"), arguments, grid_for(outer * inner))
-    return _sorted_addition(term, index_dtype, arguments, along=True)
+        source = render_put_along(how_of(term), term.dtype.name, index_dtype, "cuda")
+        return Call(source, arguments, grid_for(outer * inner))
+    return _sorted_insertion(term, index_dtype, arguments, along=True)
 
 
 def _by_columns(outer: int, count: int, inner: int, length: int) -> bool:
     return outer * inner >= _COLUMNS or count <= FEW or count >= _LARGE or not outer * inner
 
 
-def _sorted_addition(term: Op, index_dtype: str, arguments: tuple[object, ...], along: bool) -> list[Call]:
-    """Places of indices, these and whose they are in order, and what adds up what has one place."""
+def _sorted_insertion(term: Op, index_dtype: str, arguments: tuple[object, ...], along: bool) -> list[Call]:
+    """Places of indices, these and whose they are in order, and what takes together what has one place."""
     outer, count, inner, length, indices, updates, _ = arguments
     assert isinstance(outer, int) and isinstance(count, int) and isinstance(inner, int) and isinstance(length, int)
     dtype = "int32" if length < _LARGE else "int64"
@@ -124,6 +127,6 @@ def _sorted_addition(term: Op, index_dtype: str, arguments: tuple[object, ...], 
     first = Call(render_places(index_dtype, dtype), given, grid_for(elements), (*found, *ordered))
     result = Stored(dtype, "int32")
     calls = sorting(dtype, False, sizes, found[0], result, ordered, first=(first,), in_lines=True)
-    source = render_segments(term.dtype.name, dtype, along)
+    source = render_segments(how_of(term), term.dtype.name, dtype, along)
     last = (outer, count, inner, length, *ordered, updates, OUTPUT)
     return [*calls, Call(source, last, grid_for(outer * count * inner))]
