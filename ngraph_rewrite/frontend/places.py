@@ -50,7 +50,7 @@ def set_slice(x: Operand, item: Any, value: Operand) -> Op:
     part = whole[item]
     if part.definition.short != "tensor_slice":  # elements that are picked, or a new axis
         raise AttributeValueError(f"set_slice: the index {item!r}", where=user_line(), do="give integers or slices")
-    return _replaced(part, whole, value_for("set_slice", part, value))
+    return replaced(part, whole, value_for("set_slice", part, value))
 
 
 def place_of(lvalue: Op) -> Place | None:
@@ -75,18 +75,19 @@ def stored(place: Place, value: Op) -> Op:
     for part in place.parts[:0:-1]:
         wholes.append(build(part.definition, (wholes[-1],), **part.attributes))
     for part, whole in zip(place.parts, reversed(wholes), strict=True):
-        value = _replaced(part, whole, value)
+        value = replaced(part, whole, value)
     return value
 
 
-def _replaced(part: Op, whole: Op, value: Op) -> Op:
+def replaced(part: Op, whole: Op, value: Op) -> Op:
+    """`whole` with `value`, which has the type of the part, where the part is taken from it."""
     items = _index(part)
     if whole.axes.named or not whole.rank:
         return apply("axes.set_slice", whole, value, items=items)
     each = [i if isinstance(i, tuple) else (i, i + 1, 1) for i in items]
     starts, stops, steps = (tuple(i[k] for i in each) for k in range(3))
     kept = tuple(count(i) for i in each)
-    new = apply("semi.update", _plain(whole), _reshaped(_plain(value), kept), starts=starts, stops=stops, steps=steps)
+    new = apply("semi.update", plain(whole), _reshaped(plain(value), kept), starts=starts, stops=stops, steps=steps)
     return new if new.axes == whole.axes else apply("core.label", new, axes=whole.axes)
 
 
@@ -99,7 +100,8 @@ def _index(part: Op) -> Index:
     return full_index(axes, items) if part.definition.family == "simple" else items
 
 
-def _plain(x: Op) -> Op:
+def plain(x: Op) -> Op:
+    """`x` without marks, or names, of axes."""
     return x if x.axes == anonymous(x.shape) else apply("core.strip", x)
 
 

@@ -157,6 +157,7 @@ from ngraph_rewrite.frontend.numpy.manipulation import (
     swapaxes,
     transpose,
 )
+from ngraph_rewrite.frontend.numpy.putting import at, put_along_axis
 from ngraph_rewrite.frontend.numpy.searching import (
     argmax,
     argmin,
@@ -206,6 +207,7 @@ __all__ = [
     "argmin",
     "argsort",
     "asarray",
+    "at",
     "asin",
     "asinh",
     "astype",
@@ -303,6 +305,7 @@ __all__ = [
     "pow",
     "power",
     "prod",
+    "put_along_axis",
     "ravel",
     "reciprocal",
     "remainder",

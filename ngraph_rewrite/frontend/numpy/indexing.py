@@ -6,7 +6,7 @@ An index that is a term may point outside: then it reads zeros, where NumPy coul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,18 +53,44 @@ def item(x: Op, index: Any) -> Op:
     >>> x[1, ..., None, ::-1].shape, x[[0, 2], :, [1, 1]].shape
     ((3, 1, 2), (2, 3))
     """
+    steps = understood(x, index)
+    found = picked(steps.part, steps.arrays, steps.together) if steps.arrays else steps.part
+    return apply("expand_dims", found, axis=steps.new) if steps.new else found
+
+
+class Steps(NamedTuple):
+    """What an index does, one after the other.
+
+    Attributes:
+        part: What its slices take, or the term itself, if there are only arrays.
+        arrays: The arrays, which are taken from the part together, by axis.
+        together: Whether their axes take the place of the first of them; else they come first.
+        new: The places of the new axes in the result.
+    """
+
+    part: Op
+    arrays: Mapping[int, Index]
+    together: bool
+    new: tuple[int, ...]
+
+
+def understood(x: Op, index: Any) -> Steps:
+    """What ``x[index]`` does. The errors are those of `item`."""
     items = index if isinstance(index, tuple) else (index,)
     read = [entry for i in items for entry in _entries(i)]
     if all(e.array is None for e in read):
-        return _widened(_sliced(x, [e.basic for e in read if e.basic is not None]), _new_places(_spread(read, x.rank)))
-    entries = [_integer_as_array(e) for e in _spread(read, x.rank)]
+        return Steps(
+            _sliced(x, [e.basic for e in read if e.basic is not None]), {}, True, _new_places(_spread(read, x.rank))
+        )
+    entries, together = [_integer_as_array(e) for e in _spread(read, x.rank)], _together(read)
     axes = [e for e in entries if e.takes]
     _check_masks(axes, x)
     part = x
     if any(e.array is None and e.basic != slice(None) for e in axes):
         part = _sliced(x, [slice(None) if e.array is not None else e.basic for e in axes])
-    found = picked(part, {k: e.array for k, e in enumerate(axes) if e.array is not None}, _together(read))
-    return _widened(found, _places_beside(entries, part.rank, found.rank, _together(read)))
+    arrays = {k: e.array for k, e in enumerate(axes) if e.array is not None}
+    wide = max(len(i.shape) for i in arrays.values())
+    return Steps(part, arrays, together, _places_beside(entries, wide, together))
 
 
 # -- reading the items --------------------------------------------------------------------------------
@@ -152,20 +178,17 @@ def _sliced(x: Op, items: Sequence[Any]) -> Op:
     return apply("tensor_slice", x, items=tuple(items))
 
 
-def _widened(x: Op, places: tuple[int, ...]) -> Op:
-    return apply("expand_dims", x, axis=places) if places else x
-
-
 def _new_places(entries: Sequence[Entry]) -> tuple[int, ...]:
     """Where the new axes stand in the result of an index without arrays."""
     stays = [e for e in entries if e.basic is None or isinstance(e.basic, slice)]
     return tuple(k for k, e in enumerate(stays) if e.basic is None)
 
 
-def _places_beside(entries: Sequence[Entry], rank: int, found: int, together: bool) -> tuple[int, ...]:
-    """Where the new axes stand in the result of an index with arrays, whose axes come first or stay in their place."""
-    arrays = [k for k, e in enumerate(entries) if e.array is not None]
-    wide = found - (rank - len(arrays))
+def _places_beside(entries: Sequence[Entry], wide: int, together: bool) -> tuple[int, ...]:
+    """Where the new axes stand in the result of an index with arrays.
+
+    The `wide` axes of these come first or stay in their place.
+    """
     places, at, done = [], 0 if together else wide, not together
     for entry in entries:
         if entry.array is not None:

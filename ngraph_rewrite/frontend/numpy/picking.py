@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements picked by integer arrays along several axes at once: one gather along those axes taken as one."""
+"""Elements at integer arrays along several axes at once: picked, or put, along those axes taken as one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,31 @@ from ngraph_rewrite.errors import OutOfRangeError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import apply, as_term
+from ngraph_rewrite.frontend.semi_indices import scatter
 from ngraph_rewrite.ops.stretching import stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent, product
 
 Index = Op | NDArray[Any]
+
+
+class Arranged(NamedTuple):
+    """A term whose indexed axes are one, which one index takes.
+
+    Attributes:
+        term: The term, transposed and reshaped.
+        places: The index into all of these axes.
+        axis: Where they stand.
+        order: Which axes of the term that was given stand where, before some became one.
+        shape: Their lengths, in that order.
+    """
+
+    term: Op
+    places: Op
+    axis: int
+    order: tuple[int, ...]
+    shape: tuple[Extent, ...]
 
 
 def picked(x: Op, indices: Mapping[int, Index], together: bool) -> Op:
@@ -29,6 +48,25 @@ def picked(x: Op, indices: Mapping[int, Index], together: bool) -> Op:
         indices: An array for each of these axes.
         together: Whether the axes of the arrays take the place of the first of them; else they come first.
     """
+    found = _arranged(x, indices, together)
+    return apply("gather", found.term, found.places, axis=found.axis)
+
+
+def put(x: Op, indices: Mapping[int, Index], together: bool, values: Op, how: str) -> Op:
+    """`x` with `values`, of the type that `picked` has, at integer arrays along some axes.
+
+    Args:
+        how: What is there then, as ``semi.scatter`` has it.
+    """
+    found = _arranged(x, indices, together)
+    new = scatter(found.term, found.places, values, found.axis, how)
+    if found.shape != new.shape:
+        new = apply("reshape", new, shape=found.shape)
+    back = tuple(found.order.index(k) for k in range(x.rank))
+    return new if back == found.order == tuple(range(x.rank)) else apply("transpose", new, perm=back)
+
+
+def _arranged(x: Op, indices: Mapping[int, Index], together: bool) -> Arranged:
     places = sorted(indices)
     lengths = [x.shape[k] for k in places]
     if not any(0 in i.shape for i in indices.values()):  # else nothing is picked
@@ -36,14 +74,14 @@ def picked(x: Op, indices: Mapping[int, Index], together: bool) -> Op:
             _refuse_outside(indices[place], length, place)
     at = places[0] if together else 0
     rest = [k for k in range(x.rank) if k not in places]
-    order = [*rest[:at], *places, *rest[at:]]
-    moved = x if order == list(range(x.rank)) else apply("transpose", x, perm=tuple(order))
+    order = (*rest[:at], *places, *rest[at:])
+    moved = x if order == tuple(range(x.rank)) else apply("transpose", x, perm=order)
     if len(places) == 1:
-        return apply("gather", moved, as_term(indices[places[0]]), axis=at)
+        return Arranged(moved, as_term(indices[places[0]]), at, order, moved.shape)
     checked("index", stretched, *(i.shape for i in indices.values()))
     shape = (*(x.shape[k] for k in rest[:at]), product(lengths), *(x.shape[k] for k in rest[at:]))
     flat = _flat([indices[k] for k in places], lengths)
-    return apply("gather", apply("reshape", moved, shape=shape), flat, axis=at)
+    return Arranged(apply("reshape", moved, shape=shape), flat, at, order, moved.shape)
 
 
 def _refuse_outside(index: Index, length: Extent, place: int) -> None:
