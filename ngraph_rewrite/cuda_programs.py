@@ -41,6 +41,12 @@ def _spread(dtype: str) -> Built:
     return [x * row + column, ng.numpy.transpose(x) + 1, ng.numpy.transpose(x)], inputs
 
 
+def _side_by_side(dtype: str) -> Built:
+    """Columns, one of which is computed, side by side."""
+    x, *others = inputs = _arrays(*[(4000, 1)] * 6, dtype=dtype)
+    return ng.numpy.concat([x + 1, *others], axis=1), inputs
+
+
 def _cast(to: str, dtype: str) -> Built:
     inputs = _arrays((4000,), dtype=dtype)
     return ng.numpy.astype(inputs[0], to), inputs
@@ -187,6 +193,7 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("integers", partial(_functions, _WHOLE, 2), ("int64", "int32", "uint8")),
         **_each("logical", partial(_functions, "logical_and logical_or logical_xor", 2), ("bool",)),
         **_each("spread", _spread, (*_FLOATS, "int32")),
+        **_each("side by side", _side_by_side, ("float32", "int64", "uint8")),
         **_each("to float32", partial(_cast, "float32"), ("float64", "float16", "bfloat16", "int64", "bool")),
         **_each("to bfloat16", partial(_cast, "bfloat16"), ("float64", "float32", "int64")),
         **_each("to int32", partial(_cast, "int32"), ("float64", "float32", "float16", "uint64")),

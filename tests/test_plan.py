@@ -82,6 +82,27 @@ def test_pieces_of_a_concatenation_are_computed_in_place() -> None:
     assert (found["kernels"], found["temporaries"]) == (["map", "map"], 0)
 
 
+@pytest.mark.parametrize("count", [2, 4, 7])
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
+def test_columns_are_put_side_by_side_by_few_launches(count: int, dtype: str) -> None:
+    """Computed ones, too; bytes go one after the other."""
+    columns = [np.arange(2000 * (k + 1)).astype(dtype).reshape(2000, -1)[:, :1] for k in range(count)]
+    terms = [ng.placeholder((2000, 1), dtype) for _ in columns]
+    with ng.make_transformer("cpu") as transformer:
+        joined = transformer.computation(ng.numpy.concat([terms[0] + 1, *terms[1:]], axis=1), *terms)
+        np.testing.assert_array_equal(joined(*columns), np.hstack([columns[0] + 1, *columns[1:]]).astype(dtype))
+        assert joined.stats()["launches"] == (count if dtype == "int8" else -(-count // 4))
+
+
+def test_columns_may_replace_those_of_a_variable() -> None:
+    v = ng.variable(ng.anonymous((2000, 2)), initial_value=np.arange(4000.0).reshape(2000, 2))
+    with ng.make_transformer("cpu") as transformer:
+        swap = transformer.computation(ng.assign(v, ng.numpy.concat([v[:, 1:], v[:, :1] * 2], axis=1)))
+        read = transformer.computation(v)
+        swap()
+        np.testing.assert_array_equal(read(), np.arange(4000.0).reshape(2000, 2)[:, ::-1] * [1, 2])
+
+
 def test_equal_kernels_are_compiled_once() -> None:
     """Layers differ in names and lengths only: one kernel for their products, one for what is done with these."""
     x = y = x_of(H, N)

@@ -15,10 +15,11 @@ from ngraph_rewrite.plan.costs import Costs
 from ngraph_rewrite.plan.epilogues import with_epilogues
 from ngraph_rewrite.plan.fusion import fuse, is_leaf, is_storage_read, variable_of, version_of
 from ngraph_rewrite.plan.gathering import gather_rows
+from ngraph_rewrite.plan.interleaving import piece_work
 from ngraph_rewrite.plan.jobs import Job, copy_job
 from ngraph_rewrite.plan.joint import JointJob, joined, joint_work
 from ngraph_rewrite.plan.kinds import Kinds
-from ngraph_rewrite.plan.launches import Loop, Work, launches
+from ngraph_rewrite.plan.launches import Loop, Work
 from ngraph_rewrite.plan.lives import holds_up, let_overwrite, numbered
 from ngraph_rewrite.plan.loops import Band, LoopJob, loop_job, loop_work
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
@@ -185,7 +186,7 @@ class Attempt:
             return product_work(job, self.home, self.groups.renderer.epilogues)
         if isinstance(job, JointJob):
             return [joint_work(job, self.home)]
-        return row_work(job, self.home) if isinstance(job, RowJob) else launches(job, self.home)
+        return row_work(job, self.home) if isinstance(job, RowJob) else piece_work(job, self.home)
 
     def _jobs(self) -> tuple[list[Job], set[Op]]:
         """The jobs of all groups, and the terms they need copies of."""

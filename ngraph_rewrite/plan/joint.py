@@ -36,7 +36,7 @@ class _Store(NamedTuple):
     layout: Layout
 
 
-class _Maps:
+class Maps:
     """The maps of several jobs as one scalar program over the elements of the first."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -51,9 +51,9 @@ class _Maps:
         """A layout by the loops of the group, if strides can say it."""
         return layout if layout.shape == self.shape else reshaped(layout, self.shape)
 
-    def add(self, job: Job) -> None:
-        """Compute what a job computes, whose layouts can all be seen."""
-        for piece in job.pieces:
+    def add(self, job: Job, pieces: Sequence[Piece]) -> None:
+        """Compute pieces of a job, whose layouts can all be seen."""
+        for piece in pieces:
             store = self._seen(piece.store)
             self.stores.append(_Store(job, self._computed(piece), store))
             if store == self.plain and job.destination is None:
@@ -98,7 +98,7 @@ class JointJob(Job):
         inlined: Those terms.
     """
 
-    maps: _Maps | None = None
+    maps: Maps | None = None
     stored: Sequence[_Store] = ()
     inlined: tuple[Op, ...] = ()
 
@@ -134,7 +134,7 @@ def joined(ordered: Sequence[Job], before: Mapping[Job, Iterable[Job]], home: Ho
     found, rest = list[Job](), list(ordered)
     while rest:
         first, near = rest[0], rest[1:_WINDOW]
-        group = _Group(first, home) if _is_map(first) else None
+        group = _Group(first, home) if is_map(first) else None
         waiting = group.grow(near, waits) if group else ()
         if group is None or len(group.members) == 1:
             found.append(rest.pop(0))
@@ -149,7 +149,7 @@ def joined(ordered: Sequence[Job], before: Mapping[Job, Iterable[Job]], home: Ho
     return found
 
 
-def _is_map(job: Job) -> bool:
+def is_map(job: Job) -> bool:
     """Whether it is elementwise loop nests of one size, which store what does not overlap."""
     if job.raw or job.calls or not job.pieces or not (job.is_one_map or job.term.definition.name == "semi.concat"):
         return False
@@ -166,17 +166,17 @@ class _Group:
 
     def __init__(self, job: Job, home: Home) -> None:
         shape = job.pieces[0].body.shape
-        self.size, self.maps, self.home = prod(shape), _Maps(shape), home
+        self.size, self.maps, self.home = prod(shape), Maps(shape), home
         self.members = [job]
-        self.maps.add(job)
+        self.maps.add(job, job.pieces)
 
     def grow(self, near: Sequence[Job], waits: Mapping[Job, set[Job]]) -> list[Job]:
         """Take in what can be; the jobs that have to wait for the group."""
         waiting: list[Job] = []
         for job in near:
-            if waits[job].isdisjoint(waiting) and _is_map(job) and self._takes(job):
+            if waits[job].isdisjoint(waiting) and is_map(job) and self._takes(job):
                 self.members.append(job)
-                self.maps.add(job)
+                self.maps.add(job, job.pieces)
             elif not (waits[job].isdisjoint(waiting) and waits[job].isdisjoint(self.members)):
                 waiting.append(job)
         return waiting

@@ -27,6 +27,7 @@ from ngraph_rewrite.codegen.cuda.rows import render_rows
 from ngraph_rewrite.codegen.nest import MapNest, Operand, RowNest, Step
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.frontend import semi_windows
+from ngraph_rewrite.plan import interleaving
 from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.cuda import renderer
 from ngraph_rewrite.plan.cuda.grids import row_form, row_parts
@@ -86,6 +87,15 @@ def test_maps_agree(shape: tuple[int, ...], dtype: str, seed: int, turned: bool)
     if turned:
         op = semi.transpose(op, perm=tuple(reversed(range(len(shape)))))
     agree(op, {x: values(shape, dtype, seed), row: values(shape[-1:], dtype, seed + 1)})
+
+
+@given(st.integers(2, 7), st.sampled_from(DTYPES), st.integers(1, 40), st.integers(0, 99))
+@few
+def test_columns_side_by_side_agree(count: int, dtype: str, rows: int, seed: int) -> None:
+    columns = {ng.placeholder((rows, 1), dtype): values((rows, 1), dtype, seed + k) for k in range(count)}
+    first, *others = columns
+    with patch.object(interleaving, "_ENOUGH", 1):
+        agree(semi.concat([semi.multiply(first, first), *others], axis=1), columns)
 
 
 @examples(12)
