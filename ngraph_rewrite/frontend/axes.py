@@ -74,6 +74,7 @@ from ngraph_rewrite.frontend.reductions import (
     sum,
     variance,
 )
+from ngraph_rewrite.frontend.scattering import scatter
 from ngraph_rewrite.frontend.storage import (
     as_op,
     as_ops,
@@ -208,6 +209,7 @@ __all__ = [
     "deconvolution",
     "lookuptable",
     "lookuptable_update",
+    "scatter",
     "batch_norm",
     "batch_statistics",
     "layer_norm",
