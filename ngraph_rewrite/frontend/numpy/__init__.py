@@ -157,6 +157,7 @@ from ngraph_rewrite.frontend.numpy.manipulation import (
     swapaxes,
     transpose,
 )
+from ngraph_rewrite.frontend.numpy.padding import pad
 from ngraph_rewrite.frontend.numpy.putting import at, put_along_axis
 from ngraph_rewrite.frontend.numpy.searching import (
     argmax,
@@ -299,6 +300,7 @@ __all__ = [
     "ones",
     "ones_like",
     "outer",
+    "pad",
     "permute_dims",
     "pi",
     "positive",

@@ -14,6 +14,7 @@ from ngraph_rewrite.frontend.numpy import (
     elementwise,
     joining,
     manipulation,
+    padding,
     products_and_orders,
     statistical,
 )
@@ -130,6 +131,7 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.moveaxis: manipulation.moveaxis,
     np.flip: manipulation.flip,
     np.roll: manipulation.roll,
+    np.pad: padding.pad,
     np.concatenate: joining.concatenate,
     np.stack: _stack,
     np.unstack: _unstack,
