@@ -74,6 +74,7 @@ from ngraph_rewrite.frontend.reductions import (
     sum,
     variance,
 )
+from ngraph_rewrite.frontend.resizing import resize
 from ngraph_rewrite.frontend.scattering import scatter
 from ngraph_rewrite.frontend.storage import (
     as_op,
@@ -209,6 +210,7 @@ __all__ = [
     "deconvolution",
     "lookuptable",
     "lookuptable_update",
+    "resize",
     "scatter",
     "batch_norm",
     "batch_statistics",

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Axes of other lengths, such as larger and smaller images: each place of the new axis lies somewhere on the old one.
+
+What is there is a sum of a few elements near it, each with a weight. Axes are resized one after the other, the last one
+first; which elements they are and what they weigh is known where the graph is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError, LengthError
+from ngraph_rewrite.frontend.building import Operand, apply, checked
+from ngraph_rewrite.frontend.places import plain
+from ngraph_rewrite.frontend.storage import as_op, constant
+from ngraph_rewrite.ops.alignment import axis_of
+from ngraph_rewrite.ops.checks import position
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.axes import Axes, Axis
+from ngraph_rewrite.types.dtypes import is_float, wide
+
+# The elements that are added up, and what each of them weighs: None if it is the only one.
+Taps = list[tuple[NDArray[np.int64], NDArray[np.float64] | None]]
+_HOW, _PLACES = ("nearest", "linear", "cubic"), ("centers", "corners", "starts")
+_SHARP = -0.75  # the slope of cubic weights at distance 1, as in PyTorch and ONNX
+
+
+def resize(x: Operand, lengths: Mapping[Any, int], how: str = "nearest", places: str = "centers") -> Op:
+    """`x` with other lengths along some axes, and between its elements what they suggest.
+
+    Elements that are left out by smaller axes have no influence: average them with `pooling`.
+
+    Args:
+        lengths: The new length by the name of an axis, or by its position where axes have no names.
+        how: The ``"nearest"`` element, or a ``"linear"`` or ``"cubic"`` function of the nearest two or four. Before the
+            first element and after the last one these go on.
+        places: Where elements of the new axis lie on the old one. ``"centers"``: elements are pixels, and the outer
+            edges of both axes fall together (half_pixel in ONNX); ``"corners"``: the first elements fall together, and
+            the last ones (align_corners); ``"starts"``: place i lies at ``i * old / new`` (asymmetric; what PyTorch's
+            ``interpolate`` does with the nearest).
+
+    Raises:
+        ArgumentError: if `lengths` is no mapping.
+        AttributeValueError: for another `how` or `places`, a length that is no integer or below 1, or an axis twice.
+        UnmatchedAxesError, OutOfRangeError: for an axis that `x` does not have.
+        LengthError: for an axis whose length is not known, or 0.
+        DTypeError: for what is not float, unless the nearest is taken.
+
+    >>> import ngraph_rewrite as ng
+    >>> image = ng.constant([0.0, 4.0], {"W": 2})
+    >>> with ng.make_transformer("cpu") as transformer:
+    ...     transformer.computation([ng.resize(image, {"W": 4}), ng.resize(image, {"W": 4}, "linear")])()
+    [array([0., 0., 4., 4.], dtype=float32), array([0., 1., 3., 4.], dtype=float32)]
+    """
+    term = as_op(x)
+    _check(term, lengths, how, places)
+    new, axes = plain(term), list(term.axes)
+    wanted = [(_place(term, axis), axis, length) for axis, length in lengths.items()]
+    if len({at for at, _, _ in wanted}) < len(wanted):
+        raise AttributeValueError(f"resize: {lengths!r} has an axis twice", where=user_line(), do="give one length")
+    for at, axis, length in sorted(wanted, key=lambda one: -one[0]):  # the axis along memory while there is less of it
+        old = axes[at].length
+        if not isinstance(old, int) or not old:
+            what = f"resize: the axis {axis!r} of {term.type!r} has the length {old!r}"
+            raise LengthError(what, where=user_line(), do="give it a length of at least 1")
+        axes[at] = axes[at].with_length(int(length))
+        new = _resized(new, at, taps(old, int(length), how, places))
+    return new if new.axes == Axes(axes) else apply("core.label", new, axes=Axes(axes))
+
+
+def _check(x: Op, lengths: Any, how: str, places: str) -> None:
+    if not isinstance(lengths, Mapping):
+        raise ArgumentError(f"resize: the lengths are {lengths!r}", where=user_line(), do='write {"H": 64, "W": 64}')
+    for name, given, known in (("how", how, _HOW), ("places", places, _PLACES)):
+        if given not in known:
+            do = f"use one of {', '.join(known)}"
+            raise AttributeValueError(f"resize: {name} is {given!r}", where=user_line(), do=do)
+    for length in lengths.values():
+        if isinstance(length, bool) or not hasattr(length, "__index__") or int(length) < 1:
+            do = "give integers of at least 1"
+            raise AttributeValueError(f"resize: a length is {length!r}", where=user_line(), do=do)
+    if how != "nearest" and not is_float(x.dtype):
+        what = f"resize: there is nothing between elements of {x.dtype}"
+        raise DTypeError(what, where=user_line(), do="cast it to a float dtype, or take the nearest")
+
+
+def _place(x: Op, axis: Any) -> int:
+    if isinstance(axis, str | Axis):
+        return x.axes.index(checked("resize", axis_of, x.axes, axis))
+    return checked("resize", position, axis, x.rank)
+
+
+# -- places and weights -------------------------------------------------------------------------------
+
+
+def taps(n: int, m: int, how: str, places: str) -> Taps:
+    """For `m` places along an axis of `n` elements, those that are added up there, and their weights.
+
+    >>> taps(2, 4, "nearest", "centers")[0][0]
+    array([0, 0, 1, 1])
+    """
+    i = np.arange(m)
+    if how == "nearest":
+        nearest = {
+            "centers": (2 * i + 1) * n // (2 * m),
+            "corners": (2 * i * (n - 1) + m - 1) // max(2 * (m - 1), 1),
+            "starts": i * n // m,
+        }
+        return [(nearest[places], None)]
+    at = {"centers": (i + 0.5) * n / m - 0.5, "corners": i * ((n - 1) / max(m - 1, 1)), "starts": i * n / m}[places]
+    low = np.floor(at)
+    weigh, reach = (_linear, (0, 1)) if how == "linear" else (_cubic, (-1, 0, 1, 2))
+    return [(np.clip(low + k, 0, n - 1).astype(np.int64), weigh(np.abs(at - low - k))) for k in reach]
+
+
+def _linear(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 1 - distance
+
+
+def _cubic(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    d, a = distance, _SHARP
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    return np.where(d <= 1, near, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a)
+
+
+# -- terms --------------------------------------------------------------------------------------------
+
+
+def _resized(x: Op, axis: int, every: Taps) -> Op:
+    """The sum of elements along an axis, in single precision for those of 16 bits."""
+    if every[0][1] is None:
+        return _taken(x, axis, every[0][0])
+    own = wide(x.dtype)
+    wider = x if own == x.dtype else apply("semi.cast", x, dtype=own)
+    total: Op | None = None
+    for places, weights in every:
+        if weights is None or not weights.any():
+            continue
+        part = _taken(wider, axis, places)
+        weighed = part if (weights == 1).all() else apply("semi.multiply", part, _along(weights, part, axis))
+        total = weighed if total is None else apply("semi.add", total, weighed)
+    assert total is not None
+    return total if own == x.dtype else apply("semi.cast", total, dtype=x.dtype)
+
+
+def _along(weights: NDArray[np.float64], x: Op, axis: int) -> Op:
+    """Weights spread over all other axes."""
+    return apply("semi.broadcast", constant(weights, dtype=x.dtype), shape=x.shape, dims=(axis,))
+
+
+def _taken(x: Op, axis: int, places: NDArray[np.int64]) -> Op:
+    """`x` at places along an axis: a view of it where they are evenly apart, or each stands there as often."""
+    n, m = int(x.shape[axis]), len(places)  # type: ignore[arg-type]
+    steps = np.unique(np.diff(places))
+    if m == 1 or (len(steps) == 1 and steps[0] > 0):
+        step = int(steps[0]) if m > 1 else 1
+        cut = [(0, length, 1) for length in x.shape]
+        cut[axis] = (int(places[0]), int(places[-1]) + 1, step)
+        starts, stops, by = zip(*cut, strict=True)
+        return apply("semi.slice", x, starts=starts, stops=stops, steps=by)
+    if m % n == 0 and (places == np.arange(m) // (m // n)).all():
+        before, after = x.shape[: axis + 1], x.shape[axis + 1 :]
+        dims = (*range(axis + 1), *range(axis + 2, x.rank + 1))
+        many = apply("semi.broadcast", x, shape=(*before, m // n, *after), dims=dims)
+        return apply("semi.reshape", many, shape=(*before[:-1], m, *after))
+    return apply("semi.gather", x, constant(places), axis=axis)
