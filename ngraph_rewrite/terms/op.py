@@ -340,6 +340,13 @@ class Op:
             raise AttributeValueError(f"the index {item!r}", where=user_line(), do="give integers or slices")
         return build(lookup(f"{family_of([self])}.tensor_slice"), (self,), items=items)
 
+    def __setitem__(self, item: Any, value: Any) -> NoReturn:
+        raise ArgumentError(
+            f"{describe(self, 1)} is a term, which is immutable: nothing can be assigned to a part of it",
+            where=user_line(),
+            do="make another one: ng.numpy.at(x)[index].set(value), or ng.set_slice(x, index, value)",
+        )
+
     def __lshift__(self, other: Any) -> Op:
         return combine("left_shift", self, other)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy's own functions take terms: what they build computes what they compute of arrays."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -124,6 +125,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: np.asarray(X), errors.ArgumentError, "x is a term and has no value to put into an array"),
     (lambda: np.take(np.ones(3), X), errors.ArgumentError, "x is a term and has no value to put into an array"),
     (lambda: np.full(2, X), errors.ArgumentError, "x is a term and has no value to put into an array"),
+    (lambda: operator.setitem(X, 0, 1), errors.ArgumentError, r"(?s)immutable.*ng.numpy.at\(x\)\[index\].set"),
     (lambda: float(X), errors.ArgumentError, "x is a term and has no value to make a number of"),
     (lambda: int(X), errors.ArgumentError, "x is a term and has no value to make a number of"),
     (lambda: X + np.ones((2, 2)), errors.IncompatibleAxesError, "axis -1 has the lengths 3 and 2"),
