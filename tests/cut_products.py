@@ -22,6 +22,8 @@ Array = np.ndarray[Any, Any]
 EXAMPLES = 6 if "NUMBA_CPU_FEATURES" in os.environ else 15
 drawn = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 DTYPES = ["float32", "float64"]
+INTEGERS = ["int32", "uint32", "int64", "uint64"]
+SMALL = ["int8", "uint8", "int16", "uint16"]
 
 
 def placeholder(array: Array) -> ng.Op:
@@ -52,7 +54,7 @@ lengths = st.sampled_from([0, 1, 2, 3, 4, 5, 6, 7, 8, 13, 14, 15, 16, 17, 28, 31
 def operands(draw: st.DrawFn, shape: tuple[int, ...], dtype: str, seed: int) -> tuple[Array, Any]:
     """An array whose part, seen through views, is a stack of matrices; and what takes that part of an array or a term.
 
-    All around the part is NaN.
+    All around the part is NaN, or 99.
     """
     order = draw(st.permutations(range(3)))
     steps = [draw(st.sampled_from([1, 1, 2])) for _ in shape]
@@ -62,7 +64,7 @@ def operands(draw: st.DrawFn, shape: tuple[int, ...], dtype: str, seed: int) -> 
         back[axis] = place
     outer = [shape[a] * steps[a] + spare[a] for a in order]
     cut = tuple(slice(0, shape[a] * steps[a], steps[a]) for a in order)
-    array = np.full(outer, np.nan, dtype)
+    array = np.full(outer, 99 if np.dtype(dtype).kind in "iu" else np.nan, dtype)
     array[cut] = whole(tuple(shape[a] for a in order), dtype, seed)
 
     def part(x: Any) -> Any:

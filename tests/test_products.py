@@ -14,6 +14,8 @@ import pytest
 from cut_products import (
     DTYPES,
     EXAMPLES,
+    INTEGERS,
+    SMALL,
     Array,
     cut_so,
     cuts,
@@ -60,7 +62,7 @@ from ngraph_rewrite.runtime.products import product_number
 
 
 @drawn
-@given(st.data(), st.sampled_from(DTYPES), st.sampled_from([0, 1, 1, 3]), lengths, lengths, lengths)
+@given(st.data(), st.sampled_from(DTYPES + INTEGERS), st.sampled_from([0, 1, 1, 3]), lengths, lengths, lengths)
 def test_a_product_is_numpys_however_it_lies_and_is_cut(
     monkeypatch: pytest.MonkeyPatch, data: st.DataObject, dtype: str, count: int, m: int, n: int, k: int
 ) -> None:
@@ -71,6 +73,30 @@ def test_a_product_is_numpys_however_it_lies_and_is_cut(
         patch.setattr(products, "_LONG", data.draw(st.sampled_from([2, 1000])))
         found = run(semi.batch_dot(left(x), right(y)), {x: a, y: b}, data.draw(st.sampled_from([1, 3])))
     assert np.array_equal(found, left(a) @ right(b))
+
+
+@drawn
+@given(st.data(), st.sampled_from(INTEGERS + SMALL), st.sampled_from([0, 3]), lengths, lengths, lengths)
+def test_products_of_integers_wrap_as_numpys(
+    data: st.DataObject, dtype: str, count: int, m: int, n: int, k: int
+) -> None:
+    """Of one product and of several, and of operands that are converted: the kernel reads them as they are kept."""
+    rng, ends = np.random.default_rng(m + 100 * n), np.iinfo(dtype)
+    many = (count,) * bool(count)
+    a, b = (rng.integers(ends.min, ends.max, (*many, *s), dtype, endpoint=True) for s in ((m, k), (k, n)))
+    x, y = placeholder(a), placeholder(b)
+    to = data.draw(st.sampled_from([dtype, "int32", "int64"]))
+    multiply = semi.batch_dot if count else semi.dot
+    found = run(multiply(ng.cast(x, dtype=to), ng.cast(y, dtype=to)), {x: a, y: b}, data.draw(st.sampled_from([1, 3])))
+    expected = np.matmul(a.astype(to), b.astype(to))
+    assert found.dtype == to and np.array_equal(found, expected)
+
+
+def test_converted_integers_are_multiplied_in_one_launch() -> None:
+    a, b = (np.ones(s, np.int8) for s in ((65, 40), (40, 33)))
+    x, y = placeholder(a), placeholder(b)
+    term = semi.dot(ng.cast(x, dtype="int32"), ng.cast(y, dtype="int32"))
+    assert kernels_of(term, {x: a, y: b}) == kernels_of(semi.dot(x, y), {x: a, y: b}) == ["gemm"]
 
 
 @drawn
@@ -598,6 +624,6 @@ def test_the_width_of_vectors_is_what_the_processor_says(
     assert tile_shape("float64") == Tile(14 if expected.registers == 32 else 6, 2, registers[0] // 8)
 
 
-def test_there_are_tiles_of_floats_only(cache_folder: Path) -> None:
-    with pytest.raises(KernelError, match="no tiles of int32"):
-        product_number("tile", "int32", Cache(cache_folder))
+def test_there_are_tiles_of_numbers_of_32_and_64_bits_only(cache_folder: Path) -> None:
+    with pytest.raises(KernelError, match="no tiles of int8"):
+        product_number("tile", "int8", Cache(cache_folder))

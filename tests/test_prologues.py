@@ -115,10 +115,10 @@ def test_for_a_row_or_two_of_halves_nothing_is_packed(dtype: str) -> None:
     assert kernels_of(semi.batch_dot(xs, ys), {xs: many, ys: others}) == ["batch"]
 
 
-def test_products_of_many_are_of_floats() -> None:
+def test_products_of_many_are_of_wide_numbers() -> None:
     x, y = placeholder(A[None]), placeholder(B[None])
     assert ng.make_op("cpu.batch_gemm", x, y).shape == (1, 40, 60)
-    with pytest.raises(DTypeError, match="batch_gemm takes float32 or float64 matrices, not"):
+    with pytest.raises(DTypeError, match="batch_gemm takes matrices of one dtype of 32 or 64 bits, not"):
         ng.make_op("cpu.batch_gemm", semi.cast(x, "float16"), semi.cast(y, "float16"))
 
 

@@ -26,6 +26,7 @@ SHAPES = (
     (1024, 1024, 1024),
     (16, 4096, 4096),
 )
+INTEGERS = (512, 512, 512)
 LINEAR = ((128, 512, 784), (16, 4096, 4096))
 HALVES, SCALED = (512, 512, 512), (16, 4096, 4096)
 
@@ -33,10 +34,17 @@ HALVES, SCALED = (512, 512, 512), (16, 4096, 4096)
 def tasks(size: int | None) -> Tasks:
     """``gemm_MxNxK``: the product of MxK and KxN; ``linear_``: of MxK and what lies as NxK.
 
-    ``halves_``: of float16; ``scaled_``: the second factor is int8, with a factor for each column.
+    ``halves_``: of float16; ``int32_``, ``int64_``; ``quantized_``: of int8, summed in int32; ``scaled_``: the second
+    factor is int8, with a factor for each column.
     """
     kinds = {"gemm": (_gemm, SHAPES), "linear": (_linear, LINEAR), "halves": (_halves, [HALVES])}
     kinds["scaled"] = (_scaled, [SCALED])
+    for name, dtypes in (
+        ("int32", ("int32", "int32")),
+        ("int64", ("int64", "int64")),
+        ("quantized", ("int8", "int32")),
+    ):
+        kinds[name] = (partial(_integers, dtypes=dtypes), [INTEGERS])
     return {
         "{}_{}x{}x{}".format(kind, *shape): partial(make, "{}_{}x{}x{}".format(kind, *shape), *shape)
         for kind, (make, shapes) in kinds.items()
@@ -55,6 +63,21 @@ def _linear(name: str, m: int, n: int, k: int) -> Task:
 def _halves(name: str, m: int, n: int, k: int) -> Task:
     arrays = [x.astype(np.float16) for x in (normal(m, k), normal(k, n, seed=1))]
     return _product(name, (m, n, k), arrays, lambda _, x, y: x @ y, tolerance=1e-3)
+
+
+def _integers(name: str, m: int, n: int, k: int, dtypes: tuple[str, str]) -> Task:
+    """Of integers of the first dtype, summed in the second one."""
+    kept, summed = dtypes
+    rng = np.random.default_rng(1)
+    arrays = [rng.integers(-127, 128, s).astype(kept) for s in ((m, k), (k, n))]
+
+    def function(np: Any, x: Any, y: Any) -> Any:
+        return x.astype(summed) @ y.astype(summed)
+
+    def ours(x: ng.Op, y: ng.Op) -> ng.Op:
+        return ng.cast(x, dtype=summed) @ ng.cast(y, dtype=summed)
+
+    return task(name, function, arrays, {OURS: _ours(ours, arrays)}, flops=2 * m * n * k)
 
 
 def _scaled(name: str, m: int, n: int, k: int) -> Task:

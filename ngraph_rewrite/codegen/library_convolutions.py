@@ -6,8 +6,8 @@ from functools import cache
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import literal
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.types.dtypes import TILED, as_dtype
 
-_DTYPES = ("float32", "float64")
 HALO = "x_sc x_sz x_sy x_sx nz ny nx bz by bx iz iy ix phases slots pz py pc halo_lines"
 _SHARED = (
     "source x_sb w space room panel_at image_at size pieces bands groups channels filters wz wy wx oz oy ox "
@@ -32,8 +32,8 @@ def render_halo(dtype: str) -> Source:
     >>> render_halo("float32").signature[:4]
     ('x_sc', 'x_sz', 'x_sy', 'x_sx')
     """
-    has_dtype(dtype, _DTYPES, "halo")
-    size = "4" if dtype == "float32" else "8"
+    has_dtype(dtype, TILED, "halo")
+    size = str(as_dtype(dtype).itemsize)
     return rendered("halo", tuple(HALO.split()), dtype=dtype, zero=literal(0, dtype), size=size)
 
 
@@ -72,7 +72,7 @@ def render_convolution_sums(dtype: str) -> Source:
     >>> render_convolution_sums("float32").signature
     ('sums', 'out', 'parts', 'groups', 'places', 'images', 'pitch', 'filters')
     """
-    has_dtype(dtype, _DTYPES, "convolution_sums")
+    has_dtype(dtype, TILED, "convolution_sums")
     names = ("sums", "out", "parts", "groups", "places", "images", "pitch", "filters")
     return rendered("convolution_sums", names, dtype=dtype, zero=literal(0, dtype))
 

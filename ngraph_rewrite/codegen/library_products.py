@@ -6,7 +6,7 @@ from functools import cache
 from ngraph_rewrite.codegen.library import LANES, has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import DTYPES, expression, held, literal
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.types.dtypes import as_dtype
+from ngraph_rewrite.types.dtypes import TILED, as_dtype
 
 GEMM = (
     "count terms m n k total size a a_sb a_sm a_sk b b_sb b_sk b_sn c c_sb ldc space room pitch a_at b_at c_at "
@@ -55,7 +55,7 @@ def render_sums(dtype: str) -> Source:
     >>> render_sums("float32").signature
     ('parts', 'm', 'n', 'block', 'sums', 'c', 'epilogue')
     """
-    has_dtype(dtype, ("float32", "float64"), "product_sums")
+    has_dtype(dtype, TILED, "product_sums")
     names = ("parts", "m", "n", "block", "sums", "c", "epilogue")
     return rendered("product_sums", names, dtype=dtype, size=str(as_dtype(dtype).itemsize), length=str(8 * len(names)))
 

@@ -18,7 +18,7 @@ from ngraph_rewrite.ops.unpooling import unpooled, unpooling_attributes, unpooli
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import anonymous
-from ngraph_rewrite.types.dtypes import INT64
+from ngraph_rewrite.types.dtypes import INT64, TILED
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -36,9 +36,9 @@ def _flags(x: TensorType, y: TensorType, *, ta: Any, tb: Any) -> Attributes:
 
 @op("cpu.gemm", meaning=_gemm, normalise=_flags, below="semi.dot")
 def gemm(x: TensorType, y: TensorType, *, ta: bool, tb: bool) -> TensorType:
-    """The matrix product of `x` and `y`, each transposed first if its flag says so; float32 or float64."""
-    if x.dtype != y.dtype or x.dtype.name not in ("float32", "float64"):
-        raise DTypeError(f"gemm takes two float32 or two float64 matrices, not {x!r} and {y!r}")
+    """The matrix product of `x` and `y`, each transposed first if its flag says so; numbers of 32 or 64 bits."""
+    if x.dtype != y.dtype or x.dtype.name not in TILED:
+        raise DTypeError(f"gemm takes two matrices of one dtype of 32 or 64 bits, not {x!r} and {y!r}")
     if x.rank != 2 or y.rank != 2:
         raise AxesError(f"gemm takes two matrices, not {x!r} and {y!r}")
     rows, inner = x.shape[::-1] if ta else x.shape
@@ -50,9 +50,9 @@ def gemm(x: TensorType, y: TensorType, *, ta: bool, tb: bool) -> TensorType:
 
 @op("cpu.batch_gemm", meaning=lambda term, x, y: np.matmul(x, y), below="semi.batch_dot")
 def batch_gemm(x: TensorType, y: TensorType) -> TensorType:
-    """The products of as many matrices of `x` and `y`; float32 or float64."""
-    if x.dtype != y.dtype or x.dtype.name not in ("float32", "float64"):
-        raise DTypeError(f"batch_gemm takes float32 or float64 matrices, not {x!r} and {y!r}")
+    """The products of as many matrices of `x` and `y`; numbers of 32 or 64 bits."""
+    if x.dtype != y.dtype or x.dtype.name not in TILED:
+        raise DTypeError(f"batch_gemm takes matrices of one dtype of 32 or 64 bits, not {x!r} and {y!r}")
     return batch_dot(x, y)
 
 
@@ -68,9 +68,9 @@ def convolution(
     dilations: tuple[int, ...],
     groups: int,
 ) -> TensorType:
-    """As `semi.convolution`, along one to three axes of known lengths; float32 or float64."""
-    if x.dtype.name not in ("float32", "float64") or not 3 <= x.rank <= 5:
-        raise DTypeError(f"expected float32 or float64 images with one to three axes, got {x!r}")
+    """As `semi.convolution`, along one to three axes of known lengths; numbers of 32 or 64 bits."""
+    if x.dtype.name not in TILED or not 3 <= x.rank <= 5:
+        raise DTypeError(f"expected images of 32 or 64 bits with one to three axes, got {x!r}")
     how: dict[str, Any] = {"strides": strides, "before": before, "after": after, "interior": interior}
     return semi_convolution(x, w, **how, dilations=dilations, groups=groups)
 

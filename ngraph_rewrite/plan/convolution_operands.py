@@ -11,7 +11,7 @@ from ngraph_rewrite.plan.blocking import product_time
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import placed, together
-from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
+from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
 from ngraph_rewrite.plan.views import reshaped
 from ngraph_rewrite.terms.op import Op
 
@@ -49,7 +49,7 @@ class Convolution(NamedTuple):
     @property
     def itemsize(self) -> int:
         """The bytes of a number."""
-        return 4 if self.dtype == "float32" else 8
+        return DTYPE_SIZES[self.dtype]
 
     @property
     def time(self) -> int:

@@ -29,6 +29,7 @@ from ngraph_rewrite.plan.operands import OUTPUT, Call, Ref, Scratch
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
 from ngraph_rewrite.plan.shares import Share, loop_share
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import TILED
 
 # A sum of fewer numbers than this is not worth vectors of its own.
 _LONG = 32
@@ -39,7 +40,6 @@ _ROOM, _CHUNKS, _LARGE_ROOM, _FEWEST = 1 << 22, 16, 1 << 24, 8
 _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
 EPILOGUE = "epilogue"
 PRODUCTS = ("cpu.gemm", "cpu.batch_gemm", "semi.batch_dot")
-_TILED = ("float32", "float64")
 # Which arguments of the kernel stand for memory, for what the processor decides, and for the epilogue.
 _NAMES = GEMM.split()
 _PLACES = tuple(map(_NAMES.index, ("a", "b", "c", "space", "epilogue")))
@@ -50,7 +50,7 @@ _DECIDED = tuple(map(_NAMES.index, ("high", "wide", "apart", "crowded", "tile", 
 
 def is_product(term: Op) -> bool:
     """Whether the kernel for products computes it."""
-    return term.definition.name in PRODUCTS and DTYPE_NAMES[term.type.dtype] in _TILED
+    return term.definition.name in PRODUCTS and DTYPE_NAMES[term.type.dtype] in TILED
 
 
 class Matrix(NamedTuple):

@@ -37,7 +37,7 @@ class Vectors(NamedTuple):
 
     def lanes(self, dtype: str) -> int:
         """How many numbers of a dtype are in a vector."""
-        return self.bytes // (8 if dtype == "float64" else 4)
+        return self.bytes // (8 if dtype.endswith("64") else 4)
 
 
 def processor() -> tuple[str, str]:

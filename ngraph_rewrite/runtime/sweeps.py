@@ -22,7 +22,9 @@ from ngraph_rewrite.runtime.vector_code import (
     masked_load,
     masked_store,
     multiply_add,
+    plus,
     pointer,
+    times,
     words,
 )
 
@@ -92,7 +94,7 @@ def _strip(module: Any, own: Words, count: int, part: bool) -> Any:
                 target = builder.add(c, builder.mul(c_down, i))
                 for v, sums in enumerate(_sums(builder, own, builder.add(a, builder.mul(down, i)), along, held)):
                     if adding:
-                        sums = builder.fadd(_load(builder, own, target, v, masks[v]), sums)
+                        sums = plus(builder, own, _load(builder, own, target, v, masks[v]), sums)
                     _store(builder, own, sums, target, v, masks[v])
     builder.ret_void()
     return function
@@ -105,7 +107,7 @@ def _sums(builder: Any, own: Words, a: Any, along: Any, held: list[list[Any]]) -
         place = builder.add(a, builder.mul(along, I64(number)))
         value = everywhere(builder, builder.load(builder.inttoptr(place, own.element.as_pointer())), own.tile.lanes)
         if number == 0:
-            found = [builder.fmul(value, x) for x in row]
+            found = [times(builder, own, value, x) for x in row]
         else:
             found = [multiply_add(builder, own, value, x, sums) for x, sums in zip(row, found, strict=True)]
     return found

@@ -23,6 +23,7 @@ from ngraph_rewrite.runtime.vector_code import (
     masked_load,
     masked_store,
     multiply_add,
+    plus,
     pointer,
     words,
 )
@@ -101,7 +102,7 @@ def _copy_rows(builder: Any, own: Words, width: int, given: tuple[Any, ...]) -> 
         value = builder.load(pointer(builder, builder.add(source, offset), own), align=own.size)
         place = pointer(builder, builder.add(target, offset), own)
         old = masked_load(builder, own, place, builder.and_(lanes, everywhere(builder, adding, own.tile.lanes)))
-        value = builder.select(adding, builder.fadd(old, value), value)
+        value = builder.select(adding, plus(builder, own, old, value), value)
         masked_store(builder, own, value, place, lanes)
     after = [builder.add(count, I64(1)), builder.add(source, I64(width * own.tile.lanes * own.size))]
     after.append(builder.add(target, c_step))
@@ -178,7 +179,7 @@ class _Tile:
         sums, a, b = self._loop(whole, groups, a, b, [*start, *zeros])
         first = sums[:count]
         for group in range(1, groups):
-            first = [builder.fadd(x, y) for x, y in zip(first, sums[group * count :], strict=False)]
+            first = [plus(builder, self.own, x, y) for x, y in zip(first, sums[group * count :], strict=False)]
         return self._loop(builder.sub(k, builder.mul(whole, I64(groups))), 1, a, b, first)
 
     def _loop(self, times: Any, groups: int, a: Any, b: Any, start: list[Any]) -> tuple[list[Any], Any, Any]:
@@ -235,7 +236,7 @@ class _Tile:
             for j in range(self.width):
                 place = pointer(builder, builder.add(row, I64(j * own.tile.lanes * own.size)), own)
                 value = sums[i * self.width + j]
-                value = builder.fadd(builder.load(place, align=own.size), value) if adds else value
+                value = plus(builder, own, builder.load(place, align=own.size), value) if adds else value
                 builder.store(value, place, align=own.size)
 
 

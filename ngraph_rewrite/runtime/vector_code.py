@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -25,13 +26,23 @@ class Words(NamedTuple):
     @property
     def kind(self) -> str:
         """How names of LLVM's functions call a vector."""
-        return f"v{self.tile.lanes}f{8 * self.size}"
+        return f"v{self.tile.lanes}{'i' if self.whole else 'f'}{8 * self.size}"
+
+    @property
+    def whole(self) -> bool:
+        """Whether numbers are integers, which wrap: LLVM does not ask whether they have a sign."""
+        return isinstance(self.element, ir.IntType)
+
+
+_ELEMENTS: Mapping[str, Any] = MappingProxyType(
+    {"float32": ir.FloatType(), "float64": ir.DoubleType(), "int32": I32, "uint32": I32, "int64": I64, "uint64": I64}
+)
 
 
 def words(dtype: str) -> Words:
-    """The types of float32 or float64, and the tile of the processor."""
-    element, tile = ir.FloatType() if dtype == "float32" else ir.DoubleType(), tile_shape(dtype)
-    return Words(element, ir.VectorType(element, tile.lanes), 4 if dtype == "float32" else 8, tile)
+    """The types of numbers of 32 or 64 bits, and the tile of the processor."""
+    element, tile = _ELEMENTS[dtype], tile_shape(dtype)
+    return Words(element, ir.VectorType(element, tile.lanes), 8 if dtype.endswith("64") else 4, tile)
 
 
 @contextmanager
@@ -88,8 +99,20 @@ def declared(builder: Any, name: str, operands: list[Any], result: Any) -> Any:
     return module.globals.get(name) or ir.Function(module, ir.FunctionType(result, operands), name)
 
 
+def plus(builder: Any, own: Words, x: Any, y: Any) -> Any:
+    """The sum of two vectors."""
+    return builder.add(x, y) if own.whole else builder.fadd(x, y)
+
+
+def times(builder: Any, own: Words, x: Any, y: Any) -> Any:
+    """The product of two vectors."""
+    return builder.mul(x, y) if own.whole else builder.fmul(x, y)
+
+
 def multiply_add(builder: Any, own: Words, x: Any, y: Any, z: Any) -> Any:
     """``x * y + z``, rounded once where the processor does that in one instruction."""
+    if own.whole:
+        return builder.add(builder.mul(x, y), z)
     name = f"llvm.fmuladd.{own.kind}"
     return builder.call(declared(builder, name, [own.vector] * 3, own.vector), [x, y, z])
 

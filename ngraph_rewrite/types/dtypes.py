@@ -26,6 +26,9 @@ _KINDS = frozenset(map(type, DTYPES))
 BOOL, INT64, FLOAT32, FLOAT64 = (np.dtype(name) for name in ("bool", "int64", "float32", "float64"))
 FLOAT16, BFLOAT16 = np.dtype("float16"), np.dtype(ml_dtypes.bfloat16)
 
+# Numbers of 32 and 64 bits: vectors of them are multiplied and added.
+TILED = ("float32", "float64", "int32", "uint32", "int64", "uint64")
+
 # What a Python scalar becomes where no tensor decides.
 _SCALARS = {bool: BOOL, int: INT64, float: FLOAT32}
 

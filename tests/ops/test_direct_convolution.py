@@ -71,6 +71,24 @@ def test_a_convolution_and_its_derivatives_are_sums(data: st.DataObject, rank: i
         np.testing.assert_array_equal(found, wanted)
 
 
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    data=st.data(), rank=st.integers(1, 3), groups=st.sampled_from([1, 2]), seed=st.integers(0, 99),
+    dtype=st.sampled_from(["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]),
+)  # fmt: skip
+def test_convolutions_of_integers_wrap(data: st.DataObject, rank: int, groups: int, seed: int, dtype: str) -> None:
+    how: dict[str, Any] = dict(zip(NAMES, zip(*[data.draw(ROWS) for _ in range(rank)], strict=True), strict=True))
+    rng, ends = np.random.default_rng(seed), np.iinfo(dtype)
+    lengths = [data.draw(st.integers(1, LONGEST[rank])) for _ in range(rank)]
+    window = [data.draw(st.one_of(st.integers(1, 4), st.integers(1, LONGEST[rank]))) for _ in range(rank)]
+    shapes = (2, 2 * groups, *lengths), (17 * groups, 2, *window)
+    x, w = (rng.integers(ends.min, ends.max, s, dtype, endpoint=True) for s in shapes)
+    a, b = images(*x.shape, dtype=dtype), images(*w.shape, dtype=dtype)
+    found, _ = run(ng.semi.convolution(a, b, groups=groups, **how), {a: x, b: w})
+    wanted = correlate(x.astype("int64"), w.astype("int64"), **how, groups=groups)
+    np.testing.assert_array_equal(found, wanted.astype(dtype))
+
+
 # Several blocks of everything: places, filters, channels, elements of a window; packed filters; many channels to sum.
 LARGE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "many filters": ((1, 3, 6, 40), (300, 3, 3, 3)),
