@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
-from ngraph_rewrite.codegen.scalar import expression, literal
+from ngraph_rewrite.codegen.scalar import DTYPES, expression, held, literal
 from ngraph_rewrite.codegen.source import Source, indented
 
 _DTYPES = ("float32", "float64")
@@ -29,20 +29,21 @@ def render_pooling(kind: str, dtype: str, sizes: Three, strides: Three, dilation
     >>> render_pooling("max", "float32", (1, 2, 2), (1, 2, 2), (1, 1, 1)).signature
     ('x', 'out', 'lines', 'oz', 'oy', 'ox', 'x_sl', 'x_sz', 'x_sy', 'x_dz', 'x_dy')
     """
-    has_dtype(dtype, _DTYPES, "pooling")
-    reach = (sizes[2] - 1) * dilations[2] + 1
+    has_dtype(dtype, DTYPES[1:], "pooling")
+    own, reach = held(dtype), (sizes[2] - 1) * dilations[2] + 1
     names = ("x", "out", "lines", "oz", "oy", "ox", "x_sl", "x_sz", "x_sy", "x_dz", "x_dy")
     rows = [f"load_{dtype}(first + {z} * x_dz + {y} * x_dy, at + i, 0)" for z, y in product(*map(range, sizes[:2]))]
-    columns = [f"load_{dtype}(both, i * {strides[2]} + {c * dilations[2]}, 1)" for c in range(sizes[2])]
+    columns = [f"load_{own}(both, i * {strides[2]} + {c * dilations[2]}, 1)" for c in range(sizes[2])]
     holes = {
         "dtype": dtype,
+        "held": own,
         "block": str(_BLOCK),
         "step": str(strides[2]),
         "reach": str(reach),
         "room": str((_BLOCK - 1) * strides[2] + max(reach, strides[2])),
         "lines": str(_BLOCK if reach <= strides[2] else 1),  # those that overlap would see the next line
-        "rows": combined(kind, dtype, rows),
-        "columns": combined(kind, dtype, columns),
+        "rows": combined(kind, own, rows),
+        "columns": combined(kind, own, columns),
     }
     return rendered("pooling", names, **holes)
 

@@ -14,6 +14,7 @@ from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.shares import loop_share
 from ngraph_rewrite.plan.views import merged
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import BOOL
 
 UNPOOLING = "cpu.unpooling"
 Three = tuple[int, int, int]
@@ -39,7 +40,7 @@ def is_pooled(x: Op, axes: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
     """Whether the kernels can walk windows of some sizes over axes of x: at most three, the last ones."""
     count = len(axes)
     last = axes == tuple(range(x.rank - count, x.rank))
-    return last and 1 <= count <= 3 and 1 < prod(sizes) <= _LARGEST and x.dtype.name in ("float32", "float64")
+    return last and 1 <= count <= 3 and 1 < prod(sizes) <= _LARGEST and x.dtype != BOOL
 
 
 def three(values: tuple[int, ...], filler: int = 1) -> Three:

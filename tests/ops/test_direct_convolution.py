@@ -6,10 +6,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import sliding_window_view
 from sliding_oracle import both, correlate, images, pool, whole_numbers
 
 import ngraph_rewrite as ng
@@ -279,24 +281,51 @@ def test_any_number_of_threads_gives_the_same_bits(name: str) -> None:
 @given(
     rank=st.integers(1, 3),
     kind=st.sampled_from(["max", "min", "sum", "avg"]),
+    dtype=st.sampled_from(["float32", "float64", "float16", "bfloat16"]),
     rows=st.tuples(*[st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(0, 1), st.integers(1, 2))] * 3),
     seed=st.integers(0, 99),
 )
-def test_pooling_and_its_derivative(rank: int, kind: str, rows: Any, seed: int) -> None:
+def test_pooling_and_its_derivative(rank: int, kind: str, dtype: str, rows: Any, seed: int) -> None:
     sizes, strides, around, dilations = zip(*rows[:rank], strict=True)
     lengths, axes = {1: (300,), 2: (13, 140), 3: (8, 9, 10)}[rank], tuple(range(2, 2 + rank))
-    x = whole_numbers(seed, (2, 3, *lengths), "float32")
-    a = images(*x.shape, dtype="float32")
+    x, eps = whole_numbers(seed, (2, 3, *lengths), dtype), float(ml_dtypes.finfo(dtype).eps)
+    a = images(*x.shape, dtype=dtype)
     term = ng.semi.pooling(a, kind, axes, sizes, strides, around, around, dilations)
-    error = images(*term.shape, dtype="float32")
-    values = {a: x, error: whole_numbers(seed + 1, term.shape, "float32")}
+    error = images(*term.shape, dtype=dtype)
+    values = {a: x, error: whole_numbers(seed + 1, term.shape, dtype)}
     found, stats = run(term, {a: x})
-    wanted = pool(x, axes, sizes, strides, around, around, dilations, kind)
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)  # an average is rounded once
+    wanted = pool(x.astype("float64"), axes, sizes, strides, around, around, dilations, kind)
+    np.testing.assert_allclose(found.astype("float64"), wanted, rtol=eps)  # an average is rounded once
     assert "pooling" in kernels(stats) or max(sizes) == 1
-    one, two = both(deriv(term, [a], error=error), values)
+    (wide,) = deriv(
+        ng.semi.pooling(ng.cast(a, dtype="float64"), kind, axes, sizes, strides, around, around, dilations),
+        [a],
+        error=ng.cast(error, dtype="float64"),
+    )
+    (two,), (one,) = run(deriv(term, [a], error=error), values)[0], both([wide], values)[0]
     # shares of ties are rounded, and their sums: of at most 64 numbers below 4
-    np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(two.astype("float64"), one, rtol=32 * eps, atol=32 * eps)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    kind=st.sampled_from(["max", "min", "sum"]),
+    dtype=st.sampled_from(["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]),
+    rows=st.tuples(*[st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(1, 2))] * 2),
+    seed=st.integers(0, 99),
+)
+def test_pooling_of_integers_wraps(kind: str, dtype: str, rows: Any, seed: int) -> None:
+    sizes, strides, dilations = zip(*rows, strict=True)
+    ends, shape = np.iinfo(dtype), (2, 3, 13, 140)
+    x = np.random.default_rng(seed).integers(ends.min, ends.max, shape, dtype, endpoint=True)
+    a = images(*shape, dtype=dtype)
+    found, stats = run(ng.semi.pooling(a, kind, (2, 3), sizes, strides, 0, 0, dilations), {a: x})
+    reach = tuple((n - 1) * e + 1 for n, e in zip(sizes, dilations, strict=True))
+    steps = tuple(slice(None, None, step) for step in (*strides, *dilations))
+    windows = sliding_window_view(x, reach, (2, 3))[..., *steps]
+    wanted = windows.sum((4, 5), dtype) if kind == "sum" else getattr(windows, kind)((4, 5))
+    np.testing.assert_array_equal(found, wanted)
+    assert "pooling" in kernels(stats) or max(sizes) == 1
 
 
 def test_a_maximum_and_its_derivative_are_a_launch_each() -> None:
