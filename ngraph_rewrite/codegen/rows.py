@@ -3,7 +3,7 @@
 
 Each pass is a loop nest over the row, which stays in cache from one pass to the next. An argmax finds the extremum
 first, then its place: both loops vectorise, which one would not. Where a pass reads float32 and nothing else, functions
-in explicit vectors take its two innermost loops; for a place, if there are no others.
+in explicit vectors take its two innermost loops; for a place, of all but floats of 16 bits, if there are no others.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ngraph_rewrite.codegen.accumulate import NOWHERE, Accumulator, beginning, combined, ending, located
 from ngraph_rewrite.codegen.form import Form
 from ngraph_rewrite.codegen.nest import Operand, distance, place
+from ngraph_rewrite.codegen.scalar import DTYPES, HALVES
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.codegen.streaming import Streams
 from ngraph_rewrite.types.dtypes import as_dtype
@@ -18,6 +19,7 @@ from ngraph_rewrite.types.dtypes import as_dtype
 # What is done in explicit vectors where a pass reads memory and nothing else.
 _STRETCHES = {"sum": "sum", "max": "max", "min": "min", "argmax": "max", "argmin": "min"}
 _PLACES = ("argmax", "argmin")
+_PLACED = tuple(dtype for dtype in DTYPES if dtype not in ("bool", *HALVES))
 _AHEAD = 8192  # bytes from what is read to what is asked for then
 _BLOCK = 512  # elements of a float64 sum between two compensated additions
 
@@ -73,17 +75,19 @@ def _pass(form: Form, number: int) -> list[str]:
 
 
 def _reads_alone(form: Form, number: int) -> bool:
-    """Whether a pass takes in nothing but float32 as they lie in memory, side by side."""
+    """Whether a pass takes in nothing but numbers as they lie in memory, side by side: float32, or for places alone."""
     stages, nest = form.stages, form.nest
     reductions = stages.reductions(number)
-    loads = {stages.operands(r)[0] for r in reductions}
+    loads, kinds = {stages.operands(r)[0] for r in reductions}, {form.accumulators[r].kind for r in reductions}
+    places = kinds.issubset(_PLACES) and nest.rank - len(form.kept) <= 2
+    dtypes = _PLACED if places else ("float32",)
     return (
         bool(reductions)
         and len(form.kept) < nest.rank
         and not (stages.stores(number) or stages.totals(number) or form.keep(number))
-        and all(v < len(nest.loads) and nest.loads[v].dtype == "float32" for v in loads)
+        and all(v < len(nest.loads) and nest.loads[v].dtype in dtypes for v in loads)
         and all(nest.loads[v].strides[form.order[-1]] == "1" for v in loads)
-        and all(form.accumulators[r].kind in _STRETCHES for r in reductions)
+        and kinds.issubset(_STRETCHES)
     )
 
 
@@ -109,7 +113,7 @@ def _stretch(form: Form, reduction: int, function: str, dims: Sequence[int]) -> 
     operand = form.nest.loads[load]
     begin = place(f"x{load}", Operand(operand.dtype, tuple(_outside(operand.strides, dims))))
     rows = f"n{dims[0]}, {distance(f'x{load}', operand, dims[0])}" if len(dims) == 2 else "1, 0"
-    return f"row_{function}_float32(x{load}, {begin}, n{dims[-1]}, {rows})"
+    return f"row_{function}_{operand.dtype}(x{load}, {begin}, n{dims[-1]}, {rows})"
 
 
 def _stretches(form: Form, reductions: Sequence[int], level: int) -> list[str]:

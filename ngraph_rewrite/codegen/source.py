@@ -12,7 +12,6 @@ _WORDS = {
     "scalar_functions": "fmod sqrt fabs floor ceil rint select maximum minimum accumulate_max "
     "accumulate_min number_max number_min above below same add_reassociated multiply_reassociated rounding_error "
     "compensated",
-    "row_places": "row_argmax_float32 row_argmin_float32",
     "row_reductions": "row_max_float32 row_min_float32 row_sum_float32 "
     "asked_row_max_float32 asked_row_min_float32 asked_row_sum_float32",
     "transposed_tiles": "tile_space tile_start transpose_block_1 transpose_block_2 transpose_block_4 transpose_block_8",
@@ -31,7 +30,10 @@ _WORDS = {
     "draws": "box_muller philox_block unit_double unit_single",
 }
 _MODULE_OF = {word: module for module, words in _WORDS.items() for word in words.split()}
-_PREFIXES = {"load_": "intrinsics", "store_": "intrinsics", "workspace_": "intrinsics", "to_": "casts"}
+_PREFIXES = {
+    "load_": "intrinsics", "store_": "intrinsics", "workspace_": "intrinsics", "to_": "casts",
+    "row_argmax_": "row_places", "row_argmin_": "row_places",
+}  # fmt: skip
 # What only kernels for a GPU say: where a thread is, and what threads do together.
 _CUDA = re.compile(
     r"(load4?|store4?|read4?|write4?|fetch8|to|shared|shuffled|tile|products|left_of|pair_of)_\w+"

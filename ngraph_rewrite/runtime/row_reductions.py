@@ -67,7 +67,7 @@ def _sum(builder: Any, rows: Rows) -> Any:
                 for part in parts:
                     add(total, builder.fpext(builder.load(part), wide))
             row.rest(
-                0.0,
+                ir.Constant(FLOAT, 0.0),
                 lambda vector: add(total, builder.fpext(vector, wide)),
                 lambda number: add(single, builder.fpext(number, DOUBLE)),
             )
@@ -117,7 +117,7 @@ def _extremum(builder: Any, rows: Rows, sign: str) -> Any:
                     changed(builder, best, better(value))
                 for x, y in zip(values[::2], values[1::2], strict=True):
                     note(nans, x, y)
-            row.rest(lowest, vector, number)
+            row.rest(ir.Constant(FLOAT, lowest), vector, number)
         for best in bests[1:]:
             changed(builder, bests[0], better(builder.load(best)))
         best = halved(builder, builder.load(bests[0]), lambda x, y: better(x)(y))

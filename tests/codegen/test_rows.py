@@ -152,12 +152,24 @@ def test_an_extremum_of_rows_side_by_side_is_no_number_if_one_of_them_is_not(
     np.testing.assert_array_equal(found, getattr(x, kind)(0))
 
 
+def place_nest(kind: str, dtype: str) -> RowNest:
+    """A place in each row that lies along memory, and what says so in its kernel."""
+    loads, stores = (Operand(dtype, ("s", "1")),), ((1, Operand("int64", ("1", "0"))),)
+    nest = RowNest(2, loads, (Step(kind, "int64", (0,)),), stores, (0, 1), (False, True))
+    assert f"row_{kind}_{dtype}(x0, i0 * x0_s0, n1, 1, 0)" in render_rows(nest).text
+    return nest
+
+
 @pytest.mark.parametrize("kind", ["argmax", "argmin"])
-@pytest.mark.parametrize("n", [1, 3, 16, 65, 512, 700, 1500], ids=str)
-def test_the_first_place_of_an_extremum_in_rows_of_any_length(run: Runner, kind: str, n: int) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "n"),
+    [(F32, n) for n in (1, 3, 16, 20, 33, 65, 512, 700, 1500)] + [("float64", n) for n in (3, 8, 15, 31, 40, 700)],
+    ids=str,
+)
+def test_the_first_place_of_an_extremum_in_rows_of_any_length(run: Runner, kind: str, dtype: str, n: int) -> None:
     """Each place is that of the extremum in some row, alone, before an equal one, and as NaN before better numbers."""
     lowest, best = (-np.inf, 5.0) if kind == "argmax" else (np.inf, -5.0)
-    x = np.random.default_rng(4).uniform(-1, 1, (6 * n, n)).astype(F32)
+    x = np.random.default_rng(4).uniform(-1, 1, (6 * n, n)).astype(dtype)
     at = np.arange(n)
     x[at, at] = x[n + at, at] = x[n + at, -1] = best
     x[2 * n + at, at] = x[2 * n + at, -1] = np.nan
@@ -165,13 +177,27 @@ def test_the_first_place_of_an_extremum_in_rows_of_any_length(run: Runner, kind:
     x[3 * n : 4 * n] = lowest
     x[3 * n + at, at] = np.where(at % 2, lowest, np.nan)
     x[4 * n : 5 * n] = np.where(at > at[:, None], 0.0, -0.0)
-    nest = RowNest(
-        2, (WIDE,), (Step(kind, "int64", (0,)),), ((1, Operand("int64", ("1", "0"))),), (0, 1), (False, True)
-    )
-    assert f"row_{kind}_float32(x0, i0 * x0_s0, n1, 1, 0)" in render_rows(nest).text
     found = np.empty(6 * n, np.int64)
-    run_rows(run, Case(nest, x.shape, [x], [np.broadcast_to(found[:, None], x.shape)], 2))
+    run_rows(run, Case(place_nest(kind, dtype), x.shape, [x], [np.broadcast_to(found[:, None], x.shape)], 2))
     assert np.array_equal(found, getattr(np, kind)(x, 1))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("kind", ["argmax", "argmin"])
+def test_the_first_place_of_an_integer_in_rows_of_any_length(run: Runner, kind: str, dtype: str) -> None:
+    """Among numbers of both ends, alone at each place, and where all are the last one that there is."""
+    ends, nest = np.iinfo(dtype), place_nest(kind, dtype)
+    last, best = (ends.min, ends.max) if kind == "argmax" else (ends.max, ends.min)
+    for n in (1, 2, 9, 33, 64, 130, 300, 3000):
+        x = np.random.default_rng(n).integers(ends.min, ends.max, (4 * min(n, 300), n), dtype, endpoint=True)
+        some = np.arange(min(n, 300))
+        at = some * (n - 1) // max(len(some) - 1, 1)
+        x[some] = last
+        x[some[1:], at[1:]] = best
+        x[len(some) + some, at] = best
+        found = np.empty(len(x), np.int64)
+        run_rows(run, Case(nest, x.shape, [x], [np.broadcast_to(found[:, None], x.shape)], 2))
+        assert np.array_equal(found, getattr(np, kind)(x, 1))
 
 
 def test_places_extrema_and_sums_of_one_pass(run: Runner) -> None:
