@@ -10,9 +10,22 @@ from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.scalar import DTYPES, held, is_real
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.ops.cpu import MOST_PLACES
+from ngraph_rewrite.types.dtypes import as_dtype
 
 _SHORT = 32  # lines of up to so many elements for each byte of a key are faster sorted by counting than by digits
+# Lines up to so long are sorted side by side, by a network, where digits are not few; each element is a vector then.
+_SIDE_BY_SIDE, _VECTOR = 1024, 8
+_SIDE_BY_SIDE_BYTES, _SIDE_BY_SIDE_PLACES_OF_BYTES = 512, 128
 _MOST = 0xFFFFFFFF  # a position up to here fits below a key of four bytes
+
+
+# Where a key is wider than what a position leaves of a number, the number has its lower half first, then the upper one.
+_RAISED = f"""\
+if place > 3 and raised == 0:
+    raised = 1
+    for j in range(n):
+        number = load_int64(source, j, 1) & {_MOST}
+        store_int64(source, j, {{key}}(load_{{dtype}}(x, line + number * inner, 0)) >> 32 << 32 | number, 1)"""
 
 
 @cache
@@ -34,7 +47,7 @@ def render_argsort(dtype: str, descending: bool, n: object = None) -> Source:
     """As `render_sort`, for the positions of the elements: y and the workspaces are int64.
 
     Args:
-        n: The length, if it is known: a position then goes with its key in one number, if both fit in it.
+        n: The length, if it is known: a position then goes with its key, or half of it, in one number, if it fits.
 
     >>> render_argsort("float32", False).signature
     ('rows', 'n', 'inner', 'x', 'first', 'second', 'y')
@@ -45,9 +58,19 @@ def render_argsort(dtype: str, descending: bool, n: object = None) -> Source:
         "number_key": f"{key}(load_{dtype}(x, line + number * inner, 0))",
         "number_result": "number",
     }
-    if _bytes(dtype) < 8 and isinstance(n, int) and n <= _MOST:
-        by_digits["number"] = f"{key}(load_{dtype}(x, line + j * inner, 0)) << 32 | j"
-        by_digits |= {"number_key": "(number >> 32)", "number_result": f"number & {_MOST}"}
+    if isinstance(n, int) and n <= _MOST:
+        own = f"{key}(load_{dtype}(x, line + j * inner, 0))"
+        by_digits |= {
+            "number": f"{own} << 32 | j",
+            "number_key": "(number >> 32)",
+            "number_result": f"number & {_MOST}",
+        }
+        if _bytes(dtype) == 8:
+            by_digits |= {
+                "counted_key": own,
+                "shift": "(place & 3) * 8",
+                "raised": _RAISED.format(key=key, dtype=dtype),
+            }
     return _sorting(dtype, "int64", descending, item="j", **by_digits)
 
 
@@ -77,14 +100,40 @@ def render_first_places(dtype: str, descending: bool) -> Source:
 
 def _sorting(dtype: str, moved: str, descending: bool, **holes: str) -> Source:
     """A short line's keys have the position below them where there is room, and are never equal then."""
+    holes = {"counted_key": holes["number_key"], "shift": "place * 8", "raised": "", **holes}
     has_dtype(dtype, DTYPES, "sort")
     names = ("rows", "n", "inner", "x", "first", "second", "y")
     key, digits = f"{_key(descending)}(load_{dtype}(x, line + j * inner, 0))", _bytes(dtype)
-    holes |= {"short_key": f"{key} << 8 | j", "ranking": "rank_unequal"}
+    holes |= {"short_key": f"{key} << 8 | j", "ranking": "rank_unequal"} | _network(
+        dtype, holes["item"] == "j", descending
+    )
     if digits == 8:
         holes |= {"short_key": f"{key} ^ {-(1 << 63)}", "ranking": "rank"}  # in the order of integers with a sign
     sizes = {"itemsize": np.dtype(moved).itemsize, "digits": digits, "short": _SHORT * digits}
     return rendered("sort", names, moved=moved, **holes, **{name: str(size) for name, size in sizes.items()})
+
+
+def _network(dtype: str, order: bool, descending: bool) -> dict[str, str]:
+    """What sorts several lines at once; nothing where neither a key nor a position has room in one number."""
+    if order and _bytes(dtype) == 8:
+        return {"side_by_side": "", "lines": ""}
+    kind, size = "argsort" if order else "sort", as_dtype(dtype).itemsize
+    word, most = f"{'reverse_' * descending}{kind}_lines_{dtype}", _SIDE_BY_SIDE
+    if size == 1:
+        most = _SIDE_BY_SIDE_PLACES_OF_BYTES if order else _SIDE_BY_SIDE_BYTES
+    return {
+        "side_by_side": f"space = workspace_int64({most * _VECTOR})",
+        "lines": f"""\
+if n > 1 and n <= {most}:
+    o = chunk_start(begin, 1, inner)
+    i = begin - o * inner
+    some = lesser({kind}_lanes_{dtype}(), end - begin)
+    if inner > 1:
+        some = lesser(some, inner - i)
+    if some > 1:
+        line = o * n * inner + i
+        done = {word}(x + line * {size}, y + line * {8 if order else size}, n, inner, some, space)""",
+    }
 
 
 def _precedes(first: str, second: str, dtype: str, descending: bool = False) -> str:

@@ -118,6 +118,33 @@ def test_long_lines_of_every_dtype_are_sorted(dtype: np.dtype) -> None:
         check_order(found, lines, 2)
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    count=st.integers(1, 40),
+    length=st.one_of(st.integers(2, 70), st.sampled_from([96, 112, 127, 128, 129, 250, 512, 513, 1024, 1025])),
+    dtype=st.sampled_from(DTYPES),
+    axis=st.sampled_from([1, 2]),
+    some=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_lines_are_sorted_side_by_side(
+    count: int, length: int, dtype: np.dtype, axis: int, some: bool, seed: int
+) -> None:
+    """Any number of lines that lie along memory or across it, all bits different or few numbers; NaN in one line."""
+    shape = (2, count, length) if axis == 2 else (2, length, count)
+    rng = np.random.default_rng(seed)
+    if dtype.kind in "biu":
+        x = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8).view(np.uint8 if dtype.kind == "b" else dtype)[
+            ..., 0
+        ]
+    else:
+        x = (rng.integers(-9999, 9999, shape) / 7).astype(dtype)
+        x[1, 0, 0] = np.nan if some and dtype != BFLOAT16 else 1  # of which ml_dtypes knows no place
+    x[0] = np.take(x[0], np.arange(x[0].size) % 5).reshape(x[0].shape)
+    x = (x & 1).astype(dtype) if dtype.kind == "b" else np.ascontiguousarray(x)
+    check_order(computed(lambda t: order_of(t, axis), x)[-1], x, axis)
+
+
 @FEW
 @given(st.integers(1, 300), st.sampled_from(["float64", "float32", "float16", "int64", "uint8"]), st.data())
 def test_lines_short_and_long(length: int, dtype: str, data: st.DataObject) -> None:
@@ -153,7 +180,7 @@ def test_the_first_of_an_unknown_number_are_told_apart_when_they_are_asked_for()
         np.testing.assert_array_equal(transformer.computation(first, term)(x), np.argsort(-x)[:3])
 
 
-FEW_OF_MANY = st.tuples(st.integers(0, 2), st.integers(1, 5), st.integers(12, 40))  # axis, how many, of how many
+FEW_OF_MANY = st.tuples(st.integers(0, 2), st.integers(1, 5), st.integers(12, 80))  # axis, how many, of how many
 
 
 @FEW
@@ -180,7 +207,7 @@ def test_a_few_of_many_are_the_beginning_of_an_order(
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_few_of_lines_in_reverse_order_are_the_beginning_of_an_order(count: int, axis: int) -> None:
     """Every element belongs among the few when it comes, at the front or near it, and more often than there is room."""
-    length = 8 * count + 70
+    length = 2 * (6 * count + 35)
     falling = np.arange(length, 0, -1.0)
     pairs, few_values, unknown = falling.reshape(-1, 2)[:, ::-1].ravel(), falling // 3, falling.copy()
     unknown[::7] = np.nan
@@ -202,12 +229,20 @@ def kernels_of(returns: Any, x: ng.Op) -> set[str]:
 
 def test_a_few_of_many_are_not_sorted() -> None:
     """All others are compared with the last of them; for many of them, lines are sorted."""
-    x = ng.placeholder((4, 600))
+    x = ng.placeholder((4, 1200))
     for few in (nx.top_k(x, 3)[1], nx.argsort(x)[:, :64]):
         assert kernels_of(few, x) == {"first_places"}
     assert kernels_of(nx.sort(x)[:, :3], x) == {"first_places", "take_along"}
     for many in (nx.top_k(x, 65)[1], nx.top_k(x, 101)[1], nx.argsort(x)[:, 1:4], nx.argsort(x)[:, :64:2]):
         assert "sort" in kernels_of(many, x)
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("float32", 1), ("int8", 1), ("float64", 8), ("int64", 8)])
+def test_how_many_are_a_few_depends_on_what_a_sort_takes(dtype: str, most: int) -> None:
+    """Short lines of numbers of 32 bits are sorted side by side."""
+    x = ng.placeholder((4, 100), dtype=dtype)
+    assert kernels_of(nx.top_k(x, most)[1], x) == {"first_places"}
+    assert "sort" in kernels_of(nx.top_k(x, most + 1)[1], x)
 
 
 def test_only_what_a_line_has_is_taken_of_it() -> None:
