@@ -14,6 +14,7 @@ from ngraph_rewrite.codegen.copy import few, render_copy
 from ngraph_rewrite.codegen.library import render_dot, render_gather, render_random
 from ngraph_rewrite.codegen.library_indexed import render_take_along
 from ngraph_rewrite.codegen.library_products import render_sums
+from ngraph_rewrite.codegen.library_running import render_recurrence, render_running
 from ngraph_rewrite.codegen.nest import Operand
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.compiler import compile_kernel
@@ -106,6 +107,31 @@ def test_indices_are_those_of_their_line_wherever_a_chunk_begins(
     steps = {"index": address(one), "y": address(y[1]), "x_so": length * inner, "x_sk": inner}
     run(render_gather("float32", "int64"), {**named, **steps}, chunks)
     assert same_bits(y[1], whole[:, one + length + 1])
+
+
+@drawn
+@given(
+    sizes=st.tuples(st.integers(0, 11), st.integers(0, 4), st.sampled_from([1, 1, 2])),
+    dtype=st.sampled_from(["float32", "int64"]),
+    reverse=st.booleans(),
+    chunks=st.integers(1, 5),
+)
+def test_lines_that_run_along_memory_do_so_whichever_are_computed_together(
+    run: Runner, sizes: tuple[int, int, int], dtype: str, reverse: bool, chunks: int
+) -> None:
+    x, a = small(sizes, dtype), small(sizes, dtype) % 3
+    y, wanted = np.ones((2, *sizes), dtype), np.zeros((2, *sizes), dtype)
+    places = range(sizes[1] - 1, -1, -1) if reverse else range(sizes[1])
+    before = np.zeros((2, sizes[0], sizes[2]), dtype)
+    for j in places:
+        before[0] += x[:, j]
+        before[1] = a[:, j] * before[1] + x[:, j]
+        wanted[:, :, j] = before
+    named = dict(zip(("outer", "n", "inner"), sizes, strict=True))
+    run(render_running("cumsum", dtype, reverse), {**named, "x": address(x), "y": address(y[0])}, chunks)
+    steps = {"b": address(x), "a": address(a), "y": address(y[1])}
+    run(render_recurrence(dtype, reverse), {**named, **steps}, chunks)
+    assert same_bits(y, wanted)
 
 
 def bits(value: float) -> int:
