@@ -76,20 +76,42 @@ def test_a_product_is_numpys_however_it_lies_and_is_cut(
 
 
 @drawn
-@given(st.data(), st.sampled_from(INTEGERS + SMALL), st.sampled_from([0, 3]), lengths, lengths, lengths)
+@given(
+    st.data(),
+    st.sampled_from([*INTEGERS, *SMALL, *SMALL]),
+    st.sampled_from([0, 0, 3]),
+    lengths,
+    lengths,
+    lengths,
+)
 def test_products_of_integers_wrap_as_numpys(
     data: st.DataObject, dtype: str, count: int, m: int, n: int, k: int
 ) -> None:
     """Of one product and of several, and of operands that are converted: the kernel reads them as they are kept."""
-    rng, ends = np.random.default_rng(m + 100 * n), np.iinfo(dtype)
-    many = (count,) * bool(count)
-    a, b = (rng.integers(ends.min, ends.max, (*many, *s), dtype, endpoint=True) for s in ((m, k), (k, n)))
+    rng, many = np.random.default_rng(m + 100 * n), (count,) * bool(count)
+    turned, to = data.draw(st.booleans()), data.draw(st.sampled_from([dtype, "int32", "int32", "int64"]))
+    ends = (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if data.draw(st.booleans()):  # the ends alone, whose products are the largest
+        a, b = (rng.choice(np.array(ends, dtype), (*many, *s)) for s in ((m, k), (n, k) if turned else (k, n)))
+    else:
+        a, b = (rng.integers(*ends, (*many, *s), dtype, True) for s in ((m, k), (n, k) if turned else (k, n)))
     x, y = placeholder(a), placeholder(b)
-    to = data.draw(st.sampled_from([dtype, "int32", "int64"]))
+    order = (*range(len(many)), len(many) + 1, len(many)) if turned else tuple(range(len(many) + 2))
     multiply = semi.batch_dot if count else semi.dot
-    found = run(multiply(ng.cast(x, dtype=to), ng.cast(y, dtype=to)), {x: a, y: b}, data.draw(st.sampled_from([1, 3])))
-    expected = np.matmul(a.astype(to), b.astype(to))
+    term = multiply(ng.cast(x, dtype=to), semi.transpose(ng.cast(y, dtype=to), order))
+    found = run(term, {x: a, y: b}, data.draw(st.sampled_from([1, 3])))
+    expected = np.matmul(a.astype(to), b.astype(to).transpose(order))
     assert found.dtype == to and np.array_equal(found, expected)
+
+
+@drawn
+@given(lengths, lengths, lengths)
+def test_products_of_truths_ask_whether_there_is_a_pair(m: int, n: int, k: int) -> None:
+    rng = np.random.default_rng(m + 100 * n)
+    a, b = (rng.random((2, *s)) < 0.1 for s in ((m, k), (k, n)))
+    x, y = placeholder(a), placeholder(b)
+    found = run([semi.batch_dot(x, y), ng.numpy.matmul(x, y)], {x: a, y: b})
+    assert all(f.dtype == bool and np.array_equal(f, a @ b) for f in found)
 
 
 def test_converted_integers_are_multiplied_in_one_launch() -> None:

@@ -18,7 +18,7 @@ from ngraph_rewrite.ops.unpooling import unpooled, unpooling_attributes, unpooli
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import anonymous
-from ngraph_rewrite.types.dtypes import INT64, TILED
+from ngraph_rewrite.types.dtypes import INT32, INT64, TILED
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -46,6 +46,22 @@ def gemm(x: TensorType, y: TensorType, *, ta: bool, tb: bool) -> TensorType:
     if inner != other:
         raise AxesError(f"gemm cannot contract {x!r} with {y!r}, ta={ta}, tb={tb}")
     return TensorType(x.dtype, anonymous((rows, columns)))
+
+
+def _gemm_of_pairs(term: Op, x: Any, y: Any) -> Any:
+    """The sum of two products, of the lower halves and of the upper ones."""
+    lower, upper = [a.astype(np.int16).astype(np.int32) for a in (x, y)], [a >> 16 for a in (x, y)]
+    return np.matmul(*lower) + np.matmul(*upper)
+
+
+@op("cpu.gemm_of_pairs", meaning=_gemm_of_pairs, below="semi.dot")
+def gemm_of_pairs(x: TensorType, y: TensorType) -> TensorType:
+    """The matrix product of int32 that are pairs of int16 each: of two pairs, the sum of both products, in int32."""
+    if x.dtype != INT32 or y.dtype != INT32 or x.rank != 2 or y.rank != 2:
+        raise DTypeError(f"gemm_of_pairs takes two int32 matrices, not {x!r} and {y!r}")
+    if x.shape[1] != y.shape[0]:
+        raise AxesError(f"gemm_of_pairs cannot contract {x!r} with {y!r}")
+    return TensorType(x.dtype, anonymous((x.shape[0], y.shape[1])))
 
 
 @op("cpu.batch_gemm", meaning=lambda term, x, y: np.matmul(x, y), below="semi.batch_dot")

@@ -39,7 +39,7 @@ _ROOM, _CHUNKS, _LARGE_ROOM, _FEWEST = 1 << 22, 16, 1 << 24, 8
 # Nanoseconds to add a number of a part; bytes of sums that are given to an epilogue at once.
 _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
 EPILOGUE = "epilogue"
-PRODUCTS = ("cpu.gemm", "cpu.batch_gemm", "semi.batch_dot")
+PRODUCTS = ("cpu.gemm", "cpu.gemm_of_pairs", "cpu.batch_gemm", "semi.batch_dot")
 # Which arguments of the kernel stand for memory, for what the processor decides, and for the epilogue.
 _NAMES = GEMM.split()
 _PLACES = tuple(map(_NAMES.index, ("a", "b", "c", "space", "epilogue")))
@@ -87,6 +87,7 @@ class Product(NamedTuple):
 
     Attributes:
         terms: Each is the sum of so many products, of matrices that follow one another.
+        pairs: Whether numbers are pairs of int16, of which the products are added.
     """
 
     sizes: tuple[int, int, int, int]
@@ -94,6 +95,7 @@ class Product(NamedTuple):
     b: Matrix
     dtype: str
     terms: int = 1
+    pairs: bool = False
 
     @property
     def is_thin(self) -> bool:
@@ -101,7 +103,7 @@ class Product(NamedTuple):
         (_, m, n, k), (a, b) = self.sizes, self.operand_maps
         along_a = self.a.strides[2] == 1 if a is None else not a.turned
         along_b = self.b.strides[1] == 1 if b is None else b.turned
-        return self.terms == 1 and (m == 1 or n == 1) and k >= _LONG and along_a and along_b
+        return self.terms == 1 and not self.pairs and (m == 1 or n == 1) and k >= _LONG and along_a and along_b
 
     @property
     def is_summed_at_once(self) -> bool:
@@ -112,6 +114,11 @@ class Product(NamedTuple):
     def parts(self) -> int:
         """In how many parts k, or its terms, are summed apart."""
         return _parts(self.form, self.dtype, self.maps)
+
+    @property
+    def tiles(self) -> str:
+        """What its tiles multiply."""
+        return "pairs" if self.pairs else self.dtype
 
     @property
     def form(self) -> _Form:
@@ -140,19 +147,19 @@ class Product(NamedTuple):
     @property
     def groups(self) -> tuple[int, int]:
         """How many groups of rows and of columns one of the products makes, with an epilogue."""
-        cut = _cut(self.form, self.dtype, True, self.maps)
+        cut = _cut(self.form, self.tiles, True, self.maps)
         return cut.down, cut.across
 
     @property
     def transposed(self) -> Product:
         """What gives the rows of the result as columns."""
         count, m, n, k = self.sizes
-        return Product((count, n, m, k), self.b.transposed, self.a.transposed, self.dtype, self.terms)
+        return self._replace(sizes=(count, n, m, k), a=self.b.transposed, b=self.a.transposed)
 
     def by_columns(self, length: int) -> Product:
         """Several products instead of one, of one term: with so many columns of B each."""
         _, m, n, k = self.sizes
-        return Product((n // length, m, length, k), self.a, self.b.by_parts(1, length), self.dtype)
+        return self._replace(sizes=(n // length, m, length, k), b=self.b.by_parts(1, length), terms=1)
 
 
 def product(term: Op, groups: Groups) -> Product:
@@ -164,7 +171,8 @@ def product(term: Op, groups: Groups) -> Product:
     (x, y, terms), (ta, tb) = factors(term, groups), term.attrs or (False, False)
     (*batch, m, n), a, b = known(term), _matrix(x, ta), _matrix(y, tb)
     k = x.layout.shape[-2 if ta else -1]
-    return Product((*(batch or (1,)), m, n, k), a, b, DTYPE_NAMES[term.type.dtype], terms)
+    pairs = term.definition.name == "cpu.gemm_of_pairs"
+    return Product((*(batch or (1,)), m, n, k), a, b, DTYPE_NAMES[term.type.dtype], terms, pairs)
 
 
 def _matrix(load: Load, transposed: bool) -> Matrix:
@@ -181,7 +189,7 @@ def product_calls(given: Product, epilogue: object = 0, each: float = 0, there: 
         each: The nanoseconds it takes for a number of C.
         there: Whether C is put where the epilogue stores, which changes it there, if it is summed at once.
     """
-    (count, m, n, k), _, _, dtype, terms = given
+    (count, m, n, k), _, _, dtype, terms, _ = given
     size = DTYPE_SIZES[dtype]
     if given.is_summed_at_once:
         c = (OUTPUT, m * n * size, n * size) if epilogue == 0 or there else (0, 0, 0)
@@ -201,11 +209,11 @@ def product_calls(given: Product, epilogue: object = 0, each: float = 0, there: 
 
 def _apart(given: Product) -> Product:
     """The parts of one product that are summed apart, of which the last may be shorter: of its terms, or of k."""
-    (_, m, n, k), a, b, dtype, terms = given
+    (_, m, n, k), a, b, _, terms, _ = given
     length = -(-(k if terms == 1 else terms) // given.parts)
     if terms > 1:
-        return Product((-(-terms // length), m, n, k), a, b, dtype, length)
-    return Product((-(-k // length), m, n, length), a.by_parts(1, length), b.by_parts(0, length), dtype)
+        return given._replace(sizes=(-(-terms // length), m, n, k), terms=length)
+    return given._replace(sizes=(-(-k // length), m, n, length), a=a.by_parts(1, length), b=b.by_parts(0, length))
 
 
 def _product_call(given: Product, total: int, c: tuple[object, ...], epilogue: object, time: int) -> Call:
@@ -216,8 +224,8 @@ def _product_call(given: Product, total: int, c: tuple[object, ...], epilogue: o
         c: Where C is, its strides from matrix to matrix and of rows; zeros if it is workspace.
         time: The nanoseconds the epilogue takes.
     """
-    (count, m, n, k), a, b, dtype, terms = given
-    cut = _cut(given.form, dtype, c[-1] == 0, given.maps)
+    (count, m, n, k), a, b, _, terms, _ = given
+    cut = _cut(given.form, given.tiles, c[-1] == 0, given.maps)
     share = Share(cut.groups, cut.time + time, cut.least)
     spaces = (Scratch(cut.room.bytes, share.chunks),) if cut.room.bytes else ()
     (a1, a2, a3), (b1, b2, b3), size = a.strides, b.strides, cut.itemsize
@@ -254,7 +262,7 @@ class _Form(NamedTuple):
 
 @lru_cache(maxsize=1 << 12)
 def _cut(form: _Form, dtype: str, aside: bool, maps: Maps) -> _Cut:
-    ((count, m, n, k), terms, a, b), size = form, DTYPE_SIZES[dtype]
+    ((count, m, n, k), terms, a, b), size = form, DTYPE_SIZES["int32" if dtype == "pairs" else dtype]
     lies, sizes = _lies(a, b, maps), (count, m, n, k * terms)
     found, time = blocking(*sizes, size, lies), product_time(*sizes, size)
     if terms > 1:  # a stretch of k ends where a matrix does

@@ -276,6 +276,7 @@ _PROPOSALS: dict[str, Proposal] = {
     "semi.select": _select,
     "semi.dot": _dot,
     "cpu.gemm": _gemm,
+    "cpu.gemm_of_pairs": _dot,
     "cpu.batch_gemm": _of_many,
     "cuda.gemm": _products,
     "semi.gather": _gather,

@@ -79,7 +79,7 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
 
     Raises `KernelError` for another dtype.
     """
-    if dtype not in TILED:
+    if dtype not in (*TILED, "pairs"):
         raise KernelError(f"no tiles of {dtype}", do="use the dot kernel")
     write = _FUNCTIONS.get(word)
     if write is not None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from ngraph_rewrite.runtime.features import Tile, tile_shape
+from ngraph_rewrite.runtime.features import Tile, features, tile_shape
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
 
@@ -22,6 +22,7 @@ class Words(NamedTuple):
     vector: Any
     size: int
     tile: Tile
+    pairs: bool = False
 
     @property
     def kind(self) -> str:
@@ -35,14 +36,26 @@ class Words(NamedTuple):
 
 
 _ELEMENTS: Mapping[str, Any] = MappingProxyType(
-    {"float32": ir.FloatType(), "float64": ir.DoubleType(), "int32": I32, "uint32": I32, "int64": I64, "uint64": I64}
+    {"float32": ir.FloatType(), "float64": ir.DoubleType(), "int64": I64, "uint64": I64}
+    | dict.fromkeys(("int32", "uint32", "pairs"), I32)
+)
+
+
+# By lanes, what multiplies pairs and adds both products, and what a processor has to have for it.
+_PAIRS: Mapping[int, tuple[str, str]] = MappingProxyType(
+    {
+        16: ("llvm.x86.avx512.pmaddw.d.512", "+avx512bw"),
+        8: ("llvm.x86.avx2.pmadd.wd", "+avx2"),
+        4: ("llvm.x86.sse2.pmadd.wd", "+sse2"),
+    }
 )
 
 
 def words(dtype: str) -> Words:
-    """The types of numbers of 32 or 64 bits, and the tile of the processor."""
+    """The types of numbers of 32 or 64 bits, or of pairs of int16, and the tile of the processor."""
     element, tile = _ELEMENTS[dtype], tile_shape(dtype)
-    return Words(element, ir.VectorType(element, tile.lanes), 8 if dtype.endswith("64") else 4, tile)
+    size = 8 if dtype.endswith("64") else 4
+    return Words(element, ir.VectorType(element, tile.lanes), size, tile, dtype == "pairs")
 
 
 @contextmanager
@@ -105,14 +118,29 @@ def plus(builder: Any, own: Words, x: Any, y: Any) -> Any:
 
 
 def times(builder: Any, own: Words, x: Any, y: Any) -> Any:
-    """The product of two vectors."""
+    """The product of two vectors; of pairs, the sum of both."""
+    if own.pairs:
+        return _sums_of_pairs(builder, own, x, y)
     return builder.mul(x, y) if own.whole else builder.fmul(x, y)
+
+
+def _sums_of_pairs(builder: Any, own: Words, x: Any, y: Any) -> Any:
+    """Of pairs of int16, the sums of both products, by the processor's own instruction if it has one."""
+    lanes = own.tile.lanes
+    name, needed = _PAIRS.get(lanes, ("", ""))
+    if needed in features():
+        halves = ir.VectorType(ir.IntType(16), 2 * lanes)
+        function = declared(builder, name, [halves] * 2, own.vector)
+        return builder.call(function, [builder.bitcast(x, halves), builder.bitcast(y, halves)])
+    bits = ir.Constant(own.vector, [16] * lanes)
+    lower = builder.mul(*(builder.ashr(builder.shl(a, bits), bits) for a in (x, y)))
+    return builder.add(lower, builder.mul(builder.ashr(x, bits), builder.ashr(y, bits)))
 
 
 def multiply_add(builder: Any, own: Words, x: Any, y: Any, z: Any) -> Any:
     """``x * y + z``, rounded once where the processor does that in one instruction."""
     if own.whole:
-        return builder.add(builder.mul(x, y), z)
+        return builder.add(times(builder, own, x, y), z)
     name = f"llvm.fmuladd.{own.kind}"
     return builder.call(declared(builder, name, [own.vector] * 3, own.vector), [x, y, z])
 

@@ -23,7 +23,8 @@ DTYPES: tuple[DType, ...] = tuple(
 )
 _KNOWN = {dtype: dtype for dtype in DTYPES}
 _KINDS = frozenset(map(type, DTYPES))
-BOOL, INT64, FLOAT32, FLOAT64 = (np.dtype(name) for name in ("bool", "int64", "float32", "float64"))
+BOOL, INT32, INT64 = (np.dtype(name) for name in ("bool", "int32", "int64"))
+FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 FLOAT16, BFLOAT16 = np.dtype("float16"), np.dtype(ml_dtypes.bfloat16)
 
 # Numbers of 32 and 64 bits: vectors of them are multiplied and added.

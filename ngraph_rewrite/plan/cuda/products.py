@@ -55,7 +55,7 @@ def _is_along(lines: Matrix) -> bool:
 def _calls(given: Product, mapped: bool = False) -> tuple[Call, ...]:
     """The calls that compute a product; one whose result a map takes has the arguments of this map at its end."""
     how = cut(given)
-    (count, m, n, k), a, b, dtype, _ = given
+    (count, m, n, k), a, b, dtype, *_ = given
     arguments = (count, m, n, k, a.load, *a.strides, b.load, *b.strides, how.parts, how.stretch)
     plain = () if mapped else (OUTPUT, m * n, n)
     if how.parts == 1:
