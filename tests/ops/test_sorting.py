@@ -229,7 +229,7 @@ def kernels_of(returns: Any, x: ng.Op) -> set[str]:
 
 def test_a_few_of_many_are_not_sorted() -> None:
     """All others are compared with the last of them; for many of them, lines are sorted."""
-    x = ng.placeholder((4, 1200))
+    x = ng.placeholder((4, 3100))
     for few in (nx.top_k(x, 3)[1], nx.argsort(x)[:, :64]):
         assert kernels_of(few, x) == {"first_places"}
     assert kernels_of(nx.sort(x)[:, :3], x) == {"first_places", "take_along"}
@@ -237,7 +237,7 @@ def test_a_few_of_many_are_not_sorted() -> None:
         assert "sort" in kernels_of(many, x)
 
 
-@pytest.mark.parametrize(("dtype", "most"), [("float32", 1), ("int8", 1), ("float64", 8), ("int64", 8)])
+@pytest.mark.parametrize(("dtype", "most"), [("float32", 2), ("int8", 2), ("float64", 8), ("int64", 8)])
 def test_how_many_are_a_few_depends_on_what_a_sort_takes(dtype: str, most: int) -> None:
     """Short lines of numbers of 32 bits are sorted side by side."""
     x = ng.placeholder((4, 100), dtype=dtype)
