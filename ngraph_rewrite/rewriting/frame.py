@@ -29,7 +29,7 @@ _DEFINE = re.compile(r"define\s+(\w+)\s*\(([^()]*)\)\s*=(?!=)")
 _CLAUSE = re.compile(r"(let|where)\s+([^\W\d]\w*)\s*(?:(\.\.\.)\s*)?=(?!=)|if\b")
 _WORD = re.compile(r"[^\W\d]\w*")
 # A string, which nothing has to close, or a character outside of strings that is not blank.
-_PARTS = re.compile(r"""\"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|(?P<visible>[^\s"'])""", re.DOTALL)
+_PARTS = re.compile(r"""\"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|(?P<visible>\w+|[^\s"'])""", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -327,18 +327,18 @@ def _arrow(text: Text, start: int, end: int) -> int:
 
 
 def _depths(text: Text, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Each offset that begins a visible character outside strings, with its depth in brackets."""
+    """Each offset that begins a word, or another visible character, outside strings, with its depth in brackets."""
     depth = 0
-    for offset, char in visible(text, start, end):
-        if char in ")]}":
+    for offset, part in visible(text, start, end):
+        if part in ")]}":
             depth -= 1
             continue
         yield offset, depth
-        depth += char in "([{"
+        depth += part in "([{"
 
 
 def visible(text: Text, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Each character outside strings that is not blank, with its offset."""
+    """Each word, and each other character that is not blank, outside strings, with its offset."""
     for found in _PARTS.finditer(text.clean, start, end):
         if found.lastgroup == "visible":
             yield found.start(), found[0]

@@ -76,10 +76,11 @@ def parse_piece(piece: Piece) -> ast.expr:
         raise text.error(text.span(piece.start + max(offset, 0)), f"{error.msg}", do) from None
     except ValueError as error:  # a null byte, before Python 3.12
         raise text.error(piece.span, f"{error}") from None
+    plain = wrapped.isascii()  # columns of `ast` count bytes
     for node in walk(tree):
         if isinstance(node, ast.expr):
-            begin = starts[node.lineno - 1]
-            line = wrapped[begin : begin + LINE + 1].encode()  # columns of `ast` count bytes
-            offset = begin + len(line[: node.col_offset].decode()) - 1
-            node.span = text.span(piece.start + max(offset, 0))  # type: ignore[attr-defined]
+            begin, column = starts[node.lineno - 1], node.col_offset
+            if not plain:
+                column = len(wrapped[begin : begin + LINE + 1].encode()[:column].decode())
+            node.span = text.span(piece.start + max(begin + column - 1, 0))  # type: ignore[attr-defined]
     return tree
