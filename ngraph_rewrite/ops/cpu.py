@@ -57,9 +57,9 @@ def _gemm_of_pairs(term: Op, x: Any, y: Any) -> Any:
 @op("cpu.gemm_of_pairs", meaning=_gemm_of_pairs, below="semi.dot")
 def gemm_of_pairs(x: TensorType, y: TensorType) -> TensorType:
     """The matrix product of int32 that are pairs of int16 each: of two pairs, the sum of both products, in int32."""
-    if x.dtype != INT32 or y.dtype != INT32 or x.rank != 2 or y.rank != 2:
+    if x.dtype != INT32 or y.dtype != INT32:
         raise DTypeError(f"gemm_of_pairs takes two int32 matrices, not {x!r} and {y!r}")
-    if x.shape[1] != y.shape[0]:
+    if x.rank != 2 or y.rank != 2 or x.shape[1] != y.shape[0]:
         raise AxesError(f"gemm_of_pairs cannot contract {x!r} with {y!r}")
     return TensorType(x.dtype, anonymous((x.shape[0], y.shape[1])))
 

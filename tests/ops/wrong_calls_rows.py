@@ -160,6 +160,6 @@ _TABLE: list[tuple[str, tuple[TensorType, ...], dict[str, Any], type[errors.NGra
         "attention takes shapes",
     ),
     ("fused.attention", (M23, M34, M34), {"scale": 1.0, "fill": 0}, errors.AxesError, "attention takes shapes"),
-    ("cpu.gemm", (of(2, 3, dtype="int8"), M34), {"ta": False, "tb": False}, DTYPE, "two float32 or two float64"),
+    ("cpu.gemm", (of(2, 3, dtype="int8"), M34), {"ta": False, "tb": False}, DTYPE, "one dtype of 32 or 64 bits"),
 ]
 ROWS = [Row(*row) for row in _TABLE]
