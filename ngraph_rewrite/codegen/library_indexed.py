@@ -6,10 +6,9 @@ from functools import cache
 from ngraph_rewrite.codegen.library import has_dtype, index_holes, rendered
 from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.ops.semi_scatter import MADE_BY
 
 _NUMBERS = tuple(name for name in DTYPES if name != "bool")
-# What is at a place once something is put there, as the scalar op that makes it of what was there and what is new.
-_MADE_BY = {"add": "add", "multiply": "multiply", "max": "maximum", "min": "minimum"}
 
 
 @cache
@@ -44,7 +43,7 @@ def _putting(kernel: str, how: str, dtype: str, index_dtype: str, target: str) -
 def _made(how: str, dtype: str) -> str:
     """What is at a place where `new` was put and `old` stood."""
     has_dtype(dtype, DTYPES if how == "set" else _NUMBERS, how)
-    return "new" if how == "set" else expression(_MADE_BY[how], dtype, ["old", "new"], {}, [dtype, dtype])
+    return "new" if how == "set" else expression(MADE_BY[how], dtype, ["old", "new"], {}, [dtype, dtype])
 
 
 @cache

@@ -26,8 +26,10 @@ def _set(array: Any, places: Any, values: Any) -> None:
     array[places] = values  # of several for one place NumPy keeps the last
 
 
+# The scalar ops that make one number of what was there and what is put there, where it is not only set.
+MADE_BY = {"add": "add", "multiply": "multiply", "max": "maximum", "min": "minimum"}
 # What is there once something is put where something was; addition has ops of its own, which are linear.
-HOW: dict[str, Put] = {"set": _set, "multiply": np.multiply.at, "max": np.maximum.at, "min": np.minimum.at}
+HOW: dict[str, Put] = {"set": _set, **{how: getattr(np, MADE_BY[how]).at for how in ("multiply", "max", "min")}}
 
 
 def _axis(x: TensorType, *others: TensorType, axis: Any) -> Attributes:
@@ -36,7 +38,7 @@ def _axis(x: TensorType, *others: TensorType, axis: Any) -> Attributes:
 
 def _axis_and_how(x: TensorType, *others: TensorType, axis: Any, how: Any) -> Attributes:
     if not isinstance(how, str) or how not in HOW:
-        raise AttributeValueError(f"how is {how!r}", do=f"use one of {', '.join(HOW)}")
+        raise AttributeValueError(f"how is {how!r}", do=f"use one of {', '.join(HOW)}; scatter_add and add_along add")
     return {"axis": position(axis, x.rank), "how": how}
 
 

@@ -7,6 +7,7 @@ there comes one after the other, in row-major order: the last value is set, all 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import AxesError, FamilyError
@@ -17,20 +18,19 @@ from ngraph_rewrite.frontend.numpy.picking import put
 from ngraph_rewrite.frontend.places import plain, replaced, value_for
 from ngraph_rewrite.frontend.semi_indices import put_along
 from ngraph_rewrite.ops.checks import position
+from ngraph_rewrite.ops.semi_scatter import MADE_BY
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe
 
-# The op that makes one of what is at a place and what is put there.
-_MADE_BY = {"add": "add", "multiply": "multiply", "max": "maximum", "min": "minimum"}
 
-
-class At(NamedTuple):
+@dataclass(frozen=True)
+class At:
     """What `at` gives: a term that waits for an index."""
 
     term: Op
 
-    def __getitem__(self, index: Any) -> Place:  # type: ignore[override]
+    def __getitem__(self, index: Any) -> Place:
         return Place(self.term, index)
 
 
@@ -133,5 +133,5 @@ def _changed(place: Place, values: Array, how: str) -> Op:
     if steps.arrays:
         new = put(steps.part, steps.arrays, steps.together, value, how)
     else:
-        new = value if how == "set" else apply(_MADE_BY[how], steps.part, value)
+        new = value if how == "set" else apply(MADE_BY[how], steps.part, value)
     return new if steps.part is x else replaced(steps.part, x, new)
