@@ -9,8 +9,9 @@ from typing import Any
 
 from ngraph_rewrite.codegen.template import KernelTemplate
 from ngraph_rewrite.errors import KernelError, NGraphRewriteError
+from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.expression import Expression
-from ngraph_rewrite.rewriting.interpret import Application, value_of
+from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe

@@ -14,7 +14,8 @@ from ngraph_rewrite.lowering.evaluation import BUDGET, Evaluation, eager
 from ngraph_rewrite.lowering.steps import Steps
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.conditional import matchings, new_names, pattern_names
-from ngraph_rewrite.rewriting.interpret import Application, value_of
+from ngraph_rewrite.rewriting.evaluation import value_of
+from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Asking, Condition, Matching, Rule
 from ngraph_rewrite.rewriting.search import Answers, fixed, matches
 from ngraph_rewrite.terms.bank import TermBank

@@ -10,8 +10,8 @@ from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.layout import WIDTH, shown, wrapped
+from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.expression import Expression, conjoined
-from ngraph_rewrite.rewriting.interpret import value_of
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op

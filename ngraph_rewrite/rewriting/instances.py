@@ -18,7 +18,8 @@ from ngraph_rewrite.rewriting.domain import KNOWN, SYMBOLIC, Domain
 from ngraph_rewrite.rewriting.domains import argument_types
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.rewriting.domains_semi import filled
-from ngraph_rewrite.rewriting.interpret import Application, value_of
+from ngraph_rewrite.rewriting.evaluation import value_of
+from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.nests import is_nest, operands
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule, Where
@@ -226,12 +227,13 @@ def terms_of(
 
 
 def targets(rule: Rule, choices: Choices) -> Iterator[Target]:
-    """The usual targets, and those a rule may ask for: of the names in it, and one that executes nothing."""
+    """One of the usual targets; if the rule asks for them, all, those of the names in it, and one without base ops."""
     first = choices("target", len(TARGETS))
-    yield from TARGETS[first:] + TARGETS[:first]
-    asking = [e for e in (rule.guard, *(c.expression for c in rule.clauses if isinstance(c, Where))) if e is not None]
-    if any("target" in e.names for e in asking):
-        parts = [part for e in asking for part in walk(e.tree)]
+    yield TARGETS[first]
+    if rule.asks_target:
+        yield from TARGETS[first + 1 :] + TARGETS[:first]
+        asking = [rule.guard, *(c.expression for c in rule.clauses if isinstance(c, Where))]
+        parts = [part for e in asking if e is not None for part in walk(e.tree)]
         yield from (Target(p.value) for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str))
         yield Target(base=frozenset())
 

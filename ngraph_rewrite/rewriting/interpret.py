@@ -7,14 +7,11 @@ worked out when they are first read, so a guard sees only what it needs.
 
 from __future__ import annotations
 
-import ast
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ngraph_rewrite.errors import DTypeError
-from ngraph_rewrite.rewriting.bounds import modulo, plus, times
-from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.nests import chain, is_nest, may_be_empty
 from ngraph_rewrite.rewriting.pattern import (
     Build,
@@ -25,9 +22,10 @@ from ngraph_rewrite.rewriting.pattern import (
     Spread,
     Template,
     Var,
+    computed,
     subtemplates,
 )
-from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
+from ngraph_rewrite.rewriting.registry import term_functions
 from ngraph_rewrite.rewriting.rule import Let, Rule
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.literal import Literal
@@ -38,75 +36,6 @@ from ngraph_rewrite.types.dtypes import DType
 # A term, the terms of a sequence, or nothing.
 Result = Op | list[Op] | None
 Make = Callable[[OpDef, tuple[Op, ...], tuple[Any, ...]], Op]
-_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: plus, ast.Sub: operator.sub, ast.Mult: times,
-    ast.FloorDiv: operator.floordiv, ast.Mod: modulo, ast.USub: operator.neg, ast.Not: operator.not_,
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
-}  # fmt: skip
-
-
-# -- expressions ------------------------------------------------------------------------------------
-
-
-def value_of(expression: Expression, names: Mapping[str, Any]) -> Any:
-    """The value of an attribute expression where `names` are bound."""
-    return _value(expression.tree, names)
-
-
-def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
-    return _VALUES[type(node)](node, names)
-
-
-def _short_circuit(node: ast.BoolOp, names: Mapping[str, Any]) -> Any:
-    stops = isinstance(node.op, ast.Or)
-    value = None
-    for part in node.values:
-        value = _value(part, names)
-        if bool(value) is stops:
-            break
-    return value
-
-
-def _compare(node: ast.Compare, names: Mapping[str, Any]) -> Any:
-    left, value = _value(node.left, names), True
-    for op, comparator in zip(node.ops, node.comparators, strict=True):
-        right = _value(comparator, names)
-        value = _OPERATORS[type(op)](left, right)
-        if not value:
-            break
-        left = right
-    return value
-
-
-def _call(node: ast.Call, names: Mapping[str, Any]) -> Any:
-    assert isinstance(node.func, ast.Name)
-    keywords = {k.arg: _value(k.value, names) for k in node.keywords if k.arg is not None}
-    return attribute_functions()[node.func.id](*(_value(a, names) for a in node.args), **keywords)
-
-
-def _slice(node: ast.Slice, names: Mapping[str, Any]) -> slice:
-    return slice(*(None if part is None else _value(part, names) for part in (node.lower, node.upper, node.step)))
-
-
-_VALUES: dict[type[ast.AST], Callable[[Any, Mapping[str, Any]], Any]] = {
-    ast.Name: lambda node, names: names[node.id],
-    ast.Constant: lambda node, names: node.value,
-    ast.Attribute: lambda node, names: getattr(_value(node.value, names), node.attr),
-    ast.Subscript: lambda node, names: _value(node.value, names)[_value(node.slice, names)],
-    ast.Slice: _slice,
-    ast.BinOp: lambda n, names: _OPERATORS[type(n.op)](_value(n.left, names), _value(n.right, names)),
-    ast.UnaryOp: lambda n, names: _OPERATORS[type(n.op)](_value(n.operand, names)),
-    ast.BoolOp: _short_circuit,
-    ast.Compare: _compare,
-    ast.IfExp: lambda n, names: _value(n.body if _value(n.test, names) else n.orelse, names),
-    ast.Tuple: lambda n, names: tuple(_value(e, names) for e in n.elts),
-    ast.Call: _call,
-}
-
-
-# -- rules ------------------------------------------------------------------------------------------
 
 
 class Application(dict[str, Any]):
@@ -228,15 +157,8 @@ class Application(dict[str, Any]):
 
 
 def _reads(template: Template) -> set[str]:
-    found = set()
-    for part in subtemplates(template):
-        if isinstance(part, Var):
-            found.add(part.name)
-        elif isinstance(part, Build):
-            found.update(n for _, e in part.attributes for n in e.names)
-        elif isinstance(part, Pick):
-            found.update(part.index.names)
-    return found
+    terms = {part.name for part in subtemplates(template) if isinstance(part, Var)}
+    return terms.union(*(expression.names for expression in computed(template)))
 
 
 def _filled(make: Make, number: Number, dtype: DType, axes: Axes) -> Op:

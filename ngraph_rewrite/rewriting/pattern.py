@@ -201,3 +201,12 @@ def subtemplates(template: Template) -> Iterator[Template]:
             yield from subtemplates(arg)
     elif isinstance(template, Spread):
         yield from subtemplates(template.template)
+
+
+def computed(template: Template) -> Iterator[Expression]:
+    """The expressions in a template: of attributes, and of the numbers of those that it picks."""
+    for part in subtemplates(template):
+        if isinstance(part, Build):
+            yield from (expression for _, expression in part.attributes)
+        elif isinstance(part, Pick):
+            yield part.index

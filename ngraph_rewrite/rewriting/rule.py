@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.rewriting.expression import Expression
-from ngraph_rewrite.rewriting.pattern import App, Pattern, Template, variables
+from ngraph_rewrite.rewriting.pattern import App, Pattern, Template, computed, variables
 from ngraph_rewrite.rewriting.waivers import Waiver, covers_name
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.protocols import ask
@@ -122,6 +122,14 @@ class Rule:
         patterns = [self.left, *(c.pattern for c in self.conditions if isinstance(c, Matching))]
         found = {name for pattern in patterns for name, several in variables(pattern).items() if several}
         return frozenset(found | {c.name for c in self.clauses if isinstance(c, Where) and c.sequence})
+
+    @cached_property
+    def asks_target(self) -> bool:
+        """Whether it may depend on who executes a term if the rule fires there: its guard, or a clause, reads that."""
+        read = [] if self.guard is None else [self.guard]
+        for clause in self.clauses:
+            read += [clause.expression] if isinstance(clause, Where) else computed(clause.template)
+        return any("target" in expression.names for expression in read)
 
     def __str__(self) -> str:
         return f"{self.name} ({self.place})"

@@ -13,9 +13,9 @@ from contextlib import suppress
 from typing import Any
 
 from ngraph_rewrite.rewriting.equation import Asked, Equation
+from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.flattening import canonical
-from ngraph_rewrite.rewriting.interpret import value_of
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var, subpatterns
 from ngraph_rewrite.rewriting.schematic_matching import Bound, SchematicMatch
 from ngraph_rewrite.rewriting.variable_sorts import Sorted

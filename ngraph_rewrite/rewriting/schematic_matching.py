@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import Any
 
 from ngraph_rewrite.rewriting.equation import Equation
+from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.flattening import is_identity_of, nest, operands_of
-from ngraph_rewrite.rewriting.interpret import value_of
 from ngraph_rewrite.rewriting.nests import has_identity, is_flat
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.variable_sorts import Sorted

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.domain import Domain, Types
+from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.expression import Expression, conjoined, expression_of
-from ngraph_rewrite.rewriting.interpret import Application, Make, value_of
+from ngraph_rewrite.rewriting.interpret import Application, Make
 from ngraph_rewrite.rewriting.pattern import Build, Pick, Template, Var, attribute_names, subtemplates, variables
 from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.rewriting.syntax import walk

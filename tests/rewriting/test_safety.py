@@ -23,8 +23,8 @@ from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.rewriting import bounds
 from ngraph_rewrite.rewriting.checks import check_rules_static
 from ngraph_rewrite.rewriting.emit import emit
+from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.expression import PROPERTIES, as_source, check_expression
-from ngraph_rewrite.rewriting.interpret import value_of
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
 from ngraph_rewrite.rewriting.rule import RuleSet
