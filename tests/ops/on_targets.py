@@ -62,15 +62,15 @@ def slopes(function: Function, *arrays: Any, error: Any = None, target: str = "c
         return [np.asarray(f) for f in found]
 
 
-def check_gradient(function: Function, *arrays: Any) -> None:
-    """The gradients on `cpu` are the central differences, in float64; integer arrays are held."""
+def check_gradient(function: Function, *arrays: Any, target: str = "cpu") -> None:
+    """The gradients on a target are the central differences, in float64; integer arrays are held."""
     terms = [ng.placeholder(a.shape, a.dtype) for a in arrays]
     made = function(*terms)
     weights = np.linspace(0.6, 1.4, int(np.prod(made.shape))).reshape(made.shape)
     with ng.make_transformer("reference") as transformer:
         value = transformer.computation(made, *terms)
         floats = [i for i, a in enumerate(arrays) if is_float(a.dtype)]
-        for i, found in zip(floats, slopes(function, *arrays, error=weights), strict=True):
+        for i, found in zip(floats, slopes(function, *arrays, error=weights, target=target), strict=True):
             wanted = np.zeros(arrays[i].shape)
             for place in np.ndindex(wanted.shape):
                 sides = []

@@ -16,8 +16,10 @@ from ngraph_rewrite.frontend.numpy import (
     manipulation,
     padding,
     products_and_orders,
+    special_values,
     statistical,
 )
+from ngraph_rewrite.frontend.numpy.formulas import in_their_family
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, as_term
 from ngraph_rewrite.terms.op import Op, combine, family_of
 from ngraph_rewrite.types.lengths import Extent
@@ -92,6 +94,24 @@ def _diff(a: Array, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     return statistical.diff(a, axis, n, prepend=prepend, append=append)
 
 
+def _in_its_family(name: str) -> Callable[..., Op]:
+    def function(x: Array) -> Op:
+        found: Op = in_their_family(name, x)
+        return found
+
+    function.__qualname__ = name
+    return function
+
+
+def _nan_to_num(x: Array, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Op:
+    return special_values.replaced(in_their_family, x, nan, posinf, neginf)
+
+
+def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Op:
+    found: Op = in_their_family("isclose", a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    return found
+
+
 def _shape(a: Array) -> tuple[Extent, ...]:
     return as_term(a).shape
 
@@ -107,7 +127,10 @@ def _size(a: Array) -> Extent:
 # -- the table ----------------------------------------------------------------------------------------
 
 # Functions that work on each element by itself: terms with names keep them.
-EACH_ELEMENT = frozenset({np.where, np.clip, np.shape, np.ndim, np.size, np.result_type, np.can_cast})
+EACH_ELEMENT = frozenset({
+    np.where, np.clip, np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.fix, np.sinc, np.isposinf,
+    np.isneginf, np.nan_to_num, np.isclose,
+})  # fmt: skip
 
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.where: _where,
@@ -115,6 +138,14 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.round: elementwise.round,
     np.around: elementwise.round,
     np.astype: data_types.astype,
+    np.fix: _in_its_family("fix"),
+    np.sinc: _in_its_family("sinc"),
+    np.isposinf: _in_its_family("isposinf"),
+    np.isneginf: _in_its_family("isneginf"),
+    np.nan_to_num: _nan_to_num,
+    np.isclose: _isclose,
+    np.allclose: special_values.allclose,
+    np.array_equal: special_values.array_equal,
     np.result_type: data_types.result_type,
     np.can_cast: data_types.can_cast,
     np.shape: _shape,

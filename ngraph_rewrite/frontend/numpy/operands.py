@@ -30,9 +30,14 @@ def as_term(x: Array) -> Op:
 def apply(short: str, *operands: Array, **attributes: Any) -> Op:
     """The numpy op called `short`; Python's numbers take the dtype of the terms and arrays beside them."""
     call = f"numpy.{short}"
+    return build_term(call, *as_terms(call, *operands), **attributes)
+
+
+def as_terms(call: str, *operands: Array) -> list[Op]:
+    """The operands of one call, as terms."""
     known = Op | bool | int | float | np.generic
     arrays = [x if isinstance(x, known) else checked(call, constant, x) for x in operands]
-    return build_term(call, *checked(call, as_operands, arrays, "numpy"), **attributes)
+    return checked(call, as_operands, arrays, "numpy")
 
 
 def several(call: str, arrays: Any) -> list[Op]:

@@ -14,6 +14,7 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.choice import cast
 from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, statistical
+from ngraph_rewrite.frontend.numpy.formulas import FORMULAS, in_their_family
 from ngraph_rewrite.frontend.numpy.operands import apply, as_term
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, combine
@@ -24,8 +25,8 @@ from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype, can_cast
 # The op of each ufunc that has another name.
 _SHORT = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
-    "arctanh": "atanh", "conjugate": "positive", "fabs": "absolute", "floor_divide": "floordivide",
-    "invert": "bitwise_invert", "remainder": "mod", "rint": "round", "true_divide": "divide",
+    "arctanh": "atanh", "conjugate": "positive", "floor_divide": "floordivide", "invert": "bitwise_invert",
+    "remainder": "mod", "true_divide": "divide",
 }  # fmt: skip
 # What ufunc.reduce is called as a function.
 _REDUCTIONS: Mapping[str, Callable[..., Op]] = {
@@ -100,8 +101,8 @@ def _call(name: str, inputs: tuple[Any, ...]) -> Any:
         return inputs[0]
     if short in products_and_orders.PRODUCTS:
         return _product(short, inputs)
-    if short == "divmod":
-        return _call("floor_divide", inputs), _call("remainder", inputs)
+    if short in FORMULAS:
+        return in_their_family(short, *inputs)
     return combine(short, *inputs)
 
 

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Formulas of functions that compute each element by itself, made of ops in the family of their operands.
+
+Each takes what builds an op of a name, then terms: `apply` matches these by position, `combine` by names, if any.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.choice import cast
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_terms
+from ngraph_rewrite.ops.alignment import floating
+from ngraph_rewrite.ops.checks import integer_only
+from ngraph_rewrite.terms.op import Op, as_operands, combine, family_of
+from ngraph_rewrite.types.dtypes import FLOAT64, finfo, is_float
+
+Make = Callable[..., Op]
+Formula = Callable[..., Any]
+
+
+def as_float(x: Op) -> Op:
+    """`x` in the float dtype in which functions such as exp are computed."""
+    return x if is_float(x.dtype) else cast(x, floating(x.dtype))
+
+
+def _own_float(x: Op) -> Op:
+    return x if is_float(x.dtype) else cast(x, FLOAT64)
+
+
+# -- the greater, the nearest ------------------------------------------------------------------------
+
+
+def _known(short: str) -> Formula:
+    def formula(make: Make, x: Op, y: Op) -> Op:
+        found = make(short, x, y)
+        if not is_float(found.dtype):
+            return found
+        return make("select", make("isnan", x), y, make("select", make("isnan", y), x, found))
+
+    return formula
+
+
+def _fabs(make: Make, x: Op) -> Op:
+    return make("absolute", as_float(x))
+
+
+def _rint(make: Make, x: Op) -> Op:
+    return make("round", as_float(x))
+
+
+def _fix(make: Make, x: Op) -> Op:
+    return make("trunc", x) if is_float(x.dtype) else x
+
+
+# -- remainders and parts ----------------------------------------------------------------------------
+
+
+def _fmod(make: Make, x: Op, y: Op) -> Op:
+    """The remainder with the sign of `x`: that of floats is exact, as that of absolute values is."""
+    found = make("mod", x, y)
+    x, y = cast(x, found.dtype), cast(y, found.dtype)
+    if is_float(found.dtype):
+        return make("copysign", make("mod", make("absolute", x), make("absolute", y)), x)
+    across = make("not_equal", make("less", found, 0), make("less", x, 0))
+    return make("select", make("logical_and", make("not_equal", found, 0), across), make("subtract", found, y), found)
+
+
+def _divmod(make: Make, x: Op, y: Op) -> tuple[Op, Op]:
+    return make("floordivide", x, y), make("mod", x, y)
+
+
+def _modf(make: Make, x: Op) -> tuple[Op, Op]:
+    x = as_float(x)
+    whole = make("trunc", x)
+    rest = make("select", make("isinf", x), 0.0, make("subtract", x, whole))
+    return make("copysign", rest, x), whole
+
+
+# -- powers and roots --------------------------------------------------------------------------------
+
+
+def _exp2(make: Make, x: Op) -> Op:
+    return make("power", 2.0, as_float(x))
+
+
+def _cbrt(make: Make, x: Op) -> Op:
+    """A power, and a step of Newton's, which leaves less than one unit in the last place."""
+    size = make("absolute", as_float(x))
+    root = make("power", size, 1 / 3)
+    excess = make("subtract", root, make("divide", size, make("multiply", root, root)))
+    better = make("subtract", root, make("divide", excess, 3.0))
+    plain = make("logical_and", make("greater", size, 0.0), make("less", size, math.inf))
+    return make("copysign", make("select", plain, better, size), as_float(x))
+
+
+def _float_power(make: Make, x: Op, y: Op) -> Op:
+    return make("power", cast(x, FLOAT64), cast(y, FLOAT64))
+
+
+def _ldexp(make: Make, x: Op, exponent: Op) -> Op:
+    """Three factors: one alone may be infinite, or zero, where the product is not."""
+    integer_only(exponent.type)
+    x = as_float(x)
+    most = 3 * (int(finfo(x.dtype).maxexp) - 1)  # no number is changed by more powers of two than these
+    left = make("maximum", make("minimum", cast(exponent, "int64"), most), -most)
+    for parts in (3, 2, 1):
+        part = left if parts == 1 else make("floordivide", left, parts)
+        x = make("multiply", x, make("power", 2.0, cast(part, x.dtype)))
+        left = make("subtract", left, part)
+    return x
+
+
+def _logaddexp2(make: Make, x: Op, y: Op) -> Op:
+    x, y = as_float(x), as_float(y)
+    apart = make("power", 2.0, make("negative", make("absolute", make("subtract", x, y))))
+    more = make("add", make("maximum", x, y), make("multiply", make("log1p", apart), 1 / math.log(2)))
+    alike = make("add", make("add", make("multiply", x, 0.5), make("multiply", y, 0.5)), 1.0)
+    return make("select", make("equal", x, y), alike, more)  # infinities have no difference
+
+
+# -- angles and steps --------------------------------------------------------------------------------
+
+
+def _scaled(factor: float) -> Formula:
+    def formula(make: Make, x: Op) -> Op:
+        return make("multiply", as_float(x), factor)
+
+    return formula
+
+
+def _sinc(make: Make, x: Op) -> Op:
+    """The factor beside the one at zero is never zero, so that the derivative is not NaN there."""
+    x, nothing = _own_float(x), make("equal", x, 0)
+    angle = make("multiply", make("select", nothing, 1.0, x), math.pi)
+    return make("select", nothing, 1.0, make("divide", make("sin", angle), angle))
+
+
+def _heaviside(make: Make, x: Op, at_zero: Op) -> Op:
+    x, at_zero = as_float(x), as_float(at_zero)
+    step = make("select", make("equal", x, 0.0), at_zero, cast(make("greater", x, 0.0), make("add", x, at_zero).dtype))
+    return make("select", make("isnan", x), x, step)
+
+
+# -- classes -----------------------------------------------------------------------------------------
+
+
+def _isposinf(make: Make, x: Op) -> Op:
+    return make("equal", x, math.inf) if is_float(x.dtype) else make("isinf", x)
+
+
+def _isneginf(make: Make, x: Op) -> Op:
+    return make("equal", x, -math.inf) if is_float(x.dtype) else make("isinf", x)
+
+
+def replaced(make: Make, x: Op, nan: Any, posinf: Any, neginf: Any) -> Op:
+    """`x` with numbers in the place of what is not finite."""
+    clean = make("select", make("isnan", x), nan, x)
+    for infinity, number in ((math.inf, posinf), (-math.inf, neginf)):
+        clean = make("select", make("equal", x, infinity), number, clean)
+    return clean
+
+
+def close(make: Make, x: Op, y: Op, rtol: Any, atol: Any, equal_nan: bool) -> Op:
+    """Whether each `x` is within ``atol + rtol * abs(y)`` of `y`, or equal to it."""
+    y = _own_float(y)
+    room = make("add", make("multiply", make("absolute", y), rtol), atol)
+    near = make("less_equal", make("absolute", make("subtract", x, y)), room)
+    found = make("logical_or", make("logical_and", near, make("isfinite", y)), make("equal", x, y))
+    if equal_nan:
+        found = make("logical_or", found, make("logical_and", make("isnan", x), make("isnan", y)))
+    return found
+
+
+FORMULAS: Mapping[str, Formula] = {
+    "fmax": _known("maximum"), "fmin": _known("minimum"), "fabs": _fabs, "rint": _rint, "fix": _fix, "fmod": _fmod,
+    "divmod": _divmod, "modf": _modf, "exp2": _exp2, "cbrt": _cbrt, "float_power": _float_power, "ldexp": _ldexp,
+    "logaddexp2": _logaddexp2, "deg2rad": _scaled(math.pi / 180), "radians": _scaled(math.pi / 180),
+    "rad2deg": _scaled(180 / math.pi), "degrees": _scaled(180 / math.pi), "sinc": _sinc, "heaviside": _heaviside,
+    "isposinf": _isposinf, "isneginf": _isneginf, "isclose": close, "nan_to_num": replaced,
+}  # fmt: skip
+# Functions beside whose terms a number keeps its own dtype.
+_NOT_WEAK = ("ldexp", "float_power")
+
+
+def without_names(name: str, *operands: Array, **options: Any) -> Any:
+    """What a formula makes of operands matched by position."""
+    return checked(name, FORMULAS[name], apply, *as_terms(name, *_own(name, operands)), **options)
+
+
+def in_their_family(name: str, *operands: Any, **options: Any) -> Any:
+    """What a formula makes of operands, some of them terms, in the family of these: names stay."""
+    terms = [x for x in operands if isinstance(x, Op) and x.rank]
+    if not terms or family_of(terms) == "numpy":
+        return without_names(name, *operands, **options)
+    given = checked(name, as_operands, _own(name, operands), family_of(terms))
+    return checked(name, FORMULAS[name], combine, *given, **options)
+
+
+def _own(name: str, operands: Iterable[Any]) -> list[Any]:
+    return [np.asarray(x)[()] if name in _NOT_WEAK and isinstance(x, int | float) else x for x in operands]
