@@ -14,6 +14,8 @@ from ngraph_rewrite.frontend.numpy import (
     elementwise,
     joining,
     manipulation,
+    nan_reductions,
+    order_statistics,
     padding,
     products_and_orders,
     special_values,
@@ -27,11 +29,24 @@ from ngraph_rewrite.types.lengths import Extent
 # -- signatures of NumPy's own ------------------------------------------------------------------------
 
 
-def _mean(a: Array, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Op:
+def _average(reduction: Callable[..., Op]) -> Callable[..., Op]:
     """Computed in the dtype that is asked for."""
-    if dtype is None:
-        return statistical.mean(a, axis=axis, keepdims=keepdims)
-    return data_types.astype(statistical.mean(data_types.astype(a, dtype), axis=axis, keepdims=keepdims), dtype)
+
+    def function(a: Array, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Op:
+        if dtype is None:
+            return reduction(a, axis=axis, keepdims=keepdims)
+        return data_types.astype(reduction(data_types.astype(a, dtype), axis=axis, keepdims=keepdims), dtype)
+
+    function.__qualname__ = reduction.__name__
+    return function
+
+
+def _by_keyword(search: Callable[..., Op]) -> Callable[..., Op]:
+    def function(a: Array, axis: int | None = None, *, keepdims: bool = False) -> Op:
+        return search(a, axis=axis, keepdims=keepdims)
+
+    function.__qualname__ = search.__name__
+    return function
 
 
 def _spread(reduction: Callable[..., Op]) -> Callable[..., Op]:
@@ -177,10 +192,28 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.amin: statistical.min,
     np.any: statistical.any,
     np.all: statistical.all,
-    np.mean: _mean,
+    np.mean: _average(statistical.mean),
     np.var: _spread(statistical.var),
     np.std: _spread(statistical.std),
     np.count_nonzero: statistical.count_nonzero,
+    np.nansum: nan_reductions.nansum,
+    np.nanprod: nan_reductions.nanprod,
+    np.nancumsum: nan_reductions.nancumsum,
+    np.nancumprod: nan_reductions.nancumprod,
+    np.nanmax: nan_reductions.nanmax,
+    np.nanmin: nan_reductions.nanmin,
+    np.nanargmax: _by_keyword(nan_reductions.nanargmax),
+    np.nanargmin: _by_keyword(nan_reductions.nanargmin),
+    np.nanmean: _average(nan_reductions.nanmean),
+    np.nanvar: _spread(nan_reductions.nanvar),
+    np.nanstd: _spread(nan_reductions.nanstd),
+    np.ptp: order_statistics.ptp,
+    np.median: order_statistics.median,
+    np.nanmedian: order_statistics.nanmedian,
+    np.quantile: order_statistics.quantile,
+    np.percentile: order_statistics.percentile,
+    np.nanquantile: order_statistics.nanquantile,
+    np.nanpercentile: order_statistics.nanpercentile,
     np.tril: _triangle(creation.tril),
     np.triu: _triangle(creation.triu),
     np.full_like: _full_like,

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics that ask for the order of elements: ranges, medians and quantiles. They are elements of a sort."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError, LengthError
+from ngraph_rewrite.frontend.numpy.creation import asarray
+from ngraph_rewrite.frontend.numpy.data_types import astype
+from ngraph_rewrite.frontend.numpy.elementwise import add, clip, divide, isnan, logical_not, multiply, subtract, where
+from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, places
+from ngraph_rewrite.frontend.numpy.statistical import count_nonzero, max, min
+from ngraph_rewrite.ops.alignment import averaging
+from ngraph_rewrite.ops.stretching import Shape, without
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, is_float, promote, wide
+from ngraph_rewrite.types.lengths import product
+
+# Which place along a sorted line each method takes, of a place that is no whole number; two others lie between places.
+_METHODS: Mapping[str, Callable[[Any], Any] | None] = {
+    "linear": None, "midpoint": None, "lower": np.floor, "higher": np.ceil, "nearest": np.round
+}  # fmt: skip
+
+
+def ptp(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
+    """The greatest element minus the least.
+
+    Raises:
+        AxesError: of no elements.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.ptp(ng.placeholder((2, 3)), axis=1).type
+    float32[2]
+    """
+    return subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+
+
+def median(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
+    """The middle element in order, or the mean of the two in the middle; float64 for integers; NaN if any is.
+
+    Raises:
+        LengthError: of no elements.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.median(ng.placeholder((2, 3)), axis=1).type
+    float32[2]
+    """
+    return _median("median", x, axis, keepdims)
+
+
+def nanmedian(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
+    """The `median` of what is not NaN; NaN where all is.
+
+    Raises:
+        LengthError: of no elements.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.nanmedian(ng.placeholder((2, 3)), axis=1).type
+    float32[2]
+    """
+    return _median("nanmedian", x, axis, keepdims)
+
+
+def quantile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Op:
+    """Below which number a part `q` of the elements lies; NaN if any is. The axes of `q` come first.
+
+    Args:
+        q: Numbers from 0 to 1; terms may be outside, and mean the nearest of these.
+        method: Which number, if one between two elements is meant: ``"linear"``, by how far it is from them; the
+            ``"lower"``, the ``"higher"`` or the ``"nearest"`` of them; or their ``"midpoint"``.
+
+    Raises:
+        AttributeValueError: for another method, or a number that is not from 0 to 1.
+        DTypeError: of bool.
+        LengthError: of no elements.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.quantile(ng.placeholder((2, 3)), 0.9, axis=1).type
+    float32[2]
+    """
+    return _quantile("quantile", x, q, 1, axis, method, keepdims)
+
+
+def percentile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Op:
+    """`quantile` of ``q / 100``.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.percentile(ng.placeholder((2, 3), "int8"), [25, 75], axis=1).type
+    float64[2, 2]
+    """
+    return _quantile("percentile", x, q, 100, axis, method, keepdims)
+
+
+def nanquantile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Op:
+    """The `quantile` of what is not NaN; NaN where all is.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.nanquantile(ng.placeholder((2, 3)), 0.9, axis=1).type
+    float32[2]
+    """
+    return _quantile("nanquantile", x, q, 1, axis, method, keepdims)
+
+
+def nanpercentile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Op:
+    """The `percentile` of what is not NaN; NaN where all is.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.nanpercentile(ng.placeholder((2, 3)), 50, axis=1).type
+    float32[2]
+    """
+    return _quantile("nanpercentile", x, q, 100, axis, method, keepdims)
+
+
+# -- lines in order ----------------------------------------------------------------------------------
+
+
+class Lines(NamedTuple):
+    """What is reduced, in order along the first axis.
+
+    Attributes:
+        term: The elements; NaN stands last.
+        last: The place of the last one that counts: a number, or a term, which may have one for each line.
+        each: Whether it has.
+        shape: The shape of the result.
+    """
+
+    term: Op
+    last: Any
+    each: bool
+    shape: Shape
+
+
+def _lines(call: str, x: Op, axis: Axis, keepdims: bool) -> Lines:
+    reduced = places(call, axis, x.rank)
+    rest = [k for k in range(x.rank) if k not in reduced]
+    count = product([x.shape[k] for k in reduced])
+    if count == 0:
+        raise LengthError(f"{call} of no elements: {x.type!r}", where=user_line(), do="give elements")
+    moved = apply("transpose", x, perm=(*reduced, *rest))
+    line = apply("reshape", moved, shape=(count, *(x.shape[k] for k in rest)))
+    shape = without(x.shape, reduced, keepdims)
+    each = call.startswith("nan") and is_float(x.dtype)
+    if each:
+        last: Any = subtract(count_nonzero(logical_not(isnan(line)), axis=0), 1)
+    else:
+        last = count - 1 if isinstance(count, int) else subtract(asarray(count), 1)
+    return Lines(apply("sort", line, axis=0, descending=False), last, each, shape)
+
+
+def _taken(lines: Lines, places: Any) -> Op:
+    """The elements at places, whose axes come first; those of `each` line have its axes after them."""
+    index = astype(as_term(places), "int64")
+    if not lines.each:
+        return apply("gather", lines.term, index, axis=0)
+    wide_index = clip(index, 0)  # of a line of NaN, the first
+    rest = lines.term.shape[1:]
+    front = wide_index.shape[: wide_index.rank - len(rest)]
+    found = apply("take_along_axis", lines.term, apply("reshape", wide_index, shape=(product(front), *rest)), axis=0)
+    return apply("reshape", found, shape=(*front, *rest))
+
+
+def _with_nan(lines: Lines, found: Op) -> Op:
+    """NaN where a line has one, unless these are passed over."""
+    if lines.each or not is_float(lines.term.dtype):
+        return found
+    return where(isnan(apply("tensor_slice", lines.term, items=(-1,))), math.nan, found)
+
+
+def _median(call: str, x: Array, axis: Axis, keepdims: bool) -> Op:
+    term = as_term(x)
+    lines = _lines(call, term, axis, keepdims)
+    dtype = averaging(term.dtype)
+    sides = [_taken(lines, place // 2) for place in (lines.last, lines.last + 1)]
+    low, high = (astype(side, wide(dtype)) for side in sides)
+    middle = astype(divide(add(low, high), 2.0), dtype)
+    return apply("reshape", _with_nan(lines, middle), shape=lines.shape)
+
+
+def _quantile(call: str, x: Array, q: Array, whole: int, axis: Axis, method: str, keepdims: bool) -> Op:
+    term = as_term(x)
+    if term.dtype == BOOL:
+        raise DTypeError(f"{call}: expected numbers, got {term.type!r}", where=user_line(), do="cast them")
+    if method not in _METHODS:
+        do = f"use one of {', '.join(_METHODS)}"
+        raise AttributeValueError(f"{call}: method is {method!r}", where=user_line(), do=do)
+    part = _part(call, q, whole)
+    lines = _lines(call, term, axis, keepdims)
+    if lines.each:
+        part = np.reshape(part, (*part.shape, *(1,) * (lines.term.rank - 1)))
+    place = part * (lines.last if isinstance(lines.last, int) else astype(lines.last, part.dtype))
+    taken = np.positive if method == "linear" and place.dtype.kind in "iu" else _METHODS[method]
+    if taken is not None:
+        found = _taken(lines, taken(place))
+    else:
+        found = _between(lines, place, method, type(q) in (int, float))
+    front = np.shape(q) if not isinstance(q, Op) else q.shape
+    return apply("reshape", _with_nan(lines, found), shape=(*front, *lines.shape))
+
+
+def _part(call: str, q: Any, whole: int) -> Any:
+    """Parts of 1, as an array if they are known; 0 and 1 may be integers, which take elements as they are."""
+    if isinstance(q, Op):
+        given = q if is_float(q.dtype) else astype(q, FLOAT64)
+        return clip(given if whole == 1 else divide(given, whole), 0.0, 1.0)
+    try:
+        array = np.asarray(q)
+        array = array if whole == 1 and array.dtype.kind in "iu" else np.asarray(array / whole)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{call}: q is {q!r}", where=user_line(), do="give numbers") from None
+    if not ((array >= 0) & (array <= 1)).all():
+        raise AttributeValueError(f"{call}: q is {q!r}", where=user_line(), do=f"give numbers from 0 to {whole}")
+    return array
+
+
+def _between(lines: Lines, place: Any, method: str, weak: bool) -> Op:
+    """What lies between two elements, nearer to the one that the place is nearer to."""
+    below = np.floor(place)
+    low = _taken(lines, below)
+    high = _taken(lines, np.minimum(below + 1, lines.last))
+    share = as_term(place - below if method == "linear" else np.where(np.equal(place, below), 0.0, 0.5))
+    if not lines.each:
+        share = apply("reshape", share, shape=(*share.shape, *(1,) * (lines.term.rank - 1)))
+    dtype = averaging(lines.term.dtype) if weak else promote(averaging(lines.term.dtype), share.dtype)
+    share, low, high = (astype(x, dtype) for x in (share, low, high))
+    apart = subtract(high, low)
+    from_high = subtract(high, multiply(apart, subtract(1.0, share)))
+    return where(share >= 0.5, from_high, add(low, multiply(apart, share)))

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions that pass over NaN, medians and quantiles have the dtypes, shapes and values of NumPy's."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from on_targets import agrees, apart, check_gradient, meaning
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import errors
+
+nx = ng.numpy
+SOME = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+DTYPES = ["bool", "int8", "uint64", "float16", "float32", "float64"]
+SUMS = ["nansum", "nanprod", "nanmean", "nanvar", "nanstd"]
+ORDERS = ["nanmax", "nanmin", "ptp", "median", "nanmedian"]
+METHODS = ["linear", "lower", "higher", "nearest", "midpoint"]
+
+
+def numbers(dtype: str, shape: tuple[int, ...], seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    whole = rng.integers(0 if dtype[0] == "u" else -3, 5, shape).astype(dtype)
+    if whole.dtype.kind != "f":
+        return whole
+    return np.where(rng.random(shape) < 0.25, np.array(np.nan, dtype), whole + np.array(0.5, dtype))
+
+
+def same(function: Callable[..., Any], numpys: Callable[..., Any], *arrays: Any) -> None:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = np.asarray(numpys(*arrays))
+        found = np.asarray(meaning(function, *arrays))
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    room = 0.0 if wanted.dtype.kind != "f" else 8 * float(np.finfo(wanted.dtype).eps)
+    np.testing.assert_allclose(found, wanted, rtol=room, atol=room)
+
+
+AXES = st.sampled_from([None, 0, -1, (0, 1), (1, 0)])
+
+
+@SOME
+@given(
+    name=st.sampled_from(SUMS + ORDERS),
+    dtype=st.sampled_from(DTYPES),
+    shape=hnp.array_shapes(min_dims=2, max_dims=3, max_side=4),
+    axis=AXES,
+    keepdims=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_reductions_are_numpys(name: str, dtype: str, shape: Any, axis: Any, keepdims: bool, seed: int) -> None:
+    if name in ("ptp", "nanprod") and dtype in ("bool", "float16"):
+        return  # NumPy subtracts no bool, and rounds each product to 16 bits
+    x = numbers(dtype, shape, seed)
+    same(
+        lambda x: getattr(nx, name)(x, axis=axis, keepdims=keepdims),
+        lambda x: getattr(np, name)(x, axis=axis, keepdims=keepdims),
+        x,
+    )
+
+
+@SOME
+@given(
+    method=st.sampled_from(METHODS),
+    dtype=st.sampled_from(DTYPES[1:]),
+    shape=hnp.array_shapes(min_dims=2, max_dims=3, max_side=4),
+    q=st.sampled_from([0, 0.5, 0.9, 1, [0.1], [[0.3, 0.77], [0.0, 1.0]], np.float32(0.3)]),
+    axis=AXES,
+    skip=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_quantiles_are_numpys(method: Any, dtype: str, shape: Any, q: Any, axis: Any, skip: bool, seed: int) -> None:
+    x, name = numbers(dtype, shape, seed), "nanquantile" if skip else "quantile"
+    same(
+        lambda x: getattr(nx, name)(x, q, axis=axis, method=method),
+        lambda x: getattr(np, name)(x, q, axis=axis, method=method),
+        x,
+    )
+
+
+@pytest.mark.parametrize("name", ["nanvar", "nanstd"])
+@pytest.mark.parametrize("correction", [1, 2.5, 4])
+def test_a_correction_is_subtracted_from_the_count(name: str, correction: float) -> None:
+    x = numbers("float64", (3, 4), 5)
+    same(
+        lambda x: getattr(nx, name)(x, 1, correction=correction), lambda x: getattr(np, name)(x, 1, ddof=correction), x
+    )
+
+
+@pytest.mark.parametrize("name", ["nanargmax", "nanargmin", "nancumsum", "nancumprod"])
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_places_and_running_sums_pass_over_nan(name: str, axis: int | None) -> None:
+    x = np.array([[np.nan, 2.0, 7.0], [3.0, np.nan, -1.0]])
+    same(lambda x: getattr(nx, name)(x, axis=axis), lambda x: getattr(np, name)(x, axis=axis), x)
+
+
+def test_where_all_is_nan_the_place_is_the_first() -> None:
+    x = np.ones((2, 3))
+    assert list(meaning(lambda x: nx.nanargmax(x * np.nan, axis=1), x)) == [0, 0]
+
+
+def test_percentiles_are_hundredths() -> None:
+    x = numbers("float64", (3, 5), 2)
+    same(lambda x: nx.percentile(x, [10, 95], axis=0), lambda x: np.percentile(x, [10, 95], axis=0), x)
+    same(lambda x: nx.nanpercentile(x, 30.0), lambda x: np.nanpercentile(x, 30.0), x)
+
+
+def test_lengths_and_parts_may_be_known_by_each_call_only() -> None:
+    x, q = numbers("float32", (5, 3), 3), np.array([0.25, 0.8, 1.0, 0.0, 0.5], np.float32)
+    term, part = ng.placeholder((None, 3)), ng.placeholder((None,))
+    with ng.make_transformer("reference") as transformer:
+        made = nx.nanquantile(term, part, 0), nx.quantile(term, 0.4, 0), nx.median(term, 0)
+        found = transformer.computation(made, term, part)(x, q)
+    for one, other in zip(found, (np.nanquantile(x, q, 0), np.quantile(x, 0.4, 0), np.median(x, 0)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, strict=True)
+
+
+def test_both_targets_find_the_median() -> None:
+    agrees(lambda x: nx.median(x, axis=0), lambda x: np.median(x, axis=0), numbers("float32", (4, 3), 1))
+
+
+def test_gradients_are_central_differences() -> None:
+    check_gradient(
+        lambda x: nx.concat(
+            [nx.median(x, 0), nx.quantile(x, 0.3, 1), nx.nanmean(x, 0), nx.nanstd(x, 1), nx.nanmax(x, 1), nx.ptp(x, 0)]
+        ),
+        apart(4, 3),
+        target="reference",
+    )
+
+
+def test_what_is_nan_has_no_part_in_a_derivative() -> None:
+    x = ng.constant(np.array([1.0, np.nan, 3.0, 2.0]))
+    same = ng.constant(np.array([2.0, np.nan, 2.0]))
+    made = [nx.nanmean(x), nx.nansum(x), nx.nanmax(x), nx.nanmedian(x), nx.nanvar(x)]
+    slopes = [ng.deriv(one, x) for one in made] + [ng.deriv(nx.nanstd(same), same)]
+    with ng.make_transformer("reference") as transformer:
+        found = transformer.computation(slopes)()
+    wanted = [[1 / 3, 0, 1 / 3, 1 / 3], [1, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 1], [-2 / 3, 0, 2 / 3, 0], [0, 0, 0]]
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-15)
+
+
+FUNCTIONS: list[Callable[[Any], Any]] = [
+    lambda x: np.nanmean(x, 0),
+    lambda x: np.nanmean(x, None, "f8"),
+    lambda x: np.nanvar(x, 1, ddof=1),
+    lambda x: np.nanargmax(x, 1),
+    lambda x: np.median(x, 1),
+    lambda x: np.percentile(x, [20, 80], 1, method="lower"),
+    lambda x: np.ptp(x, 0),
+]
+
+
+@pytest.mark.parametrize("number", range(len(FUNCTIONS)))
+def test_numpys_functions_of_terms_are_these(number: int) -> None:
+    same(FUNCTIONS[number], FUNCTIONS[number], np.array([[1.5, np.nan, 2.0], [3.0, 4.0, 0.5]], np.float32))
+
+
+X = ng.placeholder((2, 3), name="x")
+WRONG = [
+    (lambda: nx.quantile(X, 1.5), errors.AttributeValueError, "quantile: q is 1.5"),
+    (lambda: nx.percentile(X, -1), errors.AttributeValueError, "from 0 to 100"),
+    (lambda: nx.quantile(X, 0.5, method="weibull"), errors.AttributeValueError, "linear, midpoint, lower"),
+    (lambda: nx.quantile(X, "half"), errors.ArgumentError, "q is 'half'"),
+    (lambda: nx.quantile(nx.greater(X, 0), 0.5), errors.DTypeError, "quantile: expected numbers"),
+    (lambda: nx.median(X[:0], axis=0), errors.LengthError, "median of no elements"),
+    (lambda: nx.median(X, axis=2), errors.OutOfRangeError, "median: axis 2"),
+    (lambda: nx.nanmax(X[:0], axis=0), errors.AxesError, "numpy.max"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "says"), WRONG)
+def test_a_wrong_call_is_refused(call: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says) as caught:
+        call()
+    assert __file__ in str(caught.value)
