@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
-from ngraph_rewrite.frontend.numpy.elementwise import floor_divide, remainder
+from collections.abc import Sequence
+
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.frontend.numpy.elementwise import floor_divide, remainder, where
 from ngraph_rewrite.frontend.numpy.formulas import without_names
-from ngraph_rewrite.frontend.numpy.operands import Array
+from ngraph_rewrite.frontend.numpy.operands import Array, as_terms
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
 
@@ -186,6 +190,27 @@ def modf(x: Array, /) -> tuple[Op, Op]:
     """
     rest, whole = without_names("modf", x)
     return rest, whole
+
+
+def select(conditions: Sequence[Array], choices: Sequence[Array], /, default: Array = 0) -> Op:
+    """For each element the choice whose condition is the first to hold; where none does, the default.
+
+    Raises:
+        ArgumentError: if there are not as many conditions as choices, or none.
+        DTypeError: for a condition that is not bool.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((3,))
+    >>> ng.numpy.select([x < 0, x > 1], [0.0, 1.0], x).type
+    float32[3]
+    """
+    if len(conditions) != len(choices) or not conditions:
+        what = f"select: {len(conditions)} conditions and {len(choices)} choices"
+        raise ArgumentError(what, where=user_line(), do="give one condition for each choice, and at least one")
+    *values, found = as_terms("select", *choices, default)
+    for condition, value in zip(reversed(conditions), reversed(values), strict=True):
+        found = where(condition, value, found)
+    return found
 
 
 def _one(name: str, *operands: Array) -> Op:

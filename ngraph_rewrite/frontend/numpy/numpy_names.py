@@ -9,56 +9,22 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.frontend.numpy import (
+    beyond_standard,
     creation,
     data_types,
     elementwise,
     joining,
     manipulation,
-    nan_reductions,
-    order_statistics,
     padding,
     products_and_orders,
-    special_values,
     statistical,
 )
-from ngraph_rewrite.frontend.numpy.formulas import in_their_family
-from ngraph_rewrite.frontend.numpy.operands import Array, Axis, as_term
+from ngraph_rewrite.frontend.numpy.operands import Array, as_term
+from ngraph_rewrite.frontend.numpy.signatures import averaged, spread
 from ngraph_rewrite.terms.op import Op, combine, family_of
 from ngraph_rewrite.types.lengths import Extent
 
 # -- signatures of NumPy's own ------------------------------------------------------------------------
-
-
-def _average(reduction: Callable[..., Op]) -> Callable[..., Op]:
-    """Computed in the dtype that is asked for."""
-
-    def function(a: Array, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Op:
-        if dtype is None:
-            return reduction(a, axis=axis, keepdims=keepdims)
-        return data_types.astype(reduction(data_types.astype(a, dtype), axis=axis, keepdims=keepdims), dtype)
-
-    function.__qualname__ = reduction.__name__
-    return function
-
-
-def _by_keyword(search: Callable[..., Op]) -> Callable[..., Op]:
-    def function(a: Array, axis: int | None = None, *, keepdims: bool = False) -> Op:
-        return search(a, axis=axis, keepdims=keepdims)
-
-    function.__qualname__ = search.__name__
-    return function
-
-
-def _spread(reduction: Callable[..., Op]) -> Callable[..., Op]:
-    """NumPy says `ddof` for `correction`."""
-
-    def function(
-        a: Array, axis: Axis = None, *, ddof: float = 0.0, keepdims: bool = False, correction: float | None = None
-    ) -> Op:
-        return reduction(a, axis=axis, keepdims=keepdims, correction=ddof if correction is None else correction)
-
-    function.__qualname__ = reduction.__name__
-    return function
 
 
 def _where(condition: Any, x: Any, y: Any) -> Op:
@@ -109,24 +75,6 @@ def _diff(a: Array, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     return statistical.diff(a, axis, n, prepend=prepend, append=append)
 
 
-def _in_its_family(name: str) -> Callable[..., Op]:
-    def function(x: Array) -> Op:
-        found: Op = in_their_family(name, x)
-        return found
-
-    function.__qualname__ = name
-    return function
-
-
-def _nan_to_num(x: Array, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Op:
-    return special_values.replaced(in_their_family, x, nan, posinf, neginf)
-
-
-def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Op:
-    found: Op = in_their_family("isclose", a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
-    return found
-
-
 def _shape(a: Array) -> tuple[Extent, ...]:
     return as_term(a).shape
 
@@ -142,10 +90,9 @@ def _size(a: Array) -> Extent:
 # -- the table ----------------------------------------------------------------------------------------
 
 # Functions that work on each element by itself: terms with names keep them.
-EACH_ELEMENT = frozenset({
-    np.where, np.clip, np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.fix, np.sinc, np.isposinf,
-    np.isneginf, np.nan_to_num, np.isclose,
-})  # fmt: skip
+EACH_ELEMENT = frozenset(
+    {np.where, np.clip, np.shape, np.ndim, np.size, np.result_type, np.can_cast, *beyond_standard.EACH_ELEMENT}
+)
 
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.where: _where,
@@ -153,14 +100,6 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.round: elementwise.round,
     np.around: elementwise.round,
     np.astype: data_types.astype,
-    np.fix: _in_its_family("fix"),
-    np.sinc: _in_its_family("sinc"),
-    np.isposinf: _in_its_family("isposinf"),
-    np.isneginf: _in_its_family("isneginf"),
-    np.nan_to_num: _nan_to_num,
-    np.isclose: _isclose,
-    np.allclose: special_values.allclose,
-    np.array_equal: special_values.array_equal,
     np.result_type: data_types.result_type,
     np.can_cast: data_types.can_cast,
     np.shape: _shape,
@@ -192,28 +131,10 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.amin: statistical.min,
     np.any: statistical.any,
     np.all: statistical.all,
-    np.mean: _average(statistical.mean),
-    np.var: _spread(statistical.var),
-    np.std: _spread(statistical.std),
+    np.mean: averaged(statistical.mean),
+    np.var: spread(statistical.var),
+    np.std: spread(statistical.std),
     np.count_nonzero: statistical.count_nonzero,
-    np.nansum: nan_reductions.nansum,
-    np.nanprod: nan_reductions.nanprod,
-    np.nancumsum: nan_reductions.nancumsum,
-    np.nancumprod: nan_reductions.nancumprod,
-    np.nanmax: nan_reductions.nanmax,
-    np.nanmin: nan_reductions.nanmin,
-    np.nanargmax: _by_keyword(nan_reductions.nanargmax),
-    np.nanargmin: _by_keyword(nan_reductions.nanargmin),
-    np.nanmean: _average(nan_reductions.nanmean),
-    np.nanvar: _spread(nan_reductions.nanvar),
-    np.nanstd: _spread(nan_reductions.nanstd),
-    np.ptp: order_statistics.ptp,
-    np.median: order_statistics.median,
-    np.nanmedian: order_statistics.nanmedian,
-    np.quantile: order_statistics.quantile,
-    np.percentile: order_statistics.percentile,
-    np.nanquantile: order_statistics.nanquantile,
-    np.nanpercentile: order_statistics.nanpercentile,
     np.tril: _triangle(creation.tril),
     np.triu: _triangle(creation.triu),
     np.full_like: _full_like,
@@ -222,6 +143,7 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.empty_like: _filled_like(0),
     np.meshgrid: creation.meshgrid,
     **products_and_orders.FUNCTIONS,
+    **beyond_standard.FUNCTIONS,
 }
 
 # What ufunc.accumulate is called as a function.
