@@ -23,6 +23,20 @@ from ngraph_rewrite.frontend.numpy.aliases import (
     right_shift,
     true_divide,
 )
+from ngraph_rewrite.frontend.numpy.convolving import (
+    convolve,
+    correlate,
+)
+from ngraph_rewrite.frontend.numpy.counting import (
+    bincount,
+    digitize,
+    histogram,
+)
+from ngraph_rewrite.frontend.numpy.covariances import (
+    average,
+    corrcoef,
+    cov,
+)
 from ngraph_rewrite.frontend.numpy.creation import (
     arange,
     asarray,
@@ -217,6 +231,12 @@ from ngraph_rewrite.frontend.numpy.order_statistics import (
 )
 from ngraph_rewrite.frontend.numpy.padding import pad
 from ngraph_rewrite.frontend.numpy.putting import at, put_along_axis
+from ngraph_rewrite.frontend.numpy.samples import (
+    ediff1d,
+    interp,
+    polyval,
+    trapezoid,
+)
 from ngraph_rewrite.frontend.numpy.searching import (
     argmax,
     argmin,
@@ -224,6 +244,18 @@ from ngraph_rewrite.frontend.numpy.searching import (
     take,
     take_along_axis,
     top_k,
+)
+from ngraph_rewrite.frontend.numpy.sequences import (
+    bartlett,
+    blackman,
+    geomspace,
+    hamming,
+    hanning,
+    kaiser,
+    logspace,
+)
+from ngraph_rewrite.frontend.numpy.slopes import (
+    gradient,
 )
 from ngraph_rewrite.frontend.numpy.sorting import (
     argsort,
@@ -316,6 +348,9 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "average",
+    "bartlett",
+    "bincount",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -323,6 +358,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blackman",
     "block",
     "broadcast_arrays",
     "broadcast_shapes",
@@ -334,10 +370,14 @@ __all__ = [
     "column_stack",
     "concat",
     "concatenate",
+    "convolve",
     "copysign",
+    "corrcoef",
+    "correlate",
     "cos",
     "cosh",
     "count_nonzero",
+    "cov",
     "cross",
     "cumprod",
     "cumsum",
@@ -350,12 +390,14 @@ __all__ = [
     "diagflat",
     "diagonal",
     "diff",
+    "digitize",
     "divide",
     "divmod",
     "dot",
     "dsplit",
     "dstack",
     "e",
+    "ediff1d",
     "einsum",
     "empty",
     "empty_like",
@@ -380,9 +422,14 @@ __all__ = [
     "fmod",
     "full",
     "full_like",
+    "geomspace",
+    "gradient",
     "greater",
     "greater_equal",
+    "hamming",
+    "hanning",
     "heaviside",
+    "histogram",
     "hsplit",
     "hstack",
     "hypot",
@@ -392,6 +439,7 @@ __all__ = [
     "inf",
     "inner",
     "insert",
+    "interp",
     "invert",
     "isclose",
     "isdtype",
@@ -400,6 +448,7 @@ __all__ = [
     "isnan",
     "isneginf",
     "isposinf",
+    "kaiser",
     "kron",
     "ldexp",
     "left_shift",
@@ -416,6 +465,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logspace",
     "matmul",
     "matrix_transpose",
     "max",
@@ -456,6 +506,7 @@ __all__ = [
     "percentile",
     "permute_dims",
     "pi",
+    "polyval",
     "positive",
     "pow",
     "power",
@@ -506,6 +557,7 @@ __all__ = [
     "top_k",
     "trace",
     "transpose",
+    "trapezoid",
     "tri",
     "tril",
     "triu",

@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.frontend.numpy import (
+    convolving,
+    counting,
+    covariances,
     grids,
     matrices,
     more_elementwise,
     nan_reductions,
     order_statistics,
+    samples,
+    slopes,
     special_values,
     splitting,
     stacking,
@@ -68,5 +73,10 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.insert: turning.insert, np.delete: turning.delete,
     np.diag: matrices.diag, np.diagflat: matrices.diagflat, np.vander: matrices.vander, np.kron: matrices.kron,
     np.cross: matrices.cross, np.vdot: matrices.vdot,
+    np.bincount: counting.bincount, np.digitize: counting.digitize, np.histogram: counting.histogram,
+    np.interp: samples.interp, np.trapezoid: samples.trapezoid, np.ediff1d: samples.ediff1d,
+    np.polyval: samples.polyval, np.gradient: slopes.gradient,
+    np.convolve: convolving.convolve, np.correlate: convolving.correlate,
+    np.average: covariances.average, np.cov: covariances.cov, np.corrcoef: covariances.corrcoef,
     np.unravel_index: grids.unravel_index, np.ravel_multi_index: grids.ravel_multi_index,
 }  # fmt: skip

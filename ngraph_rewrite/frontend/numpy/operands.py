@@ -59,3 +59,8 @@ def places(call: str, axis: Axis, rank: int) -> tuple[int, ...]:
     if isinstance(axis, Iterable) and not isinstance(axis, str | np.ndarray):
         axis = tuple(axis)
     return checked(call, stretching.positions, axis, rank)
+
+
+def part_along(x: Op, axis: int, start: int | None, stop: int | None) -> Op:
+    """The elements of `x` from one place along an axis up to another."""
+    return apply("tensor_slice", x, items=(slice(None),) * axis + (slice(start, stop),))

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions given by samples along a line, or by coefficients: values between, differences and integrals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ngraph_rewrite.errors import AttributeValueError, AxesError, LengthError
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.numpy.creation import asarray, zeros_like
+from ngraph_rewrite.frontend.numpy.data_types import astype
+from ngraph_rewrite.frontend.numpy.elementwise import add, clip, divide, multiply, remainder, subtract, where
+from ngraph_rewrite.frontend.numpy.joining import concat
+from ngraph_rewrite.frontend.numpy.manipulation import ravel
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, part_along
+from ngraph_rewrite.frontend.numpy.searching import searchsorted, take
+from ngraph_rewrite.frontend.numpy.sorting import argsort
+from ngraph_rewrite.frontend.numpy.statistical import diff
+from ngraph_rewrite.frontend.numpy.statistical import sum as total
+from ngraph_rewrite.ops.checks import position
+from ngraph_rewrite.ops.stretching import known_length
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT64
+
+
+def interp(
+    x: Array,
+    xp: Array,
+    fp: Array,
+    /,
+    left: Array | None = None,
+    right: Array | None = None,
+    period: float | None = None,
+) -> Op:
+    """The function that is `fp` at `xp` and straight between, at `x`; computed in float64, as NumPy does.
+
+    Args:
+        xp: Places in ascending order; with a period, in any.
+        left, right: What the function is below and above all of these; as at the nearest, if not given.
+        period: After which distance the function repeats.
+
+    Raises:
+        AxesError: if `xp` and `fp` are not two vectors of one length.
+        AttributeValueError: for a period of 0.
+        LengthError: for no places.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.interp(ng.placeholder((2, 3)), [0.0, 1.0], [5.0, 7.0]).type
+    float64[2, 3]
+    """
+    at, places, values = (astype(as_term(t), FLOAT64) for t in (x, xp, fp))
+    if places.rank != 1 or places.shape != values.shape:
+        what = f"interp: places {places.type!r} and values {values.type!r}"
+        raise AxesError(what, where=user_line(), do="give two vectors of one length")
+    if places.shape[0] == 0:
+        raise LengthError("interp: there are no places", where=user_line(), do="give at least one")
+    if period is not None:
+        at, places, values = _repeated(at, places, values, period)
+    count = asarray(places.shape[0])
+    below = clip(subtract(searchsorted(places, at, side="right"), 1), 0, clip(subtract(count, 2), 0))
+    above = clip(add(below, 1), 0, subtract(count, 1))
+    start, width = take(places, below), subtract(take(places, above), take(places, below))
+    first, rise = take(values, below), subtract(take(values, above), take(values, below))
+    same = width <= 0
+    slope = where(same, 0.0, divide(rise, where(same, 1.0, width)))
+    found = add(first, multiply(slope, subtract(at, start)))
+    before, after = (values[0], values[-1]) if period is not None else (left, right)
+    found = where(at < places[0], values[0] if before is None else before, found)
+    return where(at > places[-1], values[-1] if after is None else after, found)
+
+
+def _repeated(x: Op, places: Op, values: Op, period: float) -> tuple[Op, Op, Op]:
+    """All within one period, and one more place on either side."""
+    if isinstance(period, Op) or not period:
+        raise AttributeValueError(f"interp: the period is {period!r}", where=user_line(), do="give a number but 0")
+    size = abs(period)
+    inside = remainder(places, size)
+    order = argsort(inside)
+    places, values = take(inside, order), take(values, order)
+    wider = concat([places[-1:] - size, places, places[:1] + size])
+    return remainder(x, size), wider, concat([values[-1:], values, values[:1]])
+
+
+def trapezoid(y: Array, /, x: Array | None = None, dx: float = 1.0, axis: int = -1) -> Op:
+    """The integral along an axis of the function that is `y` at places and straight between.
+
+    Args:
+        x: The places: a vector, or what broadcasts to `y`.
+        dx: Their distance, if `x` is not given.
+
+    Raises:
+        OutOfRangeError: for an axis that is not there.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.trapezoid(ng.placeholder((2, 5)), dx=0.1).type
+    float32[2]
+    """
+    term = as_term(y)
+    place = checked("trapezoid", position, axis, term.rank)
+    width: Array = dx
+    if x is not None:
+        given = as_term(x)
+        if given.rank == 1:
+            width = apply("reshape", diff(given), shape=(-1,) + (1,) * (term.rank - place - 1))
+        else:
+            width = diff(given, axis)
+    both = add(part_along(term, place, 1, None), part_along(term, place, None, -1))
+    return total(divide(multiply(width, both), 2.0), axis=place)
+
+
+def ediff1d(x: Array, /, to_end: Array | None = None, to_begin: Array | None = None) -> Op:
+    """The differences of neighbours among all elements in row-major order, between a beginning and an end.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.ediff1d(ng.placeholder((2, 3)), to_end=[0, 0]).type
+    float32[7]
+    """
+    term = ravel(x)
+    if term.dtype == BOOL:
+        term = subtract(term, term)  # which is refused
+    parts = [to_begin, diff(term), to_end]
+    terms = [astype(ravel(part), term.dtype) for part in parts if part is not None]
+    return concat(terms) if len(terms) > 1 else terms[0]
+
+
+def polyval(p: Array | Sequence[Array], x: Array, /) -> Op:
+    """The polynomial with these coefficients, the highest first, at `x`.
+
+    Raises:
+        AxesError: if they are no vector.
+        LengthError: if there is an unknown number of them.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.polyval([2.0, 0.0, 1.0], ng.placeholder((3,))).type
+    float32[3]
+    """
+    factors = as_term(p)  # type: ignore[arg-type]
+    if factors.rank != 1:
+        raise AxesError(f"polyval: expected a vector, got {factors.type!r}", where=user_line(), do="ravel it")
+    term = as_term(x)
+    found = zeros_like(term)
+    for k in range(checked("polyval", known_length, factors.shape[0], "the polynomial")):
+        found = add(multiply(found, term), factors[k])
+    return found
