@@ -189,7 +189,7 @@ def _quantile(call: str, x: Array, q: Array, whole: int, axis: Axis, method: str
     if method not in _METHODS:
         do = f"use one of {', '.join(_METHODS)}"
         raise AttributeValueError(f"{call}: method is {method!r}", where=user_line(), do=do)
-    part = _part(call, q, whole)
+    part = _part(call, q, whole, method == "linear")
     lines = _lines(call, term, axis, keepdims)
     if lines.each:
         part = np.reshape(part, (*part.shape, *(1,) * (lines.term.rank - 1)))
@@ -203,14 +203,14 @@ def _quantile(call: str, x: Array, q: Array, whole: int, axis: Axis, method: str
     return apply("reshape", _with_nan(lines, found), shape=(*front, *lines.shape))
 
 
-def _part(call: str, q: Any, whole: int) -> Any:
+def _part(call: str, q: Any, whole: int, linear: bool) -> Any:
     """Parts of 1, as an array if they are known; 0 and 1 may be integers, which take elements as they are."""
     if isinstance(q, Op):
         given = q if is_float(q.dtype) else astype(q, FLOAT64)
         return clip(given if whole == 1 else divide(given, whole), 0.0, 1.0)
     try:
         array = np.asarray(q)
-        array = array if whole == 1 and array.dtype.kind in "iu" else np.asarray(array / whole)
+        array = array if linear and whole == 1 and array.dtype.kind in "iu" else np.asarray(array / whole)
     except (TypeError, ValueError):
         raise ArgumentError(f"{call}: q is {q!r}", where=user_line(), do="give numbers") from None
     if not ((array >= 0) & (array <= 1)).all():
@@ -223,10 +223,11 @@ def _between(lines: Lines, place: Any, method: str, weak: bool) -> Op:
     below = np.floor(place)
     low = _taken(lines, below)
     high = _taken(lines, np.minimum(below + 1, lines.last))
-    share = as_term(place - below if method == "linear" else np.where(np.equal(place, below), 0.0, 0.5))
+    part = place - below if method == "linear" else np.where(np.equal(place, below), 0.0, 0.5)
+    share = astype(as_term(part), place.dtype)
     if not lines.each:
         share = apply("reshape", share, shape=(*share.shape, *(1,) * (lines.term.rank - 1)))
-    dtype = averaging(lines.term.dtype) if weak else promote(averaging(lines.term.dtype), share.dtype)
+    dtype = averaging(lines.term.dtype) if weak else promote(lines.term.dtype, share.dtype)
     share, low, high = (astype(x, dtype) for x in (share, low, high))
     apart = subtract(high, low)
     from_high = subtract(high, multiply(apart, subtract(1.0, share)))
