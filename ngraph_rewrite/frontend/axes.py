@@ -38,6 +38,7 @@ from ngraph_rewrite.frontend.binary import (
     power,
     subtract,
 )
+from ngraph_rewrite.frontend.blocks import depth_to_space, space_to_depth
 from ngraph_rewrite.frontend.choice import cast, select, where
 from ngraph_rewrite.frontend.convolution import convolution, deconvolution
 from ngraph_rewrite.frontend.lookup import lookuptable, lookuptable_update
@@ -75,6 +76,7 @@ from ngraph_rewrite.frontend.reductions import (
     variance,
 )
 from ngraph_rewrite.frontend.resizing import resize
+from ngraph_rewrite.frontend.sampling import grid_sample
 from ngraph_rewrite.frontend.scattering import scatter
 from ngraph_rewrite.frontend.storage import (
     as_op,
@@ -211,6 +213,9 @@ __all__ = [
     "lookuptable",
     "lookuptable_update",
     "resize",
+    "depth_to_space",
+    "space_to_depth",
+    "grid_sample",
     "scatter",
     "batch_norm",
     "batch_statistics",
