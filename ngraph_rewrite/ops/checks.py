@@ -131,6 +131,17 @@ def flag(value: Any, what: str) -> bool:
     return bool(value)
 
 
+def one_of(value: Any, known: Iterable[str], what: str) -> str:
+    """A text that is one of those that are known.
+
+    Raises:
+        AttributeValueError: if it is something else.
+    """
+    if not isinstance(value, str) or value not in known:
+        raise AttributeValueError(f"{what} is {value!r}", do=f"use one of {', '.join(known)}")
+    return value
+
+
 def several(values: Any, what: str) -> tuple[Any, ...]:
     """The items of a tuple, or of anything like one: text and mappings are not.
 
@@ -175,7 +186,9 @@ def extents(values: Any, what: str = "a length") -> tuple[Extent, ...]:
 
 def literal(value: Any, dtype: DType) -> Literal:
     """`value` as a number of this dtype that can be compared bit by bit."""
-    if np.ndim(value) or not isinstance(value, Literal | bool | int | float | np.generic | np.ndarray):
+    if not isinstance(value, Literal | bool | int | float | np.generic | np.ndarray) or (
+        not isinstance(value, Literal) and np.ndim(value)
+    ):
         raise AttributeValueError(f"expected a number, got {value!r}", do="give one number")
     result = value.cast(dtype) if isinstance(value, Literal) else Literal(value, dtype)
     if result.scalar is None:

@@ -98,6 +98,10 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: nx.stack([X, V]), errors.AxesError, "expected equal shapes"),
     (lambda: nx.meshgrid(V, indexing="ji"), errors.AttributeValueError, "indexing is 'ji'"),
     (lambda: nx.meshgrid(X), errors.ArgumentError, "give vectors"),
+    (lambda: nx.concat(np.array(1.0)), errors.ArgumentError, "concat: expected a list of arrays"),
+    (lambda: nx.meshgrid(V, indexing=["ij"]), errors.AttributeValueError, r"(?s)indexing is \['ij'\].*one of xy, ij"),
+    (lambda: nx.var(X, correction=[[1], [2, 3]]), errors.AttributeValueError, "expected a number"),
+    (lambda: nx.searchsorted(V, X, side=np.ones(2)), errors.AttributeValueError, "searchsorted: side is"),
 ]  # fmt: skip
 
 

@@ -212,6 +212,9 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: nx.cov(X, aweights=X), errors.AxesError, "give one for each observation"),
     (lambda: nx.geomspace(0, 1), errors.ArgumentError, "geomspace: "),
     (lambda: nx.hamming(X), errors.AttributeValueError, "hamming: m is"),
+    (lambda: nx.histogram(X, 3, 2), errors.ArgumentError, "range is 2"),
+    (lambda: nx.digitize(X, [[0, 1]]), errors.AxesError, "bins is"),
+    (lambda: nx.average(X, returned=np.ones(2)), errors.AttributeValueError, "average: returned is"),
     (lambda: nx.ediff1d(nx.equal(X, 0)), errors.DTypeError, "expected numbers"),
 ]
 

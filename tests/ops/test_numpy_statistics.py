@@ -174,6 +174,8 @@ WRONG = [
     (lambda: nx.quantile(X, 0.5, method="weibull"), errors.AttributeValueError, "linear, midpoint, lower"),
     (lambda: nx.quantile(X, "half"), errors.ArgumentError, "q is 'half'"),
     (lambda: nx.quantile(nx.greater(X, 0), 0.5), errors.DTypeError, "quantile: expected numbers"),
+    (lambda: nx.quantile(X, [[0.1], [0.2, 0.3]]), errors.ArgumentError, "quantile: q is"),
+    (lambda: nx.median(X, keepdims=2), errors.AttributeValueError, "median: keepdims is 2"),
     (lambda: nx.median(X[:0], axis=0), errors.LengthError, "median of no elements"),
     (lambda: nx.median(X, axis=2), errors.OutOfRangeError, "median: axis 2"),
     (lambda: nx.nanmax(X[:0], axis=0), errors.AxesError, "numpy.max"),

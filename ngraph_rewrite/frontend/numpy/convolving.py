@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from ngraph_rewrite.errors import AttributeValueError, AxesError, LengthError
+from ngraph_rewrite.errors import AxesError, LengthError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.manipulation import flip
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
+from ngraph_rewrite.ops.checks import one_of
 from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -53,9 +54,7 @@ def correlate(x1: Array, x2: Array, /, mode: str = "valid") -> Op:
 
 
 def _slid(call: str, long: Op, short: Op, mode: str) -> Op:
-    if mode not in _MODES:
-        do = f"use one of {', '.join(_MODES)}"
-        raise AttributeValueError(f"{call}: mode is {mode!r}", where=user_line(), do=do)
+    checked(call, one_of, mode, _MODES, "mode")
     size = _length(call, short)
     before = {"full": size - 1, "same": size // 2, "valid": 0}[mode]
     after = {"full": size - 1, "same": size - size // 2 - 1, "valid": 0}[mode]

@@ -13,12 +13,12 @@ from ngraph_rewrite.frontend.numpy.creation import zeros
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import divide, equal, subtract, where
 from ngraph_rewrite.frontend.numpy.manipulation import flip, ravel
-from ngraph_rewrite.frontend.numpy.operands import Array, as_term
+from ngraph_rewrite.frontend.numpy.operands import Array, as_term, known_array
 from ngraph_rewrite.frontend.numpy.putting import at
 from ngraph_rewrite.frontend.numpy.searching import searchsorted
 from ngraph_rewrite.frontend.numpy.statistical import diff
 from ngraph_rewrite.frontend.numpy.statistical import sum as total
-from ngraph_rewrite.ops.checks import as_index
+from ngraph_rewrite.ops.checks import as_index, flag
 from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -70,11 +70,11 @@ def digitize(x: Array, bins: Array, /, right: bool = False) -> Op:
     >>> ng.numpy.digitize(ng.placeholder((2, 3)), [0.0, 0.5, 1.0]).type
     int64[2, 3]
     """
-    edges = as_term(bins)
+    edges, side = as_term(bins), "left" if checked("digitize", flag, right, "right") else "right"
     if not isinstance(bins, Op) and _order("digitize", bins) < 0:
         count = checked("digitize", known_length, edges.shape[0], "bins")
-        return subtract(count, searchsorted(flip(edges), x, side="left" if right else "right"))
-    return searchsorted(edges, x, side="left" if right else "right")
+        return subtract(count, searchsorted(flip(edges), x, side=side))
+    return searchsorted(edges, x, side=side)
 
 
 def histogram(
@@ -106,7 +106,7 @@ def histogram(
     found = _counted(where(last, count - 1, place), share, count)
     if weights is not None:
         found = astype(found, as_term(weights).dtype)
-    if density:
+    if checked("histogram", flag, density, "density"):
         found = divide(divide(found, astype(diff(edges), FLOAT64)), total(found))
     return found, edges
 
@@ -121,7 +121,10 @@ def _counted(places: Op, weights: Array | None, length: int) -> Op:
 
 def _order(call: str, bins: Any) -> int:
     """1 for ascending edges, -1 for descending ones."""
-    steps = np.diff(np.asarray(bins))
+    array = known_array(call, "bins", bins)
+    if array.ndim != 1:
+        raise AxesError(f"{call}: bins is {bins!r}", where=user_line(), do="give a vector of edges")
+    steps = np.diff(array)
     if (steps >= 0).all():
         return 1
     if call == "digitize" and (steps <= 0).all():
@@ -130,14 +133,17 @@ def _order(call: str, bins: Any) -> int:
 
 
 def _edges(bins: Any, range: Any, x: Op) -> Any:
-    if np.ndim(bins):
+    if not hasattr(bins, "__index__") or np.ndim(bins):
         _order("histogram", bins)
         return bins
     count = checked("histogram", as_index, bins, "bins")
     if range is None:
         what = f"histogram: the edges of {count} bins would depend on values"
         raise ArgumentError(what, where=user_line(), do="give a range, or the edges")
-    low, high = range
+    ends = known_array("histogram", "range", range)
+    if ends.shape != (2,):
+        raise ArgumentError(f"histogram: range is {range!r}", where=user_line(), do="give two numbers")
+    low, high = ends.tolist()
     if count < 1 or not low <= high:
         what = f"histogram: {count} bins from {low} to {high}"
         raise AttributeValueError(what, where=user_line(), do="give at least 1, and a range that ascends")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.creation import asarray
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import clip, divide, maximum, multiply, sqrt, subtract
@@ -16,6 +17,7 @@ from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, 
 from ngraph_rewrite.frontend.numpy.statistical import mean
 from ngraph_rewrite.frontend.numpy.statistical import sum as total
 from ngraph_rewrite.ops.alignment import averaging
+from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import FLOAT64, promote, wide
@@ -38,12 +40,12 @@ def average(
     >>> ng.numpy.average(ng.placeholder((2, 3)), axis=1, weights=ng.placeholder((3,))).type
     float32[2]
     """
-    term = as_term(x)
+    term, both = as_term(x), checked("average", flag, returned, "returned")
     if weights is not None:
         found, size = _weighted(term, as_term(weights), axis, keepdims)
-        return (found, size) if returned else found
+        return (found, size) if both else found
     found = mean(term, axis, keepdims=keepdims)
-    if not returned:
+    if not both:
         return found
     count = product([term.shape[k] for k in places("average", axis, term.rank)])
     return found, broadcast_to(asarray(count, dtype=found.dtype), found.shape)
@@ -99,7 +101,8 @@ def cov(
     >>> ng.numpy.cov(ng.placeholder((3, 100)), dtype="float32").type
     float32[3, 3]
     """
-    given = [as_term(x) for x in (m, y) if x is not None]
+    given = [as_term(m)] if y is None else [as_term(m), as_term(y)]
+    bias, rowvar = checked("cov", flag, bias, "bias"), checked("cov", flag, rowvar, "rowvar")
     chosen = promote(*(t.dtype for t in given), FLOAT64) if dtype is None else dtype
     rows = [_rows(t, rowvar, chosen) for t in given]
     x = concat(rows, axis=0) if len(rows) > 1 else rows[0]

@@ -18,7 +18,7 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
 from ngraph_rewrite.frontend.storage import constant
-from ngraph_rewrite.ops.checks import as_int, extents, listed
+from ngraph_rewrite.ops.checks import as_int, extents, listed, one_of
 from ngraph_rewrite.ops.stretching import Shape, stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -261,8 +261,7 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Op, ...]:
     >>> [x.shape for x in ng.numpy.meshgrid([1, 2, 3], [4, 5])]
     [(2, 3), (2, 3)]
     """
-    if indexing not in ("xy", "ij"):
-        raise AttributeValueError(f'meshgrid: indexing is {indexing!r}, not "xy" or "ij"', where=user_line())
+    checked("meshgrid", one_of, indexing, ("xy", "ij"), "indexing")
     if not arrays:
         return ()
     terms = several("meshgrid", arrays)

@@ -8,14 +8,14 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
-from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError
+from ngraph_rewrite.errors import AxesError, DTypeError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.creation import arange, zeros
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import add, clip, floor_divide, multiply, remainder
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to, reshape
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
-from ngraph_rewrite.ops.checks import extents, listed
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
+from ngraph_rewrite.ops.checks import extents, listed, one_of
 from ngraph_rewrite.ops.stretching import Shape, known_length, stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -99,8 +99,8 @@ def ravel_multi_index(multi_index: Sequence[Array], dims: Any, /, mode: str | Se
     int64[5]
     """
     lengths = _known("ravel_multi_index", dims)
-    modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
-    parts = [_integers("ravel_multi_index", index) for index in multi_index]
+    modes = [mode] * len(lengths) if isinstance(mode, str) else list(listed(mode))
+    parts = [_integers("ravel_multi_index", index) for index in several("ravel_multi_index", multi_index)]
     if not len(parts) == len(modes) == len(lengths) or not parts:
         what = f"ravel_multi_index: {len(parts)} indices and {len(modes)} modes for {len(lengths)} axes"
         raise AxesError(what, where=user_line(), do="give one for each axis")
@@ -113,10 +113,7 @@ def ravel_multi_index(multi_index: Sequence[Array], dims: Any, /, mode: str | Se
 
 
 def _inside(index: Op, length: int, mode: str) -> Op:
-    if mode not in _MODES:
-        do = f"use one of {', '.join(_MODES)}"
-        raise AttributeValueError(f"ravel_multi_index: mode is {mode!r}", where=user_line(), do=do)
-    if mode == "clip":
+    if checked("ravel_multi_index", one_of, mode, _MODES, "mode") == "clip":
         return clip(index, 0, length - 1)
     return remainder(index, length) if mode == "wrap" else index
 

@@ -15,7 +15,7 @@ from ngraph_rewrite.frontend.numpy.elementwise import multiply, subtract
 from ngraph_rewrite.frontend.numpy.linear_algebra import diagonal, dot
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to, expand_dims, flip, ravel
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
-from ngraph_rewrite.ops.checks import as_int, position
+from ngraph_rewrite.ops.checks import as_int, flag, position
 from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -93,13 +93,14 @@ def vander(x: Array, /, n: int | None = None, increasing: bool = False) -> Op:
     float64[3, 4]
     """
     term = _vector("vander", x)
-    count = checked("vander", known_length, term.shape[0], "the vector") if n is None else as_int(n, "n")
+    wanted = checked("vander", known_length, term.shape[0], "the vector") if n is None else n
+    count = checked("vander", as_int, wanted, "n")
     factors = astype(term, promote(term.dtype, INT64))
     if count < 1:
         return full((term.shape[0], 0), 0, dtype=factors.dtype)
     rows = broadcast_to(expand_dims(factors, axis=1), (term.shape[0], count - 1))
     powers = cumulative_prod(rows, axis=1, dtype=factors.dtype, include_initial=True)
-    return powers if increasing else flip(powers, axis=1)
+    return powers if checked("vander", flag, increasing, "increasing") else flip(powers, axis=1)
 
 
 # -- products ----------------------------------------------------------------------------------------

@@ -204,9 +204,12 @@ def select(conditions: Sequence[Array], choices: Sequence[Array], /, default: Ar
     >>> ng.numpy.select([x < 0, x > 1], [0.0, 1.0], x).type
     float32[3]
     """
-    if len(conditions) != len(choices) or not conditions:
-        what = f"select: {len(conditions)} conditions and {len(choices)} choices"
-        raise ArgumentError(what, where=user_line(), do="give one condition for each choice, and at least one")
+    for name, given in (("conditions", conditions), ("choices", choices)):
+        if not isinstance(given, list | tuple) or len(given) != len(conditions) or not given:
+            what = f"select: the {name} are {given!r}"
+            raise ArgumentError(
+                what, where=user_line(), do="give two lists: one condition for each choice, at least one"
+            )
     *values, found = as_terms("select", *choices, default)
     for condition, value in zip(reversed(conditions), reversed(values), strict=True):
         found = where(condition, value, found)

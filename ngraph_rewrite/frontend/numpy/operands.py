@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.frontend.building import apply as build_term
@@ -46,12 +46,30 @@ def several(call: str, arrays: Any) -> list[Op]:
     Raises:
         ArgumentError: for what is no list, or an empty one.
     """
-    if isinstance(arrays, Op) or not isinstance(arrays, Iterable):
+    if (
+        isinstance(arrays, Op)
+        or not isinstance(arrays, Iterable)
+        or (isinstance(arrays, np.ndarray) and not arrays.ndim)
+    ):
         raise ArgumentError(f"{call}: expected a list of arrays, got {arrays!r}", where=user_line())
     terms = [as_term(x) for x in arrays]
     if not terms:
         raise ArgumentError(f"{call}: there are no arrays", where=user_line(), do="give at least one")
     return terms
+
+
+def known_array(call: str, what: str, given: Any) -> NDArray[Any]:
+    """An array of numbers that are known where the graph is built.
+
+    Raises:
+        ArgumentError: for what is no such array.
+    """
+    try:
+        if not isinstance(given, Op) and (array := np.asarray(given)).dtype.kind in "biuf":
+            return array
+    except (TypeError, ValueError):
+        pass
+    raise ArgumentError(f"{call}: {what} is {given!r}", where=user_line(), do="give numbers, or an array of them")
 
 
 def places(call: str, axis: Axis, rank: int) -> tuple[int, ...]:

@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError, LengthError
+from ngraph_rewrite.errors import AttributeValueError, DTypeError, LengthError
+from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.creation import asarray
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import add, clip, divide, isnan, logical_not, multiply, subtract, where
-from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, places
+from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, known_array, places
 from ngraph_rewrite.frontend.numpy.statistical import count_nonzero, max, min
 from ngraph_rewrite.ops.alignment import averaging
+from ngraph_rewrite.ops.checks import flag, one_of
 from ngraph_rewrite.ops.stretching import Shape, without
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -137,7 +139,7 @@ class Lines(NamedTuple):
 
 
 def _lines(call: str, x: Op, axis: Axis, keepdims: bool) -> Lines:
-    reduced = places(call, axis, x.rank)
+    reduced, keepdims = places(call, axis, x.rank), checked(call, flag, keepdims, "keepdims")
     rest = [k for k in range(x.rank) if k not in reduced]
     count = product([x.shape[k] for k in reduced])
     if count == 0:
@@ -186,9 +188,7 @@ def _quantile(call: str, x: Array, q: Array, whole: int, axis: Axis, method: str
     term = as_term(x)
     if term.dtype == BOOL:
         raise DTypeError(f"{call}: expected numbers, got {term.type!r}", where=user_line(), do="cast them")
-    if method not in _METHODS:
-        do = f"use one of {', '.join(_METHODS)}"
-        raise AttributeValueError(f"{call}: method is {method!r}", where=user_line(), do=do)
+    checked(call, one_of, method, _METHODS, "method")
     part = _part(call, q, whole, method == "linear")
     lines = _lines(call, term, axis, keepdims)
     if lines.each:
@@ -208,11 +208,8 @@ def _part(call: str, q: Any, whole: int, linear: bool) -> Any:
     if isinstance(q, Op):
         given = q if is_float(q.dtype) else astype(q, FLOAT64)
         return clip(given if whole == 1 else divide(given, whole), 0.0, 1.0)
-    try:
-        array = np.asarray(q)
-        array = array if linear and whole == 1 and array.dtype.kind in "iu" else np.asarray(array / whole)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{call}: q is {q!r}", where=user_line(), do="give numbers") from None
+    array = known_array(call, "q", q)
+    array = array if linear and whole == 1 and array.dtype.kind in "iu" else np.asarray(array / whole)
     if not ((array >= 0) & (array <= 1)).all():
         raise AttributeValueError(f"{call}: q is {q!r}", where=user_line(), do=f"give numbers from 0 to {whole}")
     return array

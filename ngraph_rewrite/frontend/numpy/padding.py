@@ -18,7 +18,7 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy import elementwise
 from ngraph_rewrite.frontend.numpy.creation import arange, asarray
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
-from ngraph_rewrite.ops.checks import position
+from ngraph_rewrite.ops.checks import one_of, position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
@@ -50,11 +50,9 @@ def pad(array: Array, pad_width: Any, mode: str = "constant", *, constant_values
     if any(not isinstance(n, int) or n < 0 for pair in widths for n in pair):
         what = f"pad: pad_width is {pad_width!r}"
         raise AttributeValueError(what, where=user_line(), do="give integers of at least 0")
-    if mode == "constant":
+    if isinstance(mode, str) and mode == "constant":
         return _filled(term, widths, _pairs("constant_values", constant_values, term.rank))
-    if mode not in _MORE:
-        do = f"use one of constant, {', '.join(_MORE)}"
-        raise AttributeValueError(f"pad: mode is {mode!r}", where=user_line(), do=do)
+    checked("pad", one_of, mode, ("constant", *_MORE), "mode")
     for axis, (before, after) in enumerate(widths):
         if before or after:
             term = _continued(term, axis, before, after, mode)

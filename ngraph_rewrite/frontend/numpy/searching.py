@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, LengthError, OutOfRangeError
+from ngraph_rewrite.errors import ArgumentError, LengthError, OutOfRangeError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, places
-from ngraph_rewrite.ops.checks import position
+from ngraph_rewrite.ops.checks import one_of, position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
@@ -58,8 +58,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array |
     >>> ng.numpy.searchsorted(ng.placeholder((5,)), ng.placeholder((2, 3))).type
     int64[2, 3]
     """
-    if side not in ("left", "right"):
-        raise AttributeValueError(f"searchsorted: side is {side!r}", where=user_line(), do="give 'left' or 'right'")
+    checked("searchsorted", one_of, side, ("left", "right"), "side")
     vector = x1 if sorter is None else take(x1, sorter, axis=0)
     return apply("searchsorted", vector, x2, right=side == "right")
 
@@ -124,8 +123,7 @@ def top_k(x: Array, k: int, /, *, axis: int = -1, mode: str = "largest") -> tupl
     term = as_term(x)
     place = checked("top_k", position, axis, term.rank)
     length = term.shape[place]
-    if mode not in ("largest", "smallest"):
-        raise AttributeValueError(f"top_k: mode is {mode!r}", where=user_line(), do="give 'largest' or 'smallest'")
+    checked("top_k", one_of, mode, ("largest", "smallest"), "mode")
     if isinstance(k, bool) or not hasattr(k, "__index__"):
         raise ArgumentError(f"top_k: k is {k!r}", where=user_line(), do="give an integer")
     if k < 0 or (isinstance(length, int) and k > length):

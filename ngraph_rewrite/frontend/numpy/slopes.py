@@ -11,7 +11,7 @@ from ngraph_rewrite.frontend.numpy.joining import concat
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, part_along, places
 from ngraph_rewrite.frontend.numpy.statistical import diff
 from ngraph_rewrite.ops.alignment import averaging
-from ngraph_rewrite.ops.checks import listed, position
+from ngraph_rewrite.ops.checks import as_index, listed, position
 from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -36,7 +36,7 @@ def gradient(f: Array, /, *spacing: Array, axis: Axis = None, edge_order: int = 
     [float32[4, 5], float32[4, 5]]
     """
     term = as_term(f)
-    if edge_order not in (1, 2):
+    if checked("gradient", as_index, edge_order, "edge_order") not in (1, 2):
         raise AttributeValueError(f"gradient: edge_order is {edge_order!r}", where=user_line(), do="give 1 or 2")
     places("gradient", axis, term.rank)
     axes = range(term.rank) if axis is None else [checked("gradient", position, a, term.rank) for a in listed(axis)]

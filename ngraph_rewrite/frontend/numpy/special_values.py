@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ngraph_rewrite.errors import LengthError
+from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.elementwise import equal, isnan, logical_and, logical_or
 from ngraph_rewrite.frontend.numpy.formulas import without_names
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
 from ngraph_rewrite.frontend.numpy.statistical import all
 from ngraph_rewrite.frontend.storage import constant
+from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.ops.stretching import Shape
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -82,7 +84,8 @@ def isclose(x1: Array, x2: Array, /, rtol: Array = 1e-5, atol: Array = 1e-8, equ
     >>> ng.numpy.isclose(ng.placeholder((2, 3)), ng.placeholder((3,))).type
     bool[2, 3]
     """
-    return _formula("isclose", x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    both = checked("isclose", flag, equal_nan, "equal_nan")
+    return _formula("isclose", x1, x2, rtol=rtol, atol=atol, equal_nan=both)
 
 
 def allclose(x1: Array, x2: Array, /, rtol: Array = 1e-5, atol: Array = 1e-8, equal_nan: bool = False) -> Op:
@@ -115,7 +118,7 @@ def array_equal(x1: Array, x2: Array, /, equal_nan: bool = False) -> Op:
         do = "give both the same lengths"
         raise LengthError(f"array_equal: whether {x.type!r} has the shape of {y.type!r}", where=user_line(), do=do)
     same = equal(x, y)
-    if equal_nan:
+    if checked("array_equal", flag, equal_nan, "equal_nan"):
         same = logical_or(same, logical_and(isnan(x), isnan(y)))
     return all(same)
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
@@ -102,7 +104,7 @@ def _places(call: str, cuts: Cuts, length: int, even: bool) -> list[int]:
     if isinstance(cuts, Op):
         do = "give integers: shapes cannot depend on values"
         raise ArgumentError(f"{call}: the cuts are a term", where=user_line(), do=do)
-    if isinstance(cuts, Iterable):
+    if isinstance(cuts, Iterable) and not (isinstance(cuts, np.ndarray) and not cuts.ndim):
         return [min(max(p + length if p < 0 else p, 0), length) for p in (_integer(call, c) for c in cuts)]
     parts = _integer(call, cuts)
     if parts < 1 or (even and length % parts):

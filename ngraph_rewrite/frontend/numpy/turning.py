@@ -12,7 +12,7 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to, flip, moveaxis, ravel, swapaxes
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, places
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, known_array, places
 from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.ops.checks import as_int, position
 from ngraph_rewrite.ops.stretching import known_length
@@ -32,7 +32,7 @@ def rot90(x: Array, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Op:
     float32[3, 2]
     """
     term, turns = as_term(x), checked("rot90", as_int, k, "k") % 4
-    if len(places("rot90", axes, term.rank)) != 2:
+    if axes is None or len(places("rot90", axes, term.rank)) != 2:
         raise AttributeValueError(f"rot90: axes is {axes!r}", where=user_line(), do="name two")
     first, second = axes
     if turns == 2:
@@ -152,8 +152,8 @@ def _known(call: str, obj: Any) -> Any:
         raise ArgumentError(f"{call}: the places are a term", where=user_line(), do=do)
     if isinstance(obj, slice):
         return obj
-    at = np.asarray(obj)
-    if at.dtype.kind not in "iub" and at.size:
+    at = known_array(call, "the place", obj)
+    if at.dtype.kind == "f" and at.size:
         raise DTypeError(f"{call}: the places are {obj!r}", where=user_line(), do="give integers, a slice, or bools")
     return at if at.size else at.astype(np.int64)
 
