@@ -109,6 +109,14 @@ def test_where_all_is_nan_the_place_is_the_first() -> None:
     assert list(meaning(lambda x: nx.nanargmax(x * np.nan, axis=1), x)) == [0, 0]
 
 
+@pytest.mark.parametrize("name", ["median", "nanmedian", "nanmean", "nansum", "nanvar"])
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_what_is_made_of_nothing_is_numpys(name: str, dtype: str) -> None:
+    x = np.zeros((0, 3), dtype)
+    for axis in (0, 1):
+        same(lambda x, axis=axis: getattr(nx, name)(x, axis), lambda x, axis=axis: getattr(np, name)(x, axis), x)
+
+
 def test_percentiles_are_hundredths() -> None:
     x = numbers("float64", (3, 5), 2)
     same(lambda x: nx.percentile(x, [10, 95], axis=0), lambda x: np.percentile(x, [10, 95], axis=0), x)
@@ -176,7 +184,7 @@ WRONG = [
     (lambda: nx.quantile(nx.greater(X, 0), 0.5), errors.DTypeError, "quantile: expected numbers"),
     (lambda: nx.quantile(X, [[0.1], [0.2, 0.3]]), errors.ArgumentError, "quantile: q is"),
     (lambda: nx.median(X, keepdims=2), errors.AttributeValueError, "median: keepdims is 2"),
-    (lambda: nx.median(X[:0], axis=0), errors.LengthError, "median of no elements"),
+    (lambda: nx.quantile(X[:0], 0.5, axis=0), errors.LengthError, "quantile of no elements"),
     (lambda: nx.median(X, axis=2), errors.OutOfRangeError, "median: axis 2"),
     (lambda: nx.nanmax(X[:0], axis=0), errors.AxesError, "numpy.max"),
 ]

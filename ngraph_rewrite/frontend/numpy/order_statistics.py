@@ -11,7 +11,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, DTypeError, LengthError
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.numpy.creation import asarray
+from ngraph_rewrite.frontend.numpy.creation import asarray, full
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import add, clip, divide, isnan, logical_not, multiply, subtract, where
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, known_array, places
@@ -46,8 +46,7 @@ def ptp(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
 def median(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
     """The middle element in order, or the mean of the two in the middle; float64 for integers; NaN if any is.
 
-    Raises:
-        LengthError: of no elements.
+    The median of nothing is NaN.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.median(ng.placeholder((2, 3)), axis=1).type
@@ -58,9 +57,6 @@ def median(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
 
 def nanmedian(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
     """The `median` of what is not NaN; NaN where all is.
-
-    Raises:
-        LengthError: of no elements.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.nanmedian(ng.placeholder((2, 3)), axis=1).type
@@ -176,8 +172,10 @@ def _with_nan(lines: Lines, found: Op) -> Op:
 
 def _median(call: str, x: Array, axis: Axis, keepdims: bool) -> Op:
     term = as_term(x)
+    dtype, reduced = averaging(term.dtype), places(call, axis, term.rank)
+    if any(term.shape[k] == 0 for k in reduced):
+        return full(without(term.shape, reduced, checked(call, flag, keepdims, "keepdims")), math.nan, dtype=dtype)
     lines = _lines(call, term, axis, keepdims)
-    dtype = averaging(term.dtype)
     sides = [_taken(lines, place // 2) for place in (lines.last, lines.last + 1)]
     low, high = (astype(side, wide(dtype)) for side in sides)
     middle = astype(divide(add(low, high), 2.0), dtype)
