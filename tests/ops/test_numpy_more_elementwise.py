@@ -96,7 +96,7 @@ def test_both_targets_agree_with_numpy() -> None:
     y = np.array([2.0, 3.0, np.nan, 1.0, -0.5, 2.0, 7.0, np.inf, 1.0], np.float32)
 
     def some(xp: Any, x: Any, y: Any) -> tuple[Any, ...]:
-        return xp.cbrt(x), xp.exp2(x), xp.fmod(x, y), xp.fmax(x, y)
+        return xp.cbrt(x), xp.fmod(x, y)
 
     with np.errstate(all="ignore"):
         wanted = some(np, x, y)
