@@ -50,7 +50,8 @@ MEANINGS = {
     "acos": one(sympy.acos(X), INSIDE), "atan": one(sympy.atan(X)), "sinh": one(sympy.sinh(X)),
     "cosh": one(sympy.cosh(X)), "tanh": one(sympy.tanh(X)), "asinh": one(sympy.asinh(X)),
     "acosh": one(sympy.acosh(X), ABOVE), "atanh": one(sympy.atanh(X), INSIDE),
-    "sigmoid": one(1 / (1 + sympy.exp(-X))), "erf": one(sympy.erf(X)), "relu": one(sympy.Max(X, 0)),
+    "sigmoid": one(1 / (1 + sympy.exp(-X))), "erf": one(sympy.erf(X)), "erfinv": one(sympy.erfinv(X), INSIDE),
+    "relu": one(sympy.Max(X, 0)),
     "floor": one(0), "ceil": one(0), "round": one(0), "trunc": one(0),  # steps: flat almost everywhere
     "add": two(X + Y), "subtract": two(X - Y), "multiply": two(X * Y), "divide": two(X / Y), "floordivide": two(0),
     "mod": two(X - Y * sympy.Symbol("q")), "power": two(X**Y, POSITIVE, ANY), "atan2": two(sympy.atan2(X, Y)),

@@ -21,6 +21,7 @@ _WORDS = {
     "inverse_trigonometry": "asin acos atan atan2",
     "elementary": "hypot nextafter next_float16 next_bfloat16 trunc copysign signbit left_shift right_shift",
     "exponentials": "exp exp2 expm1 tanh sigmoid erf",
+    "inverse_error": "erfinv",
     "logarithms": "log log2 log10 log1p",
     "trigonometry": "sin cos tan",
     "hyperbolics": "sinh cosh",

@@ -197,6 +197,18 @@ def erf(x: Operand) -> Op:
     return combine("erf", x)
 
 
+def erfinv(x: Operand) -> Op:
+    """The number whose error function is `x`: infinite at -1 and 1, NaN beyond.
+
+    Integers are computed as floats wide enough for them.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.erfinv(ng.variable({"H": 3}, "float16", name="x")).type
+    float16[H:3]
+    """
+    return combine("erfinv", x)
+
+
 def floor(x: Operand) -> Op:
     """The greatest integer not above `x`, in the dtype of `x`.
 

@@ -68,6 +68,7 @@ UNARY = (
     Row("tanh", np.tanh, floats, "The hyperbolic tangent"),
     Row("sigmoid", functions.sigmoid, floats, "1 / (1 + exp(-`x`)) without overflow"),
     Row("erf", functions.erf, floats, "The error function"),
+    Row("erfinv", functions.erfinv, floats, "The number whose error function is `x`; NaN outside of [-1, 1]"),
 )
 CLASSIFYING = (
     Row("isnan", np.isnan, floats, "Whether `x` is not a number"),

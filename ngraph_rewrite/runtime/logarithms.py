@@ -103,7 +103,7 @@ def _edges(result: Real, x: Real, zero: float) -> Real:
 # -- the functions -----------------------------------------------------------------------------------------------------
 
 
-def _log(x: Real) -> Real:
+def log_formula(x: Real) -> Real:
     """The natural logarithm, to 0.9 ulp."""
     k, mantissa = split_any(x)
     return _edges(_natural(k, mantissa - 1.0), x, 0.0)
@@ -130,4 +130,4 @@ def log1p_formula(x: Real) -> Real:
     return _edges(_natural(k, f).signed_as(x), x, -1.0)
 
 
-log, log2, log10, log1p = (kernel_function(f) for f in (_log, _log2, _log10, log1p_formula))
+log, log2, log10, log1p = (kernel_function(f) for f in (log_formula, _log2, _log10, log1p_formula))

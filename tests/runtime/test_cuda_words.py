@@ -101,7 +101,7 @@ CLASSES = "isnan isinf isfinite logical_not".split()
 UNARY = "negative absolute sign square floor ceil round trunc".split()
 BINARY = "add subtract multiply floordivide mod maximum minimum".split()
 BITS = "bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
-FUNCTIONS = "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh erf sigmoid".split()
+FUNCTIONS = "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh erf erfinv sigmoid".split()
 FUNCTIONS += "asin acos atan asinh acosh atanh".split()
 
 
@@ -234,6 +234,8 @@ def wide_of(name: str, *operands: Array) -> Array:
         if name == "sigmoid":
             small = np.exp(-np.abs(x))
             return np.asarray(np.where(x < 0, small, 1) / (1 + small))
+        if name == "erfinv":
+            return np.asarray(functions.erfinv(x.astype(np.float64)))
         if name == "erf":
             return np.array([math.erf(value) for value in x])
         return np.asarray(getattr(np, NUMPY.get(name, name))(x, *others))

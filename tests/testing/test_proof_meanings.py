@@ -60,7 +60,8 @@ def test_parts_come_before_what_they_are_in_and_once() -> None:
 _UFUNCS = {
     "round": np.rint, "mod": np.remainder, "floordivide": np.floor_divide, "bitwise_invert": np.invert,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "asinh": np.arcsinh,
-    "acosh": np.arccosh, "atanh": np.arctanh, "erf": functions.erf, "sigmoid": functions.sigmoid,
+    "acosh": np.arccosh, "atanh": np.arctanh, "erf": functions.erf, "erfinv": functions.erfinv,
+    "sigmoid": functions.sigmoid,
     "reciprocal": functions.reciprocal, "power": functions.power, "select": np.where,
 }  # fmt: skip
 _REDUCE = {

@@ -38,6 +38,7 @@ absolute = _unary("absolute")
 ceil = _unary("ceil")
 cos = _unary("cos")
 erf = _unary("erf")
+erfinv = _unary("erfinv")
 exp = _unary("exp")
 expm1 = _unary("expm1")
 floor = _unary("floor")
@@ -126,9 +127,9 @@ def safelog(x: Array, limit: float = -50.0) -> Op:
 
 
 __all__ = [
-    "absolute", "add", "cast", "ceil", "cos", "divide", "equal", "erf", "exp", "expm1", "floor", "floordivide",
-    "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply", "negative", "not_equal",
-    "power", "reciprocal", "relu", "round", "safelog", "select", "sigmoid", "sign", "sin", "sqrt", "square",
-    "subtract", "tan", "tanh", "where",
+    "absolute", "add", "cast", "ceil", "cos", "divide", "equal", "erf", "erfinv", "exp", "expm1", "floor",
+    "floordivide", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply", "negative",
+    "not_equal", "power", "reciprocal", "relu", "round", "safelog", "select", "sigmoid", "sign", "sin", "sqrt",
+    "square", "subtract", "tan", "tanh", "where",
 ]  # fmt: skip

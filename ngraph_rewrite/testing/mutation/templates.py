@@ -27,7 +27,7 @@ _SIBLINGS = (
 )  # fmt: skip
 _OTHER = {a: b for pair in _SIBLINGS for a, b in (pair.split(), pair.split()[::-1])} | {
     "logical_xor": "logical_or", "bitwise_xor": "bitwise_or", "isfinite": "isinf", "logaddexp": "maximum",
-    "nextafter": "copysign",
+    "nextafter": "copysign", "erfinv": "erf",
 }  # fmt: skip
 # Attributes that are taken for one another.
 _PAIRS = (

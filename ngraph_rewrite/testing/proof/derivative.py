@@ -23,11 +23,11 @@ FORMULAS: Mapping[str, Any] = {
     "cosh": sympy.cosh(A), "tanh": sympy.tanh(A), "asinh": sympy.asinh(A), "acosh": sympy.acosh(A),
     "atanh": sympy.atanh(A), "sigmoid": 1 / (1 + sympy.exp(-A)), "erf": sympy.erf(A), "add": A + B,
     "subtract": A - B, "multiply": A * B, "divide": A / B, "power": A**B, "atan2": sympy.atan2(A, B),
-    "hypot": sympy.sqrt(A**2 + B**2), "logaddexp": sympy.log(sympy.exp(A) + sympy.exp(B)),
+    "erfinv": sympy.erfinv(A), "hypot": sympy.sqrt(A**2 + B**2), "logaddexp": sympy.log(sympy.exp(A) + sympy.exp(B)),
 }  # fmt: skip
 # Flat almost everywhere.
 _FLAT = frozenset("sign floor ceil round trunc floordivide".split())
-_FUNCTIONS = frozenset("exp log sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf".split())
+_FUNCTIONS = frozenset("exp log sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf erfinv".split())
 
 
 class NoDerivative(Exception):

@@ -193,7 +193,10 @@ _OWN: dict[Any, Function] = {
     np.argmin: _of_line("argmin"), np.argsort: _argsort, np.searchsorted: _searchsorted, np.tensordot: tensordot,
     np.inner: inner, np.dot: dot, np.einsum: einsum, np.matmul: matmul, np.vecdot: vecdot,
     **{f: _moving(f) for f in _MOVING},
-    **{getattr(functions, op): _named(op, getattr(functions, op)) for op in ("erf", "sigmoid", "reciprocal", "power")},
+    **{
+        getattr(functions, op): _named(op, getattr(functions, op))
+        for op in ("erf", "erfinv", "sigmoid", "reciprocal", "power")
+    },
 }  # fmt: skip
 # What a meaning calls: what it gets instead.
 SUBSTITUTES: dict[Any, Function] = {

@@ -171,6 +171,7 @@ _CONSTANTS: tuple[tuple[float, Callable[[Field], Ratio]], ...] = (
     (1 / math.log(2), lambda f: f.divide(Ratio(ONE), _ln(2)(f))),
     (1 / math.log(10), lambda f: f.divide(Ratio(ONE), _ln(10)(f))),
     (math.pi, lambda f: f.atom("pi", None)),
+    (math.gamma(1.5), lambda f: f.divide(sqrt(f, f.atom("pi", None)), Ratio.number(2))),
     (2 / math.sqrt(math.pi), lambda f: f.divide(Ratio.number(2), sqrt(f, f.atom("pi", None)))),
 )
 
@@ -250,7 +251,7 @@ FUNCTIONS: Mapping[str, Callable[..., Ratio]] = {
     "sigmoid": _sigmoid,
     "sinh": lambda f, a: _halftotal(f, a, -1),
     "cosh": lambda f, a: _halftotal(f, a, 1),
-    **{name: lambda f, a, name=name: odd(f, name, a) for name in ("erf", "asin", "atan", "asinh", "atanh")},
+    **{name: lambda f, a, name=name: odd(f, name, a) for name in ("erf", "erfinv", "asin", "atan", "asinh", "atanh")},
     "acosh": lambda f, a: f.atom("acosh", a),
     "floor": _floor,
     "ceil": lambda f, a: f.negative(_floor(f, f.negative(a))),
