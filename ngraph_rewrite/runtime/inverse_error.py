@@ -23,7 +23,7 @@ class Piece(NamedTuple):
         return (x - self.place).polynomial(self.coefficients)
 
 
-# erfinv(x) / x, in terms of w up to a limit, and of its root from there on
+# erfinv(x) / x, in terms of w up to a limit, and of its root from there on: by interpolation at Chebyshev's nodes
 _LIMIT: dict[Format, float] = {SINGLE: 5.0, DOUBLE: 6.25}
 _NEAR: dict[Format, Piece] = {
     SINGLE: Piece(0.0, (
