@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError, LengthError, UnmatchedAxesError
+from ngraph_rewrite.errors import ArgumentError, AxesError, LengthError, UnmatchedAxesError
 from ngraph_rewrite.frontend.building import Operand, checked
 from ngraph_rewrite.ops.alignment import contained, spread
 from ngraph_rewrite.ops.checks import known_shape
 from ngraph_rewrite.ops.initial import initial_term, initial_value
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, user_line
-from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.terms.literal import Literal, own_dtype
 from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.types.axes import Axes, AxesLike, anonymous
-from ngraph_rewrite.types.dtypes import DType, as_dtype, is_float, scalar_dtype
+from ngraph_rewrite.types.dtypes import DType, as_dtype
 from ngraph_rewrite.types.tensor import TensorType
 
 # An array or number, a term, or a function from the axes to one of these.
@@ -133,7 +133,7 @@ def constant(const: ArrayLike, axes: AxesLike = None, dtype: Any = None, name: s
     """
     if isinstance(const, Op):
         raise ArgumentError("constant: the value is a term already", where=user_line(), do="use the term itself")
-    dtype = checked("constant", as_dtype, dtype) if dtype is not None else checked("constant", _own_dtype, const)
+    dtype = checked("constant", as_dtype, dtype) if dtype is not None else checked("constant", own_dtype, const)
     value = checked("constant", Literal, const, dtype)
     chosen = checked("constant", _constant_axes, np.shape(const), axes)
     return build(lookup("core.constant"), (), name=name, value=value, axes=chosen)
@@ -158,26 +158,6 @@ def as_ops(xs: Iterable[Operand]) -> list[Op]:
     [dtype('bool'), dtype('int64')]
     """
     return [as_op(x) for x in xs]
-
-
-def _own_dtype(const: Any) -> DType:
-    """Python's float is float32 here, also inside lists; whoever states a dtype keeps it."""
-    if isinstance(const, list | tuple):
-        found = Literal(const).dtype
-        stated = any(hasattr(x, "dtype") for x in _flat(const))
-        return found if stated or not is_float(found) else as_dtype(None)
-    try:
-        return scalar_dtype(const)
-    except DTypeError as error:
-        raise DTypeError(f"{const!r} is no array of numbers: {error.what}", do=error.do) from None
-
-
-def _flat(nested: Any) -> Iterable[Any]:
-    for x in nested:
-        if isinstance(x, list | tuple):
-            yield from _flat(x)
-        else:
-            yield x
 
 
 def _constant_axes(shape: tuple[int, ...], axes: AxesLike) -> Axes:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ArgumentError, DTypeError
-from ngraph_rewrite.types.dtypes import DType, as_dtype, is_float
+from ngraph_rewrite.types.dtypes import FLOAT32, DType, as_dtype, is_float, promote, scalar_dtype
 
 
 class Literal:
@@ -126,6 +127,38 @@ def as_numbers(value: Any, dtype: Any = None) -> NDArray[Any]:
         wanted = "" if dtype is None else f" of {dtype}"
         raise DTypeError(f"{value!r} cannot be a constant{wanted}", do=_advice(value, error)) from error
     return data.astype(as_dtype(data.dtype), copy=False)
+
+
+def own_dtype(value: Any, beside: Iterable[DType] = ()) -> DType:
+    """The dtype of a constant of which none is stated.
+
+    Python's numbers, also in lists, are bool, int64 or float32: whoever states a dtype keeps it.
+
+    Args:
+        beside: Dtypes of the terms beside it. Floats in lists are not rounded to less than what comes of both.
+
+    Raises:
+        DTypeError: for what is no array of numbers.
+
+    >>> own_dtype([1.5, 2]), own_dtype([1.5], [np.dtype("float64")]), own_dtype(np.array([1.5]))
+    (dtype('float32'), dtype('float64'), dtype('float64'))
+    """
+    if isinstance(value, list | tuple):
+        found = as_numbers(value).dtype
+        stated = not is_float(found) or any(hasattr(x, "dtype") for x in _elements(value))
+        return found if stated else promote(FLOAT32, *beside)
+    try:
+        return scalar_dtype(value)
+    except DTypeError as error:
+        raise DTypeError(f"{value!r} is no array of numbers: {error.what}", do=error.do) from None
+
+
+def _elements(nested: Iterable[Any]) -> Iterator[Any]:
+    for x in nested:
+        if isinstance(x, list | tuple):
+            yield from _elements(x)
+        else:
+            yield x
 
 
 def _advice(value: Any, error: Exception) -> str:

@@ -18,7 +18,7 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
 from ngraph_rewrite.terms.catalogue import OpDef, find, lookup
 from ngraph_rewrite.terms.families import coerced, family_of_types
 from ngraph_rewrite.terms.info import NO_INFO, Info, Uid, info_here, user_line
-from ngraph_rewrite.terms.literal import Literal, as_numbers
+from ngraph_rewrite.terms.literal import Literal, own_dtype
 from ngraph_rewrite.terms.protocols import ask
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
@@ -568,7 +568,7 @@ def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None
         do = "make a term of the length with ng.numpy.asarray" if isinstance(value, Length) else None
         raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line(), do=do)
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
-        return _as_array(value, family or family_of(beside))
+        return _as_array(value, beside, family or family_of(beside))
     weak = type(value) in (bool, int, float) and bool(beside)
     dtype = promote(*(t.dtype for t in beside), value) if weak else scalar_dtype(value)
     shapes = {t.axes for t in beside if t.rank and family == "semi"}
@@ -576,7 +576,7 @@ def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None
     return build(lookup("core.constant"), (), value=Literal(value, dtype), axes=axes)
 
 
-def _as_array(value: Any, family: str) -> Op:
+def _as_array(value: Any, beside: Iterable[Op], family: str) -> Op:
     if family not in ("numpy", "simple"):
         raise FamilyError(
             f"{_called(value)} has no axes to match by",
@@ -584,10 +584,10 @@ def _as_array(value: Any, family: str) -> Op:
             do="write ng.constant(array, axes) to name them",
         )
     try:
-        array = as_numbers(value)
+        literal = Literal(value, own_dtype(value, [t.dtype for t in beside]))
     except DTypeError as error:
         raise DTypeError(error.what, where=user_line(), do=error.do) from error
-    return build(lookup("core.constant"), (), value=Literal(array, array.dtype), axes=anonymous(array.shape))
+    return build(lookup("core.constant"), (), value=literal, axes=anonymous(np.shape(value)))
 
 
 def _called(value: Any) -> str:

@@ -14,6 +14,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -44,12 +45,14 @@ class _At:
     what: str
 
 
-_asking: list[Connection] = []  # in a process that answers: where questions come from
+# In a process that answers: where questions come from.
+_ASKING: ContextVar[Connection | None] = ContextVar("asking", default=None)
 
 
 def say(what: str) -> None:
     """In a process that answers, say what it is at: its time begins anew. Elsewhere nobody listens."""
-    for pipe in _asking:
+    pipe = _ASKING.get()
+    if pipe is not None:
         pipe.send(_At(what))
 
 
@@ -181,7 +184,7 @@ def _serve(pipe: Connection, answers: Callable[[Any], Any], megabytes: int | Non
     gc.freeze()
     gc.enable()
     bounded(None, megabytes)
-    _asking[:] = [pipe]
+    _ASKING.set(pipe)
     while True:
         try:
             question = pipe.recv()

@@ -201,6 +201,26 @@ def test_a_python_number_is_weak_and_a_numpy_number_is_not(x: Op, plain: Op) -> 
         ng.cast(x, "int8") + 300
 
 
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("int32", "float64")],
+)
+@pytest.mark.parametrize(
+    "add",
+    [operator.add, ng.add, ng.numpy.add, ng.simple.add, lambda x, y: ng.numpy.where([False, False], x, y)],
+    ids=["+", "ng", "numpy", "simple", "where"],
+)
+def test_floats_in_lists_are_float32_and_rounded_to_no_less_than_the_result(
+    add: Callable[..., Op], dtype: str, expected: str
+) -> None:
+    zeros = ng.constant(np.zeros(2, dtype))
+    with ng.make_transformer("reference") as transformer:
+        found = transformer.computation(add(zeros, [0.1, 0.2]))()
+    assert found.dtype == expected
+    np.testing.assert_array_equal(found, np.array([0.1, 0.2], expected))
+    assert ng.exp([0.1]).dtype == ng.numpy.exp([0.1]).dtype == "float32"
+
+
 @pytest.mark.parametrize("function", [*BINARY, *COMPARISONS, operator.matmul], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("array", [np.ones(2), np.ones((2, 2)), [1, 2], [1, [2]]], ids=repr)
 def test_an_array_has_no_names_on_either_side(function: Callable[..., Op], array: Any, x: Op) -> None:

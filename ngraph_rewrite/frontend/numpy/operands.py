@@ -28,14 +28,14 @@ def as_term(x: Array) -> Op:
 
 
 def apply(short: str, *operands: Array, **attributes: Any) -> Op:
-    """The numpy op called `short`; Python's numbers take the dtype of the terms and arrays beside them."""
+    """The numpy op called `short`; Python's numbers take the dtype of the terms beside them."""
     call = f"numpy.{short}"
     return build_term(call, *as_terms(call, *operands), **attributes)
 
 
 def as_terms(call: str, *operands: Array) -> list[Op]:
     """The operands of one call, as terms."""
-    known = Op | bool | int | float | np.generic
+    known = (Op, bool, int, float, np.generic, list, tuple)
     arrays = [x if isinstance(x, known) else checked(call, constant, x) for x in operands]
     return checked(call, as_operands, arrays, "numpy")
 

@@ -36,9 +36,9 @@ def as_term(x: Array) -> Op:
 
 
 def apply(short: str, *operands: Array, **attributes: Any) -> Op:
-    """The simple op called `short`; Python's numbers take the dtype of the terms and arrays beside them."""
+    """The simple op called `short`; Python's numbers take the dtype of the terms beside them."""
     call = f"simple.{short}"
-    known = Op | bool | int | float | np.generic
+    known = (Op, bool, int, float, np.generic, list, tuple)
     arrays = [x if isinstance(x, known) else checked(call, constant, x) for x in operands]
     return build_term(call, *arrays, **attributes)
 
