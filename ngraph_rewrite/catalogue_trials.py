@@ -21,9 +21,10 @@ from ngraph_rewrite.plan.launches import kernels
 from ngraph_rewrite.plan.plan import make_plan
 from ngraph_rewrite.returns import leaves, unboxed
 from ngraph_rewrite.rewriting.domain import KNOWN, Domain
-from ngraph_rewrite.rewriting.instances import TrialBank, matches
+from ngraph_rewrite.rewriting.instances import matches
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.targets.choices import find_target
 from ngraph_rewrite.targets.cpu import CpuExecutable
 from ngraph_rewrite.targets.target import Target

@@ -16,10 +16,11 @@ from ngraph_rewrite.errors import RewriteError, RuleFileError
 from ngraph_rewrite.lowering.graph_rules import apply_graph_rules
 from ngraph_rewrite.lowering.passes import lower
 from ngraph_rewrite.lowering.table import ReplacementTable
-from ngraph_rewrite.rewriting.instances import Target, TrialBank
+from ngraph_rewrite.rewriting.instances import Target
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological

@@ -32,9 +32,9 @@ from ngraph_rewrite.rewriting import pattern, remembered, rule, rulefile, waiver
 from ngraph_rewrite.rewriting.encoding import Unencodable, decoded, digest, encoded, read_rules, write_rules
 from ngraph_rewrite.rewriting.expression import Expression, Span, check_expression
 from ngraph_rewrite.rewriting.inline import as_rules
-from ngraph_rewrite.rewriting.instances import TrialBank
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.tensor import TensorType

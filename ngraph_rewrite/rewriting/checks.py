@@ -14,7 +14,7 @@ from ngraph_rewrite.rewriting.conditional import matchings
 from ngraph_rewrite.rewriting.dtype_classes import class_matches
 from ngraph_rewrite.rewriting.file_text import rule_text
 from ngraph_rewrite.rewriting.frame import is_of_signature
-from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, failure, fitting_matches, signature
+from ngraph_rewrite.rewriting.instances import TRIES, Instance, failure, fitting_matches, signature
 from ngraph_rewrite.rewriting.interpret import Application, Result
 from ngraph_rewrite.rewriting.order import Order, why_not_down
 from ngraph_rewrite.rewriting.pattern import restrictions, variables
@@ -23,6 +23,7 @@ from ngraph_rewrite.rewriting.remembered import code_digest, key, others_digest,
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.rewriting.subsumption import subsumed
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import undone_if_refused
 from ngraph_rewrite.terms.op import Op
 

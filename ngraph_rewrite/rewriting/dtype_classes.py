@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from ngraph_rewrite.rewriting.domain import SYMBOLIC, Domain
-from ngraph_rewrite.rewriting.instances import Instance, TrialBank, every_match
+from ngraph_rewrite.rewriting.instances import Instance, every_match
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.solving import Solver
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT16, FLOAT32, DType

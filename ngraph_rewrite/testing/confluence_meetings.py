@@ -8,9 +8,10 @@ from random import Random
 from typing import NamedTuple
 
 from ngraph_rewrite.rewriting.domain import SYMBOLIC, Domain
-from ngraph_rewrite.rewriting.instances import TrialBank, targets, terms_of
+from ngraph_rewrite.rewriting.instances import targets, terms_of
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.overlaps import Overlap
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.testing.confluence_graphs import meeting_on_graph
 from ngraph_rewrite.testing.confluence_pairs import Partners, System
 from ngraph_rewrite.testing.confluence_terms import Meeting, meeting_of

@@ -19,11 +19,12 @@ import numpy as np
 
 from ngraph_rewrite.lowering.driver import normalise
 from ngraph_rewrite.lowering.table import ReplacementTable
-from ngraph_rewrite.rewriting.instances import Target, TrialBank
+from ngraph_rewrite.rewriting.instances import Target
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.overlaps import Position
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological

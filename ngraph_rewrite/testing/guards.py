@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST
-from ngraph_rewrite.rewriting.instances import TARGETS, Instance, Target, TrialBank
+from ngraph_rewrite.rewriting.instances import TARGETS, Instance, Target
 from ngraph_rewrite.rewriting.pattern import App, Num, Var, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.adjoints import wrong_adjoint

@@ -15,7 +15,7 @@ from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.rewriting.domains_semi import numbers
-from ngraph_rewrite.rewriting.instances import TrialBank
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op

@@ -9,9 +9,10 @@ from random import Random
 
 import numpy as np
 
-from ngraph_rewrite.rewriting.instances import TRIES, TrialBank, first_match
+from ngraph_rewrite.rewriting.instances import TRIES, first_match
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.solving import Solver
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.strategies import (
     FEW,

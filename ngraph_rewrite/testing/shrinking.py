@@ -12,8 +12,9 @@ import numpy as np
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.domain import Domain
-from ngraph_rewrite.rewriting.instances import Target, TrialBank, first_match
+from ngraph_rewrite.rewriting.instances import Target, first_match
 from ngraph_rewrite.rewriting.solving import Solver
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.counterexample import Counterexample

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.rewriting.instances import TrialBank
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op

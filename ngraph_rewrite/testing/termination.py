@@ -9,7 +9,7 @@ from itertools import groupby
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.passes import PASSES, library, usable
-from ngraph_rewrite.rewriting.instances import TARGETS, TrialBank
+from ngraph_rewrite.rewriting.instances import TARGETS
 from ngraph_rewrite.rewriting.loops import Loop, endless, find_loop
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.order import DECLARED, SHRINKING, Order, why_not_down
@@ -19,6 +19,7 @@ from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
 from ngraph_rewrite.rewriting.skeleton import nodes, sides
 from ngraph_rewrite.rewriting.subsumption import eaten, subsumes
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.targets.choices import find_target, transformer_choices
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op

@@ -10,9 +10,10 @@ from pathlib import Path
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.checks import THOROUGH, check_types_on
 from ngraph_rewrite.rewriting.dtype_classes import class_matches
-from ngraph_rewrite.rewriting.instances import Instance, TrialBank, fitting_matches
+from ngraph_rewrite.rewriting.instances import Instance, fitting_matches
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.counterexample import rewritten
 from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, finding
@@ -48,7 +49,7 @@ def check_types(rule: Rule, context: Context) -> Finding:
         head, _, _ = error.what.partition("\n")
         says = head.removeprefix(f"{rule.place}: rule {rule.name} ")
         if bank.failed is not None:
-            return finding(rule, "types", FAILED, says, _shown_guard(rule, bank.failed.term, says))
+            return finding(rule, "types", FAILED, says, _shown_guard(rule, bank.failed, says))
         return finding(rule, "types", FAILED, says, "" if last is None else _shown(rule, last, bank, says))
     if not typed:
         return finding(rule, "types", FAILED, NOWHERE)

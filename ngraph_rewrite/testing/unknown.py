@@ -15,9 +15,10 @@ from typing import Any
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, SYMBOLIC
-from ngraph_rewrite.rewriting.instances import Instance, Target, TrialBank, first_match
+from ngraph_rewrite.rewriting.instances import Instance, Target, first_match
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.solving import Solver
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological

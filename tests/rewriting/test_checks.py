@@ -11,8 +11,9 @@ import pytest
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.rewriting.checks import THOROUGH, check_rules_static, checked_rules, untested
+from ngraph_rewrite.rewriting.domain import SYMBOLIC
 from ngraph_rewrite.rewriting.domains import argument_types
-from ngraph_rewrite.rewriting.instances import SYMBOLIC, instances, matches
+from ngraph_rewrite.rewriting.instances import instances, matches
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import definitions

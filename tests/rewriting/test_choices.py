@@ -16,11 +16,12 @@ from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.checks import check_rules_static
 from ngraph_rewrite.rewriting.conditions import parts
 from ngraph_rewrite.rewriting.emit import emit
-from ngraph_rewrite.rewriting.instances import Target, TrialBank, instances
+from ngraph_rewrite.rewriting.instances import Target, instances
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.rewriting.typeclasses import CLASSES
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op

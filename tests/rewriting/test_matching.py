@@ -24,13 +24,14 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.rewriting.emit import emit
 from ngraph_rewrite.rewriting.expression import check_expression
-from ngraph_rewrite.rewriting.instances import Target, TrialBank, first_match
+from ngraph_rewrite.rewriting.instances import Target, first_match
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.reference import reference_matches
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.bounds import OPERANDS
-from ngraph_rewrite.rewriting.instances import Target, TrialBank, matches
+from ngraph_rewrite.rewriting.instances import Target, matches
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.nests import is_nest, operands
@@ -28,6 +28,7 @@ from ngraph_rewrite.rewriting.reference import reference_matches
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.rewriting.search import matches as found_by_search
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import OpDef, find, lookup, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op

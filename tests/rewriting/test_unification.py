@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngraph_rewrite.lowering.passes import library
-from ngraph_rewrite.rewriting.instances import TrialBank, terms_of
+from ngraph_rewrite.rewriting.instances import terms_of
 from ngraph_rewrite.rewriting.overlaps import Position, overlaps, positions, renamed, subpattern
 from ngraph_rewrite.rewriting.pattern import SeqVar, Var, subpatterns
 from ngraph_rewrite.rewriting.reference import reference_matches
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.rewriting.unification import unifiers
 from ngraph_rewrite.rewriting.unifier import resolved
 from ngraph_rewrite.terms.op import Op

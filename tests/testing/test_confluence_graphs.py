@@ -16,9 +16,10 @@ from ngraph_rewrite.lowering.graph_rules import left_sides, matches_at
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.rewriting.domain import SYMBOLIC
 from ngraph_rewrite.rewriting.graph_overlaps import of_several
-from ngraph_rewrite.rewriting.instances import TrialBank, terms_of
+from ngraph_rewrite.rewriting.instances import terms_of
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.confluence import check_confluence, confluence_of
 from ngraph_rewrite.testing.confluence_meetings import met

@@ -11,9 +11,9 @@ import pytest
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.passes import library
-from ngraph_rewrite.rewriting.instances import TrialBank
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Effort, Finding

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.checks import tensor
-from ngraph_rewrite.rewriting.instances import TrialBank, first_match
+from ngraph_rewrite.rewriting.instances import first_match
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.terms.walking import topological

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.ops.checks import tensor
-from ngraph_rewrite.rewriting.instances import TrialBank
 from ngraph_rewrite.rewriting.rule import EXACT, REAL, Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.findings import FAILED, OPEN, PASSED, Context, Effort, Finding

@@ -15,9 +15,10 @@ from ngraph_rewrite.lowering.fitting import fitted
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, matchers_of
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, SYMBOLIC, Domain
-from ngraph_rewrite.rewriting.instances import Instance, TrialBank, every_match, matches
+from ngraph_rewrite.rewriting.instances import Instance, every_match, matches
 from ngraph_rewrite.rewriting.pattern import App, Num, Var, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.differences import listed
 from ngraph_rewrite.testing.evaluate import Undefined

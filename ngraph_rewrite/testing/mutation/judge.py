@@ -13,9 +13,10 @@ from functools import cached_property
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.checks import check_types_on
 from ngraph_rewrite.rewriting.domain import SYMBOLIC
-from ngraph_rewrite.rewriting.instances import TRIES, Instance, TrialBank, matches
+from ngraph_rewrite.rewriting.instances import TRIES, Instance, matches
 from ngraph_rewrite.rewriting.order import why_not_down
 from ngraph_rewrite.rewriting.rule import Rule, Where
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.testing.adjoints import check_adjoint
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Effort, Finding, finding
 from ngraph_rewrite.testing.guards import check_guard

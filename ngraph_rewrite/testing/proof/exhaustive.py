@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 from ngraph_rewrite.ops.checks import tensor
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain, Triple, Types
-from ngraph_rewrite.rewriting.instances import Choices, Instance, TrialBank, every_match
+from ngraph_rewrite.rewriting.instances import Instance, every_match
 from ngraph_rewrite.rewriting.pattern import variables
+from ngraph_rewrite.rewriting.pattern_search import Choices
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.solving import Bindings, Solver
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological

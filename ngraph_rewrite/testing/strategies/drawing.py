@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
-from ngraph_rewrite.rewriting.instances import Choices
+from ngraph_rewrite.rewriting.pattern_search import Choices
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.dtypes import DType, is_float
 from ngraph_rewrite.types.tensor import TensorType

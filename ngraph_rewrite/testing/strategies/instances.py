@@ -15,10 +15,11 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST
-from ngraph_rewrite.rewriting.instances import Instance, TrialBank, first_match
+from ngraph_rewrite.rewriting.instances import Instance, first_match
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.said import guard_lengths
 from ngraph_rewrite.rewriting.solving import Solver
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.evaluate import Array

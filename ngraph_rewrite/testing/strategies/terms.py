@@ -14,8 +14,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
-from ngraph_rewrite.rewriting.instances import TrialBank, terms_of
+from ngraph_rewrite.rewriting.instances import terms_of
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted

@@ -25,9 +25,10 @@ import numpy as np
 
 from ngraph_rewrite.frontend.storage import constant, placeholder, variable
 from ngraph_rewrite.rewriting.domain import Domain
-from ngraph_rewrite.rewriting.instances import TrialBank, first_match
+from ngraph_rewrite.rewriting.instances import first_match
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.making import make_op
 from ngraph_rewrite.terms.op import Op
