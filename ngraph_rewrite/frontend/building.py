@@ -43,6 +43,23 @@ def apply(name: str, *operands: Any, **attributes: Any) -> Op:
     return build(lookup(name), tuple(as_operands(operands, name.partition(".")[0], name)), **attributes)
 
 
+def dimensions(call: str, value: Any) -> int:
+    """How many dimensions an array has, or nested lists, or what no array can be made of: none.
+
+    Raises:
+        DTypeError: for lists of different lengths.
+
+    >>> dimensions("roll", [1, 2]), dimensions("roll", 3)
+    (1, 0)
+    """
+    try:
+        return np.ndim(value)
+    except ValueError:
+        raise DTypeError(
+            f"{call}: {value!r} is no array of numbers", where=user_line(), do="give lists of equal length"
+        ) from None
+
+
 def condition_of(call: str, condition: T) -> T:
     """The condition, unless it is True or False of Python: so terms are compared by ``==``, which asks for identity.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError
-from ngraph_rewrite.frontend.building import Operand, apply, checked
+from ngraph_rewrite.frontend.building import Operand, apply, checked, dimensions
 from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops.fitting import castable, fitted
 from ngraph_rewrite.ops.indexing import Index, count
@@ -111,7 +111,7 @@ def _reshaped(x: Op, shape: tuple[object, ...]) -> Op:
 
 def value_for(call: str, part: Op, value: Any) -> Op:
     """The value with exactly the type of the part."""
-    if not isinstance(value, Op) and np.ndim(value):
+    if not isinstance(value, Op) and dimensions(call, value):
         given = np.asarray(value)
         if hasattr(value, "dtype"):
             checked(call, castable, given.dtype, part.dtype, describe(part))

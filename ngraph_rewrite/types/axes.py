@@ -498,10 +498,17 @@ def make_axes(axes: AxesLike = None) -> Axes:
 def anonymous(lengths: Iterable[Extent]) -> Axes:
     """Axes without names: the shape of a positional tensor.
 
+    Raises:
+        AxesError: for what are no lengths.
+
     >>> anonymous([2, 3])
     Axes(2, 3)
     """
-    return Axes._of(tuple([_nameless(n) for n in lengths]))
+    try:
+        each = iter(lengths)
+    except TypeError:
+        raise AxesError(f"{lengths!r} are no lengths", do="give a list of them") from None
+    return Axes._of(tuple([_nameless(n) for n in each]))
 
 
 def _nameless(length: Extent) -> Axis:

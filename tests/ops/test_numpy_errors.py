@@ -16,6 +16,7 @@ J, B, N = ng.placeholder((2, 3), "int32"), ng.placeholder((2, 3), "bool"), ng.pl
 M = ng.placeholder([ng.Axis(None, ng.Axis("M").length)], name="m")
 Z = ng.placeholder((0, 3), name="z")
 
+RAGGED = [[1], [2, 3]]
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     # shapes that do not meet
     (lambda: nx.add(X, Y), errors.IncompatibleAxesError, "numpy.add.* axis -1 has the lengths 3 and 4"),
@@ -100,7 +101,12 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: nx.meshgrid(X), errors.ArgumentError, "give vectors"),
     (lambda: nx.concat(np.array(1.0)), errors.ArgumentError, "concat: expected a list of arrays"),
     (lambda: nx.meshgrid(V, indexing=["ij"]), errors.AttributeValueError, r"(?s)indexing is \['ij'\].*one of xy, ij"),
-    (lambda: nx.var(X, correction=[[1], [2, 3]]), errors.AttributeValueError, "expected a number"),
+    (lambda: nx.repeat(X, RAGGED), errors.DTypeError, r"repeat: \[\[1\], \[2, 3\]\] is no array of numbers"),
+    (lambda: nx.roll(X, RAGGED), errors.DTypeError, "give lists of equal length"),
+    (lambda: nx.linspace(RAGGED, 1, 3), errors.DTypeError, "give lists of equal length"),
+    (lambda: nx.full(2, RAGGED), errors.DTypeError, "give lists of equal length"),
+    (lambda: nx.at(X)[0].set(RAGGED), errors.DTypeError, "give lists of equal length"),
+    (lambda: nx.var(X, correction=RAGGED), errors.AttributeValueError, "expected a number"),
     (lambda: nx.searchsorted(V, X, side=np.ones(2)), errors.AttributeValueError, "searchsorted: side is"),
 ]  # fmt: skip
 

@@ -178,6 +178,11 @@ def test_a_name_is_a_string(name: object) -> None:
         Axis(name, 3)  # type: ignore[arg-type]
 
 
+def test_who_gives_no_lengths_is_told() -> None:
+    with pytest.raises(AxesError, match=r"(?s)3 are no lengths.*give a list of them"):
+        anonymous(3)  # type: ignore[arg-type]
+
+
 def test_an_anonymous_axis_has_a_length() -> None:
     with pytest.raises(AxesError, match="or None with a name"):
         Axis(None)

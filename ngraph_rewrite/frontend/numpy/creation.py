@@ -14,7 +14,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 from ngraph_rewrite.frontend.building import apply as build_term
-from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.building import checked, dimensions
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
 from ngraph_rewrite.frontend.storage import constant
@@ -61,7 +61,7 @@ def full(shape: Any, fill_value: Array, *, dtype: Any = None) -> Op:
     float32[2, 3]
     """
     lengths = _shape("full", shape)
-    if isinstance(fill_value, Op) or np.ndim(fill_value):
+    if isinstance(fill_value, Op) or dimensions("full", fill_value):
         return apply("broadcast_to", asarray(fill_value, dtype=dtype), shape=lengths)
     return constant(fill_value, anonymous(lengths), dtype)
 
@@ -204,7 +204,7 @@ def linspace(start: float, stop: float, /, num: int, *, dtype: Any = None, endpo
     float32[5]
     """
     for name, value in (("start", start), ("stop", stop)):
-        if isinstance(value, Op) or np.ndim(value):
+        if isinstance(value, Op) or dimensions("linspace", value):
             raise ArgumentError(f"linspace: {name} is {value!r}", where=user_line(), do="give a number")
     return apply("linspace", start=start, stop=stop, length=num, endpoint=endpoint, dtype=dtype)
 

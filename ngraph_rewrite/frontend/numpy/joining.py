@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
-from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.building import checked, dimensions
 from ngraph_rewrite.frontend.numpy.manipulation import ravel
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
 from ngraph_rewrite.frontend.storage import constant
@@ -121,7 +121,7 @@ def repeat(x: Array, repeats: Any, /, *, axis: int | None = None) -> Op:
             do="give a number, or one for each element",
         )
     along = 0 if axis is None else checked("repeat", position, axis, term.rank)
-    if np.ndim(repeats) == 0:
+    if dimensions("repeat", repeats) == 0:
         return apply("repeat", term, repeats=_single(repeats), axis=along)
     return apply("gather", term, constant(_indices(term, repeats, along)), axis=along)
 

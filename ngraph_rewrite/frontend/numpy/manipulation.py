@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ngraph_rewrite.errors import AttributeValueError
-from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.building import checked, dimensions
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, places, several
 from ngraph_rewrite.ops.checks import listed, position
 from ngraph_rewrite.ops.stretching import stretched
@@ -191,11 +189,11 @@ def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] 
     """
     term = as_term(x)
     if axis is None:
-        if np.ndim(shift):
+        if dimensions("roll", shift):
             raise AttributeValueError(f"roll: the shifts {shift} without axes", where=user_line(), do="name the axes")
         return reshape(apply("roll", ravel(term), shift=shift, axis=0), term.shape)
     axes, shifts = listed(axis), listed(shift)
-    if not np.ndim(shift):
+    if not dimensions("roll", shift):
         shifts *= len(axes)
     if len(shifts) != len(axes) and len(axes) == 1:
         axes *= len(shifts)
