@@ -9,6 +9,7 @@ machine code: that would be thrown away. So is all that compiling leaves, at onc
 import re
 from collections.abc import Callable
 from contextlib import closing
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -20,15 +21,15 @@ from numba.core import compiler, errors, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-from numba.core.typed_passes import IRLegalization, NopythonRewrites
-from numba.core.untyped_passes import InlineClosureLikes
+from numba.core.typed_passes import InlineOverloads, IRLegalization, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, IRProcessing, WithLifting
 
 from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
 from ngraph_rewrite.runtime.lanes import expanded
 from ngraph_rewrite.runtime.resolved import Resolved
 
-_IDLE = (NopythonRewrites, InlineClosureLikes)
+_IDLE = (NopythonRewrites, InlineClosureLikes, InlineInlinables, InlineOverloads, IRProcessing, WithLifting)
 _OPTIONS = {"nopython": True, "error_model": "numpy"}
 # what the linker could see: functions that are not internal yet, and variables that modules share
 _SHARED = re.compile(r"^(define (?!internal|private)(?:(?:linkonce|weak)_odr )?|(@\S+ = )common )", re.MULTILINE)
@@ -113,7 +114,7 @@ def _numba_ir(function: Callable[..., None], counts: bool) -> tuple[str, str]:
     cpu_target.options.parse_as_flags(flags, {**_OPTIONS, "_nrt": counts})
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
     arguments = (types.int64,) * _arity(function)
-    given: list[Any] = [_typing(), cpu_target.target_context, function, arguments, types.void, flags, {}]
+    given: list[Any] = [_typing(), _target(), function, arguments, types.void, flags, {}]
     with global_compiler_lock, closing(_Passes(cpu_target.target_context.codegen())) as passes:
         library: Any = _Library(passes, function.__name__)  # type: ignore[no-untyped-call]
         result = compiler.compile_extra(*[*given, library, _Pipeline])
@@ -170,8 +171,19 @@ def _typing() -> Any:
     return Resolved(cpu_target.typing_context)
 
 
+@cache
+def _target() -> Any:
+    """Numba's own, which remembers sizes of types: it asks LLVM for that of each variable, by a module of its own."""
+    target: Any = copy(cpu_target.target_context)
+    target.get_abi_sizeof = cache(target.get_abi_sizeof)
+    return target
+
+
 class _Pipeline(compiler.CompilerBase):
-    """Numba's own, but for what is done to whole arrays, and to functions in functions: a kernel has neither.
+    """Numba's own, but for what is done to whole arrays, to functions in functions, and to what LLVM inlines later.
+
+    A kernel has no arrays and no functions of its own. What its variables are read by is found out once, when all that
+    changes them is done.
 
     Where no object is counted, none is let go: variables need no end.
     """
