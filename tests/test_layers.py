@@ -121,14 +121,23 @@ def imports_below(
             for module in imported_modules(child, importer):
                 yield Import(module, child.lineno, inside_function, only_for_types)
         in_function = inside_function or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for_types = only_for_types or (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test))
+        for_types = only_for_types or (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test))
         yield from imports_below(child, importer, in_function, for_types)
 
 
 @cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"), filename=str(MODULES[module]))
+
+
+@cache
 def imports_of(module: str) -> tuple[Import, ...]:
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"), filename=str(MODULES[module]))
-    return tuple(imports_below(tree, module))
+    return tuple(imports_below(tree_of(module), module))
+
+
+def is_lazy_module(node: ast.AST) -> bool:
+    """Whether a node is a call of `lazy_module`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "lazy_module"
 
 
 def complaint(importer: str, what: Import, why: str) -> str:
@@ -148,33 +157,39 @@ def wrong_direction(importer: str, imported: str) -> str | None:
 
 
 # The package root collects the public names from wherever they are.
-LAYERED = sorted(set(MODULES) - {""})
+PARTS = sorted({*map(part_of, MODULES)} - {""})
 
 
-@pytest.mark.parametrize("module", LAYERED)
-def test_a_module_belongs_to_a_layer(module: str) -> None:
-    assert part_of(module) in HEIGHT, f"{module} is in no layer: give {part_of(module)} a place in LAYERS"
+def modules_of(part: str) -> list[str]:
+    return [module for module in MODULES if part_of(module) == part]
 
 
-@pytest.mark.parametrize("module", LAYERED)
-def test_a_module_imports_only_from_below(module: str) -> None:
-    reasons = ((found, wrong_direction(module, found.module)) for found in imports_of(module))
-    assert not [complaint(module, found, why) for found, why in reasons if why]
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_belongs_to_a_layer(part: str) -> None:
+    assert part in HEIGHT, f"{part} is in no layer: give it a place in LAYERS"
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_no_import_hides_in_a_function(module: str) -> None:
-    assert not [complaint(module, i, "inside a function") for i in imports_of(module) if i.inside_function]
+@pytest.mark.parametrize("part", PARTS)
+def test_a_module_imports_only_from_below(part: str) -> None:
+    reasons = ((m, found, wrong_direction(m, found.module)) for m in modules_of(part) for found in imports_of(m))
+    assert not [complaint(module, found, why) for module, found, why in reasons if why]
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_a_lazy_import_stands_where_checkers_see_it(module: str) -> None:
+@pytest.mark.parametrize("part", ["", *PARTS])
+def test_no_import_hides_in_a_function(part: str) -> None:
+    hidden = ((module, i) for module in modules_of(part) for i in imports_of(module) if i.inside_function)
+    assert not [complaint(module, i, "inside a function") for module, i in hidden]
+
+
+@pytest.mark.parametrize("part", ["", *PARTS])
+def test_a_lazy_import_stands_where_checkers_see_it(part: str) -> None:
     """What `lazy_module` names is imported under TYPE_CHECKING too, and so held to the same layers."""
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) == "lazy_module"]
-    named = [ast.literal_eval(call.args[0]) for call in calls if isinstance(call.args[0], ast.Constant)]
-    ours = {name for name in map(below_package, named) if name is not None}
-    assert len(named) == len(calls) and ours <= {i.module for i in imports_of(module) if i.only_for_types}
+    for module in modules_of(part):
+        calls = [node for node in ast.walk(tree_of(module)) if is_lazy_module(node)]
+        named = [ast.literal_eval(call.args[0]) for call in calls if isinstance(call.args[0], ast.Constant)]
+        ours = {name for name in map(below_package, named) if name is not None}
+        seen = {i.module for i in imports_of(module) if i.only_for_types}
+        assert len(named) == len(calls) and ours <= seen, module
 
 
 def test_imports_form_no_cycle() -> None:
