@@ -64,7 +64,7 @@ NAMES = ("lenet", "lstm", "transformer")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_loss_and_slopes_are_the_same_in_every_family_and_on_every_target(name: str) -> None:
-    """Of the CPU in one family each: all of them train there, below."""
+    """Of the CPU in one family each: in the others they train there, below."""
     case = small(name)
     wanted = loss_and_slopes(case, "axes", "reference")
     for family, target in [("simple", "reference"), ("numpy", "reference"), (FAMILIES[NAMES.index(name)], "cpu")]:
@@ -93,8 +93,9 @@ def test_slopes_are_differences_of_the_loss(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_training_goes_the_same_way_in_every_family(name: str) -> None:
+    """In two of them: the third has the same loss and slopes, above, and learns, below."""
     case, found = small(name), []
-    for family in FAMILIES:
+    for family in (f for f in FAMILIES if f != FAMILIES[NAMES.index(name)]):
         model = case.model(family)
         with ng.make_transformer("cpu") as t:
             train = t.computation([model.loss, training.adam(model, 0.01)], *model.inputs)

@@ -64,15 +64,19 @@ def test_entries_that_are_whole_and_say_nothing_are_made_again(
     assert run(tmp_path)[0][0] == result
 
 
-@pytest.mark.parametrize("pattern", ["*.o", "*.py"])
-def test_damaged_entries_are_made_again(filled: tuple[Path, str], pattern: str) -> None:
+DAMAGES = (lambda data: data[: len(data) // 2], lambda data: b"raise SystemExit(5)\n" + data, lambda data: b"")
+
+
+@pytest.mark.parametrize(("pattern", "times"), [("*.o", 2), ("*.py", 1)])
+def test_damaged_entries_are_made_again(filled: tuple[Path, str], pattern: str, times: int) -> None:
+    """All of them at once, one after the other in another way: there are six of machine code, and more of Python."""
     folder, result = filled
     entries = sorted(folder.glob(pattern))
     whole = {path: path.read_bytes() for path in entries}
     assert entries
-    for damage in (lambda data: data[: len(data) // 2], lambda data: b"raise SystemExit(5)\n" + data, lambda data: b""):
-        for path in entries:
-            path.write_bytes(damage(whole[path]))
+    for begin in range(times):
+        for number, path in enumerate(entries, begin):
+            path.write_bytes(DAMAGES[number % len(DAMAGES)](whole[path]))
         assert run(folder)[0][0] == result
         assert {path: path.read_bytes() for path in entries if path.suffix == ".py"} == {
             path: data for path, data in whole.items() if path.suffix == ".py"
