@@ -120,7 +120,7 @@ def loss_of(net: Net, x: Op) -> Op:
     return ng.mean(ng.square(x) + x, out_axes=[])
 
 
-@drawn(18)
+@drawn(10)
 @given(st.data())
 def test_a_net_has_the_same_values_and_derivatives_in_any_order(data: st.DataObject) -> None:
     layers = data.draw(st.lists(st.sampled_from(LAYERS), min_size=1, max_size=4))

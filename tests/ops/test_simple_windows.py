@@ -191,7 +191,7 @@ def test_a_network_has_the_same_values_for_every_preference(order: tuple[Any, ..
     array = np.random.default_rng(1).normal(size=x.shape)
     with ng.make_transformer("reference") as oracle:
         wanted = oracle.computation(results, x)(array)
-    for sample, recurrent in PLACES if R in order else PLACES[::2]:
+    for sample, recurrent in PLACES[1:] if R in order else PLACES[::2]:
         with ng.make_transformer("cpu", sample=sample, recurrent=recurrent) as transformer:
             for left, right in zip(transformer.computation(results, x)(array), wanted, strict=True):
                 np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-10)
@@ -293,7 +293,7 @@ def test_first_and_second_derivatives_of_convolutions(function: Any, order: tupl
 def test_derivatives_of_pooling(kind: str, order: tuple[Any, ...]) -> None:
     x = standing(order, [3, 7])
     distinct = np.random.default_rng(0).permutation(np.linspace(-1, 1, int(x.size))).reshape(x.shape)  # type: ignore[arg-type]
-    for counted in (False, True):
+    for counted in (False, True) if kind == "avg" else (False,):  # by which sums alone are divided
         term = s.pooling(x, kind, size=3, stride=2, padding=(1,), dilation=1, counted=counted)
         check_gradients(term, {x: distinct}, [x])
     check_gradients(s.pooling(x, kind, size={0: 2, 1: 2}, stride=1, dilation=[1, 2]), {x: distinct}, [x])
