@@ -53,8 +53,8 @@ def parts(rule: Rule) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("start", range(8))
 def test_what_is_written_reads_back_as_the_same_rule(start: int) -> None:
-    """Of every eighth shipped rule, and of all that is made of it: no mutant says what no file could say."""
-    for rule in library().rules[start::96]:
+    """Of every eighteenth shipped rule, and of all that is made of it: no mutant says what no file could say."""
+    for rule in library().rules[start * 18 :: 144]:
         for one in (rule, *(m.rule for m in mutants(rule))):
             (back,) = parse_rules(f"{header(one)}\n{written(one)}\n", "my.rules", "my")
             assert parts(back) == parts(one)
