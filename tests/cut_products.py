@@ -19,7 +19,7 @@ from ngraph_rewrite.plan import blocking, products
 from ngraph_rewrite.plan.blocking import FETCHES, PACKS_A, PACKS_B, SWEEPS, Blocking, Lies
 
 Array = np.ndarray[Any, Any]
-EXAMPLES = 6 if "NUMBA_CPU_FEATURES" in os.environ else 15
+EXAMPLES = 3 if "NUMBA_CPU_FEATURES" in os.environ else 15
 drawn = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 DTYPES = ["float32", "float64"]
 INTEGERS = ["int32", "uint32", "int64", "uint64"]

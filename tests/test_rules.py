@@ -19,7 +19,7 @@ from ngraph_rewrite.testing.compare import same_bits
 from ngraph_rewrite.testing.strategies import WILD, Example, values_of
 from ngraph_rewrite.types.dtypes import DTYPES, finfo, is_float
 
-EXAMPLES = 10
+EXAMPLES = 9  # one in three is aimed at one way to fire
 
 
 @pytest.fixture(scope="session")

@@ -240,7 +240,9 @@ def test_every_shipped_rule_has_an_instance() -> None:
 
 
 def test_every_shipped_rule_keeps_the_type_on_many_instances() -> None:
-    check_rules_static(library(), (2, THOROUGH[1] // 3))
+    """Those of which values are compared keep it on all of which they are (`test_rules`)."""
+    own = [rule for rule in library() if any(waiver.check == "values" for waiver in rule.waivers)]
+    check_rules_static(RuleSet(own), (2, THOROUGH[1] // 3))
 
 
 @pytest.mark.parametrize("family", ["semi", "axes"])
