@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -160,7 +161,11 @@ for rule in [r for r in library() if r.kind != 'derive'][::120]:
 def test_findings_do_not_depend_on_the_process() -> None:
     said = [
         subprocess.run(
-            [sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", _PROGRAM],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     ]
