@@ -30,7 +30,7 @@ pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `tes
 pytestmark = pytest.mark.cuda
 
 Array = np.ndarray[Any, Any]
-SMALL = [Blocks(4, 8, 8, 4, 2, 4), Blocks(8, 8, 8, 8, 8, 8, 1), Blocks(4, 8, 16, 4, 1, 4), Blocks(8, 8, 4, 4, 4, 8)]
+SMALL = [Blocks(4, 8, 8, 4, 2, 4), Blocks(4, 4, 4, 4, 4, 4, 1), Blocks(4, 8, 16, 4, 1, 4), Blocks(8, 8, 4, 4, 4, 8)]
 CLOSE = {"float32": 2e-5, "float64": 1e-12, "float16": 4e-3, "bfloat16": 3e-2}
 ALONG = (True, True, False)
 LENGTHS = st.integers(1, 11)

@@ -32,7 +32,7 @@ pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `tes
 pytestmark = pytest.mark.cuda
 
 Array = np.ndarray[Any, Any]
-SMALL = [Tile(8, 8, 4, 4, 4), Tile(4, 8, 8, 2, 4), Tile(8, 16, 4, 4, 8, 2), Tile(16, 4, 8, 8, 4)]
+SMALL = [Tile(8, 8, 4, 4, 4), Tile(4, 8, 8, 2, 4), Tile(8, 16, 4, 4, 8, 2), Tile(16, 4, 4, 8, 4)]
 DTYPES = {"float32": 2e-7, "float64": 4e-16, "float16": 1e-3, "bfloat16": 8e-3}
 few = examples(20)
 
