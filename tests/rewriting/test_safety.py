@@ -171,12 +171,17 @@ def assert_harmless(rules: RuleSet) -> None:
         if isinstance(node, ast.Attribute):
             assert node.attr in _READS
         if isinstance(node, ast.Call):
-            name = ast.unparse(node.func)
+            name = _said(node.func)
             plain = name in _CALLS | known or name.startswith("apply_")
             called = node.func.attr if isinstance(node.func, ast.Attribute) else name
             assert plain or called in ("is_number", "bit_length"), name
         if isinstance(node, ast.Name):
             assert not node.id.startswith("__")
+
+
+def _said(node: ast.expr) -> str:
+    """Its text, which most often is a name."""
+    return node.id if isinstance(node, ast.Name) else ast.unparse(node)
 
 
 def _own(tree: ast.Module) -> set[str]:
@@ -185,8 +190,8 @@ def _own(tree: ast.Module) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             table = node.value.value if isinstance(node.value, ast.Attribute | ast.Subscript) else None
-            looked_up = isinstance(node.value, ast.Call) and "_seek_" in ast.unparse(node.value.func)
-            if isinstance(table, ast.Dict) or looked_up or ast.unparse(node.targets[0]) == "f":
+            looked_up = isinstance(node.value, ast.Call) and "_seek_" in _said(node.value.func)
+            if isinstance(table, ast.Dict) or looked_up or _said(node.targets[0]) == "f":
                 found.add(node.targets[0].id)
     return found
 
