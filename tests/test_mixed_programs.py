@@ -120,7 +120,7 @@ def test_gradients_of_smooth_programs_are_their_slopes(number: int, seed: int) -
     assert abs(found - slope) <= 1e-5 * (1 + abs(slope))
 
 
-@pytest.mark.parametrize("number", range(0, len(HANDS), 11 if MORE == 1 else 1))
+@pytest.mark.parametrize("number", range(0, len(HANDS), 12 if MORE == 1 else 1))
 @drawn(1)
 @given(SEEDS)
 def test_gradients_of_smooth_programs_agree(number: int, seed: int) -> None:
