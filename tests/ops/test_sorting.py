@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sorts are stable in either direction, searches are NumPy's, and a gradient goes back to where a value came from."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,23 +39,30 @@ def descending_order(x: Any, axis: int) -> Any:
     return np.apply_along_axis(line, axis, x).astype(np.int64) if x.size else np.zeros(x.shape, np.int64)
 
 
-WAYS = (False, True)  # ascending and descending
-
-
-def order_of(t: Any, axis: int, ways: Sequence[bool] = WAYS) -> tuple[Any, ...]:
-    """An argsort and a sort in each way."""
+def order_of(t: Any, axis: int) -> tuple[Any, ...]:
+    """An argsort and a sort, ascending and descending."""
+    ways = (False, True)
     return tuple(f(t, axis=axis, descending=way) for way in ways for f in (nx.argsort, nx.sort))
 
 
-def check_order(found: Any, x: Any, axis: int, ways: Sequence[bool] = WAYS) -> None:
-    for way, order, values in zip(ways, found[::2], found[1::2], strict=True):
-        right = descending_order(x, axis) if way else np.argsort(x, axis, kind="stable")
+def right_order(x: Any, axis: int, descending: bool) -> Any:
+    return descending_order(x, axis) if descending else np.argsort(x, axis, kind="stable")
+
+
+def check_sorted(values: Any, x: Any, axis: int, right: Any) -> None:
+    """An array is the one that was given, in its right order."""
+    wanted = np.take_along_axis(x, right, axis)
+    if x.dtype.kind in "biu":
+        np.testing.assert_array_equal(values, wanted)
+    else:
+        np.testing.assert_array_equal(*(bits(a.astype(np.float64)) for a in (values, wanted)))
+
+
+def check_order(found: Any, x: Any, axis: int) -> None:
+    for way, (order, values) in enumerate(zip(found[::2], found[1::2], strict=True)):
+        right = right_order(x, axis, bool(way))
         np.testing.assert_array_equal(order, right)
-        wanted = np.take_along_axis(x, right, axis)
-        if x.dtype.kind in "biu":
-            np.testing.assert_array_equal(values, wanted)
-        else:
-            np.testing.assert_array_equal(*(bits(a.astype(np.float64)) for a in (values, wanted)))
+        check_sorted(values, x, axis, right)
 
 
 # -- order ------------------------------------------------------------------------------------------------
@@ -113,17 +119,21 @@ def test_rows_of_every_length_are_sorted(length: int) -> None:
 def test_long_lines_of_every_dtype_are_sorted(dtype: np.dtype) -> None:
     """By the digits of keys, next to each other or apart: both zeros are equal, and so are all NaNs.
 
-    Apart both ways; next to each other each dtype in one, some of every size and kind.
+    Places one way and values the other: more ways are drawn in `test_lines_are_sorted_side_by_side`.
     """
+    way = dtype.name in DESCENDING
     x = numbers(dtype.name, (2, 700, 2), 3, special=True)
     rng = np.random.default_rng(4)
     x[1] = rng.choice(x[1].ravel()[:9], x[1].shape)  # many are equal
-    for found in computed(lambda t: order_of(t, 1), x, unknown=True):
-        check_order(found, x, 1)
     lines = np.ascontiguousarray(x.swapaxes(1, 2))
-    ways = [dtype.name in DESCENDING]
-    for found in computed(lambda t: order_of(t, 2, ways), lines):
-        check_order(found, lines, 2, ways)
+    for axis, given_, unknown in ((1, x, True), (2, lines, False)):
+
+        def function(t: Any, axis: int = axis) -> Any:
+            return nx.argsort(t, axis=axis, descending=way), nx.sort(t, axis=axis, descending=not way)
+
+        for order, values in computed(function, given_, unknown=unknown):
+            np.testing.assert_array_equal(order, right_order(given_, axis, way))
+            check_sorted(values, given_, axis, right_order(given_, axis, not way))
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
