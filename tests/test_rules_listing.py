@@ -106,6 +106,12 @@ def test_unknown_rules_and_classes_are_refused() -> None:
         ng.make_transformer("cpu", classes=["exact", "quick"])
 
 
+def test_few_rules_are_named_where_none_is_like_the_one_that_is_asked_for() -> None:
+    own = ng.rule("x * 1 => x", name="times_one")
+    with pytest.raises(ArgumentError, match=r"no rule is called other(?s:.*)there are times_one\.times_one"):
+        own.named("other")
+
+
 @pytest.mark.parametrize("blank", ["", "  \n"])
 def test_a_rule_that_says_nothing_is_a_mistake_at_its_place(blank: str) -> None:
     with pytest.raises(ng.RuleFileError, match="^<mine>:3:18: the rule has no `=>`"):

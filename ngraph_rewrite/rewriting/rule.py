@@ -19,6 +19,8 @@ from ngraph_rewrite.terms.protocols import ask
 EXACT, REAL, REFINES, FAST = "exact", "real", "refines", "fast"
 # How like each other two names are that may be mistaken, as difflib measures it.
 ALIKE = 0.88
+# So many rules, most often of one's own, are named where none is like the one that is asked for.
+SHOWN = 8
 CLASSES = (EXACT, REAL, REFINES, FAST)
 DEFAULT_CLASS = {"simplify": EXACT, "select": EXACT, "lower": REAL, "recognize": REAL, "derive": REAL}
 DEFAULT_CLASS |= {"rewrite": EXACT, "explore": REAL}
@@ -210,10 +212,14 @@ class RuleSet:
             raise ArgumentError(f"{name!r} is not the name of a rule", do="give one name, as a string")
         found = RuleSet(r for r in self.rules if covers_name(name, r.name))
         if not len(found):
-            near = self.nearest(name)
-            do = f"did you mean {', '.join(near)}?" if near else "ng.rules() lists them"
-            raise ArgumentError(f"no rule is called {name}", do=do)
+            raise ArgumentError(f"no rule is called {name}", do=self._advice(name))
         return found
+
+    def _advice(self, name: str) -> str:
+        near = self.nearest(name)
+        if near:
+            return f"did you mean {', '.join(near)}?"
+        return f"there are {', '.join(r.name for r in self)}" if 0 < len(self) <= SHOWN else "ng.rules() lists them"
 
     def nearest(self, name: str, most: int = 3) -> list[str]:
         """The names most like `name`, that of a rule or its last part."""
