@@ -9,7 +9,6 @@ machine code: that would be thrown away. So is all that compiling leaves, at onc
 import re
 from collections.abc import Callable
 from contextlib import closing
-from copy import copy
 from functools import cache
 from typing import Any
 
@@ -27,7 +26,7 @@ from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, IRPr
 from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
 from ngraph_rewrite.runtime.lanes import expanded
-from ngraph_rewrite.runtime.resolved import Resolved
+from ngraph_rewrite.runtime.resolved import Resolved, resolving
 
 _IDLE = (NopythonRewrites, InlineClosureLikes, InlineInlinables, InlineOverloads, IRProcessing, WithLifting)
 _OPTIONS = {"nopython": True, "error_model": "numpy"}
@@ -173,10 +172,7 @@ def _typing() -> Any:
 
 @cache
 def _target() -> Any:
-    """Numba's own, which remembers sizes of types: it asks LLVM for that of each variable, by a module of its own."""
-    target: Any = copy(cpu_target.target_context)
-    target.get_abi_sizeof = cache(target.get_abi_sizeof)
-    return target
+    return resolving(cpu_target.target_context, _typing())
 
 
 class _Pipeline(compiler.CompilerBase):

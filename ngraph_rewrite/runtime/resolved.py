@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What functions give for operands of some types, found out once: Numba would do that anew for each call."""
+"""What functions give for operands of some types, found out once: Numba would do that anew for each call.
 
+It asks when it finds out the types of a kernel, and once or twice more when it translates an operator.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from functools import cache
 from typing import Any
 
 from numba.core import types
@@ -12,6 +18,7 @@ class Resolved:
     def __init__(self, context: Any) -> None:
         self._context = context
         self._found: dict[Any, Any] = {}
+        self._operators: dict[Any, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
@@ -24,3 +31,42 @@ class Resolved:
         if key not in self._found:
             self._found[key] = self._context.resolve_function_type(func, args, kws)
         return self._found[key]
+
+    def resolve_value_type(self, value: Any) -> Any:
+        """The type of a value; of a function one that remembers its signatures."""
+        found = self._context.resolve_value_type(value)
+        if type(found) is not types.Function:
+            return found
+        if found not in self._operators:
+            self._operators[found] = _remembering(found)
+        return self._operators[found]
+
+
+def _remembering(function: types.Function) -> types.Function:
+    """The same function for Numba; a copy, as what Numba itself has is everybody's."""
+    made = object.__new__(types.Function)
+    made.__dict__.update(function.__dict__)
+    signatures: dict[Any, Any] = {}
+
+    def get_call_type(context: Any, args: Any, kws: Any) -> Any:
+        if kws:
+            return function.get_call_type(context, args, kws)
+        key = tuple(args)
+        if key not in signatures:
+            signatures[key] = function.get_call_type(context, args, kws)
+        return signatures[key]
+
+    made.__dict__["get_call_type"] = get_call_type
+    return made
+
+
+def resolving(target: Any, typing: Resolved) -> Any:
+    """A target context as another one that remembers: signatures of operators, and sizes of types.
+
+    For the size of each variable Numba asks LLVM, by a module of its own.
+    """
+    made = copy(target)
+    made.typing_context = typing
+    size: Callable[[Any], int] = target.get_abi_sizeof
+    made.get_abi_sizeof = cache(size)
+    return made

@@ -16,7 +16,7 @@ from numba.cuda.core import errors
 from numba.cuda.core.callconv import CUDACallConv
 from numba.cuda.core.compiler_lock import global_compiler_lock
 from numba.cuda.core.typed_passes import NopythonRewrites
-from numba.cuda.core.untyped_passes import InlineClosureLikes
+from numba.cuda.core.untyped_passes import InlineClosureLikes, IRProcessing, WithLifting
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.flags import CUDAFlags
 from numba.cuda.utils import numba_target_override
@@ -26,11 +26,11 @@ from ngraph_rewrite.runtime.cuda.generation import AMPERE
 from ngraph_rewrite.runtime.cuda.linking import nothing
 from ngraph_rewrite.runtime.cuda.overlapping import overlapping
 from ngraph_rewrite.runtime.cuda.registries import read_registries
-from ngraph_rewrite.runtime.resolved import Resolved
+from ngraph_rewrite.runtime.resolved import Resolved, resolving
 
 _OPTIONS = {"opt": 3, "fma": 0}
 # For whole arrays, and for functions in functions: a kernel has neither.
-_IDLE = (NopythonRewrites, InlineClosureLikes)
+_IDLE = (NopythonRewrites, InlineClosureLikes, IRProcessing, WithLifting)
 
 
 def compile_ptx(kernel: Callable[..., None], arguments: int, capabilities: Sequence[tuple[int, int]]) -> list[str]:
@@ -71,7 +71,7 @@ def _compiled(kernel: Callable[..., None], signature: tuple[Any, ...], capabilit
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.error_model, flags.nvvm_options, flags.compute_capability = "numpy", _OPTIONS, capability
     read_registries()
-    target = cuda_target.target_context
+    target = _target()
     given: tuple[Any, ...] = _typing(), target, kernel, signature, types.void, flags, {}
     with numba_target_override():
         found = compiler.compile_extra(*given, pipeline_class=_Pipeline, call_conv=CUDACallConv(target), abi_info={})
@@ -82,6 +82,11 @@ def _compiled(kernel: Callable[..., None], signature: tuple[Any, ...], capabilit
 @cache
 def _typing() -> Any:
     return Resolved(cuda_target.typing_context)
+
+
+@cache
+def _target() -> Any:
+    return resolving(cuda_target.target_context, _typing())
 
 
 class _Pipeline(compiler.CUDACompiler):  # type: ignore[misc]
