@@ -139,15 +139,20 @@ def constant(const: ArrayLike, axes: AxesLike = None, dtype: Any = None, name: s
     return build(lookup("core.constant"), (), name=name, value=value, axes=chosen)
 
 
-def as_op(x: Operand) -> Op:
+def as_op(x: Operand | ArrayLike, beside: Iterable[Any] = ()) -> Op:
     """`x` if it is a term, else a constant of it.
+
+    Args:
+        beside: What it stands beside: floats in lists are not rounded to less than what comes of them and these terms.
 
     Raises:
         DTypeError: if it is no number and no array of numbers.
 
-    >>> as_op(2.5).dtype
-    dtype('float32')
+    >>> as_op(2.5).dtype, as_op([2.5], [constant(np.ones(1))]).dtype
+    (dtype('float32'), dtype('float64'))
     """
+    if isinstance(x, list | tuple):
+        return constant(x, dtype=checked("constant", own_dtype, x, [t.dtype for t in beside if isinstance(t, Op)]))
     return x if isinstance(x, Op) else constant(x)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What functions give for operands of some types, found out once: Numba would do that anew for each call.
+"""What Numba asks again and again, remembered: what functions give for operands of some types, and sizes of types.
 
-It asks when it finds out the types of a kernel, and once or twice more when it translates an operator.
+It asks for the former when it finds out the types of a kernel, and once or twice more when it translates an operator.
 """
 
 from collections.abc import Callable

@@ -201,14 +201,22 @@ def test_a_python_number_is_weak_and_a_numpy_number_is_not(x: Op, plain: Op) -> 
         ng.cast(x, "int8") + 300
 
 
+def beside_in_where(x: Op, y: Any) -> Op:
+    return ng.numpy.where([False, False], x, y)
+
+
+def beside_in_concat(x: Op, y: Any) -> Op:
+    return ng.numpy.concat([x, y])[2:]
+
+
 @pytest.mark.parametrize(
     ("dtype", "expected"),
     [("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("int32", "float64")],
 )
 @pytest.mark.parametrize(
     "add",
-    [operator.add, ng.add, ng.numpy.add, ng.simple.add, lambda x, y: ng.numpy.where([False, False], x, y)],
-    ids=["+", "ng", "numpy", "simple", "where"],
+    [operator.add, ng.add, ng.numpy.add, ng.simple.add, beside_in_where, beside_in_concat],
+    ids=["+", "ng", "numpy", "simple", "where", "concat"],
 )
 def test_floats_in_lists_are_float32_and_rounded_to_no_less_than_the_result(
     add: Callable[..., Op], dtype: str, expected: str

@@ -14,7 +14,6 @@ from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
 from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.ops.checks import as_index
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.literal import own_dtype
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, is_float, kind_of, promote, scalar_dtype
 
@@ -184,12 +183,7 @@ def where(condition: Array, x1: Array, x2: Array, /) -> Op:
 
 def _branches(*branches: Array) -> list[Op]:
     """The two as terms: a Python number takes the dtype of the other; the condition's does not count."""
-    beside = [x.dtype for x in branches if isinstance(x, Op)]
-    arrays = [
-        constant(x, dtype=checked("where", own_dtype, x, beside)) if isinstance(x, list | tuple) else x
-        for x in branches
-    ]
-    terms = [x if isinstance(x, bool | int | float) else as_term(x) for x in arrays]
+    terms = [x if isinstance(x, bool | int | float) else as_term(x, branches) for x in branches]
     numbers = [x for x in terms if not isinstance(x, Op)]
     if len(numbers) == len(terms):
         dtype = builtins.max((scalar_dtype(x) for x in numbers), key=lambda d: "biuf".index(kind_of(d)))

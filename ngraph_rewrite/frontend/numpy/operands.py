@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.storage import constant
+from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops import stretching
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, as_operands
@@ -22,9 +22,9 @@ Array = Op | ArrayLike
 Axis = int | Iterable[int] | None
 
 
-def as_term(x: Array) -> Op:
-    """`x` if it is a term, else a constant of it without names."""
-    return x if isinstance(x, Op) else constant(x)
+def as_term(x: Array, beside: Iterable[Any] = ()) -> Op:
+    """`x` if it is a term, else a constant of it without names, as `as_op` makes it."""
+    return as_op(x, beside)
 
 
 def apply(short: str, *operands: Array, **attributes: Any) -> Op:
@@ -52,7 +52,8 @@ def several(call: str, arrays: Any) -> list[Op]:
         or (isinstance(arrays, np.ndarray) and not arrays.ndim)
     ):
         raise ArgumentError(f"{call}: expected a list of arrays, got {arrays!r}", where=user_line())
-    terms = [as_term(x) for x in arrays]
+    arrays = list(arrays)
+    terms = [as_term(x, arrays) for x in arrays]
     if not terms:
         raise ArgumentError(f"{call}: there are no arrays", where=user_line(), do="give at least one")
     return terms

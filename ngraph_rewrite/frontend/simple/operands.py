@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.storage import constant
+from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops import simple as _simple  # noqa: F401  (the family declares its ops when imported)
 from ngraph_rewrite.ops.simple_marks import Key, Marker, N, R, features, keys, keys_of
 from ngraph_rewrite.terms.catalogue import lookup
@@ -30,9 +30,9 @@ Keys = Key | Iterable[Key]
 __all__ = ["Array", "Keys", "Marker", "N", "R", "Shape", "apply", "as_term", "documented", "reduced", "several"]
 
 
-def as_term(x: Array) -> Op:
-    """`x` if it is a term, else a constant of it, whose axes are features."""
-    return x if isinstance(x, Op) else constant(x)
+def as_term(x: Array, beside: Iterable[Any] = ()) -> Op:
+    """`x` if it is a term, else a constant of it, whose axes are features, as `as_op` makes it."""
+    return as_op(x, beside)
 
 
 def apply(short: str, *operands: Array, **attributes: Any) -> Op:
@@ -51,7 +51,8 @@ def several(call: str, arrays: Any) -> list[Op]:
     """
     if isinstance(arrays, Op) or not isinstance(arrays, Iterable):
         raise ArgumentError(f"{call}: expected a list of tensors, got {arrays!r}", where=user_line())
-    terms = [as_term(x) for x in arrays]
+    arrays = list(arrays)
+    terms = [as_term(x, arrays) for x in arrays]
     if not terms:
         raise ArgumentError(f"{call}: there are no tensors", where=user_line(), do="give at least one")
     return terms
