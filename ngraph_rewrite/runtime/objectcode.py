@@ -16,19 +16,21 @@ from llvmlite import binding
 from llvmlite.binding.ffi import ObjectRef
 from llvmlite.binding.newpassmanagers import NewPassManager
 from numba import njit
-from numba.core import compiler, errors, types
+from numba.core import compiler, errors, ssa, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.core.typed_passes import InlineOverloads, IRLegalization, NopythonRewrites
-from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, IRProcessing, WithLifting
+from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, IRProcessing, ReconstructSSA, WithLifting
 
 from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
 from ngraph_rewrite.runtime.lanes import expanded
 from ngraph_rewrite.runtime.resolved import Resolved, resolving
+from ngraph_rewrite.runtime.single_assignment import assigning_once
 
 _IDLE = (NopythonRewrites, InlineClosureLikes, InlineInlinables, InlineOverloads, IRProcessing, WithLifting)
+_ASSIGN_ONCE = assigning_once(untyped_passes, ssa)
 _OPTIONS = {"nopython": True, "error_model": "numpy"}
 # what the linker could see: functions that are not internal yet, and variables that modules share
 _SHARED = re.compile(r"^(define (?!internal|private)(?:(?:linkonce|weak)_odr )?|(@\S+ = )common )", re.MULTILINE)
@@ -187,7 +189,8 @@ class _Pipeline(compiler.CompilerBase):
     def define_pipelines(self) -> list[Any]:
         passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
         idle = _IDLE if self.state.flags.nrt else (*_IDLE, IRLegalization)
-        passes.passes = [one for one in passes.passes if one[0] not in idle]
+        kept = [one for one in passes.passes if one[0] not in idle]
+        passes.passes = [(_ASSIGN_ONCE if done is ReconstructSSA else done, text) for done, text in kept]
         passes.finalize()
         return [passes]
 
