@@ -150,6 +150,7 @@ from ngraph_rewrite.frontend.axes import (
 from ngraph_rewrite.frontend.ctc import ctc
 from ngraph_rewrite.frontend.effects import after, assign, doall, fill, sequential, set_item, value_of
 from ngraph_rewrite.frontend.functions import Function, function, parameter
+from ngraph_rewrite.frontend.looping import cond, while_loop
 from ngraph_rewrite.frontend.ordering import ordered
 from ngraph_rewrite.frontend.places import set_slice
 from ngraph_rewrite.frontend.recurrent import gru, gru_cell, lstm, lstm_cell
@@ -344,6 +345,7 @@ __all__ = [
     "checks",
     "coercion",
     "concat_along_axis",
+    "cond",
     "constant",
     "cos",
     "cross_entropy_binary",
@@ -461,6 +463,7 @@ __all__ = [
     "variable",
     "variance",
     "where",
+    "while_loop",
     "why_not",
     "with_deriv",
     "written",

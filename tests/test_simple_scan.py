@@ -134,7 +134,11 @@ X = s.placeholder((3, R, N))
         ),
         (lambda: s.scan(lambda h, x: (h + x, h), s.constant(0.0, (3,)), X), AxesError, "before a step and .* after"),
         (lambda: s.scan(lambda h, x: h, s.constant(0.0, (3, N)), X), ArgumentError, "the step returned"),
-        (lambda: s.scan(lambda h, x: ((h, h), x), s.constant(0.0, (3, N)), X), ArgumentError, "1 states before"),
+        (
+            lambda: s.scan(lambda h, x: ((h, h), x), s.constant(0.0, (3, N)), X),
+            ArgumentError,
+            r"the states after a step are \(\*, \*\), not \*",
+        ),
         (
             lambda: s.scan(lambda h, x: (h + s.uniform(h), x), s.constant(0.0, (3, N)), X),
             SequencingError,

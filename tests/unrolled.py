@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.frontend.scan import Step, flat, like
+from ngraph_rewrite.frontend.scan import Step
+from ngraph_rewrite.frontend.structures import flat, like
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axis
 

@@ -3,24 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ngraph_rewrite.errors import ArgumentError, AxesError, FamilyError, SequencingError
-from ngraph_rewrite.frontend.building import Operand, checked
+from ngraph_rewrite.errors import ArgumentError, AxesError, FamilyError
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.steps import check_pure, following, parameter
 from ngraph_rewrite.frontend.storage import as_op
+from ngraph_rewrite.frontend.structures import Structure, flat, like
 from ngraph_rewrite.ops.alignment import axis_of
-from ngraph_rewrite.terms.binders import free_parameters
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.info import Uid, scope, user_line
+from ngraph_rewrite.terms.info import scope, user_line
 from ngraph_rewrite.terms.op import Op, build
-from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.lengths import Extent
 
-# A term, or a tuple, list or dict of structures; None is none.
-Structure = Any
 Step = Callable[[Structure, Structure], tuple[Structure, Structure]]
 
 
@@ -130,15 +128,15 @@ def _built(
     **attributes: Any,
 ) -> tuple[Structure, Structure]:
     """The scan as one term, and its parts in the structures of the states and of the outputs."""
-    before = [_parameter(f"state{i}", s.axes, s) for i, s in enumerate(states[1])]
-    now = [_parameter(f"slice{i}", axes, x) for i, (axes, x) in enumerate(zip(slices, sequences[1], strict=True))]
+    before = [parameter(f"state{i}", s.axes, s) for i, s in enumerate(states[1])]
+    now = [parameter(f"slice{i}", axes, x) for i, (axes, x) in enumerate(zip(slices, sequences[1], strict=True))]
     mark = object()
     with scope(mark):
         result = step(like(states[0], before), like(sequences[0], now))
-    following, outputs = _pair(result)
-    after = _following(states[1], [as_op(s) for s in flat(following)])
+    states_after, outputs = _pair(result)
+    after = following("scan: the states after a step", states, states_after)
     given = [as_op(y) for y in flat(outputs)]
-    _check_pure([*after, *given], mark)
+    check_pure("scan", [*after, *given], mark)
     term = build(
         lookup(name),
         (*states[1], *sequences[1], *after, *given),
@@ -151,10 +149,6 @@ def _built(
     return like(states[0], [term[i] for i in range(n)]), like(outputs, [term[n + i] for i in range(len(given))])
 
 
-def _parameter(name: str, axes: Axes, of: Op) -> Op:
-    return build(lookup("core.parameter"), (), name=name, uid=Uid(), axes=axes, dtype=of.dtype)
-
-
 def _pair(result: Any) -> tuple[Structure, Structure]:
     if not isinstance(result, tuple | list) or len(result) != 2:
         shown = describe(result, 2) if isinstance(result, Op) else repr(result)
@@ -162,68 +156,3 @@ def _pair(result: Any) -> tuple[Structure, Structure]:
             f"scan: the step returned {shown}", where=user_line(), do="return the pair (next states, outputs or None)"
         )
     return result[0], result[1]
-
-
-def _following(before: Sequence[Op], after: Sequence[Op]) -> list[Op]:
-    """The states after a step, in the order of axes of those before it."""
-    if len(before) != len(after):
-        raise ArgumentError(
-            f"scan: {len(before)} states before a step and {len(after)} after it", where=user_line(), do="return each"
-        )
-    return [_ordered(b, a) for b, a in zip(before, after, strict=True)]
-
-
-def _ordered(before: Op, after: Op) -> Op:
-    same = after.axes.named and before.axes.named and after.axes != before.axes
-    if same and after.axes.is_equal_set(before.axes) and {*after.axes} == {*before.axes}:
-        return build(lookup("axes.axes_with_order"), (after,), axes=before.axes)
-    return after
-
-
-def _check_pure(results: Sequence[Op], mark: object) -> None:
-    """Refuse what could only happen once, while the step looks as if it happened every time."""
-    order = topological(results)
-    free = free_parameters(order)
-    for term in order:
-        inside = mark in term.info.scope or term in free
-        if inside and term.definition.name == "core.assign":
-            raise SequencingError(
-                f"scan: the step assigns: {describe(term, 2)}",
-                where=term.info.place,
-                do="carry what changes as a state, and assign it after the scan",
-            )
-        if mark in term.info.scope and "draw" in term.definition.traits:
-            raise SequencingError(
-                f"scan: the step draws random numbers, {term.definition} of {term.type!r}, once for all times",
-                where=term.info.place,
-                do="draw before the scan, with the axis of the scan, and give the draws as a sequence",
-            )
-
-
-# -- structures -------------------------------------------------------------------------------------
-
-
-def flat(structure: Structure) -> Iterator[Operand]:
-    """The terms and numbers in a structure, in order."""
-    if isinstance(structure, Mapping):
-        structure = list(structure.values())
-    if isinstance(structure, tuple | list):
-        for part in structure:
-            yield from flat(part)
-    elif structure is not None:
-        yield structure
-
-
-def like(structure: Structure, terms: Sequence[Op]) -> Structure:
-    """The same structure with other terms."""
-    left = iter(terms)
-
-    def filled(part: Structure) -> Structure:
-        if isinstance(part, Mapping):
-            return {key: filled(value) for key, value in part.items()}
-        if isinstance(part, tuple | list):
-            parts = [filled(p) for p in part]
-            return type(part)(*parts) if hasattr(part, "_fields") else type(part)(parts)
-        return None if part is None else next(left)
-
-    return filled(structure)

@@ -22,6 +22,7 @@ from ngraph_rewrite.lowering.handlers import handled
 from ngraph_rewrite.lowering.order_adjoint import after_adjoint, sequential_adjoint
 from ngraph_rewrite.lowering.scan_adjoint import scan_adjoint
 from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Specials, Sweep
+from ngraph_rewrite.lowering.while_adjoint import while_adjoint
 from ngraph_rewrite.terms.op import Op
 
 
@@ -50,6 +51,7 @@ SPECIALS: Specials = {
     "core.item": _item,
     "core.make_tuple": _make_tuple,
     "core.sequential": sequential_adjoint,
+    "core.while_loop": while_adjoint,
     "axes.scan": scan_adjoint,
     "semi.scan": scan_adjoint,
 }

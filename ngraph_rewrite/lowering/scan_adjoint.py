@@ -28,7 +28,7 @@ def scan_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
     """What the initial states, the sequences and the terms read from outside get from the adjoints of the parts."""
     assert isinstance(adjoint, Mapping)
     parts = {i: _tensor(part) for i, part in adjoint.items()}
-    scan = _Scan(term)
+    scan = ScanParts(term)
     states = _active(scan, sweep)
     outside = [t for t in scan.outside if sweep.needs(t)]
     sequences = [i for i, x in enumerate(scan.sequences) if sweep.needs(x)]
@@ -43,12 +43,12 @@ def scan_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
     result = backward.built(following, [_tensor(found[scan.slice(i)]) for i in made])
     yield from ((scan.inits[i], result[at]) for at, i in enumerate(states))
     for at, t in enumerate(outside, len(states)):
-        yield t, _relabelled(result[at], t.axes)
+        yield t, relabelled(result[at], t.axes)
     yield from ((scan.sequences[i], result[at]) for at, i in enumerate(made, len(following)))
 
 
 def _swept(
-    scan: _Scan, backward: _Backward, states: Sequence[int], others: Sequence[Op], sweep: Sweep
+    scan: ScanParts, backward: _Backward, states: Sequence[int], others: Sequence[Op], sweep: Sweep
 ) -> Mapping[Op, Adjoint]:
     """The adjoints of what a step is made of, from those of its next states and its outputs."""
     seeds: list[Pair] = [(scan.following[i], backward.states[at]) for at, i in enumerate(states)]
@@ -56,7 +56,7 @@ def _swept(
     return sweep.inner(seeds, [*(scan.state(i) for i in states), *others])
 
 
-def _active(scan: _Scan, sweep: Sweep) -> list[int]:
+def _active(scan: ScanParts, sweep: Sweep) -> list[int]:
     """The states through which a derivative passes, at first or after some steps."""
     active = {i for i, x in enumerate(scan.inits) if sweep.needs(x) and has_slope(x.type)}
     sources = {t for t in scan.outside if sweep.needs(t)}
@@ -72,11 +72,16 @@ def _active(scan: _Scan, sweep: Sweep) -> list[int]:
         active |= more
 
 
-class _Scan:
-    """A scan's arguments by kind, its body, and what the body reads from outside."""
+class ScanParts:
+    """The arguments of a scan or a loop by kind, its body, and what the body reads from outside.
+
+    Attributes:
+        sequences: Those of a scan, or the terms that a loop passes to each step.
+    """
 
     def __init__(self, term: Op) -> None:
-        n, m = term.attribute("states"), term.attribute("sequences")
+        self._is_scan = "sequences" in term.definition.attributes
+        n, m = term.attribute("states"), term.attribute("sequences" if self._is_scan else "passed")
         self.term, self.parameters = term, term.attribute("parameters")
         self.inits, self.sequences = term.args[:n], term.args[n : n + m]
         self.following, self.outputs = term.args[n + m : n + m + n], term.args[n + m + n :]
@@ -104,19 +109,19 @@ class _Scan:
         used = {t.attribute("uid"): t for t in self.body if is_parameter(t)}
         types = [x.type for x in self.inits] + [self._slice_type(x) for x in self.sequences]
         pairs = zip(self.parameters, types, strict=True)
-        return {uid: used[uid] if uid in used else _parameter(uid, t) for uid, t in pairs}
+        return {uid: used[uid] if uid in used else parameter(uid, t) for uid, t in pairs}
 
     def _slice_type(self, sequence: Op) -> TensorType:
         if "axis" in self.term.definition.attributes:
             return sequence.type.with_axes(sequence.axes - self.term.attribute("axis"))
-        return sequence.type.with_axes(sequence.axes[1:])
+        return sequence.type.with_axes(sequence.axes[1:]) if self._is_scan else sequence.type
 
     def state(self, number: int) -> Op:
         """The term that stands for a state before the step."""
         return self._own[self.parameters[number]]
 
     def slice(self, number: int) -> Op:
-        """The term that stands for the slice of a sequence."""
+        """The term that stands for the slice of a sequence, or for what is passed."""
         return self._own[self.parameters[len(self.inits) + number]]
 
     def slices(self, numbers: Iterable[int]) -> list[Op]:
@@ -128,7 +133,7 @@ class _Scan:
 class _Backward:
     """The reverse scan while it is put together: states with their first values, and sequences with their slices."""
 
-    scan: _Scan
+    scan: ScanParts
     adjoint: Mapping[int, Op]
     inits: list[Op] = field(default_factory=list)
     states: list[Op] = field(default_factory=list)
@@ -137,7 +142,7 @@ class _Backward:
     def state(self, type_: TensorType, init: Op | None) -> Op:
         """One more state; zero at first, unless there is something to begin with."""
         self.inits.append(zero(type_) if init is None else init)
-        self.states.append(_parameter(Uid(), type_))
+        self.states.append(parameter(Uid(), type_))
         return self.states[-1]
 
     def slice_of(self, part: int) -> Op | None:
@@ -146,7 +151,7 @@ class _Backward:
         if whole is None:
             return None
         if part not in self.sequences:
-            self.sequences[part] = whole, _parameter(Uid(), whole.type.with_axes(whole.axes[1:]))
+            self.sequences[part] = whole, parameter(Uid(), whole.type.with_axes(whole.axes[1:]))
         return self.sequences[part][1]
 
     def passed_on(self, number: int, found: Adjoint | None) -> Op:
@@ -159,7 +164,7 @@ class _Backward:
         """The sum over the steps of what a term from outside gets, as a state: its value after a step."""
         like = term.type.with_axes(self._own_axes(term.axes, len(self.states)))
         before = self.state(like, None)
-        return before if found is None else added(before, _relabelled(_tensor(found), like.axes))
+        return before if found is None else added(before, relabelled(_tensor(found), like.axes))
 
     def _own_axes(self, axes: Axes, number: int) -> Axes:
         """Axes of the family of the scan, and with names that none of its other axes has."""
@@ -184,7 +189,8 @@ class _Backward:
         return build(term.definition, args, **attributes)
 
 
-def _parameter(uid: Uid, type_: TensorType) -> Op:
+def parameter(uid: Uid, type_: TensorType) -> Op:
+    """What a binder supplies under an identity."""
     return build(lookup("core.parameter"), (), uid=uid, axes=type_.axes, dtype=type_.dtype)
 
 
@@ -193,7 +199,7 @@ def _tensor(adjoint: Adjoint) -> Op:
     return adjoint
 
 
-def _relabelled(x: Op, axes: Axes) -> Op:
+def relabelled(x: Op, axes: Axes) -> Op:
     """`x` with these axes, position by position, with names or without."""
     if axes == x.axes:
         return x

@@ -8,9 +8,10 @@ The order of the imports is the order of declaration, in which rules go down: co
 from ngraph_rewrite.ops import core
 from ngraph_rewrite.ops import core_tuples
 from ngraph_rewrite.ops import core_control
+from ngraph_rewrite.ops import core_loops
 from ngraph_rewrite.ops import semi
 from ngraph_rewrite.ops import simple
 from ngraph_rewrite.ops import numpy
 from ngraph_rewrite.ops import axes
 
-__all__ = ["axes", "core", "core_control", "core_tuples", "numpy", "semi", "simple"]
+__all__ = ["axes", "core", "core_control", "core_loops", "core_tuples", "numpy", "semi", "simple"]

@@ -7,6 +7,7 @@ The order of the imports is the order of declaration: rules go down in it.
 # isort: off
 from ngraph_rewrite.ops import core
 from ngraph_rewrite.ops import core_tuples
+from ngraph_rewrite.ops import core_loops
 from ngraph_rewrite.ops import semi_sources
 from ngraph_rewrite.ops import semi_movement
 from ngraph_rewrite.ops import semi_memory
@@ -25,6 +26,7 @@ from ngraph_rewrite.ops import semi_scan
 
 __all__ = [
     "core",
+    "core_loops",
     "core_tuples",
     "semi_convolution",
     "semi_diagonal",

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from ngraph_rewrite.plan.keeping import keep
-from ngraph_rewrite.plan.needs import SCAN, Needs, Scan
+from ngraph_rewrite.plan.needs import LOOPS, SCAN, Needs, Scan
 from ngraph_rewrite.plan.scan_changes import Changed, ScanChanges, made_like
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.stacking import stack
@@ -45,6 +45,8 @@ _LOOP = OpDef(
 )
 # Of so many steps a matrix that lies across is copied, for more than one row: a product packs it each time.
 _STEPS = 4
+# What is taken for the number of steps where nobody knows it.
+_UNKNOWN = 100
 # Ops whose kernels read operands at any strides.
 _STRIDED = frozenset("semi.concat semi.pad semi.update cuda.gemm".split())
 
@@ -60,6 +62,8 @@ class LoopBody:
         captured: The input that stands for each term from outside.
         writes: The assignments of the next states.
         results: What each step gives, and the number in the type of what it is stacked to.
+        flag: Of a loop whose steps are not counted the state that says whether to go on. It is no part of the type, and
+            has the number -1.
     """
 
     type: TupleType
@@ -70,6 +74,7 @@ class LoopBody:
     captured: tuple[Op, ...]
     writes: tuple[Op, ...]
     results: tuple[tuple[int, Op], ...]
+    flag: Op | None = None
 
     def read(self, parts: Container[int]) -> list[tuple[int, Op]]:
         """The results of which the parts with these numbers are made: a scan may stand in two graphs."""
@@ -93,7 +98,7 @@ def close(results: Sequence[Op], writes: Sequence[Op], given: Sequence[Op] | Non
         given: All terms in topological order, for those who have it.
     """
     order = topological([*results, *writes]) if given is None else list(given)
-    if all(definition.name != SCAN for definition in set(map(attrgetter("definition"), order))):
+    if all(definition.name not in LOOPS for definition in set(map(attrgetter("definition"), order))):
         return Closed(list(results), list(writes), order)
     kept = _changed([*results, *writes], order)
     needs = Needs(kept.order, kept.roots)
@@ -128,7 +133,7 @@ class _Level:
         """Convert terms whose arguments are converted, or come from outside."""
         for term in terms:
             if term in self.needs.live and term not in self.made:
-                self._note(term, self._loop(Scan(term)) if term.definition.name == SCAN else self._plain(term))
+                self._note(term, self._loop(Scan(term)) if term.definition.name in LOOPS else self._plain(term))
 
     def _note(self, term: Op, made: Op) -> None:
         self.made[term] = made
@@ -189,37 +194,41 @@ class _Level:
 
     def _loop(self, scan: Scan) -> Op:
         states, outputs, sequences = self.needs.of(scan)
-        steps = int(scan.term.attribute("length"))
+        steps = int(scan.term.attribute("length")) if scan.is_scan else _UNKNOWN
         inner = _Level(self.needs, self, self.bound.union(scan.parameters), self.origins, steps)
         n = len(scan.inits)
         needed = inner.terms(scan, [scan.following[i] for i in states] + [scan.outputs[i] for i in outputs])
         own = {p.attribute("uid"): p for p in needed if is_parameter(p)}
         storage = {i: _leaf("core.variable", scan.inits[i].type, Info(f"state{i}")) for i in states}
-        slices = {i: self._slice(scan.sequences[i], i) for i in sequences}
+        slices = {i: self._slice(scan.sequences[i], i) for i in sequences} if scan.is_scan else {}
         for i, leaf in (*storage.items(), *((n + i, leaf) for i, leaf in slices.items())):
             if scan.parameters[i] in own:
                 inner._note(own[scan.parameters[i]], leaf)
+        for i in () if scan.is_scan else sequences:
+            if scan.parameters[n + i] in own:
+                inner.made[own[scan.parameters[n + i]]] = inner.argument(scan.sequences[i], _contiguous)
         inner.convert(needed)
         results = [(n + i, inner.argument(scan.outputs[i], _anyhow)) for i in outputs]
         before = n + len(scan.outputs)
         results += [(before + i, storage[i]) for i in states if before + i in self.needs.parts.get(scan.term, ())]
-        walked = [i for i in sequences if slices[i].definition.name == "core.placeholder"]
+        walked = [i for i in slices if slices[i].definition.name == "core.placeholder"]
         body = LoopBody(
             scan.term.type,  # type: ignore[arg-type]
             steps,
-            scan.term.attribute("reverse"),
-            tuple(storage.items()),
+            scan.is_scan and scan.term.attribute("reverse"),
+            tuple([(i - scan.hidden, leaf) for i, leaf in storage.items()]),
             tuple(slices[i] for i in walked),
             (),
             tuple(inner.writes(storage, scan)),
             tuple(results),
+            storage[0] if scan.hidden else None,
         )
         return self._closed(scan, body, walked, inner)
 
     def _closed(self, scan: Scan, body: LoopBody, walked: Sequence[int], inner: _Level) -> Op:
         """The loop, once it is known what its body captures."""
         body = LoopBody(**{**vars(body), "captured": tuple(own for _, own in inner.captured.values())})
-        args = [self.argument(scan.inits[i], _anyhow) for i, _ in body.states]
+        args = [self.argument(scan.inits[i + scan.hidden], _anyhow) for i, _ in body.states]
         args += [self.argument(scan.sequences[i], _contiguous) for i in walked]
         args += [outside for outside, _ in inner.captured.values()]
         return Op(_LOOP, tuple(args), (body,), scan.term.type, scan.term.info)

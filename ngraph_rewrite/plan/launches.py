@@ -50,6 +50,8 @@ class Loop(NamedTuple):
     Attributes:
         steps: Which of its arguments (numbered through all the work) move with each time, and by how many bytes.
         beside: Whether its work is loops that know nothing of each other: threads share them, and each has one whole.
+        flag: Where a byte lies that says before each time whether to go on: then nobody knows the number of times, and
+            `times` is a guess.
     """
 
     times: int
@@ -57,6 +59,7 @@ class Loop(NamedTuple):
     steps: tuple[tuple[int, int], ...]
     term: Op
     beside: bool = False
+    flag: Ref | None = None
 
     @property
     def slots(self) -> int:

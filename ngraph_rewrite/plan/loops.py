@@ -162,7 +162,8 @@ def loop_work(job: LoopJob, home: Home) -> list[Work | Loop]:
     arenas = accumulate((aligned(band.arena) for band in job.bands), initial=0)
     places = [_Places(job, home, states, band, at) for band, at in zip(job.bands, arenas, strict=False)]
     if len(places) == 1:
-        return [*first, Loop(body.length, *_moved(_awake(job.bands[0].work), places[0]), job.term)]
+        flag = None if body.flag is None else states[body.flag]
+        return [*first, Loop(body.length, *_moved(_awake(job.bands[0].work), places[0]), job.term, flag=flag)]
     loops = [Loop(body.length, *_moved(band.work, at), job.term) for band, at in zip(job.bands, places, strict=True)]
     return [*first, *_beside(loops, body.length, job.term)]
 
@@ -268,7 +269,7 @@ def _moved(work: Sequence[Work | Loop], places: _Places) -> tuple[tuple[Work | L
         if isinstance(one, Loop):
             inner, own = _moved(one.work, places)
             steps += [(slot + at, step) for at, step in own]
-            found.append(one._replace(work=inner))
+            found.append(one._replace(work=inner, flag=one.flag and places.of(one.flag).ref))
             slot += one.slots
             continue
         arguments: list[int | Ref] = []

@@ -9,15 +9,22 @@ from ngraph_rewrite.terms.binders import NONE, free_parameters
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 
-SCAN = "semi.scan"
+SCAN, WHILE = "semi.scan", "core.while_loop"
+LOOPS = frozenset({SCAN, WHILE})
 
 
 class Scan:
-    """The arguments of a scan by kind."""
+    """The arguments of a scan by kind, or those of a loop that goes on while its first state is true.
+
+    Attributes:
+        sequences: What is walked through, or passed to every step as it is.
+        hidden: How many of the first states are no parts of its result.
+    """
 
     def __init__(self, term: Op) -> None:
-        n, m = term.attribute("states"), term.attribute("sequences")
-        self.term, self.parameters = term, term.attribute("parameters")
+        self.is_scan = term.definition.name == SCAN
+        n, m = term.attribute("states"), term.attribute("sequences" if self.is_scan else "passed")
+        self.term, self.parameters, self.hidden = term, term.attribute("parameters"), int(not self.is_scan)
         self.inits, self.sequences = term.args[:n], term.args[n : n + m]
         self.following, self.outputs = term.args[n + m : n + m + n], term.args[n + m + n :]
 
@@ -34,7 +41,7 @@ class Needs:
                 continue
             if term.definition.name == "core.item":
                 self.parts.setdefault(term.args[0], set()).add(term.attribute("index"))
-            if term.definition.name == SCAN:
+            if term.definition.name in LOOPS:
                 self.live.update(self._arguments(Scan(term)))
             else:
                 self.live.update(term.args)
@@ -47,6 +54,8 @@ class Needs:
     def of(self, scan: Scan) -> tuple[list[int], list[int], list[int]]:
         """The states, outputs and sequences of a scan that are needed."""
         n, k, parts = len(scan.inits), len(scan.outputs), self.parts.get(scan.term, set())
+        if scan.hidden:
+            parts = {0, *(i + scan.hidden for i in parts)}
         states = {i for i in parts if i < n} | {i - n - k for i in parts if i >= n + k}
         outputs = sorted(i - n for i in parts if n <= i < n + k)
         read = self._read(scan.outputs[i] for i in outputs)

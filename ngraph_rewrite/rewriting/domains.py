@@ -24,6 +24,7 @@ from ngraph_rewrite.rewriting import (
 from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION_TYPES
 from ngraph_rewrite.rewriting.domains_network import NETWORK_TYPES
+from ngraph_rewrite.rewriting.domains_scan import flagged
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.types.dtypes import BOOL, DTYPES, INT64, DType
 from ngraph_rewrite.types.lengths import Extent
@@ -302,6 +303,7 @@ _PROPOSALS: dict[str, Proposal] = {
     "core.call": _effects,
     "core.item": _tuples,
     "core.make_tuple": _elements,
+    "core.while_loop": flagged,
     "semi.scan": _anything,
     "axes.scan": _anything,
     "core.sequential": _effects,

@@ -28,7 +28,7 @@ from ngraph_rewrite.rewriting.domains_axes import AXES, reduced_axes
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION
 from ngraph_rewrite.rewriting.domains_network import NETWORK
 from ngraph_rewrite.rewriting.domains_numpy import NUMPY
-from ngraph_rewrite.rewriting.domains_scan import named_scans, scans
+from ngraph_rewrite.rewriting.domains_scan import loops, named_scans, scans
 from ngraph_rewrite.rewriting.domains_semi import SEMI, Proposal, Values, filled, numbers, reduced
 from ngraph_rewrite.rewriting.domains_update import UPDATE
 from ngraph_rewrite.terms.catalogue import OpDef
@@ -111,6 +111,7 @@ _PROPOSALS: dict[str, Proposal] = {
     "core.placeholder": _leaf,
     "core.parameter": lambda types, wish, domain: [] if wish is None else [(Uid(), wish.axes, wish.dtype)],
     "core.item": _parts,
+    "core.while_loop": loops,
     "semi.scan": scans,
     "axes.scan": named_scans,
     "core.variable": _variable,

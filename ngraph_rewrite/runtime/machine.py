@@ -24,7 +24,7 @@ from ngraph_rewrite.runtime.pool import Pool, process_pool
 from ngraph_rewrite.runtime.walker import walker
 
 SLICE = 20_000_000  # the weight after which Python may look at signals: 20 ms, as far as weights are right
-_NEVER = 2**62
+NEVER = 2**62
 
 
 class Launch(NamedTuple):
@@ -46,11 +46,13 @@ class Repeat(NamedTuple):
     Attributes:
         steps: Which arguments (numbered through all that the rows have) grow, and by how much with each time;
             afterwards they are what they were.
+        flag: The address of a byte that is not 0 before each time, or no more times follow; 0 if there is none.
     """
 
     launches: Sequence[Row]
     times: int
     steps: Sequence[tuple[int, int]] = ()
+    flag: int = 0
 
 
 class Beside(NamedTuple):
@@ -104,7 +106,7 @@ class LaunchTable:
             if isinstance(one, Repeat):
                 inner, slot = self._table(one.launches, first)
                 steps = self._kept([(base + 8 * (first + at), step) for at, step in one.steps])
-                record = self._kept([(inner, len(one.launches), steps, len(one.steps), 0, 0)])
+                record = self._kept([(inner, len(one.launches), steps, len(one.steps), 0, 0, one.flag, 0)])
                 self._records.append(record)
                 rows.append((0, record, one.times, 0))
             elif isinstance(one, Beside):
@@ -120,7 +122,7 @@ class LaunchTable:
         tables = list[tuple[int, int, int]]()
         for one in row.launches:
             table, slot = self._table([one], slot)
-            tables.append((table, 1, self._kept([(0, 0, _NEVER, 0)])))
+            tables.append((table, 1, self._kept([(0, 0, NEVER, 0)])))
         return self._kept(tables), slot
 
     def _kept(self, rows: Sequence[tuple[int, ...]]) -> int:
@@ -196,7 +198,7 @@ class LaunchTable:
     def _go_on(self, stands: int, end: int) -> None:
         """Walk the rest of a table slice by slice; signals are for the main thread, others need no slices."""
         in_main = threading.get_ident() == threading.main_thread().ident
-        self._context[2] = SLICE if in_main else _NEVER
+        self._context[2] = SLICE if in_main else NEVER
         try:
             while stands < end:
                 stands = self._walk(self._address, stands, end, self._context_at)

@@ -5,8 +5,9 @@ A row is a kernel, its arguments, its number of chunks and its weight; or, with 
 walk takes the weight of each row it has run from what is left of its budget, and returns where it stands when nothing
 is left. What is repeated keeps its own place in its record: how often it has run, and where in its rows it stands.
 
-The words of a record are the rows, their number, the moves, their number, how often they have run, the row; those of a
-context the pool or 0, the number of workers, the budget, what is left of it.
+The words of a record are the rows, their number, the moves, their number, how often they have run, the row, the address
+of a flag that says whether to go on, or 0, whether it is in the middle of a time; those of a context the pool or 0, the
+number of workers, the budget, what is left of it.
 """
 
 from __future__ import annotations
@@ -82,12 +83,26 @@ loop:
   %length = load i64, ptr %length_at
   %moves = load i64, ptr %moves_at
   %moving = load i64, ptr %moving_at
+  %flag_at = getelementptr i64, ptr %record, i64 6
+  %inside_at = getelementptr i64, ptr %record, i64 7
+  %flag = load ptr, ptr %flag_at
+  %counted = icmp eq ptr %flag, null
   br label %time
 time:
   %t = load i64, ptr %times_at
   %again = icmp slt i64 %t, %chunks
-  br i1 %again, label %once, label %back
+  br i1 %again, label %ask, label %back
+ask:
+  %inside = load i64, ptr %inside_at
+  %begun = icmp ne i64 %inside, 0
+  %sure = or i1 %counted, %begun
+  br i1 %sure, label %once, label %look
+look:
+  %byte = load i8, ptr %flag
+  %goes_on = icmp ne i8 %byte, 0
+  br i1 %goes_on, label %once, label %back
 once:
+  store i64 1, ptr %inside_at
   %begin = load i64, ptr %stands_at
   %stands = call i64 @ngraph_rewrite_rows(i64 %body, i64 %begin, i64 %length, ptr %context)
   store i64 %stands, ptr %stands_at
@@ -98,6 +113,7 @@ moved:
   %t1 = add i64 %t, 1
   store i64 %t1, ptr %times_at
   store i64 0, ptr %stands_at
+  store i64 0, ptr %inside_at
   %left_here = load i64, ptr %left_at
   %tired_here = icmp slt i64 %left_here, 0
   br i1 %tired_here, label %end, label %time
@@ -174,6 +190,7 @@ one:
   %moving_at = getelementptr i64, ptr %record, i64 3
   %times_at = getelementptr i64, ptr %record, i64 4
   %stands_at = getelementptr i64, ptr %record, i64 5
+  %inside_at = getelementptr i64, ptr %record, i64 7
   %moves = load i64, ptr %moves_at
   %moving = load i64, ptr %moving_at
   %times = load i64, ptr %times_at
@@ -181,6 +198,7 @@ one:
   call void @ngraph_rewrite_move(i64 %moves, i64 %moving, i64 %back)
   store i64 0, ptr %times_at
   store i64 0, ptr %stands_at
+  store i64 0, ptr %inside_at
   %next = add i64 %i, 1
   br label %next_record
 end:

@@ -63,6 +63,11 @@ class Arguments:
         self._count += len(found)
         return found
 
+    def place(self, ref: Ref) -> int:
+        """Where something lies in the arena."""
+        assert ref.space == "arena", ref
+        return self._arena + ref.offset
+
     def _note(self, slot: int, ref: Ref) -> None:
         number = self._inputs[ref.key] if ref.space == "input" else ref.key
         assert isinstance(number, int)

@@ -20,7 +20,7 @@ from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernels
-from ngraph_rewrite.runtime.machine import SLICE, Beside, Launch, LaunchTable, Repeat, Row
+from ngraph_rewrite.runtime.machine import NEVER, SLICE, Beside, Launch, LaunchTable, Repeat, Row
 from ngraph_rewrite.targets.arguments import Arguments
 from ngraph_rewrite.targets.target import Array, Program, Quick, Target
 from ngraph_rewrite.terms.catalogue import definitions
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 else:  # for those who ask
     steps = lazy_module("ngraph_rewrite.targets.steps")
 
-CORE = "constant placeholder variable strip label assign after doall parameter item make_tuple"
+CORE = "constant placeholder variable strip label assign after doall parameter item make_tuple while_loop"
 # Other Python threads wait for so many nanoseconds at most, as far as weights are right.
 SHORT = 200_000
 _COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution", "semi.pooling"})
@@ -67,6 +67,8 @@ class CpuExecutable:
     def _launch(self, work: Work | Loop) -> Row:
         if isinstance(work, Loop):
             inside = [self._launch(inner) for inner in work.work]
+            if work.flag is not None:
+                return Repeat(inside, NEVER, work.steps, self._arguments.place(work.flag))
             return Beside(inside) if work.beside else Repeat(inside, work.times, work.steps)
         kernel, share = self.kernels[work.source.name], work.share
         arguments = self._arguments.numbers(work.arguments, work.refs)
@@ -189,13 +191,18 @@ def shown_place(term: Op, plan: Plan, work: Sequence[Work]) -> str | None:
     names = [" with ".join(s.name for s in (w.source, *w.parts)) for w, computed in every if term in computed]
     loops = [w for w in loops_in(plan.work) if was.get(w.term, w.term) is term]
     for loop in loops:
-        names.append(f"a loop of {loop.times} steps ({', '.join(w.source.name for w in kernels(loop.work))})")
+        steps = f"a loop of {loop.times} steps" if loop.flag is None else "a loop while its flag is true"
+        names.append(f"{steps} ({', '.join(w.source.name for w in kernels(loop.work))})")
     return f"by {', '.join(dict.fromkeys(names))}{why}" if names else None
 
 
 def _count(work: Sequence[Work | Loop]) -> int:
-    """How many kernels are launched, those of loops once for each step."""
-    return sum(one.times * _count(one.work) if isinstance(one, Loop) else 1 for one in work)
+    """How many kernels are launched, those of loops once for each step, if it is known how many there are."""
+    return sum(_times(one) * _count(one.work) if isinstance(one, Loop) else 1 for one in work)
+
+
+def _times(loop: Loop) -> int:
+    return loop.times if loop.flag is None else 1
 
 
 def _base() -> frozenset[str]:

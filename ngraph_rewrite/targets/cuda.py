@@ -16,11 +16,12 @@ from ngraph_rewrite.plan.cuda.ends import ends
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
 from ngraph_rewrite.plan.launches import Loop, Work, kernels
 from ngraph_rewrite.plan.plan import Plan, make_plan
-from ngraph_rewrite.runtime.cuda.device import Device, Recorded, find_device, has_library
+from ngraph_rewrite.runtime.cuda.device import Device, Launched, Recorded, find_device, has_library
 from ngraph_rewrite.targets.cpu import CORE, shown_place
 from ngraph_rewrite.targets.device_arrays import ArraysOfGpu
 from ngraph_rewrite.targets.device_calls import staying_call
 from ngraph_rewrite.targets.device_launches import UnrolledLaunches
+from ngraph_rewrite.targets.device_loops import RepeatedLaunches, Span
 from ngraph_rewrite.targets.device_memory import Download, ProgramMemory
 from ngraph_rewrite.targets.steps import place_of, shown_transfers
 from ngraph_rewrite.targets.target import Program, Target
@@ -112,12 +113,21 @@ class CudaExecutable:
         self._recorded = recorded
 
     def _record(self) -> Recorded:
+        if self._rows.spans:
+            self._recorded = self._repeated(self._rows.launches(), self._rows.spans)
+            return self._recorded
         after = self._rows.after(self._after)
         early = self._early(after)
         recorded = self.device.record(self._rows.launches(), after, [*dict.fromkeys(early.values())])
         self._downloads = {k: partial(recorded.download, mark=mark) for k, mark in early.items()}
         self._recorded = recorded
         return recorded
+
+    def _repeated(self, launches: Sequence[Launched], spans: Sequence[Span]) -> Recorded:
+        """Launches one after the other, some of them while a flag is true."""
+        if not spans:
+            return self.device.record(launches)
+        return RepeatedLaunches(self.device, launches, spans, self._memory.number)
 
     def _early(self, after: Sequence[Sequence[int]]) -> dict[int, int]:
         """By the number of a computed term the launch that ends it, if there are others that it does not wait for."""
@@ -132,7 +142,7 @@ class CudaExecutable:
         launches = self._rows.launches()
         writes, origins = list(self.program.writes), self.plan.origins
         for row, work in enumerate(self.plan.work):
-            recorded = self.device.record([launches[i] for i in self._rows.of_row(row)])
+            recorded = self._repeated([launches[i] for i in self._rows.of_row(row)], self._rows.spans_of_row(row))
             recorded.run()
             self.device.synchronize()
             recorded.close()

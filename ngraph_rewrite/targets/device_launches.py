@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launches of a plan with loops unrolled, and their arguments, of which a call changes some."""
+"""The launches of a plan with loops unrolled, and their arguments, of which a call changes some.
+
+A loop whose steps nobody counts stands there once, as a span that is repeated.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from ngraph_rewrite.plan.launches import Loop, Work, kernels
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.runtime.cuda.device import Changed, Launched
+from ngraph_rewrite.targets.device_loops import Span
 from ngraph_rewrite.targets.device_memory import ProgramMemory
 
 
@@ -19,6 +23,7 @@ class UnrolledLaunches:
 
     Attributes:
         arguments: Of each launch, once they are worked out.
+        spans: The launches that are repeated while a flag is true.
     """
 
     def __init__(self, work: Sequence[Work | Loop], memory: ProgramMemory, functions: Mapping[str, Any]) -> None:
@@ -33,6 +38,7 @@ class UnrolledLaunches:
         self._addresses: list[int] | None = None  # for which they were worked out, if they were to the end
         self._order: list[tuple[int, list[int]]] = []  # which of the work, and by how much its arguments moved
         self._ends: list[int] = []
+        self.spans: list[Span] = []
         number = 0
         for row in work:
             number = self._unroll(row, number)
@@ -43,6 +49,8 @@ class UnrolledLaunches:
             begin = self._first[number]
             self._order.append((number, self._moved[begin : begin + len(work.arguments)]))
             return number + 1
+        if work.flag is not None:
+            return self._span(work, work.flag, number)
         end, begin = number, self._first[number] if number < len(self._first) else 0
         for _ in range(work.times):
             end = number
@@ -54,12 +62,24 @@ class UnrolledLaunches:
             self._moved[begin + at] -= step * work.times
         return end if work.times else number + sum(1 for _ in kernels(work.work))
 
+    def _span(self, loop: Loop, flag: Ref, number: int) -> int:
+        first = len(self._order)
+        for inner in loop.work:
+            number = self._unroll(inner, number)
+        self.spans.append(Span(first, len(self._order), flag))
+        return number
+
     def __len__(self) -> int:
         return len(self._order)
 
     def of_row(self, row: int) -> range:
         """The launches of a row of the plan."""
         return range(self._ends[row - 1] if row else 0, self._ends[row])
+
+    def spans_of_row(self, row: int) -> list[Span]:
+        """The spans among the launches of a row of the plan, which are numbered from 0."""
+        own = self.of_row(row)
+        return [Span(s.first - own.start, s.end - own.start, s.flag) for s in self.spans if s.first in own]
 
     def after(self, rows: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """Of each launch those that it waits for, given the rows that each row waits for: its own are in order."""

@@ -120,6 +120,8 @@ def _loop(loop: Loop) -> str:
     if isinstance(loop.work[0], Loop) and loop.work[0].beside:
         return f"{loop.times} times, {_loop(loop.work[0])}"
     names = ", ".join(dict.fromkeys(work.source.name for work in kernels(loop.work)))
+    if loop.flag is not None:
+        return f"while the flag {_home(loop.flag, None)} is true: {names}"
     return f"{loop.times} times {names}"
 
 

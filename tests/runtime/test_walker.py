@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +18,11 @@ from hypothesis import strategies as st
 from ngraph_rewrite.runtime import machine
 from ngraph_rewrite.runtime.compiler import Kernel
 from ngraph_rewrite.runtime.engine import load_functions
-from ngraph_rewrite.runtime.machine import Launch, LaunchTable, Repeat
+from ngraph_rewrite.runtime.machine import NEVER, Launch, LaunchTable, Repeat
 
 # The first argument is the address of a log: its length, then its entries. One kernel writes its second argument and
-# its chunk there; the other one interrupts the process if a flag is set, and takes it back.
+# its chunk there; the second one interrupts the process if a flag is set, and takes it back. The last two are given two
+# words: one makes the first of them what the second is, the other one takes 1 from it.
 _KERNELS = """
 declare i32 @raise(i32)
 
@@ -51,15 +54,34 @@ interrupt:
 end:
   ret void
 }
+
+define void @test_walker_set(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {
+  %words = inttoptr i64 %args to ptr
+  %left = load ptr, ptr %words
+  %times_at = getelementptr i64, ptr %left, i64 1
+  %times = load i64, ptr %times_at
+  store i64 %times, ptr %left
+  ret void
+}
+
+define void @test_walker_count(i64 %args, i64 %chunk, i64 %nchunks, i64 %thread) {
+  %words = inttoptr i64 %args to ptr
+  %left = load ptr, ptr %words
+  %now = load i64, ptr %left
+  %less = sub i64 %now, 1
+  store i64 %less, ptr %left
+  ret void
+}
 """
-LOG, FLAG = np.zeros(5000, np.int64), np.zeros(1, np.int64)
+LOG, FLAG, COUNTS = np.zeros(5000, np.int64), np.zeros(1, np.int64), np.zeros((1000, 2), np.int64)
 Row = Launch | Repeat
 
 
 @cache
-def kernels() -> tuple[Kernel, Kernel]:
-    log, interrupt = load_functions(_KERNELS, ["test_walker_log", "test_walker_interrupt"])
-    return Kernel("log", log, Path(), False), Kernel("interrupt", interrupt, Path(), False)
+def kernels() -> tuple[Kernel, ...]:
+    names = ("log", "interrupt", "set", "count")
+    addresses = load_functions(_KERNELS, [f"test_walker_{name}" for name in names])
+    return tuple([Kernel(name, address, Path(), False) for name, address in zip(names, addresses, strict=True)])
 
 
 def logging() -> st.SearchStrategy[Launch]:
@@ -75,11 +97,26 @@ def repeats(draw: st.DrawFn, rows: st.SearchStrategy[Row]) -> Repeat:
     return Repeat(inside, draw(st.integers(0, 3)), [(2 * slot + 1, step) for slot, step in steps])
 
 
+@st.composite
+def flagged(draw: st.DrawFn, rows: st.SearchStrategy[Row]) -> Repeat:
+    """Rows that are repeated while a count is not 0, which is set before and goes down somewhere in each time."""
+    inside, words = draw(st.lists(rows, max_size=3)), COUNTS[next(NUMBERS) % len(COUNTS)]
+    words[1] = draw(st.integers(0, 3))
+    counting = [Launch(kernels()[n], [words.ctypes.data, 0], 1, draw(st.integers(0, 5))) for n in (2, 3)]
+    inside.insert(draw(st.integers(0, len(inside))), counting[1])
+    return Repeat([counting[0], Repeat(inside, NEVER, [], words.ctypes.data)], 1)
+
+
+def times_of(row: Repeat) -> int:
+    return row.times if not row.flag else int(ctypes.c_int64.from_address(row.flag + 8).value)
+
+
 def arguments(row: Row) -> int:
     return sum(map(arguments, row.launches)) if isinstance(row, Repeat) else len(row.arguments)
 
 
-tables = st.lists(st.recursive(logging(), repeats, max_leaves=6), max_size=4)
+NUMBERS = count()
+tables = st.lists(st.recursive(logging(), lambda rows: repeats(rows) | flagged(rows), max_leaves=6), max_size=4)
 
 
 def told(rows: Sequence[Row], values: list[int]) -> Iterator[int]:
@@ -89,11 +126,11 @@ def told(rows: Sequence[Row], values: list[int]) -> Iterator[int]:
         end = at + arguments(row) // 2
         if isinstance(row, Repeat):
             own = values[at:end]
-            for _ in range(row.times):
+            for _ in range(times_of(row)):
                 yield from told(row.launches, own)
                 for slot, step in row.steps:
                     own[slot // 2] += step
-        else:
+        elif row.kernel.name == "log":
             yield from (10 * values[at] + chunk for chunk in range(row.chunks))
         at = end
 

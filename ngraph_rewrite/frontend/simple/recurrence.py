@@ -9,10 +9,11 @@ from typing import Any
 from ngraph_rewrite.errors import ArgumentError, AxesError, UnmatchedAxesError
 from ngraph_rewrite.frontend.arrangement import strip
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.scan import Step, Structure, flat, like, positional_scan
+from ngraph_rewrite.frontend.scan import Step, positional_scan
 from ngraph_rewrite.frontend.simple.movement import arrange
 from ngraph_rewrite.frontend.simple.operands import apply, as_term
 from ngraph_rewrite.frontend.simple.sources import mark
+from ngraph_rewrite.frontend.structures import Structure, flat, flat_as, like
 from ngraph_rewrite.ops.simple_marks import R, common, keys
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -57,14 +58,13 @@ def scan(step: Step, init: Structure, sequence: Structure, reverse: bool = False
         result = step(like(init, _marked(before, states)), like(sequence, _marked(now, slices)))
         if not isinstance(result, tuple | list) or len(result) != 2:
             return result  # which the scan refuses
-        following, outputs = ([as_term(t) for t in flat(part)] for part in result)
+        following = map(as_term, flat_as("scan: the states after a step", init, result[0]))
+        outputs = [as_term(y) for y in flat(result[1])]
         shown.extend(y.axes for y in outputs)
-        if len(following) == len(states):
-            following = list(map(_standing, following, states))
-        return _plain(following), like(result[1], _plain(outputs))
+        return _plain(map(_standing, following, states)), like(result[1], _plain(outputs))
 
-    start, plain = like(init, _plain(inits)), like(sequence, _plain(walked))
-    last, outputs = positional_scan(positional, start, plain, reverse=reverse)
+    plain = like(sequence, _plain(walked))
+    last, outputs = positional_scan(positional, _plain(inits), plain, reverse=reverse)
     times = walked[0].axes[0]
     return like(init, _marked(last, states)), like(outputs, _marked(outputs, [Axes((times, *a)) for a in shown]))
 

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps: what stands for the states inside of one, what comes of it, and that nothing in it could happen only once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ngraph_rewrite.errors import SequencingError
+from ngraph_rewrite.frontend.storage import as_op
+from ngraph_rewrite.frontend.structures import Structure, flat_as
+from ngraph_rewrite.terms.binders import free_parameters
+from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.written import describe
+from ngraph_rewrite.types.axes import Axes
+
+# What may have no effects, what to do instead of assigning, and of drawing.
+_INSTEAD = {
+    "scan": (
+        "the step",
+        "carry what changes as a state, and assign it after the scan",
+        "draw before the scan, with the axis of the scan, and give the draws as a sequence",
+    ),
+    "while_loop": (
+        "the step",
+        "carry what changes as a state, and assign it after the loop",
+        "draw before the loop, as much as its steps may need, and take from that by a state that counts",
+    ),
+    "cond": (
+        "a branch",
+        "return what changes, and assign it afterwards",
+        "draw before it, and give the draws as an operand",
+    ),
+}
+
+
+def parameter(name: str, axes: Axes, of: Op) -> Op:
+    """What stands for a term, or a part of one, inside a step."""
+    return build(lookup("core.parameter"), (), name=name, uid=Uid(), axes=axes, dtype=of.dtype)
+
+
+def following(what: str, before: tuple[Structure, Sequence[Op]], after: Structure) -> list[Op]:
+    """The states after a step, in the order of those before it, and each in the order of axes of its own.
+
+    Args:
+        what: The call, and what they are in it.
+        before: As they were given, and as terms.
+
+    Raises:
+        ArgumentError: if they are built in another way.
+    """
+    found = map(as_op, flat_as(what, before[0], after))
+    return [_ordered(b, a) for b, a in zip(before[1], found, strict=True)]
+
+
+def _ordered(before: Op, after: Op) -> Op:
+    same = after.axes.named and before.axes.named and after.axes != before.axes
+    if same and after.axes.is_equal_set(before.axes) and {*after.axes} == {*before.axes}:
+        return build(lookup("axes.axes_with_order"), (after,), axes=before.axes)
+    return after
+
+
+def check_pure(call: str, results: Sequence[Op], mark: object) -> None:
+    """Refuse what could only happen once, while the step looks as if it happened every time.
+
+    Args:
+        mark: The scope in which the step was built.
+
+    Raises:
+        SequencingError: for an assignment, or a random draw.
+    """
+    what, assign, draw = _INSTEAD[call]
+    order = topological(results)
+    free = free_parameters(order)
+    for term in order:
+        inside = mark in term.info.scope or term in free
+        if inside and term.definition.name == "core.assign":
+            raise SequencingError(
+                f"{call}: {what} assigns: {describe(term, 2)}",
+                where=term.info.place,
+                do=assign,
+            )
+        if mark in term.info.scope and "draw" in term.definition.traits:
+            raise SequencingError(
+                f"{call}: {what} draws random numbers, {term.definition} of {term.type!r}, once for all times",
+                where=term.info.place,
+                do=draw,
+            )

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches of which some are repeated for as long as a flag on the device is true.
+
+The host looks at it before each time. What stands between two such decisions is recorded as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ngraph_rewrite.plan.operands import Ref
+from ngraph_rewrite.runtime.cuda.device import Array, Changed, Device, Launched, Recorded
+
+
+class Span(NamedTuple):
+    """Launches that are repeated: the first, the one after the last, and where their flag lies."""
+
+    first: int
+    end: int
+    flag: Ref
+
+
+class RepeatedLaunches:
+    """Launches one after the other, with spans that are repeated.
+
+    Args:
+        spans: Each whole inside of another one, or outside of it.
+        place: From a flag to its address.
+    """
+
+    def __init__(
+        self, device: Device, launches: Sequence[Launched], spans: Sequence[Span], place: Callable[[Ref], int]
+    ) -> None:
+        self._device, self._launches, self._place = device, launches, place
+        self._recorded: list[tuple[range, Recorded]] = []
+        self._runs = [*self._steps(0, len(launches), sorted(spans, key=lambda span: (span.first, -span.end)))]
+
+    def _steps(self, first: int, end: int, spans: Sequence[Span]) -> Iterator[Callable[[], None]]:
+        """What is run, one after the other, for the launches from one to another."""
+        while spans:
+            span = spans[0]
+            inside = [other for other in spans[1:] if other.first < span.end]
+            yield from self._recording(first, span.first)
+            yield self._repeating(span.flag, [*self._steps(span.first, span.end, inside)])
+            first, spans = span.end, spans[1 + len(inside) :]
+        yield from self._recording(first, end)
+
+    def _recording(self, first: int, end: int) -> Iterator[Callable[[], None]]:
+        if first < end:
+            made = self._device.record(self._launches[first:end])
+            self._recorded.append((range(first, end), made))
+            yield made.run
+
+    def _repeating(self, flag: Ref, steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
+        found = np.zeros(1, np.bool_)
+
+        def goes_on() -> bool:
+            self._device.download(found, self._place(flag))
+            return bool(found[0])
+
+        def run() -> None:
+            while goes_on():
+                _run_all(steps)
+
+        return run
+
+    def run(self) -> None:
+        _run_all(self._runs)
+
+    def change(self, changed: Sequence[Changed]) -> None:
+        for numbers, recorded in self._recorded:
+            own = [(launch - numbers.start, place, now) for launch, place, now in changed if launch in numbers]
+            if own:
+                recorded.change(own)
+
+    def download(self, array: Array, address: int, mark: int) -> None:
+        self._device.download(array, address)
+
+    def close(self) -> None:
+        """Free what the device keeps of them."""
+        for _, recorded in self._recorded:
+            recorded.close()
+
+
+def _run_all(steps: Iterable[Callable[[], Any]]) -> None:
+    for run in steps:
+        run()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops and branches on a GPU take the steps that values ask for, in every call, wherever they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.terms.op import Op
+
+pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
+pytestmark = pytest.mark.cuda
+
+H = ng.Axis("H", 3)
+COUNT, X, W = ng.placeholder([], "int64"), ng.placeholder([H], "float64"), ng.placeholder([H], "float64")
+ON = np.array([0.5, 1.0, 2.0])
+
+
+def doubled(x: Op) -> Op:
+    return ng.while_loop(lambda x: ng.sum(x, out_axes=[]) < 10, lambda x: x * 2, x)
+
+
+def doubling(x: Any) -> Any:
+    while x.sum() < 10:
+        x = x * 2
+    return x
+
+
+def test_each_call_takes_the_steps_that_its_arguments_ask_for() -> None:
+    count, power = ng.while_loop(lambda s: s[0] < COUNT, lambda s: (s[0] + 1, s[1] * W), (0, X))
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation([power, count, power + W], COUNT, X, W)
+        for number in (2, 0, 5):
+            got = computation(number, ON, ON + number)
+            assert_allclose(got[0], ON * (ON + number) ** number, rtol=1e-12)
+            assert got[1] == number and np.array_equal(got[2], got[0] + ON + number)
+
+
+def test_loops_stand_in_scans_and_loops_and_what_follows_waits_for_them() -> None:
+    _, rows = ng.scan(lambda s, _: (s / 3, doubled(s)), X, axis=ng.Axis("T", 3))
+    twice, _ = ng.while_loop(lambda s: s[1] < COUNT, lambda s: (doubled(s[0]) / 4, s[1] + 1), (X, 0))
+    with ng.make_transformer("cuda") as transformer:
+        got, after = transformer.computation([rows * 2, twice], COUNT, X)(2, ON)
+    assert_allclose(got, [2 * doubling(ON / 3**i) for i in range(3)], rtol=1e-12)
+    assert_allclose(after, doubling(doubling(ON) / 4) / 4, rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_one_branch_is_run_and_derivatives_pass_through_it(count: int) -> None:
+    y = ng.cond(COUNT > 0, lambda x: x * W, lambda x: x * x, X)
+    with ng.make_transformer("cuda") as transformer:
+        found = transformer.computation([y, *ng.deriv(ng.sum(y, out_axes=[]), [X, W])], COUNT, X, W)(count, ON, ON + 1)
+    wanted = [ON * (ON + 1), ON + 1, ON] if count else [ON * ON, 2 * ON, 0 * ON]
+    assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_steps_are_told_of_and_results_may_stay() -> None:
+    last = ng.while_loop(lambda n: n < COUNT, lambda n: n + 1, 0)
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation(last, COUNT)
+        there = computation.on_device(4)
+        assert int(np.asarray(computation.on_device(there))) == 4
+        assert "while the flag at 0 of the arena is true: map_" in computation.plan()
+        assert "a loop while its flag is true (map_" in computation.explain(last).splitlines()[-1]
