@@ -26,6 +26,7 @@ BANDS = "beside each other in "
 @pytest.fixture(autouse=True)
 def _small_loops_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "BANDS_TIME", 0)
+    monkeypatch.setattr(bands, "_LEAST", 1)
 
 
 class Loop:
@@ -245,6 +246,19 @@ def test_a_loop_that_takes_no_time_is_one(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(plan, "BANDS_TIME", 10**9)
     loop = Loop(32)
     assert BANDS not in loop.check(scanned(loop, product))
+
+
+@pytest.mark.parametrize(("samples", "count"), [(500, 0), (1100, 2), (5000, 9)])
+def test_a_band_has_something_to_compute_in_each_step(
+    monkeypatch: pytest.MonkeyPatch, samples: int, count: int
+) -> None:
+    """One number for each sample: bands of sixteen took eight times as long as all in one."""
+    monkeypatch.setattr(bands, "_LEAST", 512)
+    loop = Loop(samples)
+    start = loop.leaf(loop.samples)
+    last, _ = ng.scan(lambda h, _: (ng.tanh(h), None), start, axis=REC)
+    told = loop.check([last])
+    assert f"{BANDS}{count} bands" in told if count else BANDS not in told
 
 
 def test_a_loop_in_a_loop() -> None:

@@ -26,6 +26,8 @@ from ngraph_rewrite.terms.walking import topological
 # Rows of a band, at least: tiles of products have 14, and a line of memory belongs to one band. What computes so many
 # numbers for each row has products for each.
 _ROWS, _MOST, _MUCH = 16, 64, 1 << 16
+# So many numbers a band computes in a step, at least: each kernel of each band is called in every step.
+_LEAST = 1 << 9
 # Bytes of what is the same for all: each thread reads it in each step, so it has to stay in its own cache.
 _SHARED = 1 << 19
 # So many times more is computed for samples than all bands repeat for themselves.
@@ -59,10 +61,11 @@ def banded(body: LoopBody, results: Sequence[tuple[int, Op]]) -> Banded | None:
         rows_of = _Rows(body, results)
     except Mixed:
         return None
-    count = min(length // (1 if rows_of.computed >= _MUCH * length else _ROWS), _MOST)
+    rows = 1 if rows_of.computed >= _MUCH * length else _ROWS
+    count = min(length // rows, rows_of.computed // _LEAST, _MOST)
     if count < 2 or rows_of.bytes > _SHARED or _REPEATED * (count - 1) * rows_of.repeated > rows_of.computed:
         return None
-    ends = [length * i // count for i in range(count + 1)]
+    ends = [*(length // rows * i // count * rows for i in range(count)), length]
     cuts = {n: _Cut(rows_of, n) for n in {end - first for first, end in zip(ends, ends[1:], strict=False)}}
     origins = {new: old for cut in cuts.values() for (old, _), new in cut.made.items()}
     return Banded(tuple([(first, cuts[end - first].body) for first, end in zip(ends, ends[1:], strict=False)]), origins)
