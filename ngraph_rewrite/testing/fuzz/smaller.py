@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,20 +24,24 @@ from ngraph_rewrite.testing.programs.program import Program, of_terms
 from ngraph_rewrite.testing.whole.lowered import LoweredProgram, Setup
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import is_float
-from ngraph_rewrite.types.lengths import bind
+from ngraph_rewrite.types.lengths import bind, symbols
 from ngraph_rewrite.types.tensor import TensorType
-from ngraph_rewrite.types.tuples import TupleType
+from ngraph_rewrite.types.tuples import TupleType, tensors
 
 _LEAVES = ("core.placeholder", "core.constant", "core.variable", "core.parameter")
 
 
 def smaller(program: Program, setup: Setup) -> Iterator[Program]:
     """Programs to try, those that take most away first; some may be ill-formed in ways that only a lowering sees."""
-    yield from fewer_results(program)
-    yield from fewer_calls(program)
-    yield from without_terms(program, setup)
-    yield from shorter(program)
-    yield from plainer(program)
+    fewer = chain(fewer_results(program), fewer_calls(program), without_terms(program, setup))
+    yield from filter(_has_lengths, chain(fewer, shorter(program), plainer(program)))
+
+
+def _has_lengths(program: Program) -> bool:
+    """Whether arguments say what each unknown length is."""
+    known = program.lengths(0)
+    types = chain.from_iterable(tensors(term.type) for term in topological(program.returns))
+    return all(symbol in known for type_ in types for length in type_.shape for symbol in symbols(length))
 
 
 def arguments_of(program: Program) -> dict[Op, list[Array]]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a program that are no single op: stores, sequences, blocks, initial values, functions, scans,
-derivatives, and operands of several families."""
+"""The steps of a program that are no single op: stores, sequences, blocks, initial values, functions, scans, loops,
+branches, derivatives, and operands of several families."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from dataclasses import replace
 
 from ngraph_rewrite.errors import DerivativeError, FamilyError
 from ngraph_rewrite.frontend.arrangement import strip
+from ngraph_rewrite.frontend.binary import minimum
 from ngraph_rewrite.frontend.effects import after, assign, doall, sequential, value_of
 from ngraph_rewrite.frontend.functions import function, parameter
+from ngraph_rewrite.frontend.looping import cond, while_loop
 from ngraph_rewrite.frontend.ordering import ordered
 from ngraph_rewrite.frontend.scan import positional_scan, scan
 from ngraph_rewrite.frontend.schema import annotated
@@ -23,8 +25,8 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.strategies.drafts.adapting import of_family, relabelled, shaped, total
 from ngraph_rewrite.testing.strategies.drafts.draft import FLOAT64, SMALL, Draft
-from ngraph_rewrite.types.axes import Axis
-from ngraph_rewrite.types.dtypes import is_float, kind_of
+from ngraph_rewrite.types.axes import Axes, Axis
+from ngraph_rewrite.types.dtypes import INT64, is_float, kind_of
 from ngraph_rewrite.types.lengths import Length
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -121,15 +123,48 @@ def scanned(p: Draft) -> Op:
     outside = p.argument(state)
 
     def step(s: Op, x: Op) -> tuple[Op, Op]:
-        own = inside(p, [s, x], 1, lambda d: d.short in _INTEGRAL or p.numbers != SMALL)[0]
-        output = inside(p, [s, x], 1)[0]
-        return replace(p, rounded=[]).fitted(own, outside.type) - outside, relabelled(output, named)
+        following = _following(p, [s, x], outside)
+        return following, relabelled(inside(p, [s, x], 1)[0], named)
 
     if named:
         last, outputs = scan(step, p.argument(state), sequence, axis=axis, reverse=reverse)
     else:
         last, outputs = positional_scan(step, p.argument(state), sequence, reverse=reverse)
     return make_tuple(last, outputs)
+
+
+def looped(p: Draft) -> Op:
+    """A loop of up to three steps, as many as a number says; derivatives pass through one with a limit."""
+    state = of_family(some_type(p), p.random.random() < 0.5)
+    number, outside = _number(p), p.argument(state)
+
+    def step(s: tuple[Op, Op]) -> tuple[Op, Op]:
+        return s[0] + 1, _following(p, [s[1]], outside)
+
+    limit = 2 if p.smooth or p.random.random() < 0.3 else None
+    last: Op = while_loop(lambda s: s[0] < minimum(number, 3), step, (0, p.argument(state)), limit)[1]
+    return last
+
+
+def chosen(p: Draft) -> Op:
+    """One of two branches, as a number says."""
+    state = of_family(some_type(p), p.random.random() < 0.5)
+    number, outside = _number(p), p.argument(state)
+    found: Op = cond(
+        number < 1, lambda x: _following(p, [x], outside), lambda x: _following(p, [x], outside), p.argument(state)
+    )
+    return found
+
+
+def _number(p: Draft) -> Op:
+    """What comparisons with integers are not in doubt of."""
+    return p.leaf(TensorType(FLOAT64, Axes())) * 2.5 if p.smooth else p.leaf(TensorType(INT64, Axes()))
+
+
+def _following(p: Draft, terms: list[Op], outside: Op) -> Op:
+    """A state after a step, made of terms there."""
+    own = inside(p, terms, 1, lambda d: d.short in _INTEGRAL or p.numbers != SMALL)[0]
+    return replace(p, rounded=[]).fitted(own, outside.type) - outside
 
 
 def inside(p: Draft, terms: list[Op], count: int, fits: Callable[[OpDef], bool] = lambda d: True) -> list[Op]:
@@ -169,5 +204,5 @@ def mixed(p: Draft) -> Op:
 
 
 EFFECTS: list[Step] = [
-    stored, part_stored, exchanged, in_a_block, waiting, initialised, called, scanned, derived, mixed
+    stored, part_stored, exchanged, in_a_block, waiting, initialised, called, scanned, looped, chosen, derived, mixed
 ]  # fmt: skip
