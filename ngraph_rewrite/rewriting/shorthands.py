@@ -85,7 +85,7 @@ def _copied(node: Any, given: Mapping[str, ast.expr] = MappingProxyType({})) -> 
     """A copy of an expression, with others for some names: what stands in it has no cycles, and contexts are shared."""
     if isinstance(node, ast.Name) and node.id in given:
         return _copied(given[node.id])
-    found = node.__class__()
+    found = node.__class__.__new__(node.__class__)  # from Python 3.15 on a call of the class has to be given all fields
     for name, value in vars(node).items():
         if isinstance(value, list):
             value = [_copied(part, given) if isinstance(part, ast.AST) else part for part in value]

@@ -387,6 +387,7 @@ def met(one: Callable[[], object], other: Callable[[], object], after: int) -> i
     def trace(frame: FrameType, event: str, argument: object) -> Any:
         nonlocal ran
         if event == "call":
+            frame.f_trace = trace  # without which Python 3.13 may tell of no instruction
             frame.f_trace_opcodes = Path(frame.f_code.co_filename).name == "freed.py"
             sys.settrace(trace)  # Python 3.12 asks only now whether it is to tell of instructions
         ran += event == "opcode"
