@@ -55,8 +55,8 @@ def family(axes: Axes) -> str | None:
     >>> family(Axes({"H": 3})), family(anonymous((3,))), family(Axes())
     ('axes', 'numpy', None)
     """
-    if not axes:
-        return None
+    if axes.plain:
+        return "numpy" if axes.lengths else None
     if axes.named:
         return "axes"
     return "simple" if any(a.roles & MARKS for a in axes) else "numpy"
@@ -65,7 +65,7 @@ def family(axes: Axes) -> str | None:
 def family_of_types(types: Iterable[TensorType]) -> str:
     """The family operators choose: that of the operand that knows most; axes for scalars alone."""
     found = {family(t.axes) for t in types}
-    return next((f for f in reversed(FAMILIES) if f in found), "axes")
+    return found.pop() or "axes" if len(found) == 1 else next((f for f in reversed(FAMILIES) if f in found), "axes")
 
 
 def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False) -> list[Axes | None]:
@@ -81,8 +81,11 @@ def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False) -> 
     """
     if to not in FAMILIES:
         return [None] * len(types)
+    families = [family(t.axes) for t in types]
+    if {None, to}.issuperset(families):
+        return [None] * len(types)
     level = FAMILIES.index(to)
-    levels = [FAMILIES.index(f) if (f := family(t.axes)) else None for t in types]
+    levels = [FAMILIES.index(own) if own else None for own in families]
     more = [t for t, own in zip(types, levels, strict=True) if own is not None and own > level]
     less = [own is not None and own < level for own in levels]
     if to == "simple":  # a tensor of features alone is of both families

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
+from functools import lru_cache
 from pathlib import Path
-from types import CodeType, MappingProxyType
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,13 +90,13 @@ def scope(mark: object) -> Iterator[None]:
 def info_here(name: str | None = None, initial: Any = None) -> Info:
     """What a handle knows that is built now: the `metadata` around it, and the user's line: not ours, nor NumPy's."""
     frame = sys._getframe(2)
-    while frame.f_back is not None and (_is_ours(frame.f_code) or frame.f_globals.get("__tracebackhide__")):
+    while frame.f_back is not None and (_is_ours(frame.f_code.co_filename) or frame.f_globals.get("__tracebackhide__")):
         frame = frame.f_back
     return Info(name, _metadata.get(), frame.f_code.co_filename, frame.f_lineno, initial, _scope.get())
 
 
-def _is_ours(code: CodeType) -> bool:
-    file = code.co_filename
+@lru_cache(maxsize=1024)
+def _is_ours(file: str) -> bool:
     return file in _BETWEEN or (file.startswith((_PACKAGE, _NUMPY)) and file != _PROGRAM)
 
 

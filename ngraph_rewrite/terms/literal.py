@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,20 @@ class Literal:
             return self
         with np.errstate(all="ignore"):
             return Literal(self._data.astype(wanted))
+
+
+def number(value: Any, dtype: DType) -> Literal:
+    """A number of Python as a literal: of equal ones, with equal signs, the same.
+
+    >>> number(0.0, FLOAT32) == number(-0.0, FLOAT32), number(2.0, FLOAT32) is number(2.0, FLOAT32)
+    (False, True)
+    """
+    return _number(value, math.copysign(1, value) if type(value) is float else 1.0, dtype)
+
+
+@lru_cache(maxsize=1024, typed=True)  # True equals 1
+def _number(value: Any, sign: float, dtype: DType) -> Literal:
+    return Literal(value, dtype)
 
 
 def _far(own: float, number: float) -> bool:

@@ -18,7 +18,7 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
 from ngraph_rewrite.terms.catalogue import OpDef, find, lookup
 from ngraph_rewrite.terms.families import coerced, family_of_types
 from ngraph_rewrite.terms.info import NO_INFO, Info, Uid, info_here, user_line
-from ngraph_rewrite.terms.literal import Literal, own_dtype
+from ngraph_rewrite.terms.literal import Literal, number, own_dtype
 from ngraph_rewrite.terms.protocols import ask
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
@@ -569,11 +569,12 @@ def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None
         raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line(), do=do)
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return _as_array(value, beside, family or family_of(beside))
-    weak = type(value) in (bool, int, float) and bool(beside)
-    dtype = promote(*(t.dtype for t in beside), value) if weak else scalar_dtype(value)
-    shapes = {t.axes for t in beside if t.rank and family == "semi"}
+    is_plain = type(value) in (bool, int, float)
+    dtype = promote(*(t.dtype for t in beside), value) if is_plain and beside else scalar_dtype(value)
+    shapes = {t.axes for t in beside if t.rank} if family == "semi" else set()
     axes = shapes.pop() if len(shapes) == 1 else Axes()
-    return build(lookup("core.constant"), (), value=Literal(value, dtype), axes=axes)
+    literal = number(value, dtype) if is_plain else Literal(value, dtype)
+    return build(lookup("core.constant"), (), value=literal, axes=axes)
 
 
 def _as_array(value: Any, beside: Iterable[Op], family: str) -> Op:

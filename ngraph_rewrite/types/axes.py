@@ -213,11 +213,12 @@ class Axes:
     Axes(H:2)
     """
 
-    __slots__ = ("__weakref__", "_axes", "lengths", "plain")
+    __slots__ = ("__weakref__", "_axes", "lengths", "named", "plain")
     _axes: tuple[Axis, ...]
     # In order; the shape of a tensor with these axes.
     lengths: tuple[Extent, ...]
-    # Whether no axis has a name or a role.
+    # Whether every axis has a name, and whether none has a name or a role.
+    named: bool
     plain: bool
 
     def __new__(cls, axes: AxesLike = None) -> Axes:
@@ -243,6 +244,7 @@ class Axes:
                 if found is None:
                     found = super().__new__(cls)
                     found._axes, found.lengths = axes, tuple([a.length for a in axes])
+                    found.named = all(a.name is not None for a in axes)
                     found.plain = all(a.name is None and not a.roles for a in axes)
                     _ALIVE[axes] = found
         return found
@@ -349,11 +351,6 @@ class Axes:
     def size(self) -> Extent:
         """The product of the lengths."""
         return product(self.lengths)
-
-    @property
-    def named(self) -> bool:
-        """Whether every axis has a name."""
-        return all(a.name is not None for a in self._axes)
 
     def batch_axis(self) -> Axis | None:
         """The sample axis, if there is one."""
