@@ -22,7 +22,7 @@ _REAL_UNARY = {
     "sqrt": True, "exp": True, "exp2": True, "expm1": True, "log": True, "log1p": True, "sin": True, "cos": True,
     "tan": True, "tanh": True, "sigmoid": True, "erf": True, "floor": False, "ceil": False, "trunc": False,
     "log2": True, "log10": True, "sinh": True, "cosh": True, "asin": True, "acos": True, "atan": True, "asinh": True,
-    "acosh": True, "atanh": True, "erfinv": True,
+    "acosh": True, "atanh": True, "erfinv": True, "lgamma": True, "digamma": True, "trigamma": True,
 }  # fmt: skip
 _COMPARISON = {
     "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",

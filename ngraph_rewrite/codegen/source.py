@@ -22,6 +22,8 @@ _WORDS = {
     "elementary": "hypot nextafter next_float16 next_bfloat16 trunc copysign signbit left_shift right_shift",
     "exponentials": "exp exp2 expm1 tanh sigmoid erf",
     "inverse_error": "erfinv",
+    "log_gamma": "lgamma",
+    "polygamma": "digamma trigamma",
     "logarithms": "log log2 log10 log1p",
     "trigonometry": "sin cos tan",
     "hyperbolics": "sinh cosh",

@@ -91,6 +91,7 @@ from ngraph_rewrite.frontend.unary import (
     absolute,
     ceil,
     cos,
+    digamma,
     erf,
     erfinv,
     exp,
@@ -99,6 +100,7 @@ from ngraph_rewrite.frontend.unary import (
     isfinite,
     isinf,
     isnan,
+    lgamma,
     log,
     log1p,
     logical_not,
@@ -112,6 +114,7 @@ from ngraph_rewrite.frontend.unary import (
     square,
     tan,
     tanh,
+    trigamma,
 )
 
 __all__ = [
@@ -138,6 +141,7 @@ __all__ = [
     "cos",
     "cross_entropy_binary",
     "cross_entropy_multi",
+    "digamma",
     "divide",
     "dot",
     "equal",
@@ -158,6 +162,7 @@ __all__ = [
     "label",
     "less",
     "less_equal",
+    "lgamma",
     "log",
     "log1p",
     "logical_and",
@@ -205,6 +210,7 @@ __all__ = [
     "temporary",
     "tensor_size",
     "tensor_slice",
+    "trigamma",
     "unflatten",
     "uniform",
     "variable",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ngraph_rewrite.ops import functions
+from ngraph_rewrite.ops import functions, gammas
 from ngraph_rewrite.ops.checks import any_dtype, bool_only
 from ngraph_rewrite.ops.promotion import SAYS, Rule, floats, numbers, quotient, same, truth
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, TypeRule, op
@@ -69,6 +69,14 @@ UNARY = (
     Row("sigmoid", functions.sigmoid, floats, "1 / (1 + exp(-`x`)) without overflow"),
     Row("erf", functions.erf, floats, "The error function"),
     Row("erfinv", functions.erfinv, floats, "The number whose error function is `x`; NaN outside of [-1, 1]"),
+    Row(
+        "lgamma",
+        gammas.lgamma,
+        floats,
+        "The logarithm of the size of gamma(`x`); infinite at 0, -1, -2 and so on",
+    ),
+    Row("digamma", gammas.digamma, floats, "The slope of lgamma; infinite at 0, NaN at -1, -2 and so on"),
+    Row("trigamma", gammas.trigamma, floats, "The slope of digamma; infinite at 0, -1, -2 and so on"),
 )
 CLASSIFYING = (
     Row("isnan", np.isnan, floats, "Whether `x` is not a number"),

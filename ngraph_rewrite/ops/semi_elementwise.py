@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AxesError
-from ngraph_rewrite.ops import functions
+from ngraph_rewrite.ops import functions, gammas
 from ngraph_rewrite.ops.checks import (
     Check,
     alike,
@@ -77,6 +77,14 @@ unary("tanh", np.tanh, float_only, "The hyperbolic tangent")
 unary("sigmoid", functions.sigmoid, float_only, "1 / (1 + exp(-`x`)) without overflow")
 unary("erf", functions.erf, float_only, "The error function")
 unary("erfinv", functions.erfinv, float_only, "The number whose error function is `x`; NaN outside of [-1, 1]")
+unary(
+    "lgamma",
+    gammas.lgamma,
+    float_only,
+    "The logarithm of the size of gamma(`x`); infinite at 0, -1, -2 and so on",
+)
+unary("digamma", gammas.digamma, float_only, "The slope of lgamma; infinite at 0, NaN at -1, -2 and so on")
+unary("trigamma", gammas.trigamma, float_only, "The slope of digamma; infinite at 0, -1, -2 and so on")
 unary("floor", np.floor, float_only, "The greatest integer not above `x`")
 unary("ceil", np.ceil, float_only, "The least integer not below `x`")
 unary("round", np.rint, float_only, "The nearest integer; halves go to the even one")

@@ -35,7 +35,7 @@ LAUNCH = 50  # nanoseconds of a launch, whatever it does
 _SIMPLE, _FORMULA, _CALL = 0.02, 0.3, 6.0
 _FORMULAS = (
     "exp expm1 exp2 log log1p log2 log10 tanh sigmoid erf erfinv sin cos tan sinh cosh power logaddexp softplus "
-    "asin acos atan atan2 asinh acosh atanh"
+    "lgamma digamma trigamma asin acos atan atan2 asinh acosh atanh"
 )
 _CALLS = "hypot floordivide mod remainder"
 _TIMES = MappingProxyType(dict.fromkeys(_FORMULAS.split(), _FORMULA) | dict.fromkeys(_CALLS.split(), _CALL))

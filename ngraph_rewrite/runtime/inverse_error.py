@@ -5,23 +5,10 @@ Mike Giles, *Approximating the erfinv function*, GPU Computing Gems, Jade Editio
 """
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
 from ngraph_rewrite.runtime.logarithms import log_formula
+from ngraph_rewrite.runtime.pieces import Piece
 from ngraph_rewrite.runtime.reals import DOUBLE, SINGLE, Format, Real, kernel_function
-
-
-class Piece(NamedTuple):
-    """A polynomial in the distance from a place; coefficients lowest first."""
-
-    place: float
-    coefficients: Sequence[float]
-
-    def at(self, x: Real) -> Real:
-        """Its value."""
-        return (x - self.place).polynomial(self.coefficients)
-
 
 # erfinv(x) / x, in terms of w up to a limit, and of its root from there on: by interpolation at Chebyshev's nodes
 _LIMIT: dict[Format, float] = {SINGLE: 5.0, DOUBLE: 6.25}

@@ -28,7 +28,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.loops import MapNest, Operand, Step, render_map
 from ngraph_rewrite.codegen.scalar import DTYPES
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.ops import functions
+from ngraph_rewrite.ops import functions, gammas
 from ngraph_rewrite.runtime.compiler import compile_kernel
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
 from ngraph_rewrite.runtime.philox import philox
@@ -101,7 +101,9 @@ CLASSES = "isnan isinf isfinite logical_not".split()
 UNARY = "negative absolute sign square floor ceil round trunc".split()
 BINARY = "add subtract multiply floordivide mod maximum minimum".split()
 BITS = "bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
-FUNCTIONS = "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh erf erfinv sigmoid".split()
+FUNCTIONS = (
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh erf erfinv lgamma digamma trigamma sigmoid".split()
+)
 FUNCTIONS += "asin acos atan asinh acosh atanh".split()
 
 
@@ -236,6 +238,8 @@ def wide_of(name: str, *operands: Array) -> Array:
             return np.asarray(np.where(x < 0, small, 1) / (1 + small))
         if name == "erfinv":
             return np.asarray(functions.erfinv(x.astype(np.float64)))
+        if name in ("lgamma", "digamma", "trigamma"):
+            return np.asarray(getattr(gammas, name)(x.astype(np.float64)))
         if name == "erf":
             return np.array([math.erf(value) for value in x])
         return np.asarray(getattr(np, NUMPY.get(name, name))(x, *others))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngraph_rewrite.lowering.passes import library
-from ngraph_rewrite.ops import functions
+from ngraph_rewrite.ops import functions, gammas
 from ngraph_rewrite.ops.checks import tensor
 from ngraph_rewrite.rewriting.instances import first_match
 from ngraph_rewrite.rewriting.interpret import Application
@@ -62,6 +62,7 @@ _UFUNCS = {
     "round": np.rint, "mod": np.remainder, "floordivide": np.floor_divide, "bitwise_invert": np.invert,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "erf": functions.erf, "erfinv": functions.erfinv,
+    "lgamma": gammas.lgamma, "digamma": gammas.digamma, "trigamma": gammas.trigamma,
     "sigmoid": functions.sigmoid,
     "reciprocal": functions.reciprocal, "power": functions.power, "select": np.where,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ngraph_rewrite.ops import functions
+from ngraph_rewrite.ops import functions, gammas
 from ngraph_rewrite.runtime import draws, scalar_functions
 from ngraph_rewrite.runtime.cuda.porting import renamed
 
@@ -70,6 +70,9 @@ for _name, _numpy_name in _OTHER.items():
     _word(_rounded(_name, getattr(np, _numpy_name)))
 _word(_rounded("erf", math.erf))
 _word(_rounded("erfinv", functions.erfinv))
+_word(_rounded("lgamma", gammas.lgamma))
+_word(_rounded("digamma", gammas.digamma))
+_word(_rounded("trigamma", gammas.trigamma))
 _word(_rounded("sigmoid", _sigmoid))
 
 

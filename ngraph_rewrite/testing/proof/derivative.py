@@ -24,10 +24,12 @@ FORMULAS: Mapping[str, Any] = {
     "atanh": sympy.atanh(A), "sigmoid": 1 / (1 + sympy.exp(-A)), "erf": sympy.erf(A), "add": A + B,
     "subtract": A - B, "multiply": A * B, "divide": A / B, "power": A**B, "atan2": sympy.atan2(A, B),
     "erfinv": sympy.erfinv(A), "hypot": sympy.sqrt(A**2 + B**2), "logaddexp": sympy.log(sympy.exp(A) + sympy.exp(B)),
+    "lgamma": sympy.loggamma(A), "digamma": sympy.digamma(A),
 }  # fmt: skip
 # Flat almost everywhere.
 _FLAT = frozenset("sign floor ceil round trunc floordivide".split())
 _FUNCTIONS = frozenset("exp log sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf erfinv".split())
+_POLYGAMMA = ("digamma", "trigamma")
 
 
 class NoDerivative(Exception):
@@ -107,6 +109,8 @@ def _written(formula: Any, dtype: Any, args: Sequence[Scalar]) -> Scalar:
         )
     if name == "Pow":
         return _power(dtype, written(formula.base), formula.exp, written)
+    if name == "polygamma":
+        return apply(_POLYGAMMA[int(formula.args[0])], dtype, written(formula.args[1]))
     if name.lower() in _FUNCTIONS:
         return apply(name.lower(), dtype, *map(written, formula.args))
     raise NoDerivative(f"sympy's {name} has no counterpart")
