@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.frontend import semi_indices, semi_more, semi_windows
+from ngraph_rewrite.frontend import semi_factors, semi_indices, semi_more, semi_windows
 from ngraph_rewrite.warming import PROGRAMS as TRAINING
 
 Built = tuple[Any, Sequence[ng.Op]]
@@ -103,6 +103,12 @@ def _added(count: int, columns: int, dtype: str) -> Built:
 def _recurrence(dtype: str) -> Built:
     a, b = inputs = _arrays((50, 300), (50, 300), dtype=dtype)
     return semi_more.recurrence(a, b), inputs
+
+
+def _factored(dtype: str) -> Built:
+    """Factors of matrices, and equations solved by them."""
+    a, b = inputs = _arrays((8, 96, 96), (8, 96, 40), dtype=dtype)
+    return [semi_factors.cholesky(a), semi_factors.solve(a, b), semi_factors.solve(a, b, transposed=True)], inputs
 
 
 def _folded(dtype: str) -> Built:
@@ -212,6 +218,7 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("added few", partial(_added, 50, 400), (*_FLOATS, "int32")),
         **_each("added many", partial(_added, 5000, 3), (*_FLOATS, "int32")),
         **_each("recurrence", _recurrence, ("float32", "float64")),
+        **_each("factored", _factored, ("float32", "float64")),
         **_each("folded", _folded, ("float32", "float64")),
         **_each("sorted", partial(_along, ng.numpy.sort, (30, 4000)), (*_FLOATS, "int32", "uint8")),
         **_each("order", partial(_along, ng.numpy.argsort, (30, 4000)), (*_FLOATS, "int32", "uint8")),

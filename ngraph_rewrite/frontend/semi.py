@@ -18,6 +18,14 @@ from typing import Any, TypeVar
 
 from ngraph_rewrite.frontend.building import Operand, apply, condition_of
 from ngraph_rewrite.frontend.scan import positional_scan as scan  # noqa: F401  (a function of this family)
+from ngraph_rewrite.frontend.semi_factors import (  # noqa: F401
+    cholesky,
+    det_sign,
+    logdet,
+    lu,
+    solve,
+    triangular_solve,
+)
 from ngraph_rewrite.frontend.semi_indices import (  # noqa: F401
     add_along,
     put_along,

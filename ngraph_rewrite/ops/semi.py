@@ -20,6 +20,7 @@ from ngraph_rewrite.ops import semi_products
 from ngraph_rewrite.ops import semi_scatter
 from ngraph_rewrite.ops import semi_sort
 from ngraph_rewrite.ops import semi_recurrence
+from ngraph_rewrite.ops import semi_factors
 from ngraph_rewrite.ops import semi_windows
 from ngraph_rewrite.ops import semi_convolution
 from ngraph_rewrite.ops import semi_scan
@@ -31,6 +32,7 @@ __all__ = [
     "semi_convolution",
     "semi_diagonal",
     "semi_elementwise",
+    "semi_factors",
     "semi_functions",
     "semi_memory",
     "semi_movement",

@@ -133,6 +133,11 @@ def each_flag(types: Sequence[TensorType], wish: TensorType | None, domain: Doma
     return [(False,), (True,)]
 
 
+def each_two_flags(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> list[tuple[Any, ...]]:
+    """All values of two flags."""
+    return [(first, second) for first in (False, True) for second in (False, True)]
+
+
 def slices_of(n: Extent) -> list[Triple]:
     """Triples of an axis: part, whole, one end cut, reversed, every second, none, one element."""
     if n == 0:

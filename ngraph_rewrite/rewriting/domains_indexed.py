@@ -7,10 +7,18 @@ from collections.abc import Mapping, Sequence
 
 from ngraph_rewrite.ops.checks import tensor
 from ngraph_rewrite.ops.semi_scatter import HOW
-from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types, each_axis, each_axis_and_flag, each_flag
+from ngraph_rewrite.rewriting.domain import (
+    Domain,
+    Proposal,
+    Types,
+    each_axis,
+    each_axis_and_flag,
+    each_flag,
+    each_two_flags,
+)
 from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
 from ngraph_rewrite.rewriting.domains_semi import Values
-from ngraph_rewrite.types.dtypes import INT64, DType
+from ngraph_rewrite.types.dtypes import FLOAT32, FLOAT64, INT64, DType
 from ngraph_rewrite.types.tensor import TensorType
 
 Known = Mapping[int, TensorType]
@@ -86,8 +94,27 @@ def _diagonal(position: int, known: Known, wish: TensorType | None, domain: Doma
     return [tensor(d, s) for s in shapes for d in ([wish.dtype] if wish is not None else domain.dtypes)]
 
 
+def _squares(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
+    """Square matrices, and right sides for them."""
+    other = known.get(1 - position)
+    if position == 0 and other is not None:
+        return [tensor(other.dtype, (*other.shape[:2], *other.shape[1:2]))] if other.rank == 3 else []
+    if position == 1 and other is not None:
+        return [tensor(other.dtype, (*other.shape[:2], m)) for m in (*domain.lengths, 0)]
+    if wish is not None:
+        return (
+            [tensor(wish.dtype, (*wish.shape[:2], wish.shape[-1]))]
+            if wish.rank == 3
+            else [tensor(wish.dtype, (*wish.shape[:1], n, n)) for n in domain.lengths if wish.rank == 1]
+        )
+    a, b, c = domain.lengths
+    shapes = [(a, b, b), (b, a, a), (1, c, c), (a, 1, 1), (a, 0, 0)]
+    return [tensor(d, s) for s in shapes for d in (FLOAT32, FLOAT64)]
+
+
 ARGUMENTS: dict[str, Proposal] = {
     "semi.batch_dot": _batch_dot,
+    **{f"semi.{short}": _squares for short in "cholesky lu triangular_solve solve logdet det_sign".split()},
     "semi.scatter_add": _scatter,
     "semi.scatter": _scatter,
     "semi.take_along": _along,
@@ -129,6 +156,8 @@ ATTRIBUTES: dict[str, Attributes] = {
     **{f"semi.{short}": _axis_and_how for short in ("scatter", "put_along")},
     "cpu.first_places": _few_places,
     "semi.searchsorted": each_flag,
+    "semi.triangular_solve": each_two_flags,
+    "semi.solve": each_flag,
     "semi.diagonal": _places,
     "semi.on_diagonal": _repeated_places,
 }

@@ -36,7 +36,9 @@ else:  # for those who ask
 CORE = "constant placeholder variable strip label assign after doall parameter item make_tuple while_loop"
 # Other Python threads wait for so many nanoseconds at most, as far as weights are right.
 SHORT = 200_000
-_COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution", "semi.pooling"})
+_COMPOSITE = frozenset(
+    f"semi.{short}" for short in "tensor_slice logaddexp convolution pooling solve logdet det_sign".split()
+)
 
 
 def seen(array: Array, layout: Layout) -> Array:

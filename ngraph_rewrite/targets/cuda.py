@@ -30,7 +30,9 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import CallLog, listener, told
 
 _OF_LIBRARY = frozenset({"cuda.gemm"})
-_COMPOSITE = frozenset({"semi.tensor_slice", "semi.logaddexp", "semi.convolution", "semi.pooling"})
+_COMPOSITE = frozenset(
+    f"semi.{short}" for short in "tensor_slice logaddexp convolution pooling solve logdet det_sign".split()
+)
 
 
 class CudaExecutable:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
+from ngraph_rewrite.plan.cuda import factors as device_factors
 from ngraph_rewrite.plan.cuda import order, running
 from ngraph_rewrite.types.dtypes import DTYPES, is_float
 
@@ -261,3 +262,19 @@ def test_draws_are_those_of_other_targets(dtype: np.dtype, count: int) -> None:
     assert same(found[:count], wanted[:count])
     ulps = 4 * np.spacing(np.abs(wanted.astype(dtype))).astype(np.float64)
     assert np.all(np.abs(found.astype(np.float64) - wanted.astype(np.float64)) <= ulps)
+
+
+# -- factors -----------------------------------------------------------------------------------------------------------
+
+
+@few
+@given(st.sampled_from(["float32", "float64"]), WIDTHS, st.integers(0, 7), WIDTHS, st.booleans(), st.booleans(), SEEDS)
+def test_factors_and_what_they_solve_are_those_of_numpy(
+    dtype: str, count: int, n: int, m: int, lower: bool, unit: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    x, b = (rng.integers(-2, 3, (count, n, k)).astype(dtype) for k in (n, m))
+    agrees(lambda x: semi.lu(x), x)
+    agrees(lambda x: semi.cholesky(ng.numpy.matrix_transpose(x)), x + n * np.eye(n, dtype=dtype))
+    with patch.object(device_factors, "_COLUMNS", 2):
+        agrees(lambda a, b: semi.triangular_solve(a, b, lower=lower, unit=unit), x, b)

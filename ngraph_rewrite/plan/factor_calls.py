@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that compute factors of matrices and solve equations by them: matrices are shared out, and columns."""
+
+from __future__ import annotations
+
+from ngraph_rewrite.codegen.library_factors import (
+    COLUMNS,
+    WIDTH,
+    render_cholesky,
+    render_lu,
+    render_triangular_solve,
+)
+from ngraph_rewrite.plan.fusion import Groups
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, in_memory, known
+from ngraph_rewrite.plan.shares import loop_share
+from ngraph_rewrite.terms.op import Op
+
+# Nanoseconds of a product and a difference, of a step of a loop over rows, and what a matrix takes beside them.
+_EACH, _ROW, _MATRIX = 0.06, 3, 50
+
+
+def factors_call(term: Op, groups: Groups) -> Call:
+    """The call of the factors of matrices, which may lie in any order."""
+    x = in_memory(term.args[0], groups)
+    count, n, _ = x.layout.shape
+    is_lu, dtype = term.definition.short == "lu", term.dtype.name
+    source = (render_lu if is_lu else render_cholesky)(dtype)
+    share = loop_share(count, _MATRIX + n * n * _ROW + n**3 * _EACH / (3 if is_lu else 6))
+    space = Scratch((n + COLUMNS) * WIDTH * term.dtype.itemsize + 8 * n, share.chunks)
+    arguments = (count, n, x, *x.layout.strides, OUTPUT, space, space.bytes)
+    return Call(source, arguments, share, (space,))
+
+
+def triangular_call(term: Op, groups: Groups) -> Call:
+    """The call of solutions for triangles, which may lie in any order."""
+    a, b = all_in_memory(term.args, groups)
+    count, n, m = known(term)
+    source = render_triangular_solve(term.dtype.name, term.attribute("lower"), term.attribute("unit"))
+    groups_of_columns = -(-m // COLUMNS)
+    share = loop_share(count * groups_of_columns, _MATRIX + n * n * (_ROW + min(m, COLUMNS) * _EACH / 2))
+    space = Scratch(WIDTH * COLUMNS * term.dtype.itemsize, share.chunks)
+    arguments = (count, n, m, a, *a.layout.strides, b, *b.layout.strides, OUTPUT, space, space.bytes)
+    return Call(source, arguments, share, (space,))
