@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
-from ngraph_rewrite.frontend.numpy import indexing, protocols  # noqa: F401  (they answer what is asked of terms)
+from ngraph_rewrite.frontend.numpy import (
+    indexing,  # noqa: F401  (it answers what is asked of terms, as protocols do)
+    linalg,
+    protocols,  # noqa: F401
+)
 from ngraph_rewrite.frontend.numpy.aliases import (
     absolute,
     arccos,
@@ -461,6 +465,7 @@ __all__ = [
     "less",
     "less_equal",
     "lgamma",
+    "linalg",
     "linspace",
     "log",
     "log10",

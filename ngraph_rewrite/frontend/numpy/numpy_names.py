@@ -14,6 +14,7 @@ from ngraph_rewrite.frontend.numpy import (
     data_types,
     elementwise,
     joining,
+    linalg,
     manipulation,
     padding,
     products_and_orders,
@@ -142,6 +143,7 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.ones_like: _filled_like(1),
     np.empty_like: _filled_like(0),
     np.meshgrid: creation.meshgrid,
+    **{getattr(np.linalg, name): getattr(linalg, name) for name in linalg.__all__ if hasattr(np.linalg, name)},
     **products_and_orders.FUNCTIONS,
     **beyond_standard.FUNCTIONS,
 }

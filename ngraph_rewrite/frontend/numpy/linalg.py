@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``ng.numpy.linalg``: the array API standard's extension, as far as no singular or eigenvalues are needed.
+
+Matrices are in the last two axes, and each function takes as many as there are before them. Missing are ``eigh``,
+``eigvalsh``, ``matrix_rank``, ``pinv``, ``qr``, ``svd`` and ``svdvals``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.numpy import linear_algebra, matrices
+from ngraph_rewrite.frontend.numpy.equations import (
+    SlogdetResult,
+    cholesky,
+    det,
+    inv,
+    slogdet,
+    solve,
+    solve_triangular,
+)
+from ngraph_rewrite.frontend.numpy.linear_algebra import matmul, matrix_transpose, tensordot, vecdot
+from ngraph_rewrite.frontend.numpy.norms import matrix_norm, matrix_power, norm, vector_norm
+from ngraph_rewrite.frontend.numpy.operands import Array, as_term
+from ngraph_rewrite.ops.checks import position
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
+
+
+def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Op:
+    """The vector product of the vectors of three elements in an axis; the other axes are broadcast.
+
+    Raises:
+        AxesError: for vectors of another length.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.linalg.cross(ng.placeholder((7, 3)), ng.placeholder((3,))).type
+    float32[7, 3]
+    """
+    return matrices.cross(x1, x2, axis=axis)
+
+
+def outer(x1: Array, x2: Array, /) -> Op:
+    """Every element of one vector times every element of another.
+
+    Raises:
+        AxesError: for what is no vector; ``ng.numpy.outer`` flattens it.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.linalg.outer(ng.placeholder((2,)), ng.placeholder((3,))).type
+    float32[2, 3]
+    """
+    for term in (as_term(x1), as_term(x2)):
+        if term.rank != 1:
+            what = f"outer: expected a vector, got {term.type!r}"
+            raise AxesError(what, where=user_line(), do="use ng.numpy.outer, which flattens")
+    return linear_algebra.outer(x1, x2)
+
+
+def diagonal(x: Array, /, *, offset: int = 0) -> Op:
+    """The diagonals of the matrices in the last two axes, as the last axis of the result.
+
+    Args:
+        offset: How far above the main diagonal.
+
+    Raises:
+        OutOfRangeError: for fewer than two axes.
+        AxesError: if unknown lengths do not say how long the diagonal is.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.linalg.diagonal(ng.placeholder((7, 3, 3))).type
+    float32[7, 3]
+    """
+    checked("diagonal", position, -2, as_term(x).rank)
+    return linear_algebra.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Op:
+    """The sums along `diagonal`, with its arguments and errors.
+
+    Args:
+        dtype: What to sum in; by default integers narrower than 64 bits, and bool, are widened.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.linalg.trace(ng.placeholder((7, 3, 3))).type
+    float32[7]
+    """
+    checked("trace", position, -2, as_term(x).rank)
+    return linear_algebra.trace(x, offset, -2, -1, dtype)
+
+
+__all__ = [
+    "SlogdetResult",
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_transpose",
+    "norm",
+    "outer",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
