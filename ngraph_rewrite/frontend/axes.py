@@ -41,6 +41,7 @@ from ngraph_rewrite.frontend.binary import (
 from ngraph_rewrite.frontend.blocks import depth_to_space, space_to_depth
 from ngraph_rewrite.frontend.choice import cast, select, where
 from ngraph_rewrite.frontend.convolution import convolution, deconvolution
+from ngraph_rewrite.frontend.equations import cholesky, slogdet, solve, triangular_solve
 from ngraph_rewrite.frontend.lookup import lookuptable, lookuptable_update
 from ngraph_rewrite.frontend.network import (
     cross_entropy_binary,
@@ -136,6 +137,7 @@ __all__ = [
     "cast_axes",
     "cast_role",
     "ceil",
+    "cholesky",
     "concat_along_axis",
     "constant",
     "cos",
@@ -196,7 +198,9 @@ __all__ = [
     "sign",
     "sin",
     "slice_along_axis",
+    "slogdet",
     "softmax",
+    "solve",
     "sqrt",
     "square",
     "squared_L2",
@@ -210,6 +214,7 @@ __all__ = [
     "temporary",
     "tensor_size",
     "tensor_slice",
+    "triangular_solve",
     "trigamma",
     "unflatten",
     "uniform",

@@ -35,7 +35,9 @@ _PAIRS = (
     ("low", "high"), ("loc", "scale"), ("lengths", "strides"), ("axis1", "axis2"), ("parameters", "states"),
 )  # fmt: skip
 _PLACES = frozenset({"axis", "pos", "offset", "k", "shift", "correction", "index", "low", "high", "loc", "groups"})
-_FLAGS = frozenset("keepdims descending reverse endpoint include_initial usebits counted right ta tb".split())
+_FLAGS = frozenset(
+    "keepdims descending reverse endpoint include_initial usebits counted right ta tb lower unit transposed".split()
+)
 _RUNS = frozenset(
     "shape dims starts stops steps before after interior sizes strides dilations reps order places new".split()
 )
