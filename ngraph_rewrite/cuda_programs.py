@@ -108,7 +108,8 @@ def _recurrence(dtype: str) -> Built:
 def _factored(dtype: str) -> Built:
     """Factors of matrices, and equations solved by them."""
     a, b = inputs = _arrays((8, 96, 96), (8, 96, 40), dtype=dtype)
-    return [semi_factors.cholesky(a), semi_factors.solve(a, b), semi_factors.solve(a, b, transposed=True)], inputs
+    found = [semi_factors.cholesky(a), semi_factors.qr(a), semi_factors.solve(a, b)]
+    return [*found, semi_factors.solve(a, b, transposed=True)], inputs
 
 
 def _folded(dtype: str) -> Built:

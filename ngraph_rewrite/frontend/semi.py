@@ -23,6 +23,7 @@ from ngraph_rewrite.frontend.semi_factors import (  # noqa: F401
     det_sign,
     logdet,
     lu,
+    qr,
     solve,
     triangular_solve,
 )

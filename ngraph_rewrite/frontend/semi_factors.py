@@ -40,6 +40,18 @@ def lu(x: Operand) -> Op:
     return apply("semi.lu", as_op(x))
 
 
+def qr(x: Operand) -> Op:
+    """Orthogonal columns Q of `x` (b, m, n), m not below n, over upper triangles R: Q R is `x`. (b, m + n, n).
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.semi.qr(ng.constant([[[3.0], [4.0]]]))
+    >>> with ng.make_transformer("cpu") as transformer:
+    ...     transformer.computation(x)().round(5).tolist()
+    [[[-0.6000000238418579], [-0.800000011920929], [-5.0]]]
+    """
+    return apply("semi.qr", as_op(x))
+
+
 def triangular_solve(a: Operand, b: Operand, lower: bool = True, unit: bool = False) -> Op:
     """The solutions (b, n, m) of `a` x = `b`, of the lower or upper triangles of `a`; `unit`: its diagonals are 1.
 

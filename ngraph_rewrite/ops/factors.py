@@ -73,6 +73,51 @@ def triangular_solve(a: Any, b: Any, lower: bool, unit: bool) -> Any:
     return y
 
 
+def qr(x: Any) -> Any:
+    """Orthogonal columns of matrices (b, m, n), where m is not less than n, and below them the upper triangles (n, n).
+
+    By reflections (Householder): column k is made zero below the diagonal, unless it is so already, with the sign that
+    LAPACK gives; then the reflections are multiplied, from the last one on.
+
+    >>> qr(np.array([[[3.0], [4.0]]])).round(6).tolist()
+    [[[-0.6], [-0.8], [-5.0]]]
+    """
+    (count, m, n), y = x.shape, np.array(x)
+    with np.errstate(all="ignore"):
+        for k in range(n):
+            sizes = np.abs(np.where(np.isnan(y[:, k:, k]), 0, y[:, k:, k]))
+            below, most = sizes[:, 1:].max(1, initial=0) > 0, sizes.max(1, initial=0)
+            total = np.zeros(count, y.dtype)
+            for i in range(k, m):
+                total += np.square(y[:, i, k] / most)
+            alpha = y[:, k, k].copy()
+            beta = most * np.sqrt(total)
+            beta = np.where(below, np.where(alpha >= 0, -beta, beta), alpha)
+            y[:, k + 1 :, k] = np.where(below[:, None], y[:, k + 1 :, k] / (alpha - beta)[:, None], y[:, k + 1 :, k])
+            y[:, k, k] = beta
+            _reflected(y, k)
+        upper = np.triu(y[:, :n])
+        for k in reversed(range(n)):
+            y[:, k, k + 1 :] = 0
+            twice = _reflected(y, k)
+            y[:, k, k] = 1 - twice
+            y[:, k + 1 :, k] = -(twice[:, None] * y[:, k + 1 :, k])
+    return np.concatenate([y, upper], axis=1)
+
+
+def _reflected(y: Any, k: int) -> Any:
+    """Reflect the columns right of column k, whose reflection is below the diagonal; how far it goes."""
+    squares = np.zeros(y.shape[0], y.dtype)
+    sums = y[:, k, k + 1 :].copy()
+    for i in range(k + 1, y.shape[1]):
+        squares += np.square(y[:, i, k])
+        sums += y[:, i, k, None] * y[:, i, k + 1 :]
+    twice = np.where(squares != 0, y.dtype.type(2) / (y.dtype.type(1) + squares), y.dtype.type(0))
+    y[:, k, k + 1 :] -= twice[:, None] * sums
+    y[:, k + 1 :, k + 1 :] -= (twice[:, None] * y[:, k + 1 :, k])[:, :, None] * sums[:, None, :]
+    return twice
+
+
 # -- of factors that were found ------------------------------------------------------------------------
 
 

@@ -16,16 +16,21 @@ from ngraph_rewrite.ops import factors
 from ngraph_rewrite.ops.checks import flag, positional, same_dtype, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.types.dtypes import FLOAT32, FLOAT64
+from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
 
 def _square(x: TensorType) -> None:
     """Demand square matrices (b, n, n) of float32 or float64."""
     positional(x)
-    if x.dtype not in (FLOAT32, FLOAT64):
-        raise DTypeError(f"expected float32 or float64, got {x!r}", do="cast it to one of them")
+    _float32_or_64(x)
     if x.rank != 3 or x.shape[1] != x.shape[2]:
         raise AxesError(f"expected square matrices (b, n, n), got {x!r}", do="reshape it, or take a square part of it")
+
+
+def _float32_or_64(x: TensorType) -> None:
+    if x.dtype not in (FLOAT32, FLOAT64):
+        raise DTypeError(f"expected float32 or float64, got {x!r}", do="cast it to one of them")
 
 
 def _sides(a: TensorType, b: TensorType) -> None:
@@ -56,6 +61,25 @@ def lu(x: TensorType) -> TensorType:
     """
     _square(x)
     return tensor(x.dtype, (x.shape[0], x.shape[1] + 1, x.shape[2]))
+
+
+@op("semi.qr", meaning=lambda term, x: factors.qr(x))
+def qr(x: TensorType) -> TensorType:
+    """Orthogonal columns Q of matrices `x` (b, m, n), m not below n, over upper triangles R: Q R is `x` (b, m + n, n).
+
+    By reflections, with the signs that LAPACK gives.
+    """
+    positional(x)
+    _float32_or_64(x)
+    if x.rank != 3 or _fewer(x.shape[1], x.shape[2]):
+        what = f"expected matrices (b, m, n) with as many rows as columns or more, got {x!r}"
+        raise AxesError(what, do="take fewer columns, or its transpose")
+    return tensor(x.dtype, (x.shape[0], x.shape[1] + x.shape[2], x.shape[2]))
+
+
+def _fewer(rows: Extent, columns: Extent) -> bool:
+    """Whether rows are known to be fewer than columns."""
+    return isinstance(rows, int) and isinstance(columns, int) and rows < columns
 
 
 def _triangle(a: TensorType, b: TensorType, *, lower: Any, unit: Any) -> Attributes:

@@ -10,6 +10,7 @@ from ngraph_rewrite.codegen.library_factors import (
     render_lu,
     render_triangular_solve,
 )
+from ngraph_rewrite.codegen.library_reflections import render_qr
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, in_memory, known
 from ngraph_rewrite.plan.shares import loop_share
@@ -41,3 +42,13 @@ def triangular_call(term: Op, groups: Groups) -> Call:
     space = Scratch(WIDTH * COLUMNS * term.dtype.itemsize, share.chunks)
     arguments = (count, n, m, a, *a.layout.strides, b, *b.layout.strides, OUTPUT, space, space.bytes)
     return Call(source, arguments, share, (space,))
+
+
+def qr_call(term: Op, groups: Groups) -> Call:
+    """The call of orthogonal and triangular factors of matrices, which may lie in any order."""
+    x = in_memory(term.args[0], groups)
+    count, m, n = x.layout.shape
+    share = loop_share(count, _MATRIX + m * n * _ROW + 4 * m * n * n * _EACH)
+    space = Scratch(n * term.dtype.itemsize, share.chunks)
+    arguments = (count, m, n, x, *x.layout.strides, OUTPUT, space, space.bytes)
+    return Call(render_qr(term.dtype.name), arguments, share, (space,))

@@ -15,7 +15,7 @@ from ngraph_rewrite.codegen.library_order import (
 )
 from ngraph_rewrite.codegen.library_products import render_batch_dot
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence, render_running
-from ngraph_rewrite.plan.factor_calls import factors_call, triangular_call
+from ngraph_rewrite.plan.factor_calls import factors_call, qr_call, triangular_call
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, plain
 from ngraph_rewrite.plan.shapes import around
@@ -110,6 +110,7 @@ CALLS: dict[str, Callable[[Op, Groups], Call]] = {
     "semi.take_along": _take_along,
     "semi.cholesky": factors_call,
     "semi.lu": factors_call,
+    "semi.qr": qr_call,
     "semi.triangular_solve": triangular_call,
 }
 # What puts something into its first operand in one call, once that is in the memory of the result.

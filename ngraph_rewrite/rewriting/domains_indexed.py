@@ -112,6 +112,13 @@ def _squares(position: int, known: Known, wish: TensorType | None, domain: Domai
     return [tensor(d, s) for s in shapes for d in (FLOAT32, FLOAT64)]
 
 
+def _tall(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
+    """Matrices with as many rows as columns or more."""
+    a, b, _ = domain.lengths
+    shapes = [(a, b, b), (b, a, 1), (1, a, a), (a, b, 0), (2, 3, 2)]
+    return [tensor(d, s) for s in shapes for d in (FLOAT32, FLOAT64)]
+
+
 ARGUMENTS: dict[str, Proposal] = {
     "semi.batch_dot": _batch_dot,
     **{f"semi.{short}": _squares for short in "cholesky lu triangular_solve solve logdet det_sign".split()},
@@ -120,6 +127,7 @@ ARGUMENTS: dict[str, Proposal] = {
     "semi.take_along": _along,
     "semi.add_along": _along,
     "semi.put_along": _along,
+    "semi.qr": _tall,
     "semi.searchsorted": _searchsorted,
     "semi.diagonal": _diagonal,
 }

@@ -275,6 +275,7 @@ def test_factors_and_what_they_solve_are_those_of_numpy(
     rng = np.random.default_rng(seed)
     x, b = (rng.integers(-2, 3, (count, n, k)).astype(dtype) for k in (n, m))
     agrees(lambda x: semi.lu(x), x)
+    agrees(lambda x: semi.qr(x), np.concatenate([x, b], axis=2).swapaxes(1, 2))
     agrees(lambda x: semi.cholesky(ng.numpy.matrix_transpose(x)), x + n * np.eye(n, dtype=dtype))
     with patch.object(device_factors, "_COLUMNS", 2):
         agrees(lambda a, b: semi.triangular_solve(a, b, lower=lower, unit=unit), x, b)

@@ -60,6 +60,7 @@ def test_factors_are_those_of_numpy_to_the_bit(
 ) -> None:
     x = matrices((count, n, n), dtype, seed, kind)
     np.testing.assert_array_equal(run(cpu, "semi.lu", x), factors.lu(x))
+    np.testing.assert_array_equal(run(cpu, "semi.qr", x[:, :, : n // 2]), factors.qr(x[:, :, : n // 2]))
     x = positive((count, n, n), dtype, seed) if kind == "normal" else x
     np.testing.assert_array_equal(run(cpu, "semi.cholesky", x), factors.cholesky(x))
 

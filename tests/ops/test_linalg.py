@@ -65,6 +65,21 @@ def test_functions_of_square_matrices_are_those_of_numpy(shape: tuple[tuple[int,
     close(meaning(linalg.diagonal, x), np.linalg.diagonal(x))
 
 
+@drawn(30)
+@given(BATCHES, SIZES, SIZES, SEEDS)
+def test_orthogonal_factors_are_those_of_numpy(batch: tuple[int, ...], m: int, n: int, seed: int) -> None:
+    x = normal((*batch, m, n), seed)
+    for place, wanted in enumerate(np.linalg.qr(x)):
+        close(meaning(lambda x, place=place: linalg.qr(x)[place], x), wanted)
+
+
+def test_columns_that_are_sums_of_others_have_orthogonal_factors() -> None:
+    x = np.array([[0.0, 1.0, 1.0], [0.0, 2.0, 2.0], [0.0, 0.0, 0.0]])
+    q, r = (meaning(lambda x, place=place: linalg.qr(x)[place], x) for place in (0, 1))
+    close(q @ r, x)
+    close(q.T @ q, np.eye(3))
+
+
 @pytest.mark.parametrize("upper", [False, True])
 def test_the_other_triangle_is_not_read(upper: bool) -> None:
     spd, beside = positive((), 4, 0), np.triu if upper else np.tril
@@ -173,6 +188,8 @@ SMOOTH: dict[str, Callable[..., ng.Op]] = {
     "det": linalg.det,
     "slogdet": lambda x: linalg.slogdet(x).logabsdet,
     "lu": lambda x: ng.semi.lu(x)[:, :3],
+    "qr": lambda x: ng.numpy.concat(linalg.qr(x[:, :, :2]), axis=1),
+    "qr of few rows": lambda x: ng.numpy.concat(linalg.qr(x[:, :2]), axis=2),
     "matrix_power": lambda x: linalg.matrix_power(x, -3),
     "vector_norm": lambda x: linalg.vector_norm(x, axis=1),
     "norm": lambda x: linalg.norm(x, 1, (0, 1)),
@@ -231,6 +248,9 @@ WRONG: list[tuple[Callable[[], Any], type[errors.NGraphRewriteError], str]] = [
     (lambda: linalg.solve_triangular(M, M, trans="H"), errors.AttributeValueError, "trans is 'H'"),
     (lambda: linalg.solve_triangular(M, M, lower=1), errors.AttributeValueError, "lower is 1"),
     (lambda: linalg.cholesky(M, upper="L"), errors.AttributeValueError, "upper is 'L'"),
+    (lambda: linalg.qr(M[0, 0]), errors.AxesError, "qr: expected matrices"),
+    (lambda: linalg.qr(WIDE, mode="r"), errors.AttributeValueError, "the mode 'r' .* is not here"),
+    (lambda: linalg.qr(M[:, :, :2], mode="complete"), errors.AttributeValueError, "the mode 'complete'"),
     (lambda: linalg.matrix_norm(M, ord="nuc"), errors.AttributeValueError, "needs singular values"),
     (lambda: linalg.matrix_norm(M, ord=3), errors.AttributeValueError, "3 is no norm of matrices"),
     (lambda: linalg.matrix_norm(M[0, 0]), errors.AxesError, "expected matrices"),

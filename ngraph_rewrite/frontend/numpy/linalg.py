@@ -2,7 +2,7 @@
 """``ng.numpy.linalg``: the array API standard's extension, as far as no singular or eigenvalues are needed.
 
 Matrices are in the last two axes, and each function takes as many as there are before them. Missing are ``eigh``,
-``eigvalsh``, ``matrix_rank``, ``pinv``, ``qr``, ``svd`` and ``svdvals``.
+``eigvalsh``, ``matrix_rank``, ``pinv``, ``svd`` and ``svdvals``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy import linear_algebra, matrices
 from ngraph_rewrite.frontend.numpy.equations import (
+    QRResult,
     SlogdetResult,
     cholesky,
     det,
     inv,
+    qr,
     slogdet,
     solve,
     solve_triangular,
@@ -92,6 +94,7 @@ def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Op:
 
 
 __all__ = [
+    "QRResult",
     "SlogdetResult",
     "cholesky",
     "cross",
@@ -104,6 +107,7 @@ __all__ = [
     "matrix_transpose",
     "norm",
     "outer",
+    "qr",
     "slogdet",
     "solve",
     "solve_triangular",

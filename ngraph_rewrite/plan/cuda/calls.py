@@ -11,7 +11,7 @@ from ngraph_rewrite.codegen.library_indexed import render_take_along
 from ngraph_rewrite.codegen.library_order import render_searchsorted
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence
 from ngraph_rewrite.plan.cuda.attention import attention_calls
-from ngraph_rewrite.plan.cuda.factors import factors_call, triangular_call
+from ngraph_rewrite.plan.cuda.factors import factors_call, qr_call, triangular_call
 from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.cuda.order import put_along_calls, scatter_calls, sort_calls
 from ngraph_rewrite.plan.cuda.pooling import pooling_call, unpooling_call
@@ -81,6 +81,7 @@ CALLS: dict[str, MakeCalls] = {
     "semi.recurrence": _recurrence,
     "semi.cholesky": factors_call,
     "semi.lu": factors_call,
+    "semi.qr": qr_call,
     "semi.triangular_solve": triangular_call,
     **{f"semi.{short}": running_calls for short in OPERATIONS},
     "semi.fold": fold_call,

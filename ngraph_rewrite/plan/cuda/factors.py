@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ngraph_rewrite.codegen.library_factors import THREADS, render_cholesky, render_lu, render_triangular_solve
+from ngraph_rewrite.codegen.library_reflections import render_qr
 from ngraph_rewrite.plan.cuda.grids import MOST_BLOCKS
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, all_in_memory, in_memory, known
@@ -30,6 +31,14 @@ def triangular_call(term: Op, groups: Groups) -> Call:
     source = render_triangular_solve(term.dtype.name, term.attribute("lower"), term.attribute("unit"), "cuda")
     arguments = (count, n, m, a, *a.layout.strides, b, *b.layout.strides, OUTPUT, _COLUMNS)
     return Call(source, arguments, _grid(count * -(-m // _COLUMNS), n * min(m, _COLUMNS)))
+
+
+def qr_call(term: Op, groups: Groups) -> Call:
+    """The call of orthogonal and triangular factors of matrices."""
+    x = in_memory(term.args[0], groups)
+    count, m, n = x.layout.shape
+    arguments = (count, m, n, x, *x.layout.strides, OUTPUT)
+    return Call(render_qr(term.dtype.name, "cuda"), arguments, _grid(count, max(m, n)))
 
 
 def _grid(blocks: int, elements: int) -> Grid:
