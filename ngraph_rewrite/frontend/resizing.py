@@ -123,9 +123,22 @@ def _linear(distance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _cubic(distance: NDArray[np.float64]) -> NDArray[np.float64]:
-    d, a = distance, _SHARP
-    near = ((a + 2) * d - (a + 3)) * d * d + 1
-    return np.where(d <= 1, near, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a)
+    weight: NDArray[np.float64] = np.where(distance <= 1, near_cubic(distance), far_cubic(distance))
+    return weight
+
+
+def near_cubic(d: Any) -> Any:
+    """The weight of an element at a distance up to 1, of numbers or of a term.
+
+    >>> near_cubic(0.5), far_cubic(1.5)
+    (0.59375, -0.09375)
+    """
+    return ((_SHARP + 2) * d - (_SHARP + 3)) * d * d + 1
+
+
+def far_cubic(d: Any) -> Any:
+    """The weight of an element at a distance from 1 to 2."""
+    return ((_SHARP * d - 5 * _SHARP) * d + 8 * _SHARP) * d - 4 * _SHARP
 
 
 # -- terms --------------------------------------------------------------------------------------------

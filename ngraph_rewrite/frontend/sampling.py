@@ -16,13 +16,14 @@ from ngraph_rewrite.frontend.numpy.elementwise import clip, floor, logical_and, 
 from ngraph_rewrite.frontend.numpy.manipulation import moveaxis, reshape
 from ngraph_rewrite.frontend.numpy.searching import take
 from ngraph_rewrite.frontend.places import plain
+from ngraph_rewrite.frontend.resizing import far_cubic, near_cubic
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import is_float, wide
 from ngraph_rewrite.types.lengths import Extent, product
 
-_HOW, _BEYOND, _PLACES = ("nearest", "linear"), ("zeros", "edge", "reflect"), ("centers", "corners")
+_HOW, _BEYOND, _PLACES = ("nearest", "linear", "cubic"), ("zeros", "edge", "reflect"), ("centers", "corners")
 
 
 def grid_sample(x: Operand, grid: Operand, how: str = "linear", beyond: str = "zeros", places: str = "centers") -> Op:
@@ -31,7 +32,7 @@ def grid_sample(x: Operand, grid: Operand, how: str = "linear", beyond: str = "z
     Args:
         x: Images (N, C, height, width), or volumes with more axes.
         grid: Places (N, ..., 2), from -1 to 1 across the image: the last axis first, so that a pair is (x, y).
-        how: The ``"nearest"`` pixel, or a ``"linear"`` function of those around along each axis.
+        how: The ``"nearest"`` pixel, or a ``"linear"`` or ``"cubic"`` function of those around along each axis.
         beyond: What is outside of the image: ``"zeros"``, its ``"edge"``, or its mirror image (``"reflect"``).
         places: Whether -1 and 1 are the outer edges of pixels (``"centers"``), or the ``"corners"``: the centers of the
             first and the last (align_corners).
@@ -53,9 +54,10 @@ def grid_sample(x: Operand, grid: Operand, how: str = "linear", beyond: str = "z
     _check(image, at, how, beyond, places)
     own = wide(at.dtype)
     sides = image.shape[2:]
-    spots = [_pixels(astype(at[..., -1 - k], own), side, beyond, places) for k, side in enumerate(sides)]
+    spots = [_spot(astype(at[..., -1 - k], own), side, places) for k, side in enumerate(sides)]
     found: Op | None = None
-    for near in combinations(*([_near(spot, side, how) for spot, side in zip(spots, sides, strict=True)])):
+    near_each = [_near(spot, side, how, beyond, places) for spot, side in zip(spots, sides, strict=True)]
+    for near in combinations(*near_each):
         part = _weighed(image, near, beyond == "zeros")
         found = part if found is None else found + part
     assert found is not None
@@ -75,15 +77,18 @@ def _check(x: Op, grid: Op, how: str, beyond: str, places: str) -> None:
             raise DTypeError(f"grid_sample: expected floats, got {term.type!r}", where=user_line(), do="cast it")
 
 
-def _pixels(at: Op, side: Extent, beyond: str, places: str) -> Op:
-    """Coordinates from -1 to 1 as places among the pixels of an axis, brought inside unless zeros are beyond."""
+def _spot(at: Op, side: Extent, places: str) -> Op:
+    """Coordinates from -1 to 1 as places among the pixels of an axis."""
     count = astype(asarray(side), at.dtype)
-    if places == "corners":
-        spot, low, span = (at + 1) * ((count - 1) * 0.5), 0.0, count - 1
-    else:
-        spot, low, span = ((at + 1) * count - 1) * 0.5, -0.5, count
+    return (at + 1) * ((count - 1) * 0.5) if places == "corners" else ((at + 1) * count - 1) * 0.5
+
+
+def _inside(spot: Op, side: Extent, beyond: str, places: str) -> Op:
+    """Places brought inside of the axis, unless zeros are beyond."""
     if beyond == "zeros":
         return spot
+    count = astype(asarray(side), spot.dtype)
+    low, span = (0.0, count - 1) if places == "corners" else (-0.5, count)
     if beyond == "reflect":
         whole = where(span > 0, span, 1.0)
         beside = remainder(spot - low, whole * 2)
@@ -91,8 +96,19 @@ def _pixels(at: Op, side: Extent, beyond: str, places: str) -> Op:
     return clip(spot, 0, count - 1)
 
 
-def _near(spot: Op, side: Extent, how: str) -> list[tuple[Op, Any, Extent]]:
-    """The pixels near a place, each with its weight, and the length of the axis."""
+def _near(spot: Op, side: Extent, how: str, beyond: str, places: str) -> list[tuple[Op, Any, Extent]]:
+    """The pixels near a place, each with its weight, and the length of the axis.
+
+    A place is brought inside before that, but if it is cubic each pixel by itself, as in PyTorch and ONNX.
+    """
+    if how == "cubic":
+        below = floor(spot)
+        share = spot - below
+        weights = (far_cubic(share + 1), near_cubic(share), near_cubic(1 - share), far_cubic(2 - share))
+        return [
+            (_inside(below + k, side, beyond, places), w, side) for k, w in zip((-1, 0, 1, 2), weights, strict=True)
+        ]
+    spot = _inside(spot, side, beyond, places)
     if how == "nearest":
         return [(round(spot), None, side)]
     below = floor(spot)

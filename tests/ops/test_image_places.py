@@ -43,6 +43,19 @@ def test_names_say_which_axes_are_meant(order: str) -> None:
     assert ng.space_to_depth(y, "C", {"W": 3, "H": 2}, order).axes == x.axes
 
 
+def cubic(d: float) -> float:
+    """The kernel of cubic convolution (Keys 1981), with a slope of -3/4 at 1."""
+    d = abs(d)
+    return 1 - 2.25 * d**2 + 1.25 * d**3 if d <= 1 else max(2 - d, 0) ** 2 * (d - 1) * -0.75
+
+
+def brought_inside(c: float, side: int, beyond: str, places: str) -> float:
+    low, high = (0, side - 1) if places == "corners" else (-0.5, side - 0.5)
+    while beyond == "reflect" and high > low and not low <= c <= high:
+        c = 2 * low - c if c < low else 2 * high - c
+    return min(max(c, 0), side - 1) if beyond != "zeros" else c
+
+
 def sampled(x: Any, grid: Any, how: str, beyond: str, places: str) -> Any:
     """By the definition: the value at each place of a grid, pixel by pixel."""
     sides = x.shape[2:]
@@ -52,14 +65,17 @@ def sampled(x: Any, grid: Any, how: str, beyond: str, places: str) -> Any:
         for k, side in enumerate(sides):
             g = grid[(n, *spot, -1 - k)]
             c = (g + 1) / 2 * (side - 1) if places == "corners" else ((g + 1) * side - 1) / 2
-            low, high = (0, side - 1) if places == "corners" else (-0.5, side - 0.5)
-            while beyond == "reflect" and high > low and not low <= c <= high:
-                c = 2 * low - c if c < low else 2 * high - c
-            at.append(min(max(c, 0), side - 1) if beyond != "zeros" else c)
+            at.append(c if how == "cubic" else brought_inside(c, side, beyond, places))
         if how == "nearest":
             near = [[(int(np.round(c)), 1.0)] for c in at]
-        else:
+        elif how == "linear":
             near = [[(int(np.floor(c)), 1 - (c - np.floor(c))), (int(np.floor(c)) + 1, c - np.floor(c))] for c in at]
+        else:  # each pixel is brought inside by itself
+            around = [[int(np.floor(c)) + k for k in (-1, 0, 1, 2)] for c in at]
+            near = [
+                [(int(brought_inside(i, side, beyond, places)), cubic(c - i)) for i in four]
+                for four, c, side in zip(around, at, sides, strict=True)
+            ]
         for pixels in product(*near):
             if all(0 <= i < side for (i, _), side in zip(pixels, sides, strict=True)):
                 weight = np.prod([w for _, w in pixels])
@@ -67,7 +83,7 @@ def sampled(x: Any, grid: Any, how: str, beyond: str, places: str) -> Any:
     return found
 
 
-@pytest.mark.parametrize("how", ["nearest", "linear"])
+@pytest.mark.parametrize("how", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("beyond", ["zeros", "edge", "reflect"])
 @pytest.mark.parametrize("places", ["centers", "corners"])
 @settings(max_examples=6, deadline=None)
@@ -118,7 +134,7 @@ WRONG = [
     (lambda: ng.depth_to_space(X, "C", {"H": 0}), errors.AttributeValueError, "a block is 0"),
     (lambda: ng.depth_to_space(X, "D", {"H": 2}), errors.UnmatchedAxesError, "D"),
     (lambda: ng.depth_to_space(X, "C", {"H": 2}, "DCR"), errors.AttributeValueError, "blocks, channels"),
-    (lambda: ng.grid_sample(Y, G, how="cubic"), errors.AttributeValueError, "nearest, linear"),
+    (lambda: ng.grid_sample(Y, G, how="quintic"), errors.AttributeValueError, "nearest, linear, cubic"),
     (lambda: ng.grid_sample(Y, Y), errors.AxesError, "give .N, C, height, width."),
     (lambda: ng.grid_sample(ng.cast(Y, "int8"), G), errors.DTypeError, "expected floats"),
 ]
