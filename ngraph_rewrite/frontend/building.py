@@ -19,9 +19,10 @@ from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, as_operands, build
 from ngraph_rewrite.types.axes import Axes, AxesLike, Axis
+from ngraph_rewrite.types.lengths import Length
 
 # What stands for a term in a call. Python numbers take the dtype of the terms beside them.
-Operand = Op | bool | int | float | np.generic | NDArray[Any]
+Operand = Op | bool | int | float | np.generic | NDArray[Any] | Length
 # Some axes of a tensor: axes or their names.
 AxesOf = Axes | Axis | str | Iterable[Axis | str]
 

@@ -12,6 +12,7 @@ from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op, as_constant, family_of
 from ngraph_rewrite.types.dtypes import kind_of, promote, scalar_dtype
+from ngraph_rewrite.types.lengths import Length
 
 
 def select(c: Operand, x: Operand, y: Operand) -> Op:
@@ -27,7 +28,8 @@ def select(c: Operand, x: Operand, y: Operand) -> Op:
     axes.select(axes.greater(x, 0.0), x, 0.0)
     """
     condition = as_op(condition_of("select", c))
-    x, y = (v if isinstance(v, Op | bool | int | float | np.generic | np.ndarray) else _array(v) for v in (x, y))
+    known = (Op, bool, int, float, np.generic, np.ndarray, Length)
+    x, y = (v if isinstance(v, known) else _array(v) for v in (x, y))
     terms = [t for t in (condition, x, y) if isinstance(t, Op)]
     values = [v if isinstance(v, Op) else _branch(v, [x, y], condition) for v in (x, y)]
     return apply(f"{family_of(terms)}.select", condition, *values)
@@ -66,13 +68,15 @@ def _array(value: Any) -> np.ndarray:
 def _branch(value: Any, branches: list[Any], condition: Op) -> Op:
     """A number as a constant of the dtype of the branches: the condition's does not count."""
     dtypes = [b.dtype for b in branches if isinstance(b, Op)]
-    numbers = [b for b in branches if not isinstance(b, Op)]
+    numbers = [1 if isinstance(b, Length) else b for b in branches if not isinstance(b, Op)]
     if dtypes:
         dtype = promote(*dtypes, *numbers)
     elif all(type(b) in (bool, int, float) for b in numbers):
         dtype = max((scalar_dtype(b) for b in numbers), key=lambda d: "biuf".index(kind_of(d)))
     else:
         dtype = promote(*(scalar_dtype(b) for b in numbers))
+    if isinstance(value, Length):
+        return apply("semi.size", value=value, dtype=dtype)
     if np.ndim(value):
         return as_constant(value, [condition])
     checked("select", Literal, value, dtype)

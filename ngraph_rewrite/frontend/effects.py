@@ -16,6 +16,7 @@ from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.terms.written import describe
+from ngraph_rewrite.types.lengths import Length
 
 
 def assign(lvalue: Op, rvalue: Operand) -> Op:
@@ -93,7 +94,7 @@ def fill(x: Op, scalar: Operand) -> Op:
     (float32[H:3], float32[H:3])
     """
     number = scalar.attribute("value").scalar if isinstance(scalar, Op) and _is_constant(scalar) else scalar
-    if isinstance(number, Op) or number is None or np.ndim(number):
+    if isinstance(number, Op | Length) or number is None or np.ndim(number):
         raise AttributeValueError(
             f"fill: {scalar!r} is not one number", where=user_line(), do="give a number, or use assign"
         )

@@ -17,9 +17,10 @@ from ngraph_rewrite.ops.initial import initial_term, initial_value
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.literal import Literal, own_dtype
-from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.op import Op, as_constant, build
 from ngraph_rewrite.types.axes import Axes, AxesLike, anonymous
 from ngraph_rewrite.types.dtypes import DType, as_dtype
+from ngraph_rewrite.types.lengths import Length
 from ngraph_rewrite.types.tensor import TensorType
 
 # An array or number, a term, or a function from the axes to one of these.
@@ -139,8 +140,8 @@ def constant(const: ArrayLike, axes: AxesLike = None, dtype: Any = None, name: s
     return build(lookup("core.constant"), (), name=name, value=value, axes=chosen)
 
 
-def as_op(x: Operand | ArrayLike, beside: Iterable[Any] = ()) -> Op:
-    """`x` if it is a term, else a constant of it.
+def as_op(x: Operand | ArrayLike | Length, beside: Iterable[Any] = ()) -> Op:
+    """`x` if it is a term, else a constant of it. A length that is not known yet is an int64.
 
     Args:
         beside: What it stands beside: floats in lists are not rounded to less than what comes of them and these terms.
@@ -153,6 +154,8 @@ def as_op(x: Operand | ArrayLike, beside: Iterable[Any] = ()) -> Op:
     """
     if isinstance(x, list | tuple):
         return constant(x, dtype=checked("constant", own_dtype, x, [t.dtype for t in beside if isinstance(t, Op)]))
+    if isinstance(x, Length):
+        return as_constant(x)
     return x if isinstance(x, Op) else constant(x)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, IncompatibleAxesError, LengthError
 from ngraph_rewrite.ops.checks import as_int, extent, listed, position
-from ngraph_rewrite.types.lengths import Extent, Length, product
+from ngraph_rewrite.types.lengths import Extent, Length, divided, product
 
 Shape = tuple[Extent, ...]
 
@@ -110,40 +110,6 @@ def solved(shape: Any, size: Extent) -> Shape:
     if rest is None:
         raise AxesError(f"{size!r} elements cannot be divided among the lengths {given}")
     return (*known[: open_places[0]], rest, *known[open_places[0] :])
-
-
-def divided(total: Extent, part: Extent) -> Extent | None:
-    """``total / part`` if it is whole whatever the unknown lengths are, else None.
-
-    >>> divided(Length.symbol("N") * 6, Length.symbol("N") * 2), divided(6, 4)
-    (3, None)
-    """
-    if isinstance(part, int) and isinstance(total, int):
-        return total // part if part and total % part == 0 else None
-    if isinstance(part, int):
-        parts = [(m, n // part) for m, n in total.terms if part and n % part == 0]  # type: ignore[union-attr]
-        return _sum_of(parts) if len(parts) == len(total.terms) else None  # type: ignore[union-attr]
-    if len(part.terms) > 1 or isinstance(total, int):
-        return 1 if total == part else 0 if total == 0 else None
-    (atoms, factor), quotients = part.terms[0], []
-    for monomial, n in total.terms:
-        left = list(monomial)
-        if n % factor or any(left.count(a) < atoms.count(a) for a in atoms):
-            return None
-        for atom in atoms:
-            left.remove(atom)
-        quotients.append((tuple(left), n // factor))
-    return _sum_of(quotients)
-
-
-def _sum_of(terms: Iterable[tuple[Any, int]]) -> Extent:
-    total: Extent = 0
-    for atoms, n in terms:
-        monomial: Extent = n
-        for atom in atoms:
-            monomial = monomial * Length((((atom,), 1),))
-        total = total + monomial
-    return total
 
 
 def known_length(length: Extent, what: str) -> int:

@@ -34,7 +34,7 @@ def bind_lengths(inputs: Sequence[Op], shapes: Sequence[tuple[int, ...]]) -> dic
                     raise ComputationError(
                         f"the length {name} is {binding[name]} in one argument and {actual} in another",
                         where=placeholder.info.place,
-                        do="give all arguments the same length along it",
+                        do="give equal ones, or name another length where the axis is made: ng.Length.symbol('other')",
                     )
     for placeholder, shape in zip(inputs, shapes, strict=True):
         if tuple(bind(n, binding) for n in placeholder.shape) != shape:

@@ -36,7 +36,7 @@ def _sliding(inward: int) -> Callable[..., Values]:
     def values(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
         x, w = types
         spatial = tuple(a.name for a in x.axes if a in (_Y, _X, _Z))
-        groups = 4 // w.shape[0] if inward == 0 else 2  # type: ignore[operator]
+        groups = 4 // w.shape[0] if inward == 0 else 2
         for i in range(len(SLIDES)):
             chosen = [SLIDES[(i * (k + 1)) % len(SLIDES)] for k in range(len(spatial))]
             plain = [(s, max(b, 0), max(a, 0), e) for s, b, a, _, e in chosen]

@@ -47,7 +47,7 @@ def _slides(count: int) -> Iterator[tuple[tuple[Any, ...], ...]]:
 
 def _convolution(types: Sequence[TensorType], wish: Wish, domain: Domain) -> Values:
     x, w = types
-    groups = 4 // w.shape[0]  # type: ignore[operator]
+    groups = 4 // int(w.shape[0])  # type: ignore[arg-type]
     return ((*how, g) for how in _slides(len(features(x.axes)) - 1) for g in sorted({groups, 1}, reverse=True))
 
 

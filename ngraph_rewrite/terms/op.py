@@ -559,22 +559,32 @@ def as_operands(operands: Iterable[Any], family: str | None = None, of: str = ""
 def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None) -> Op:
     """A number as a constant, its dtype weak beside other terms; beside anonymous axes also an array.
 
+    A length that is not known yet is the Python integer that it will be.
+
     Raises:
         ArgumentError: for what is neither a number nor an array.
         FamilyError: for an array with axes where there are names to match by.
     """
     beside = list(beside)
-    if not isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple):
-        do = "make a term of the length with ng.numpy.asarray" if isinstance(value, Length) else None
-        raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line(), do=do)
+    if not isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple | Length):
+        raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line())
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return _as_array(value, beside, family or family_of(beside))
-    is_plain = type(value) in (bool, int, float)
-    dtype = promote(*(t.dtype for t in beside), value) if is_plain and beside else scalar_dtype(value)
+    plain = 1 if isinstance(value, Length) else value
+    is_plain = type(plain) in (bool, int, float)
+    dtype = promote(*(t.dtype for t in beside), plain) if is_plain and beside else scalar_dtype(plain)
     shapes = {t.axes for t in beside if t.rank} if family == "semi" else set()
     axes = shapes.pop() if len(shapes) == 1 else Axes()
+    if isinstance(value, Length):
+        return _filled(value, dtype, axes)
     literal = number(value, dtype) if is_plain else Literal(value, dtype)
     return build(lookup("core.constant"), (), value=literal, axes=axes)
+
+
+def _filled(length: Length, dtype: DType, axes: Axes) -> Op:
+    """A length as a number, in all places of some axes."""
+    term = build(lookup("semi.size"), (), value=length, dtype=dtype)
+    return build(lookup("semi.broadcast"), (term,), shape=axes.lengths, dims=()) if axes else term
 
 
 def _as_array(value: Any, beside: Iterable[Op], family: str) -> Op:

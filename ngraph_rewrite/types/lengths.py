@@ -97,14 +97,33 @@ class Length:
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, divisor: int) -> Extent:
-        if isinstance(divisor, bool) or not isinstance(divisor, int) or divisor <= 0:
+    def __floordiv__(self, divisor: Extent) -> Extent:
+        """The quotient, rounded down; by an unknown length only one that is whole, as ``n * 6 // n`` is."""
+        if isinstance(divisor, Length):
+            return self._whole(divisor)
+        if isinstance(divisor, bool) or not hasattr(divisor, "__index__") or int(divisor) <= 0:
             raise LengthError(f"an unknown length {self!r} can be divided by a positive integer only, not {divisor!r}")
-        whole = _collect((mono, n // divisor) for mono, n in self.terms)
-        rest = _collect((mono, n % divisor) for mono, n in self.terms)
+        by = int(divisor)
+        whole = _collect((mono, n // by) for mono, n in self.terms)
+        rest = _collect((mono, n % by) for mono, n in self.terms)
         if not isinstance(rest, Length):  # what is left is an integer below the divisor
             return whole
-        return _collect([*_terms(whole), ((Quotient((rest, divisor)),), 1)])
+        return _collect([*_terms(whole), ((Quotient((rest, by)),), 1)])
+
+    def __rfloordiv__(self, dividend: int) -> Extent:
+        return Length((((), dividend),))._whole(self) if _is_extent(dividend) else NotImplemented
+
+    def __mod__(self, divisor: Extent) -> Extent:
+        return self - self // divisor * divisor
+
+    def __divmod__(self, divisor: Extent) -> tuple[Extent, Extent]:
+        return self // divisor, self % divisor
+
+    def _whole(self, divisor: Length) -> Extent:
+        found = divided(_collect(self.terms), divisor)
+        if found is None:
+            raise LengthError(f"whether {self!r} can be divided by {divisor!r} is not known before they are bound")
+        return found
 
     def __bool__(self) -> bool:
         raise LengthError(f"whether the length {self!r} is zero is not known before it is bound")
@@ -198,6 +217,28 @@ def _bind_atom(atom: Atom, binding: Mapping[str, int]) -> Extent:
     if isinstance(atom, Natural):
         return natural(bind(atom[0], binding))
     return binding[atom] if atom in binding else Length.symbol(atom)
+
+
+def divided(total: Extent, part: Extent) -> Extent | None:
+    """``total / part`` if it is whole whatever the unknown lengths are, else None.
+
+    >>> divided(Length.symbol("N") * 6, Length.symbol("N") * 2), divided(6, 4)
+    (3, None)
+    """
+    if isinstance(part, int):
+        whole = [(m, n // part) for m, n in _terms(total) if part and n % part == 0]
+        return _collect(whole) if len(whole) == len(_terms(total)) else None
+    if len(part.terms) > 1 or isinstance(total, int):
+        return 1 if total == part else 0 if total == 0 else None
+    (atoms, factor), quotients = part.terms[0], []
+    for monomial, n in total.terms:
+        left = list(monomial)
+        if n % factor or any(left.count(a) < atoms.count(a) for a in atoms):
+            return None
+        for atom in atoms:
+            left.remove(atom)
+        quotients.append((tuple(left), n // factor))
+    return _collect(quotients)
 
 
 def symbols(extent: Extent) -> Iterator[str]:

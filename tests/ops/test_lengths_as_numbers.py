@@ -50,3 +50,44 @@ def test_the_slope_of_a_mean_over_a_length_is_one_over_it() -> None:
         with ng.make_transformer(target) as transformer:
             found = transformer.computation(ng.deriv(mean, x), x)(np.ones(4))
         np.testing.assert_array_equal(found, np.full(4, 0.25))
+
+
+# What a function of a length and a float32, and an int32, gives; NumPy's dtype is that of a Python integer.
+WEAK = [
+    lambda n, x, i: x / n,
+    lambda n, x, i: n - i,
+    lambda n, x, i: np.remainder(i, n + 1),
+    lambda n, x, i: np.maximum(x, n),
+    lambda n, x, i: nx.where(x > 0, n, x),
+    lambda n, x, i: nx.where(x > 0, n, 2),
+    lambda n, x, i: np.power(x, n),
+    lambda n, x, i: np.add(i, n, dtype="float64"),
+    lambda n, x, i: np.full_like(x, n) * nx.asarray(n, dtype="float32"),
+]
+
+
+@pytest.mark.parametrize("function", WEAK)
+def test_a_length_beside_terms_is_the_integer_that_it_will_be(function: Any) -> None:
+    """The same model has the same dtypes, whether the batch is known where it is built or not."""
+    x, i = np.array([[1.5], [-2.0], [0.25]], np.float32), np.array([[4], [5], [-3]], np.int32)
+    known, unknown = ([ng.placeholder((n, 1)), ng.placeholder((n, 1), "int32")] for n in (3, None))
+    for target in TARGETS:
+        with ng.make_transformer(target) as transformer:
+            wanted = transformer.computation(function(3, *known), *known)(x, i)
+            found = transformer.computation(function(unknown[0].shape[0], *unknown), *unknown)(x, i)
+        np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+def test_a_length_is_a_number_in_every_family() -> None:
+    x, y = ng.placeholder({"H": None, "N": 2}), ng.simple.placeholder((ng.simple.N, 3))
+    z = ng.strip(x)
+    terms = [x / x.axes[0].length, y / y.axes[0].length, ng.semi.divide(z, z.shape[0]), ng.where(x > 0, z.shape[0], x)]
+    with ng.make_transformer("cpu") as transformer:
+        values = transformer.computation(terms, x, y)(np.ones((4, 2)), np.ones((5, 3)))
+    for value, wanted in zip(values, (0.25, 0.2, 0.25, 4.0), strict=True):
+        assert value.dtype == np.float32 and (value == np.float32(wanted)).all()
+
+
+def test_a_shape_is_a_vector() -> None:
+    for found in values(lambda length: nx.asarray((length, 2)), 5) + values(lambda length: nx.stack([length, 2]), 5):
+        np.testing.assert_array_equal(found, np.array([5, 2]), strict=True)

@@ -128,7 +128,6 @@ def test_an_operand_that_is_none_is_named(call: Any, error: type[errors.NGraphRe
     [
         (lambda: ng.numpy.asarray([Y, Y]), "put terms side by side with ng.numpy.stack"),
         (lambda: Y + [1.0, Y[0]], "put terms side by side with ng.numpy.stack"),
-        (lambda: Y * ng.Length.symbol("n"), "make a term of the length with ng.numpy.asarray"),
         (lambda: ng.numpy.sum(Y[0], axis=0), "give an operand with axes"),
         (lambda: ng.numpy.sort(Y[0]), "give an operand with axes"),
     ],

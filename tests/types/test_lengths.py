@@ -140,6 +140,28 @@ def test_a_length_reads_as_a_polynomial() -> None:
     assert repr(2 * n // 3) == "(2*N // 3)"
 
 
+@drawn
+@given(EXTENTS, EXTENTS, BINDINGS)
+def test_quotients_by_lengths_are_whole_or_refused(x: Extent, y: Extent, binding: dict[str, int]) -> None:
+    product, by = x * y, bind(y, binding)
+    if isinstance(y, Length) and by:
+        try:
+            assert bind(product // y, binding) == bind(x, binding)
+        except LengthError as error:
+            assert "is not known before they are bound" in str(error)
+
+
+def test_what_a_length_is_divided_by_may_be_a_length_or_a_number_of_numpy() -> None:
+    n, t = Length.symbol("N"), Length.symbol("T")
+    assert 6 * n * t // n == 6 * t and 6 * n // (2 * n) == 3 and 0 // n == 0
+    assert n // np.int64(2) == n // 2  # type: ignore[operator]
+    assert divmod(2 * n + 3, 2) == (n + 1, 1) and bind(n % 4, {"N": 7}) == 3
+    with pytest.raises(LengthError, match="whether N can be divided by T is not known"):
+        n // t
+    with pytest.raises(LengthError, match="whether 6 can be divided by T"):
+        6 // t
+
+
 def test_an_unknown_length_is_not_an_integer() -> None:
     n = Length.symbol("N")
     assert n != 3

@@ -16,7 +16,7 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked, dimensions
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term, several
 from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.ops.checks import as_int, extents, listed, one_of
 from ngraph_rewrite.ops.stretching import Shape, stretched
@@ -29,10 +29,10 @@ from ngraph_rewrite.types.lengths import Extent, Length
 Number = bool | int | float
 
 
-def asarray(obj: Array | Length, /, *, dtype: Any = None, copy: bool | None = None) -> Op:
+def asarray(obj: Array, /, *, dtype: Any = None, copy: bool | None = None) -> Op:
     """A term: the one given, or a constant of an array, a number or nested lists; in another dtype if one is given.
 
-    A length that is not known yet, such as ``x.shape[0]``, is an int64 without axes.
+    A length that is not known yet, such as ``x.shape[0]``, is an int64 without axes, and a list with such is a vector.
 
     Raises:
         DTypeError: if it is no array of numbers, or does not fit the dtype.
@@ -40,11 +40,15 @@ def asarray(obj: Array | Length, /, *, dtype: Any = None, copy: bool | None = No
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.asarray([[1, 2], [3, 4]]).type
     int64[2, 2]
-    >>> ng.numpy.asarray(ng.placeholder((None, 4)).shape[0]).type
-    int64[]
+    >>> x = ng.placeholder((None, 4))
+    >>> ng.numpy.asarray(x.shape[0]).type, ng.numpy.asarray(x.shape).type
+    (int64[], int64[2])
     """
     if isinstance(obj, Length):
-        return build_term("semi.size", value=obj, dtype=INT64 if dtype is None else dtype)
+        return as_number(obj, dtype)
+    if isinstance(obj, tuple | list) and any(isinstance(n, Length) for n in obj):
+        places = [build_term("semi.reshape", as_number(n, dtype), shape=(1,)) for n in obj]
+        return build_term("semi.concat", *places, axis=0)
     if not isinstance(obj, Op):
         return constant(obj, dtype=dtype)
     return obj if dtype is None else astype(obj, dtype)
@@ -61,7 +65,7 @@ def full(shape: Any, fill_value: Array, *, dtype: Any = None) -> Op:
     float32[2, 3]
     """
     lengths = _shape("full", shape)
-    if isinstance(fill_value, Op) or dimensions("full", fill_value):
+    if isinstance(fill_value, Op | Length) or dimensions("full", fill_value):
         return apply("broadcast_to", asarray(fill_value, dtype=dtype), shape=lengths)
     return constant(fill_value, anonymous(lengths), dtype)
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import checked, condition_of
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
-from ngraph_rewrite.frontend.storage import constant
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term
 from ngraph_rewrite.ops.checks import as_index
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, is_float, kind_of, promote, scalar_dtype
+from ngraph_rewrite.types.lengths import Length
 
 
 def _documented(function: Callable[..., Op], name: str, short: str, call: str, dtype: str) -> None:
@@ -186,10 +186,10 @@ def where(condition: Array, x1: Array, x2: Array, /) -> Op:
 
 def _branches(*branches: Array) -> list[Op]:
     """The two as terms: a Python number takes the dtype of the other; the condition's does not count."""
-    terms = [x if isinstance(x, bool | int | float) else as_term(x, branches) for x in branches]
-    numbers = [x for x in terms if not isinstance(x, Op)]
+    terms = [x if isinstance(x, bool | int | float | Length) else as_term(x, branches) for x in branches]
+    numbers = [1 if isinstance(x, Length) else x for x in terms if not isinstance(x, Op)]
     if len(numbers) == len(terms):
         dtype = builtins.max((scalar_dtype(x) for x in numbers), key=lambda d: "biuf".index(kind_of(d)))
     else:
         dtype = promote(*(x.dtype for x in terms if isinstance(x, Op)), *numbers)
-    return [x if isinstance(x, Op) else constant(x, dtype=dtype) for x in terms]
+    return [x if isinstance(x, Op) else as_number(x, dtype) for x in terms]

@@ -16,9 +16,11 @@ from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops import stretching
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, as_operands
+from ngraph_rewrite.types.dtypes import INT64
+from ngraph_rewrite.types.lengths import Length
 
-# A term, a number, an array, or nested lists of numbers.
-Array = Op | ArrayLike
+# A term, a number, a length, an array, or nested lists of numbers.
+Array = Op | ArrayLike | Length
 Axis = int | Iterable[int] | None
 
 
@@ -35,9 +37,20 @@ def apply(short: str, *operands: Array, **attributes: Any) -> Op:
 
 def as_terms(call: str, *operands: Array) -> list[Op]:
     """The operands of one call, as terms."""
-    known = (Op, bool, int, float, np.generic, list, tuple)
+    known = (Op, bool, int, float, np.generic, list, tuple, Length)
     arrays = [x if isinstance(x, known) else checked(call, constant, x) for x in operands]
     return checked(call, as_operands, arrays, "numpy")
+
+
+def as_number(x: bool | int | float | Length, dtype: Any = None) -> Op:
+    """A number or a length as a term without axes, int64 by default if it is a length.
+
+    Raises:
+        DTypeError: if the number does not fit the dtype.
+    """
+    if isinstance(x, Length):
+        return build_term("semi.size", value=x, dtype=INT64 if dtype is None else dtype)
+    return constant(x, dtype=dtype)
 
 
 def several(call: str, arrays: Any) -> list[Op]:

@@ -22,7 +22,7 @@ from ngraph_rewrite.ops.stretching import Shape, without
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, is_float, promote, wide
-from ngraph_rewrite.types.lengths import product
+from ngraph_rewrite.types.lengths import Length, product
 
 # Which place along a sorted line each method takes, of a place that is no whole number; two others lie between places.
 _METHODS: Mapping[str, Callable[[Any], Any] | None] = {
@@ -197,7 +197,7 @@ def _quantile(call: str, x: Array, q: Array, whole: int, axis: Axis, method: str
         found = _taken(lines, taken(place))
     else:
         found = _between(lines, place, method, type(q) in (int, float))
-    front = np.shape(q) if not isinstance(q, Op) else q.shape
+    front = q.shape if isinstance(q, Op) else () if isinstance(q, Length) else np.shape(q)
     return apply("reshape", _with_nan(lines, found), shape=(*front, *lines.shape))
 
 

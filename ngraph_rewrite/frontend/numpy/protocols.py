@@ -21,6 +21,7 @@ from ngraph_rewrite.terms.op import Op, combine
 from ngraph_rewrite.terms.protocols import answers
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype, can_cast
+from ngraph_rewrite.types.lengths import Length
 
 # The op of each ufunc that has another name.
 _SHORT = {
@@ -86,7 +87,7 @@ def _in_dtype(name: str, call: Callable[[str, tuple[Any, ...]], Any], inputs: tu
 
 def _cast(name: str, operand: Any, dtype: DType) -> Any:
     """An operand in another dtype of its kind or of a greater one; a Python number takes that of the others."""
-    if isinstance(operand, bool | int | float) and not isinstance(operand, np.generic):
+    if isinstance(operand, bool | int | float | Length) and not isinstance(operand, np.generic):
         return operand
     array = operand if isinstance(operand, Op) else np.asarray(operand)
     if not can_cast(array.dtype, dtype, "same_kind"):

@@ -18,10 +18,11 @@ from ngraph_rewrite.ops.simple_marks import Key, Marker, N, R, features, keys, k
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.lengths import Length
 from ngraph_rewrite.types.tensor import TensorType
 
 # A term, a number, an array, or nested lists of numbers.
-Array = Op | ArrayLike
+Array = Op | ArrayLike | Length
 # Lengths of features, and N or R (or N(32), R(5)) where they stand.
 Shape = Any
 # Some axes of a tensor: features by number, N, R.
@@ -38,7 +39,7 @@ def as_term(x: Array, beside: Iterable[Any] = ()) -> Op:
 def apply(short: str, *operands: Array, **attributes: Any) -> Op:
     """The simple op called `short`; Python's numbers take the dtype of the terms beside them."""
     call = f"simple.{short}"
-    known = (Op, bool, int, float, np.generic, list, tuple)
+    known = (Op, bool, int, float, np.generic, list, tuple, Length)
     arrays = [x if isinstance(x, known) else checked(call, constant, x) for x in operands]
     return build_term(call, *arrays, **attributes)
 
