@@ -381,7 +381,9 @@ class Op:
 
 def _without_value(term: Op, wanted: str) -> ArgumentError:
     what = f"{describe(term, 1)} is a term and has no value {wanted}"
-    return ArgumentError(what, where=user_line(), do="compute it: transformer.computation(term)()")
+    return ArgumentError(
+        what, where=user_line(), do="compute it: transformer.computation(term)(), or call the function of ng.numpy"
+    )
 
 
 def _transposed(term: Op, rank: int) -> Op:

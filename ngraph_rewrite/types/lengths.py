@@ -144,7 +144,7 @@ class Length:
 
     def _uncompared(self, how: str, other: object) -> LengthError:
         what = f"whether the length {self!r} is {how} {other!r} is not known before it is bound"
-        return LengthError(what, do="in a rule, ask `is_known` of it first")
+        return LengthError(what, do="give the axis a length; in a rule, ask `is_known` of it first")
 
     def __repr__(self) -> str:
         return " + ".join(map(_show, self.terms)).replace("+ -", "- ")

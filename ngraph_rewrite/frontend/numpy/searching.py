@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from ngraph_rewrite.errors import ArgumentError, LengthError, OutOfRangeError
+from ngraph_rewrite.errors import ArgumentError, OutOfRangeError
+from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, places
 from ngraph_rewrite.ops.checks import one_of, position
@@ -111,8 +112,8 @@ def top_k(x: Array, k: int, /, *, axis: int = -1, mode: str = "largest") -> tupl
         mode: ``"largest"`` or ``"smallest"``.
 
     Raises:
-        LengthError: if the length of the axis is not known yet.
-        OutOfRangeError: for a `k` that is more than the axis has, or an axis that is not there.
+        OutOfRangeError: for a `k` that is more than the axis has, or an axis that is not there. Where the length is not
+            known yet, a call with fewer elements is refused.
         AttributeValueError: for another mode.
 
     >>> import ngraph_rewrite as ng
@@ -128,12 +129,12 @@ def top_k(x: Array, k: int, /, *, axis: int = -1, mode: str = "largest") -> tupl
         raise ArgumentError(f"top_k: k is {k!r}", where=user_line(), do="give an integer")
     if k < 0 or (isinstance(length, int) and k > length):
         raise OutOfRangeError(f"top_k: k is {k}, of {length!r} elements", where=user_line())
-    if not isinstance(length, int):
-        raise LengthError(
-            f"top_k: the axis {place} of {term.type!r} has an unknown length, which may be less than {k}",
-            where=user_line(),
-            do=f"give the axis a length, or sort all of it (argsort) and take(..., arange({k})) of that",
-        )
     order = apply("argsort", term, axis=place, descending=mode == "largest")
-    first = order if k == length else apply("tensor_slice", order, items=(slice(None),) * place + (slice(k),))
+    first = order if k == length else _first(order, place, int(k))
     return apply("take_along_axis", term, first, axis=place), first
+
+
+def _first(x: Op, axis: int, count: int) -> Op:
+    """As many elements along an axis, which has them or is refused by a call."""
+    stops = tuple(count if k == axis else n for k, n in enumerate(x.shape))
+    return build_term("semi.slice", x, starts=(0,) * x.rank, stops=stops, steps=(1,) * x.rank)
