@@ -17,7 +17,7 @@ from ngraph_rewrite.ops.initial import initial_term, initial_value
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.literal import Literal, own_dtype
-from ngraph_rewrite.terms.op import Op, as_constant, build
+from ngraph_rewrite.terms.op import Op, as_constant, build, lengths_of
 from ngraph_rewrite.types.axes import Axes, AxesLike, anonymous
 from ngraph_rewrite.types.dtypes import DType, as_dtype
 from ngraph_rewrite.types.lengths import Length
@@ -141,7 +141,9 @@ def constant(const: ArrayLike, axes: AxesLike = None, dtype: Any = None, name: s
 
 
 def as_op(x: Operand | ArrayLike | Length, beside: Iterable[Any] = ()) -> Op:
-    """`x` if it is a term, else a constant of it. A length that is not known yet is an int64.
+    """`x` if it is a term, else a constant of it.
+
+    A length that is not known yet is an int64, and a list with such is a vector.
 
     Args:
         beside: What it stands beside: floats in lists are not rounded to less than what comes of them and these terms.
@@ -152,6 +154,8 @@ def as_op(x: Operand | ArrayLike | Length, beside: Iterable[Any] = ()) -> Op:
     >>> as_op(2.5).dtype, as_op([2.5], [constant(np.ones(1))]).dtype
     (dtype('float32'), dtype('float64'))
     """
+    if (vector := lengths_of(x)) is not None:
+        return vector
     if isinstance(x, list | tuple):
         return constant(x, dtype=checked("constant", own_dtype, x, [t.dtype for t in beside if isinstance(t, Op)]))
     if isinstance(x, Length):

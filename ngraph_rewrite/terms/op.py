@@ -23,7 +23,7 @@ from ngraph_rewrite.terms.protocols import ask
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, anonymous
-from ngraph_rewrite.types.dtypes import DType, promote, scalar_dtype
+from ngraph_rewrite.types.dtypes import INT64, DType, promote, scalar_dtype
 from ngraph_rewrite.types.lengths import Extent, Length
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
@@ -561,7 +561,7 @@ def as_operands(operands: Iterable[Any], family: str | None = None, of: str = ""
 def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None) -> Op:
     """A number as a constant, its dtype weak beside other terms; beside anonymous axes also an array.
 
-    A length that is not known yet is the Python integer that it will be.
+    A length that is not known yet is the Python integer that it will be; a list, or an array of objects, may have such.
 
     Raises:
         ArgumentError: for what is neither a number nor an array.
@@ -596,11 +596,26 @@ def _as_array(value: Any, beside: Iterable[Op], family: str) -> Op:
             where=user_line(),
             do="write ng.constant(array, axes) to name them",
         )
+    if (vector := lengths_of(value)) is not None:
+        return vector
     try:
         literal = Literal(value, own_dtype(value, [t.dtype for t in beside]))
     except DTypeError as error:
         raise DTypeError(error.what, where=user_line(), do=error.do) from error
     return build(lookup("core.constant"), (), value=literal, axes=anonymous(np.shape(value)))
+
+
+def lengths_of(value: Any, dtype: DType = INT64) -> Op | None:
+    """A vector of integers of which some are lengths that are not known yet, or None if it is nothing of the kind.
+
+    >>> lengths_of((Length.symbol("n"), 2)).type, lengths_of((1, 2))
+    (int64[2], None)
+    """
+    objects = isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim == 1
+    if not (objects or isinstance(value, list | tuple)) or not any(isinstance(n, Length) for n in value):
+        return None
+    sizes = [build(lookup("semi.size"), (), value=n, dtype=dtype) for n in value]
+    return build(lookup("semi.concat"), tuple(build(lookup("semi.reshape"), (n,), shape=(1,)) for n in sizes), axis=0)
 
 
 def _called(value: Any) -> str:

@@ -88,6 +88,51 @@ def test_a_length_is_a_number_in_every_family() -> None:
         assert value.dtype == np.float32 and (value == np.float32(wanted)).all()
 
 
-def test_a_shape_is_a_vector() -> None:
-    for found in values(lambda length: nx.asarray((length, 2)), 5) + values(lambda length: nx.stack([length, 2]), 5):
+VECTORS = [
+    lambda n: nx.asarray((n, 2)),
+    lambda n: nx.asarray(np.array([n, 2], object)),
+    lambda n: nx.stack([n, 2]),
+    lambda n: nx.zeros(2, dtype="int64") + [n, 2],
+    lambda n: np.add([n, 1], nx.arange(2)),
+    lambda n: nx.concat([[n], [2]]),
+]
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+def test_a_list_with_lengths_is_a_vector(vector: Any) -> None:
+    """An array of objects, which NumPy makes of lengths, is one too."""
+    for found in values(vector, 5):
         np.testing.assert_array_equal(found, np.array([5, 2]), strict=True)
+    assert nx.result_type("float32", ng.Length.symbol("n")) == np.float32
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 7])
+def test_arrays_are_cut_and_padded_by_lengths(n: int) -> None:
+    x = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
+    term = ng.placeholder((None, 2))
+    length = term.shape[0]
+    parts = [
+        *nx.split(term, [length // 3, length // 2]),
+        *nx.array_split(term, 3),
+        *nx.split(nx.concat([term, term]), 2),
+        nx.pad(term, [(length // 2, 7 - length), (0, 1)], constant_values=5),
+    ]
+    wanted = [*np.split(x, [n // 3, n // 2]), *np.array_split(x, 3), x, x]
+    wanted.append(np.pad(x, [(n // 2, 7 - n), (0, 1)], constant_values=5))
+    for target in TARGETS:
+        with ng.make_transformer(target) as transformer:
+            for one, other in zip(transformer.computation(parts, term)(x), wanted, strict=True):
+                np.testing.assert_array_equal(one, other, strict=True)
+
+
+def test_parts_and_paddings_that_no_length_says_are_refused() -> None:
+    x = ng.placeholder((None, 2))
+    with pytest.raises(ng.LengthError, match="whether n0 elements are 2 equal parts"):
+        nx.split(x, 2)
+    with pytest.raises(ng.LengthError, match="no length that can be written down"):
+        nx.split(x, [2])
+    with pytest.raises(ng.LengthError, match="what stands beside axis 0"):
+        nx.pad(x, [(x.shape[0], 0), (0, 0)], mode="edge")
+    padded = nx.pad(x, [(0, 4 - x.shape[0]), (0, 0)])
+    with ng.make_transformer("cpu") as transformer, pytest.raises(ng.NGraphRewriteError, match="pad"):
+        transformer.computation(padded, x)(np.ones((5, 2)))

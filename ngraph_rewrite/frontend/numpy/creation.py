@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError
-from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked, dimensions
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term, several
@@ -21,7 +20,7 @@ from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.ops.checks import as_int, extents, listed, one_of
 from ngraph_rewrite.ops.stretching import Shape, stretched
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.op import Op, lengths_of
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.dtypes import FLOAT32, INT64, as_dtype
 from ngraph_rewrite.types.lengths import Extent, Length
@@ -46,9 +45,8 @@ def asarray(obj: Array, /, *, dtype: Any = None, copy: bool | None = None) -> Op
     """
     if isinstance(obj, Length):
         return as_number(obj, dtype)
-    if isinstance(obj, tuple | list) and any(isinstance(n, Length) for n in obj):
-        places = [build_term("semi.reshape", as_number(n, dtype), shape=(1,)) for n in obj]
-        return build_term("semi.concat", *places, axis=0)
+    if (vector := lengths_of(obj, INT64 if dtype is None else dtype)) is not None:
+        return vector
     if not isinstance(obj, Op):
         return constant(obj, dtype=dtype)
     return obj if dtype is None else astype(obj, dtype)

@@ -12,10 +12,11 @@ from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types import dtypes
 from ngraph_rewrite.types.dtypes import DType, as_dtype, promote
+from ngraph_rewrite.types.lengths import Length
 
 
 def _dtype_of(x: Any) -> Any:
-    return x.dtype if isinstance(x, Op) else x
+    return x.dtype if isinstance(x, Op) else 1 if isinstance(x, Length) else x
 
 
 def astype(x: Array, dtype: Any, /, *, copy: bool = True) -> Op:

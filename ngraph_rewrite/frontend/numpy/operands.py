@@ -38,7 +38,7 @@ def apply(short: str, *operands: Array, **attributes: Any) -> Op:
 def as_terms(call: str, *operands: Array) -> list[Op]:
     """The operands of one call, as terms."""
     known = (Op, bool, int, float, np.generic, list, tuple, Length)
-    arrays = [x if isinstance(x, known) else checked(call, constant, x) for x in operands]
+    arrays = [x if isinstance(x, known) else checked(call, as_op, x) for x in operands]
     return checked(call, as_operands, arrays, "numpy")
 
 

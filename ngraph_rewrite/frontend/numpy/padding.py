@@ -19,8 +19,10 @@ from ngraph_rewrite.frontend.numpy import elementwise
 from ngraph_rewrite.frontend.numpy.creation import arange, asarray
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
 from ngraph_rewrite.ops.checks import one_of, position
+from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.lengths import Extent, Length
 
 # The modes that continue an axis, and how many more elements than are wanted it must have for slices; of edges, one.
 _MORE = {"edge": None, "wrap": 0, "symmetric": 0, "reflect": 1}
@@ -31,6 +33,7 @@ def pad(array: Array, pad_width: Any, mode: str = "constant", *, constant_values
 
     Args:
         pad_width: How many: a number, a pair (before, after), or a pair for each axis; or such for some axes, by place.
+            Beside numbers it may be a length that is not known yet, such as ``512 - n``.
         mode: ``"constant"``, or what goes on beside the array: its ``"edge"``; the array again (``"wrap"``); its mirror
             image, with the edge twice (``"symmetric"``) or once (``"reflect"``).
         constant_values: The numbers that are put there, as `pad_width` is given, if the mode is ``"constant"``.
@@ -47,13 +50,15 @@ def pad(array: Array, pad_width: Any, mode: str = "constant", *, constant_values
     """
     term = as_term(array)
     widths = _pairs("pad_width", pad_width, term.rank)
-    if any(not isinstance(n, int) or n < 0 for pair in widths for n in pair):
+    if any(not isinstance(n, int | Length) or (isinstance(n, int) and n < 0) for pair in widths for n in pair):
         what = f"pad: pad_width is {pad_width!r}"
         raise AttributeValueError(what, where=user_line(), do="give integers of at least 0")
     if isinstance(mode, str) and mode == "constant":
         return _filled(term, widths, _pairs("constant_values", constant_values, term.rank))
     checked("pad", one_of, mode, ("constant", *_MORE), "mode")
     for axis, (before, after) in enumerate(widths):
+        for n in (before, after):
+            checked("pad", known_length, n, f"what stands beside axis {axis}")
         if before or after:
             term = _continued(term, axis, before, after, mode)
     return term
@@ -76,19 +81,19 @@ def _pairs(name: str, given: Any, rank: int) -> list[tuple[Any, Any]]:
     return [(before, after) for before, after in found]
 
 
-def _filled(x: Op, widths: list[tuple[int, int]], values: list[tuple[Any, Any]]) -> Op:
+def _filled(x: Op, widths: list[tuple[Extent, Extent]], values: list[tuple[Any, Any]]) -> Op:
     """One value, or for each side its own: axis by axis, so that corners have that of the last one."""
     if len({value for pair in values for value in pair}) <= 1:
         return _extended(x, [n for n, _ in widths], [n for _, n in widths], values[0][0]) if widths else x
-    nothing = (0,) * x.rank
+    nothing: tuple[Extent, ...] = (0,) * x.rank
     for axis, (pair, (first, last)) in enumerate(zip(widths, values, strict=True)):
         before, after = (nothing[:axis] + (n,) + nothing[axis + 1 :] for n in pair)
         x = _extended(_extended(x, before, nothing, first), nothing, after, last)
     return x
 
 
-def _extended(x: Op, before: Sequence[int], after: Sequence[int], value: Any) -> Op:
-    if not any((*before, *after)):
+def _extended(x: Op, before: Sequence[Extent], after: Sequence[Extent], value: Any) -> Op:
+    if all(n == 0 for n in (*before, *after)):
         return x
     return build_term("semi.pad", x, before=before, after=after, interior=(0,) * x.rank, value=value)
 

@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError, LengthError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
 from ngraph_rewrite.ops.checks import as_index, position
-from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.lengths import Extent, Length, divided
 
 # How many parts of one length, or the places of the cuts.
-Cuts = int | Iterable[int]
+Cuts = int | Iterable[Extent]
 
 
 def split(x: Array, cuts: Cuts, /, axis: int = 0) -> list[Op]:
@@ -30,7 +30,8 @@ def split(x: Array, cuts: Cuts, /, axis: int = 0) -> list[Op]:
     Raises:
         AttributeValueError: if the length is no multiple of the number of parts.
         ArgumentError: for cuts that are not integers.
-        LengthError: for a length that is not known yet.
+        LengthError: for parts that depend on a length which is not known yet in a way that no length says, such as
+            ``x[:2]`` of an axis that may have one element.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.placeholder((6, 2))
@@ -94,17 +95,23 @@ def _with_axes(call: str, x: Array, least: int) -> Op:
 
 def _split(call: str, x: Op, cuts: Cuts, axis: int, even: bool) -> list[Op]:
     place = checked(call, position, axis, x.rank)
-    length = checked(call, known_length, x.shape[place], f"axis {place}")
-    ends = [0, *_places(call, cuts, length, even), length]
+    length = x.shape[place]
+    places = _places if isinstance(length, int) else _places_of_unknown
+    ends = [0, *places(call, cuts, length, even), length]
     whole: tuple[Any, ...] = (slice(None),) * place
     return [apply("tensor_slice", x, items=(*whole, slice(start, stop))) for start, stop in pairwise(ends)]
 
 
-def _places(call: str, cuts: Cuts, length: int, even: bool) -> list[int]:
+def _listed(call: str, cuts: Cuts) -> bool:
+    """Whether cuts are places, and not a number of parts."""
     if isinstance(cuts, Op):
         do = "give integers: shapes cannot depend on values"
         raise ArgumentError(f"{call}: the cuts are a term", where=user_line(), do=do)
-    if isinstance(cuts, Iterable) and not (isinstance(cuts, np.ndarray) and not cuts.ndim):
+    return isinstance(cuts, Iterable) and not (isinstance(cuts, np.ndarray) and not cuts.ndim)
+
+
+def _places(call: str, cuts: Any, length: Any, even: bool) -> list[int]:
+    if _listed(call, cuts):
         return [min(max(p + length if p < 0 else p, 0), length) for p in (_integer(call, c) for c in cuts)]
     parts = _integer(call, cuts)
     if parts < 1 or (even and length % parts):
@@ -112,6 +119,19 @@ def _places(call: str, cuts: Cuts, length: int, even: bool) -> list[int]:
         raise AttributeValueError(f"{call}: {length} elements in {parts} parts", where=user_line(), do=do)
     size, longer = divmod(length, parts)
     return [k * size + min(k, longer) for k in range(1, parts)]
+
+
+def _places_of_unknown(call: str, cuts: Any, length: Any, even: bool) -> list[Extent]:
+    """As `_places`, where the length is not known yet: parts of one length only if it is a multiple of their number."""
+    if _listed(call, cuts):
+        found = [c if isinstance(c, Length) else _integer(call, c) for c in cuts]
+        return [length + c if isinstance(c, int) and c < 0 else c for c in found]
+    parts = _integer(call, cuts)
+    if parts < 1 or (even and divided(length, parts) is None):
+        what = f"{call}: whether {length!r} elements are {parts} equal parts is not known"
+        raise LengthError(what, where=user_line(), do="use array_split, or give the axis a length")
+    sizes = [(length + parts - 1 - k) // parts for k in range(parts - 1)]
+    return list(accumulate(sizes))
 
 
 def _integer(call: str, cut: Any) -> int:
