@@ -2,7 +2,7 @@
 """Axes of other lengths, such as larger and smaller images: each place of the new axis lies somewhere on the old one.
 
 What is there is a sum of a few elements near it, each with a weight. Axes are resized one after the other, the last one
-first; which elements they are and what they weigh is known where the graph is built.
+first; which elements they are and what they weigh is known where the graph is built, if lengths are, or computed by it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError, LengthError
 from ngraph_rewrite.frontend.building import Operand, apply, checked
+from ngraph_rewrite.frontend.numpy.creation import arange, asarray
+from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.places import plain
 from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops.alignment import axis_of
@@ -23,20 +24,22 @@ from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import is_float, wide
+from ngraph_rewrite.types.lengths import Extent, Length
 
 # The elements that are added up, and what each of them weighs: None if it is the only one.
-Taps = list[tuple[NDArray[np.int64], NDArray[np.float64] | None]]
+Taps = list[tuple[Any, Any]]
 _HOW, _PLACES = ("nearest", "linear", "cubic"), ("centers", "corners", "starts")
 _SHARP = -0.75  # the slope of cubic weights at distance 1, as in PyTorch and ONNX
 
 
-def resize(x: Operand, lengths: Mapping[Any, int], how: str = "nearest", places: str = "centers") -> Op:
+def resize(x: Operand, lengths: Mapping[Any, Extent], how: str = "nearest", places: str = "centers") -> Op:
     """`x` with other lengths along some axes, and between its elements what they suggest.
 
     Elements that are left out by smaller axes have no influence: average them with `pooling`.
 
     Args:
-        lengths: The new length by the name of an axis, or by its position where axes have no names.
+        lengths: The new length by the name of an axis, or by its position where axes have no names. Old and new ones
+            may be lengths that are not known yet, as in ``{"H": 2 * x.axes["H"].length}``.
         how: The ``"nearest"`` element, or a ``"linear"`` or ``"cubic"`` function of the nearest two or four. Before the
             first element and after the last one these go on.
         places: Where elements of the new axis lie on the old one. ``"centers"``: elements are pixels, and the outer
@@ -48,7 +51,7 @@ def resize(x: Operand, lengths: Mapping[Any, int], how: str = "nearest", places:
         ArgumentError: if `lengths` is no mapping.
         AttributeValueError: for another `how` or `places`, a length that is no integer or below 1, or an axis twice.
         UnmatchedAxesError, OutOfRangeError: for an axis that `x` does not have.
-        LengthError: for an axis whose length is not known, or 0.
+        LengthError: for an axis of length 0.
         DTypeError: for what is not float, unless the nearest is taken.
 
     >>> import ngraph_rewrite as ng
@@ -65,11 +68,12 @@ def resize(x: Operand, lengths: Mapping[Any, int], how: str = "nearest", places:
         raise AttributeValueError(f"resize: {lengths!r} has an axis twice", where=user_line(), do="give one length")
     for at, axis, length in sorted(wanted, key=lambda one: -one[0]):  # the axis along memory while there is less of it
         old = axes[at].length
-        if not isinstance(old, int) or not old:
+        if isinstance(old, int) and not old:
             what = f"resize: the axis {axis!r} of {term.type!r} has the length {old!r}"
             raise LengthError(what, where=user_line(), do="give it a length of at least 1")
-        axes[at] = axes[at].with_length(int(length))
-        new = _resized(new, at, taps(old, int(length), how, places))
+        wide = length if isinstance(length, Length) else int(length)
+        axes[at] = axes[at].with_length(wide)
+        new = _resized(new, at, taps(old, wide, how, places))
     return new if new.axes == Axes(axes) else apply("core.label", new, axes=Axes(axes))
 
 
@@ -81,6 +85,8 @@ def _check(x: Op, lengths: Any, how: str, places: str) -> None:
             do = f"use one of {', '.join(known)}"
             raise AttributeValueError(f"resize: {name} is {given!r}", where=user_line(), do=do)
     for length in lengths.values():
+        if isinstance(length, Length):
+            continue
         if isinstance(length, bool) or not hasattr(length, "__index__") or int(length) < 1:
             do = "give integers of at least 1"
             raise AttributeValueError(f"resize: a length is {length!r}", where=user_line(), do=do)
@@ -98,33 +104,44 @@ def _place(x: Op, axis: Any) -> int:
 # -- places and weights -------------------------------------------------------------------------------
 
 
-def taps(n: int, m: int, how: str, places: str) -> Taps:
+def taps(n: Extent, m: Extent, how: str, places: str) -> Taps:
     """For `m` places along an axis of `n` elements, those that are added up there, and their weights.
+
+    They are arrays if both lengths are known, else terms.
 
     >>> taps(2, 4, "nearest", "centers")[0][0]
     array([0, 0, 1, 1])
     """
-    i = np.arange(m)
+    i = np.arange(m) if isinstance(m, int) and isinstance(n, int) else arange(m)
     if how == "nearest":
-        nearest = {
-            "centers": (2 * i + 1) * n // (2 * m),
-            "corners": (2 * i * (n - 1) + m - 1) // max(2 * (m - 1), 1),
-            "starts": i * n // m,
-        }
-        return [(nearest[places], None)]
-    at = {"centers": (i + 0.5) * n / m - 0.5, "corners": i * ((n - 1) / max(m - 1, 1)), "starts": i * n / m}[places]
-    low = np.floor(at)
+        return [(_nearest(i, n, m, places), None)]
+    f = _cast(i, np.float64)
+    at = {"centers": (f + 0.5) * n / m - 0.5, "corners": f * (n - 1) / _least_one(m - 1), "starts": f * n / m}[places]
+    low, last = np.floor(at), asarray(n - 1) if isinstance(n, Length) else n - 1
     weigh, reach = (_linear, (0, 1)) if how == "linear" else (_cubic, (-1, 0, 1, 2))
-    return [(np.clip(low + k, 0, n - 1).astype(np.int64), weigh(np.abs(at - low - k))) for k in reach]
+    return [(_cast(np.clip(low + k, 0, last), np.int64), weigh(np.abs(at - low - k))) for k in reach]
 
 
-def _linear(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _nearest(i: Any, n: Extent, m: Extent, places: str) -> Any:
+    if places == "centers":
+        return (2 * i + 1) * n // (2 * m)
+    return i * n // m if places == "starts" else (2 * i * (n - 1) + m - 1) // _least_one(2 * (m - 1))
+
+
+def _least_one(n: Extent) -> Any:
+    return np.maximum(asarray(n), 1) if isinstance(n, Length) else max(n, 1)
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    return astype(x, dtype) if isinstance(x, Op) else x.astype(dtype)
+
+
+def _linear(distance: Any) -> Any:
     return 1 - distance
 
 
-def _cubic(distance: NDArray[np.float64]) -> NDArray[np.float64]:
-    weight: NDArray[np.float64] = np.where(distance <= 1, near_cubic(distance), far_cubic(distance))
-    return weight
+def _cubic(distance: Any) -> Any:
+    return np.where(distance <= 1, near_cubic(distance), far_cubic(distance))
 
 
 def near_cubic(d: Any) -> Any:
@@ -152,22 +169,25 @@ def _resized(x: Op, axis: int, every: Taps) -> Op:
     wider = x if own == x.dtype else apply("semi.cast", x, dtype=own)
     total: Op | None = None
     for places, weights in every:
-        if weights is None or not weights.any():
+        if isinstance(weights, np.ndarray) and not weights.any():
             continue
         part = _taken(wider, axis, places)
-        weighed = part if (weights == 1).all() else apply("semi.multiply", part, _along(weights, part, axis))
+        alone = isinstance(weights, np.ndarray) and (weights == 1).all()
+        weighed = part if alone else apply("semi.multiply", part, _along(weights, part, axis))
         total = weighed if total is None else apply("semi.add", total, weighed)
     assert total is not None
     return total if own == x.dtype else apply("semi.cast", total, dtype=x.dtype)
 
 
-def _along(weights: NDArray[np.float64], x: Op, axis: int) -> Op:
+def _along(weights: Any, x: Op, axis: int) -> Op:
     """Weights spread over all other axes."""
-    return apply("semi.broadcast", constant(weights, dtype=x.dtype), shape=x.shape, dims=(axis,))
+    return apply("semi.broadcast", asarray(weights, dtype=x.dtype), shape=x.shape, dims=(axis,))
 
 
-def _taken(x: Op, axis: int, places: NDArray[np.int64]) -> Op:
+def _taken(x: Op, axis: int, places: Any) -> Op:
     """`x` at places along an axis: a view of it where they are evenly apart, or each stands there as often."""
+    if isinstance(places, Op):
+        return apply("semi.gather", x, places, axis=axis)
     n, m = int(x.shape[axis]), len(places)  # type: ignore[arg-type]
     steps = np.unique(np.diff(places))
     if m == 1 or (len(steps) == 1 and steps[0] > 0):

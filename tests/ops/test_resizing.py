@@ -49,6 +49,30 @@ def resized(x: Any, m: int, how: str, places: str) -> Any:
 
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("places", PLACES)
+def test_lengths_may_be_known_by_each_call_only(how: str, places: str) -> None:
+    """The old one, the new one, or both, of which the new one is made."""
+    rows = ng.Length.symbol("rows")
+    x, y = ng.placeholder((2, rows), "float64"), ng.placeholder((ng.Length.symbol("more"),))
+    terms = [ng.resize(x, {1: m}, how, places) for m in (7, 2 * rows, (rows + 1) // 2)]
+    terms.append(ng.resize(ng.constant(np.arange(5.0)), {0: y.shape[0]}, how, places))
+    slope = ng.deriv(ng.numpy.sum(terms[1] * terms[1]), x)
+    for target in ("cpu", "reference"):
+        with ng.make_transformer(target) as transformer:
+            computation = transformer.computation([*terms, slope], x, y)
+            for n, more in ((1, 1), (3, 4), (6, 9)):
+                value = np.random.default_rng(n).normal(size=(2, n))
+                *found, by = computation(value, np.zeros(more))
+                for one, m in zip(found, (7, 2 * n, (n + 1) // 2), strict=False):
+                    wanted = np.apply_along_axis(lambda v, m=m: resized(v, m, how, places), 1, value)
+                    np.testing.assert_allclose(one, wanted, rtol=1e-12, atol=1e-12, strict=True)
+                np.testing.assert_allclose(found[3], resized(np.arange(5.0), more, how, places), rtol=1e-12, atol=1e-12)
+                # The slope of a sum of squares of linear functions of each line.
+                matrix = np.apply_along_axis(lambda v, n=n: resized(v, 2 * n, how, places), 0, np.eye(n))
+                np.testing.assert_allclose(by, 2 * value @ (matrix.T @ matrix), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("places", PLACES)
 @SOME
 @given(n=st.integers(1, 9), m=st.integers(1, 20), axis=st.integers(0, 1))
 def test_each_place_is_what_is_near_it(how: str, places: str, n: int, m: int, axis: int) -> None:
@@ -123,7 +147,7 @@ WRONG = [
     (lambda: ng.resize(X, {"H": 6}, "area"), errors.AttributeValueError, "nearest, linear, cubic"),
     (lambda: ng.resize(X, {"H": 6}, places="edges"), errors.AttributeValueError, "centers, corners, starts"),
     (lambda: ng.resize(ng.cast(X, "int32"), {"H": 6}, "linear"), errors.DTypeError, "take the nearest"),
-    (lambda: ng.resize(ng.placeholder({"N": None}), {"N": 6}), errors.LengthError, "give it a length"),
+    (lambda: ng.resize(ng.placeholder({"N": 0}), {"N": 6}), errors.LengthError, "give it a length"),
 ]
 
 
