@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that hold graphs, sequences and options. Sequences are lists while a model is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import ngraph_rewrite as ng
+from onnx_reader.arrangement import cut_along
+from onnx_reader.table import ModelError, NotKnown, Value, is_term, known_length, op, space, term
+
+Body = Callable[..., tuple[Value, ...]]
+
+
+@op("If")
+def choose(condition: Value, *, then_branch: Body, else_branch: Body) -> tuple[Value, ...]:
+    """One branch; both, and of each the elements that are wanted, if the condition is computed by the model."""
+    if not is_term(condition):
+        return (then_branch if condition.reshape(()) else else_branch)()
+    condition = ng.numpy.reshape(condition, ())
+    return tuple(_either(condition, a, b) for a, b in zip(then_branch(), else_branch(), strict=True))
+
+
+def _either(condition: ng.Op, a: Value, b: Value) -> Value:
+    if any(v is None or isinstance(v, list) for v in (a, b)) or tuple(a.shape) != tuple(b.shape):
+        what = "the condition is computed by the model, and its branches give results of different shapes"
+        raise NotKnown(what, condition)
+    return np.where(condition, term(a), term(b))
+
+
+@op("Loop", known="count")
+def loop(count: Value, condition: Value, *states: Value, body: Body) -> tuple[Value, ...]:
+    """As many copies of the body as there are steps, which therefore has to be known."""
+    state, outputs, step = list(states), [], 0
+    while (count is None or step < int(np.reshape(count, ()))) and _goes_on(condition):
+        condition, *found = body(np.asarray(step), condition, *state)
+        state = found[: len(states)]
+        outputs.append(found[len(states) :])
+        step += 1
+    return (*state, *(space(*one).stack(one) for one in zip(*outputs, strict=True)))
+
+
+def _goes_on(condition: Value) -> bool:
+    if is_term(condition):
+        raise NotKnown(
+            "whether a loop goes on is computed by the model, and has to be known while it is read", condition
+        )
+    return condition is None or bool(np.reshape(condition, ()))
+
+
+@op("Scan", since=9)
+def scan(
+    *values: Value, body: Body, num_scan_inputs: int, scan_input_axes: Any = None, scan_input_directions: Any = None,
+    scan_output_axes: Any = None, scan_output_directions: Any = None,
+) -> tuple[Value, ...]:  # fmt: skip
+    """States go from step to step; what the steps see are slices, and what they give is put side by side."""
+    split = len(values) - num_scan_inputs
+    axes, back = scan_input_axes or [0] * num_scan_inputs, scan_input_directions or [0] * num_scan_inputs
+    moved = [np.moveaxis(term(v), a, 0) for v, a in zip(values[split:], axes, strict=True)]
+    moved = [np.flip(v, 0) if b else v for v, b in zip(moved, back, strict=True)]
+
+    def step(before: tuple[ng.Op, ...], now: tuple[ng.Op, ...]) -> tuple[tuple[ng.Op, ...], tuple[ng.Op, ...]]:
+        found = tuple(map(term, body(*before, *now)))
+        return found[:split], found[split:]
+
+    final, outputs = ng.numpy.scan(step, tuple(map(term, values[:split])), tuple(moved))
+    axes, back = scan_output_axes or [0] * len(outputs), scan_output_directions or [0] * len(outputs)
+    turned = [np.flip(v, 0) if b else v for v, b in zip(outputs, back, strict=True)]
+    return (*final, *(np.moveaxis(v, 0, a) for v, a in zip(turned, axes, strict=True)))
+
+
+# -- sequences --------------------------------------------------------------------------------------------
+
+
+@op("SequenceConstruct")
+def sequence(*values: Value) -> tuple[list[Value]]:
+    return (list(values),)
+
+
+@op("SequenceEmpty")
+def sequence_empty(*, dtype: int = 1) -> tuple[list[Value]]:
+    return ([],)
+
+
+@op("SequenceAt", known="place")
+def sequence_at(values: list[Value], place: Value) -> Value:
+    return values[int(np.reshape(place, ()))]
+
+
+@op("SequenceInsert", known="place")
+def sequence_insert(values: list[Value], value: Value, place: Value = None) -> tuple[list[Value]]:
+    found = list(values)
+    found.insert(len(values) if place is None else int(np.reshape(place, ())), value)
+    return (found,)
+
+
+@op("SequenceErase", known="place")
+def sequence_erase(values: list[Value], place: Value = None) -> tuple[list[Value]]:
+    gone = (-1 if place is None else int(np.reshape(place, ()))) % len(values)
+    return ([v for i, v in enumerate(values) if i != gone],)
+
+
+@op("SequenceLength")
+def sequence_length(values: list[Value]) -> Value:
+    return np.asarray(len(values))
+
+
+@op("SequenceMap")
+def sequence_map(values: list[Value], *more: Value, body: Body) -> tuple[list[Value], ...]:
+    each = [body(v, *(m[i] if isinstance(m, list) else m for m in more)) for i, v in enumerate(values)]
+    return tuple(map(list, zip(*each, strict=True)))
+
+
+@op("SplitToSequence", known="parts")
+def split_to_sequence(x: Value, parts: Value = None, *, axis: int = 0, keepdims: int = 1) -> tuple[list[Value]]:
+    n = known_length(x.shape[axis], "what is split")
+    each = 1 if parts is None else parts
+    lengths = each.tolist() if np.ndim(each) else [min(int(each), n - k) for k in range(0, n, int(each))]
+    found = cut_along(x, axis, lengths)
+    return ([np.squeeze(v, axis) for v in found] if parts is None and not keepdims else found,)
+
+
+@op("ConcatFromSequence")
+def concat_from_sequence(values: list[Value], *, axis: int, new_axis: int = 0) -> Value:
+    there = space(*values)
+    return there.stack(values, axis=axis) if new_axis else there.concatenate(values, axis=axis)
+
+
+# -- options ----------------------------------------------------------------------------------------------
+
+
+@op("Optional")
+def optional(value: Value = None, *, type: Any = None) -> tuple[Value]:
+    return (value,)
+
+
+@op("OptionalHasElement")
+def has_element(value: Value = None) -> Value:
+    return np.asarray(value is not None)
+
+
+@op("OptionalGetElement")
+def get_element(value: Value) -> tuple[Value]:
+    if value is None:
+        raise ModelError("an option is empty")
+    return (value,)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that compute each element by itself: NumPy's functions, which take arrays and terms alike."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from onnx import helper
+
+import ngraph_rewrite as ng
+from onnx_reader.files import dtype_of
+from onnx_reader.table import ModelError, Value, cast, is_term, op, term
+
+UNARY = {
+    "Abs": np.abs, "Acos": np.arccos, "Acosh": np.arccosh, "Asin": np.arcsin, "Asinh": np.arcsinh, "Atan": np.arctan,
+    "Atanh": np.arctanh, "BitwiseNot": np.invert, "Ceil": np.ceil, "Cos": np.cos, "Cosh": np.cosh, "Erf": ng.numpy.erf,
+    "Exp": np.exp, "Floor": np.floor, "IsNaN": np.isnan, "Log": np.log, "Neg": np.negative, "Not": np.logical_not,
+    "Round": np.round, "Sign": np.sign, "Sin": np.sin, "Sinh": np.sinh, "Sqrt": np.sqrt, "Tan": np.tan,
+    "Tanh": np.tanh,
+}  # fmt: skip
+BINARY = {
+    "Add": np.add, "And": np.logical_and, "BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or,
+    "BitwiseXor": np.bitwise_xor, "Greater": np.greater, "GreaterOrEqual": np.greater_equal,
+    "Less": np.less, "LessOrEqual": np.less_equal, "Mul": np.multiply, "Or": np.logical_or, "Sub": np.subtract,
+    "Xor": np.logical_xor,
+}  # fmt: skip
+VARIADIC = {"Max": np.maximum, "Min": np.minimum, "Sum": np.add}
+
+
+def _unary(function: Any, x: Value) -> Value:
+    return function(x)
+
+
+def _binary(function: Any, x: Value, y: Value, *, axis: int | None = None, broadcast: int = 0) -> Value:
+    """Before version 7, `axis` says where the axes of `y` stand among those of `x`."""
+    if axis is not None:
+        y = np.expand_dims(y, tuple(range(len(y.shape), len(x.shape) - axis % len(x.shape))))
+    return function(x, y)
+
+
+def _variadic(function: Any, *xs: Value) -> Value:
+    return reduce(function, xs)
+
+
+for shape_of_call, functions in ((_unary, UNARY), (_binary, BINARY), (_variadic, VARIADIC)):
+    for name, function in functions.items():
+        op(name)(partial(shape_of_call, function))
+
+
+@op("Mean")
+def mean(*xs: Value) -> Value:
+    return reduce(np.add, xs) / len(xs)
+
+
+@op("Equal")
+def equal(x: Value, y: Value, *, axis: int | None = None, broadcast: int = 0) -> Value:
+    """Of lengths that are not known yet only whether they are one, or negative, is known."""
+    if any(v.dtype == object for v in (x, y)):
+        pairs = np.broadcast(x, y)
+        if not all(not isinstance(a - b, ng.Length) or min(_least(a), _least(b)) < 0 for a, b in pairs):
+            x, y = term(x), term(y)
+    return _binary(np.equal, x, y, axis=axis)
+
+
+def _least(n: Any) -> int:
+    return 0 if isinstance(n, ng.Length) else int(n)
+
+
+@op("Div")
+def divide(x: Value, y: Value, *, axis: int | None = None, broadcast: int = 0) -> Value:
+    """The quotient of integers is cut off, not rounded down."""
+    return _binary(_divided, x, y, axis=axis)
+
+
+def _divided(x: Value, y: Value) -> Value:
+    kinds = {np.dtype(v.dtype).kind for v in (x, y)}
+    if "O" in kinds:
+        return np.floor_divide(x, y)
+    return np.floor_divide(x - np.fmod(x, y), y) if kinds <= {"i", "u"} else np.divide(x, y)
+
+
+@op("Mod")
+def mod(x: Value, y: Value, *, fmod: int = 0) -> Value:
+    return np.fmod(x, y) if fmod else np.mod(x, y)
+
+
+@op("Pow")
+def power(x: Value, y: Value, *, axis: int | None = None, broadcast: int = 0) -> Value:
+    return cast(_binary(np.power, x, y, axis=axis), x.dtype)
+
+
+@op("BitShift")
+def shift(x: Value, y: Value, *, direction: str) -> Value:
+    return (np.left_shift if direction == "LEFT" else np.right_shift)(x, y)
+
+
+@op("Reciprocal")
+def reciprocal(x: Value) -> Value:
+    return 1 / x
+
+
+@op("IsInf")
+def isinf(x: Value, *, detect_negative: int = 1, detect_positive: int = 1) -> Value:
+    infinite = np.isinf(x)
+    return infinite & ((bool(detect_negative) & (x < 0)) | (bool(detect_positive) & (x > 0)))
+
+
+@op("Clip")
+def clip(
+    x: Value, low: Value = None, high: Value = None, *, min: float | None = None, max: float | None = None
+) -> Value:
+    """The bounds are attributes before version 11."""
+    for bound, attribute, function in ((low, min, np.maximum), (high, max, np.minimum)):
+        limit = attribute if bound is None else bound
+        x = x if limit is None else function(x, limit)
+    return x
+
+
+@op("Where")
+def where(condition: Value, x: Value, y: Value) -> Value:
+    return np.where(condition, x, y)
+
+
+# -- dtypes and copies ----------------------------------------------------------------------------------
+
+
+@op("Cast")
+def cast_to(x: Value, *, to: int, saturate: int = 1, round_mode: str = "up") -> Value:
+    dtype = dtype_of(to)
+    return x if x.dtype == object and dtype.kind in "iu" else cast(x, dtype)
+
+
+@op("CastLike")
+def cast_like(x: Value, y: Value, *, saturate: int = 1, round_mode: str = "up") -> Value:
+    return x if x.dtype == object and np.dtype(y.dtype).kind in "iuO" else cast(x, y.dtype)
+
+
+@op("Identity")
+def identity(x: Value) -> Value:
+    return x
+
+
+@op("Dropout", known="rate training")
+def dropout(
+    x: Value, rate: Value = None, training: Value = None, *, outputs: int, ratio: float = 0.5,
+    seed: int | None = None, is_test: int = 0,
+) -> Value:  # fmt: skip
+    """Nothing is dropped unless the third input says so; a model that is trained gives it."""
+    share = ratio if rate is None else float(rate)
+    if training is None or not training or share == 0:
+        return (x, ng.numpy.ones(x.shape, dtype=bool))[:outputs]
+    kept = ng.semi.uniform(x.shape, dtype="float32") >= share
+    return (np.where(kept, x / (1 - share), 0), kept)[:outputs]
+
+
+# -- draws ------------------------------------------------------------------------------------------------
+
+
+@op("RandomUniform")
+def uniform(
+    *, shape: list[int], dtype: int = 1, high: float = 1.0, low: float = 0.0, seed: float | None = None
+) -> Value:
+    """The seed is the transformer's."""
+    return ng.semi.uniform(shape, low, high, dtype_of(dtype))
+
+
+@op("RandomNormal")
+def normal(
+    *, shape: list[int], dtype: int = 1, mean: float = 0.0, scale: float = 1.0, seed: float | None = None
+) -> Value:
+    return ng.semi.normal(shape, mean, scale, dtype_of(dtype))
+
+
+@op("RandomUniformLike", like=uniform)
+def uniform_like(x: Value, *, dtype: int = 0, **how: Any) -> Value:
+    return uniform(shape=x.shape, dtype=dtype or helper.np_dtype_to_tensor_dtype(np.dtype(x.dtype)), **how)
+
+
+@op("RandomNormalLike", like=normal)
+def normal_like(x: Value, *, dtype: int = 0, **how: Any) -> Value:
+    return normal(shape=x.shape, dtype=dtype or helper.np_dtype_to_tensor_dtype(np.dtype(x.dtype)), **how)
+
+
+@op("BitCast")
+def bit_cast(x: Value, *, to: int) -> Value:
+    if is_term(x):
+        raise ModelError("BitCast: the bits of what is computed cannot be taken for another dtype")
+    return x.view(dtype_of(to))

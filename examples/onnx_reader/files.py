@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands in ONNX files, in Python's words: tensors, types, attributes, and the functions that define operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, defs, helper, numpy_helper
+
+import ngraph_rewrite as ng
+from onnx_reader.table import ModelError, Value
+
+
+def full_name(node: onnx.NodeProto) -> str:
+    """The name of a node's operator, behind its domain unless that is the standard one."""
+    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+
+
+def array_of(tensor: onnx.TensorProto) -> np.ndarray:
+    """The value of a tensor. It may have a dtype that terms lack, such as 4-bit integers, but not texts."""
+    if tensor.data_type == TensorProto.STRING:
+        dtype_of(tensor.data_type)
+    return numpy_helper.to_array(tensor)
+
+
+def definition(node: onnx.NodeProto, inputs: Sequence[Value], version: int) -> onnx.FunctionProto | None:
+    """The function that ONNX defines an operator with, of inputs such as these, if there is one."""
+    if not defs.has(node.op_type, version, node.domain):
+        return None
+    schema, function = defs.get_schema(node.op_type, version, node.domain), onnx.FunctionProto()
+    if schema.has_context_dependent_function:
+        since = max(v for v in schema.context_dependent_function_opset_versions if v <= version)
+        types = [type_of(v).SerializeToString() for v in inputs]
+        found = schema.get_context_dependent_function_with_opset_version(since, node.SerializeToString(), types)
+    elif schema.has_function:
+        since = max(v for v in schema.function_opset_versions if v <= version)
+        found = schema.get_function_with_opset_version(since)
+    else:
+        return None
+    function.ParseFromString(found)
+    return function
+
+
+def type_of(value: Value) -> onnx.TypeProto:
+    """The ONNX type of a value."""
+    if value is None or isinstance(value, list):
+        return onnx.TypeProto()
+    shape = [n if isinstance(n, int) else str(n) for n in value.shape]
+    return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(np.dtype(value.dtype)), shape)
+
+
+def dtype_of(number: int) -> Any:
+    """The dtype that ONNX has a number for.
+
+    Raises:
+        ModelError: for one that the library lacks, such as 8-bit floats and strings.
+    """
+    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(number))
+    try:
+        ng.numpy.result_type(dtype)
+    except ng.DTypeError:
+        name = TensorProto.DataType.Name(number)
+        raise ModelError(f"the dtype {name}", do=f"the library has {', '.join(map(str, ng.DTYPES))}") from None
+    return dtype

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A walk over an ONNX graph, node by node, in which each operator becomes a term or, if all is known, an array.
+
+An operator that the table lacks is read by the function that ONNX defines it with, if there is one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import defs, helper
+
+import ngraph_rewrite as ng
+from onnx_reader.files import array_of, definition, dtype_of, full_name
+from onnx_reader.table import Entry, ModelError, NotKnown, Value, find, is_term, lengths, term
+
+# Where NumPy computes with lengths that are not known yet; to other operators they are terms.
+WITH_LENGTHS = frozenset(
+    """Add Cast CastLike Concat Div Equal Expand Flatten Gather GatherElements Identity Mod Mul Neg
+    ReduceProd ReduceSum Reshape Scatter ScatterElements ScatterND Slice Split Squeeze Sub Tile Transpose Unsqueeze
+    Where""".split()
+)
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model as terms: its placeholders, its results and its weights, which are variables, each by its name."""
+
+    inputs: dict[str, ng.Op]
+    outputs: dict[str, Value]
+    weights: dict[str, ng.Op]
+
+
+def read(
+    source: str | os.PathLike[str] | bytes | onnx.ModelProto,
+    known: Mapping[str, Any] | None = None,
+    lengths: Mapping[str, int] | None = None,
+    trainable: bool = True,
+) -> Model:
+    """A model as terms.
+
+    Args:
+        source: A file, its bytes, or what ``onnx.load`` gives.
+        known: Values of inputs on which shapes depend. They are no inputs then.
+        lengths: Lengths that the model only names, such as ``{"batch": 8}``; the others stay unknown until a call.
+        trainable: Whether floats that the model brings are variables. Else they are constants, and what is computed
+            of them alone is computed now.
+
+    Raises:
+        ModelError: for an operator, an attribute or a dtype that is not supported.
+        NotKnown: if a shape depends on a value that is not known.
+    """
+    if isinstance(source, str | os.PathLike):
+        source = onnx.load(source)
+    model = onnx.load_from_string(source) if isinstance(source, bytes) else source
+    versions = {o.domain: o.version for o in model.opset_import}
+    walk = Walk(versions, {(f.domain, f.name): f for f in model.functions})
+    values: dict[str, Value] = dict(walk.weights(model.graph, trainable))
+    tensors = {i.name for i in model.graph.input if i.type.HasField("tensor_type")}
+    values |= {n: np.asarray(v) if n in tensors else v for n, v in (known or {}).items()}
+    inputs = _placeholders([i for i in model.graph.input if i.name not in values], lengths or {})
+    found = walk.graph(model.graph, values | inputs)
+    return Model(inputs, found, {t.name: t for t in walk.arrays})
+
+
+def _placeholders(inputs: Sequence[onnx.ValueInfoProto], lengths: Mapping[str, int]) -> dict[str, ng.Op]:
+    """A placeholder for each input; a name of a length is one length, wherever it stands."""
+    found = {}
+    for info in inputs:
+        if not info.type.HasField("tensor_type") or not info.type.tensor_type.HasField("shape"):
+            kind = info.type.WhichOneof("value") or "value"
+            what = f"the input {info.name!r} is a {kind} without a shape"
+            raise ModelError(what, do="give it: read(model, known={...})")
+        tensor = info.type.tensor_type
+        shape = [_length(d, f"{info.name}.{k}", lengths) for k, d in enumerate(tensor.shape.dim)]
+        found[info.name] = ng.placeholder(shape, dtype_of(tensor.elem_type), name=info.name)
+    return found
+
+
+def _length(dim: onnx.TensorShapeProto.Dimension, otherwise: str, lengths: Mapping[str, int]) -> int | ng.Length:
+    """A length that is known, or one that each call shows, by its name."""
+    name = dim.dim_param or otherwise
+    return dim.dim_value if dim.HasField("dim_value") else lengths.get(name, ng.Length.symbol(name))
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What holds everywhere in a graph: versions of operator sets, functions, and the arrays of variables.
+
+    Inside a function `given` has its attributes, which those of its nodes may stand for.
+    """
+
+    versions: Mapping[str, int]
+    functions: Mapping[tuple[str, str], onnx.FunctionProto]
+    arrays: dict[ng.Op, np.ndarray] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def weights(self, graph: onnx.GraphProto, trainable: bool) -> dict[str, Value]:
+        """What a graph brings: floats with axes as variables, the rest as arrays, since shapes are made of it."""
+        fixed = {name for n in graph.node if n.op_type == "BatchNormalization" for name in n.input[3:5]}
+        found: dict[str, Value] = {t.name: array_of(t) for t in graph.initializer}
+        for name, array in found.items():
+            if trainable and array.ndim and array.dtype in FLOATS:
+                make = ng.persistent_tensor if name in fixed else ng.variable
+                found[name] = make(array.shape, array.dtype, initial_value=array, name=name)
+                self.arrays[found[name]] = array
+        return found
+
+    def graph(self, graph: onnx.GraphProto, values: Mapping[str, Value]) -> dict[str, Value]:
+        """The outputs of a graph, by name."""
+        constants = {t.name: array_of(t) for t in graph.initializer if t.name not in values}
+        return self.nodes(graph.node, [o.name for o in graph.output], {**values, **constants})
+
+    def nodes(
+        self, nodes: Sequence[onnx.NodeProto], wanted: Sequence[str], scope: dict[str, Value]
+    ) -> dict[str, Value]:
+        """The values of some names, once all nodes are read in their order."""
+        values = {**scope, "": None}
+        for node in nodes:
+            values.update(zip(node.output, self.node(node, [values[n] for n in node.input], values), strict=False))
+        return {name: values.get(name) for name in wanted}  # a function may leave some out
+
+    def node(self, node: onnx.NodeProto, inputs: list[Value], scope: dict[str, Value]) -> Sequence[Value]:
+        """The outputs of a node: by a function of the model, by the table, or by what ONNX defines it with."""
+        referred = ((a.name, self.given.get(a.ref_attr_name)) for a in node.attribute if a.ref_attr_name)
+        attributes = {a.name: self.attribute(a, scope) for a in node.attribute if not a.ref_attr_name}
+        attributes |= {name: value for name, value in referred if value is not None}
+        local, version = self.functions.get((node.domain, node.op_type)), self.versions.get(node.domain, 1)
+        entry = find(full_name(node), version)
+        try:
+            if local is not None:
+                return self.function(local, inputs, attributes)
+            if entry is not None:
+                found = self.call(entry, node, inputs, attributes, scope)
+                return found if any(map(callable, attributes.values())) else folded(found, inputs)
+            return self.defined(node, inputs, attributes, version)
+        except ng.NGraphRewriteError as error:
+            raise located(error, node) from error
+
+    def call(
+        self,
+        entry: Entry,
+        node: onnx.NodeProto,
+        inputs: list[Value],
+        attributes: dict[str, Any],
+        scope: dict[str, Value],
+    ) -> Sequence[Value]:
+        """What the table's function gives."""
+        more = ", ".join(sorted(attributes.keys() - entry.attributes))
+        if more:
+            raise ModelError(f"the attribute {more} is not supported", do="add it to the function in the table")
+        if node.op_type not in WITH_LENGTHS or any(map(is_term, inputs)):
+            places = [n in entry.known for n in entry.names] + [False] * len(inputs)
+            inputs = [v if k else unless_lengths(v) for v, k in zip(inputs, places, strict=False)]
+        given = [self.known(v, n) if n in entry.known else v for v, n in zip(inputs, entry.names, strict=False)]
+        asked = {"outputs": len(node.output), "opset": self.versions.get(node.domain, 1), "scope": scope}
+        found = entry.function(*given, *inputs[len(given) :], **attributes, **{a: asked[a] for a in entry.asks})
+        return found if isinstance(found, tuple) else (found,)
+
+    def known(self, value: Value, name: str) -> Value:
+        """A value that has to be known: of a variable the first one."""
+        if is_term(value) and value not in self.arrays:
+            raise NotKnown(f"the input {name} is computed by the model, and has to be known while it is read", value)
+        return self.arrays[value] if is_term(value) else value
+
+    def attribute(self, attribute: onnx.AttributeProto, scope: dict[str, Value]) -> Any:
+        """An attribute as a Python value; a graph is a function that takes its inputs and gives its outputs."""
+        value = helper.get_attribute_value(attribute)
+        if isinstance(value, onnx.GraphProto):
+            return partial(self.body, value, scope)
+        if isinstance(value, onnx.TensorProto):
+            return array_of(value)
+        if attribute.type == onnx.AttributeProto.STRINGS:
+            return [v.decode() for v in value]
+        return value.decode() if isinstance(value, bytes) else value
+
+    def body(self, graph: onnx.GraphProto, scope: dict[str, Value], *arguments: Value) -> tuple[Value, ...]:
+        """The outputs of a graph that is an attribute, and sees the values around it."""
+        named = dict(zip([i.name for i in graph.input], arguments, strict=True))
+        return tuple(self.graph(graph, {**scope, **named}).values())
+
+    def function(self, function: onnx.FunctionProto, inputs: list[Value], attributes: Mapping[str, Any]) -> list[Value]:
+        """The results of a function for some arguments."""
+        defaults = {a.name: self.attribute(a, {}) for a in function.attribute_proto}
+        versions = {**self.versions, **{o.domain: o.version for o in function.opset_import}}
+        names = {**dict.fromkeys(function.input), **dict(zip(function.input, inputs, strict=False))}
+        inner = replace(self, versions=versions, given={**defaults, **attributes})
+        return list(inner.nodes(function.node, function.output, names).values())
+
+    def defined(self, node: onnx.NodeProto, inputs: list[Value], attributes: Mapping[str, Any], version: int) -> Any:
+        """The outputs of a node by the function that ONNX defines its operator with."""
+        body = definition(self.explicit(node), inputs, version)
+        if body is None:
+            raise ModelError(
+                f"the operator {full_name(node)} is not supported", do="add a function for it to the table"
+            )
+        schema = defs.get_schema(node.op_type, version, node.domain)
+        defaults = {n: a.default_value for n, a in schema.attributes.items() if a.default_value.name}
+        return self.function(body, inputs, {**{n: self.attribute(a, {}) for n, a in defaults.items()}, **attributes})
+
+    def explicit(self, node: onnx.NodeProto) -> onnx.NodeProto:
+        """A node whose attributes have their values, where they stood for those of the function around it."""
+        found, referring = onnx.NodeProto(), [a for a in node.attribute if a.ref_attr_name]
+        found.CopyFrom(node)
+        for a in referring:
+            found.attribute.remove(a)
+            if (value := self.given.get(a.ref_attr_name)) is not None:
+                found.attribute.append(helper.make_attribute(a.name, value))
+        return found
+
+
+def folded(outputs: Sequence[Value], inputs: Sequence[Value]) -> Sequence[Value]:
+    """What is computed of arrays alone is an array."""
+    terms = [v for v in outputs if is_term(v)]
+    known = all(v is None or isinstance(v, np.ndarray) and v.dtype != object for v in inputs)
+    if not (terms and inputs and known):
+        return [settled(v) for v in outputs]
+    with ng.make_transformer("reference") as transformer:
+        computed = dict(zip(terms, transformer.computation(terms)(), strict=True))
+    return [np.asarray(computed.get(v, v)) if is_term(v) else v for v in outputs]
+
+
+def settled(value: Value) -> Value:
+    """What NumPy has computed as an array; of integers, if no length in it is left that is not known yet."""
+    array = np.asarray(value) if isinstance(value, np.generic | ng.Length | int) else value
+    objects = isinstance(array, np.ndarray) and array.dtype == object
+    return lengths(array.reshape(-1)).reshape(array.shape) if objects else array
+
+
+def unless_lengths(value: Value) -> Value:
+    """Lengths that are not known yet as a term."""
+    return term(value) if isinstance(value, np.ndarray) and value.dtype == object else value
+
+
+def located(error: ng.NGraphRewriteError, node: onnx.NodeProto) -> ng.NGraphRewriteError:
+    """An error that says at which node it was; one that does is as it was."""
+    if isinstance(error, ModelError) and error.where:
+        return error
+    where = f"the node {node.name or '(no name)'}: {', '.join(node.output)} = {node.op_type}({', '.join(node.input)})"
+    if isinstance(error, NotKnown):
+        return NotKnown(error.what, error.value, where)
+    return ModelError(error.what, where=where, do=error.do)

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reader of ONNX models, in examples/, against ONNX's own tests of its operators, and with whole models."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections import Counter
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from onnx import numpy_helper, parser
+from onnx.backend.test.case.node import collect_testcases
+from onnx.reference import ReferenceEvaluator
+
+import ngraph_rewrite as ng
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+sys.path.insert(0, str(EXAMPLES))
+reader, script, training = map(import_module, ("onnx_reader", "onnx_model", "training"))
+
+NEWEST = 28  # the operator set that the reader was written for: what a later one says is not held against it
+# Tests whose results are drawn: they are others than ONNX's, of the same shape.
+DRAWS = re.compile("test_bernoulli|test_training_dropout(_default)?(_mask)?$")
+# Why a model may be refused, and the fewest words that say so.
+REASONS = {
+    "a dtype that the library lacks": "the dtype ",
+    "an operator without a function": "is not supported",
+    "bits as another dtype": "the bits of what is computed",
+    "a shape that depends on values": "how many boxes",
+}
+# An operator of each kind, and what only kernels could have wrong.
+COMPILED = (
+    "test_convtranspose_group_2", "test_gathernd_example_int32_batch_dim1", "test_layer_normalization_3d_axis1_epsilon",
+    "test_qlinearmatmul_3D_uint8_float32", "test_resize_downsample_scales_cubic_antialias", "test_scatternd_add",
+)  # fmt: skip
+OPEN = (
+    "test_averagepool_2d_precomputed_pads", "test_conv_with_strides_padding", "test_flatten_axis2",
+    "test_gather_2d_indices", "test_layer_normalization_4d_axis2", "test_argmax_keepdims_example_select_last_index",
+    "test_reduce_log_sum_exp_keepdims_random", "test_resize_upsample_scales_linear", "test_scatter_elements_with_axis",
+    "test_softmax_axis_1", "test_attention_4d_attn_mask_bool",
+)  # fmt: skip
+
+
+@cache
+def cases() -> dict[str, Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy's, of how ONNX makes its data
+        every = collect_testcases(None)
+    # The others have the nodes that an operator is defined by, or images so large that they say no more and take long.
+    own = (c for c in every if "_expanded" not in c.name and all(o.version <= NEWEST for o in c.model.opset_import))
+    return {c.name: c for c in own if all(getattr(v, "size", 0) < 2000 for v in c.data_sets[0][0])}
+
+
+@cache
+def transformer_for(target: str) -> ng.Transformer:
+    return ng.make_transformer(target)
+
+
+def arrays(values: Any) -> list[Any]:
+    return [numpy_helper.to_array(v) if isinstance(v, onnx.TensorProto) else v for v in values]
+
+
+def with_lengths(model: onnx.ModelProto, given: dict[str, Any], known: bool = True) -> onnx.ModelProto:
+    """The model with the lengths of these arguments, or with a name for each length but 1."""
+    whole = onnx.ModelProto()
+    whole.CopyFrom(model)
+    for info in whole.graph.input:
+        if info.type.HasField("tensor_type") and info.name in given:
+            kind = info.type.tensor_type
+            shape = [n if known or n == 1 else f"length{n}" for n in given[info.name].shape]
+            info.CopyFrom(onnx.helper.make_tensor_value_info(info.name, kind.elem_type, shape))
+    return whole
+
+
+def read(model: onnx.ModelProto, given: dict[str, Any]) -> Any:
+    """The model as terms; what has to be known is given as it is asked for."""
+    known = {i.name: given[i.name] for i in model.graph.input if not i.type.HasField("tensor_type")}
+    while True:
+        try:
+            return reader.read(model, known=known)
+        except reader.NotKnown as error:
+            if not set(error.inputs) - known.keys():
+                raise
+            known |= {name: given[name] for name in error.inputs}
+
+
+def terms(value: Any) -> list[ng.Op]:
+    return (
+        [value] if isinstance(value, ng.Op) else [t for v in value for t in terms(v)] if isinstance(value, list) else []
+    )
+
+
+def values(value: Any, found: dict[ng.Op, Any]) -> Any:
+    """The value of a term, of each in a list, or what is known."""
+    return [values(v, found) for v in value] if isinstance(value, list) else found.get(value) if terms(value) else value
+
+
+def computed(model: Any, given: dict[str, Any], target: str) -> list[Any]:
+    wanted = [t for value in model.outputs.values() for t in terms(value)]
+    found: dict[ng.Op, Any] = {}
+    if wanted:
+        computation = transformer_for(target).computation(wanted, *model.inputs.values())
+        found = dict(zip(wanted, computation(*(given[n] for n in model.inputs)), strict=True))
+    return [values(v, found) for v in model.outputs.values()]
+
+
+def assert_same(found: Any, wanted: Any, case: Any) -> None:
+    if isinstance(wanted, list):
+        assert len(found) == len(wanted)
+        for one, other in zip(found, wanted, strict=True):
+            assert_same(one, other, case)
+    elif wanted is None:
+        assert found is None
+    else:
+        assert (np.asarray(found).dtype, np.shape(found)) == (np.asarray(wanted).dtype, np.shape(wanted)), case.name
+        if np.asarray(wanted).dtype.kind not in "biu":
+            # Two units in the last place of bfloat16; and what cancels is rounded as the greatest element is.
+            rtol = 2**-6 if str(wanted.dtype) == "bfloat16" else case.rtol
+            found, wanted = (np.asarray(v, np.float64) for v in (found, wanted))
+            size = np.max(np.abs(wanted), where=np.isfinite(wanted), initial=0)
+            assert_allclose(found, wanted, rtol=rtol, atol=case.atol + 1e-8 * size, err_msg=case.name)
+        else:
+            assert_array_equal(found, wanted, err_msg=case.name)
+
+
+def held_against(case: Any, target: str, known: bool = True) -> None:
+    given = dict(zip([i.name for i in case.model.graph.input], arrays(case.data_sets[0][0]), strict=False))
+    model = read(with_lengths(case.model, given, known), given)
+    found = computed(model, given, target)
+    for one, wanted in zip(found, arrays(case.data_sets[0][1]), strict=True):
+        if DRAWS.match(case.name):
+            assert (one.dtype, one.shape) == (wanted.dtype, wanted.shape)
+        else:
+            assert_same(one, wanted, case)
+
+
+def test_every_operator_does_what_the_tests_of_onnx_say_or_is_refused() -> None:
+    """On the reference target, which compiles nothing."""
+    outcomes, wrong = Counter[str](), []
+    for case in cases().values():
+        try:
+            held_against(case, "reference")
+            outcomes["right"] += 1
+        except reader.ModelError as error:
+            reason = next((r for r, words in REASONS.items() if words in str(error)), f"{case.name}: {error}")
+            outcomes[reason] += 1
+        except (AssertionError, ng.NGraphRewriteError) as error:
+            wrong.append(f"{case.name}: {error}")
+    assert not wrong, "\n".join(wrong)
+    assert outcomes.keys() <= {"right", *REASONS}, outcomes
+    assert outcomes["right"] > 0.85 * len(cases())
+
+
+# Each of these is one test, as each process that has one makes all of ONNX's tests first.
+def test_kernels_do_what_the_tests_of_onnx_say() -> None:
+    for name in COMPILED:
+        held_against(cases()[name], "cpu")
+
+
+def test_lengths_may_be_those_of_each_call() -> None:
+    for name in OPEN:
+        held_against(cases()[name], "reference", known=False)
+
+
+# -- whole models -----------------------------------------------------------------------------------------
+
+BLOCK = """
+<ir_version: 10, opset_import: ["": 21]>
+block (float[batch, words, 8] x) => (float[batch, words, 8] y) {
+    shape = Shape (x)
+    both = Slice (shape, zero, two)
+    four = Constant <value_ints = [2, 4]> ()
+    split = Concat <axis = 0> (both, four)
+    eight = Constant <value_ints = [8]> ()
+    whole = Concat <axis = 0> (both, eight)
+    zero = Constant <value_ints = [0]> ()
+    n = LayerNormalization <axis = -1> (x, gain1, shift1)
+    projected = MatMul (n, all)
+    q0, k0, v0 = Split <axis = -1, num_outputs = 3> (projected)
+    q1 = Reshape (q0, split)
+    k1 = Reshape (k0, split)
+    v1 = Reshape (v0, split)
+    q = Transpose <perm = [0, 2, 1, 3]> (q1)
+    k = Transpose <perm = [0, 2, 3, 1]> (k1)
+    v = Transpose <perm = [0, 2, 1, 3]> (v1)
+    fits = MatMul (q, k)
+    half = Constant <value_float = 0.5> ()
+    scaled = Mul (fits, half)
+    share = Softmax <axis = -1> (scaled)
+    seen = MatMul (share, v)
+    side = Transpose <perm = [0, 2, 1, 3]> (seen)
+    flat = Reshape (side, whole)
+    mixed = MatMul (flat, mix)
+    middle = Add (x, mixed)
+    m = LayerNormalization <axis = -1> (middle, gain2, shift2)
+    up1 = MatMul (m, up)
+    up2 = Gelu (up1)
+    down1 = MatMul (up2, down)
+    y = Add (middle, down1)
+}
+"""
+WEIGHTS = {"gain1": (8,), "shift1": (8,), "all": (8, 24), "mix": (8, 8), "gain2": (8,), "shift2": (8,)}
+WEIGHTS |= {"up": (8, 16), "down": (16, 8)}
+MODELS = {"images": (script.TEXT, script.SHAPES, [(3, 1, 8, 8), (5, 1, 8, 8)])}
+MODELS["words"] = (BLOCK, WEIGHTS, [(2, 5, 8), (3, 4, 8)])
+
+
+def whole(name: str) -> onnx.ModelProto:
+    text, shapes, _ = MODELS[name]
+    if name == "words":  # nodes may stand in any order in the text, but not in a model
+        lines = text.splitlines()
+        constants = [line for line in lines if "Constant" in line]
+        head = next(i for i, line in enumerate(lines) if "=>" in line)
+        text = "\n".join([*lines[: head + 1], "two = Constant <value_ints = [2]> ()", *constants,
+                          *(line for line in lines[head + 1 :] if "Constant" not in line)])  # fmt: skip
+    model: onnx.ModelProto = script.filled(text, shapes)
+    for tensor in model.graph.initializer:
+        if tensor.name.startswith("gain"):
+            tensor.CopyFrom(numpy_helper.from_array(np.ones(8, np.float32), tensor.name))
+    return model
+
+
+@pytest.mark.parametrize("trainable", [True, False])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_whole_model_computes_what_the_evaluator_of_onnx_does(name: str, trainable: bool) -> None:
+    """Lengths that it only names are those of each call."""
+    proto, random = whole(name), np.random.default_rng(0)
+    model = reader.read(proto.SerializeToString(), trainable=trainable)
+    (x,), (y,) = model.inputs.values(), model.outputs.values()
+    assert [str(n) for n in x.shape[: 1 + (name == "words")]] == ["batch", "words"][: 1 + (name == "words")]
+    assert (model.weights.keys() == {t.name for t in proto.graph.initializer}) == trainable
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(y, x)
+        for shape in MODELS[name][2]:
+            value = random.normal(size=shape).astype(np.float32)
+            (wanted,) = ReferenceEvaluator(proto).run(None, {x.name: value})
+            # float32, through sums of some hundreds of products
+            assert_allclose(computation(value), wanted, rtol=1e-4, atol=1e-5)
+    if name == "images":
+        fixed = reader.read(proto, lengths={"batch": 7})
+        assert fixed.outputs["scores"].shape == (7, 10)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_slopes_by_the_weights_are_differences_and_a_step_along_them_helps(name: str) -> None:
+    model, random = reader.read(whole(name)), np.random.default_rng(1)
+    (x,), (y,) = model.inputs.values(), model.outputs.values()
+    loss = ng.numpy.mean(ng.numpy.square(y - 1))
+    slopes = ng.deriv(loss, list(model.weights.values()))
+    value = random.normal(size=MODELS[name][2][0]).astype(np.float32)
+    with ng.make_transformer("cpu" if name == "words" else "reference") as transformer:
+        both = transformer.computation([loss, *slopes], x)
+        before, *found = both(value)
+        starts = {w: transformer.get(w) for w in model.weights.values()}
+        for w, slope in zip(starts, found, strict=True):
+            length = float(np.sqrt(np.sum(slope**2)))
+            step = 1e-2 / max(length, 1e-3)
+            ends = []
+            for sign in (1, -1):
+                transformer.set(w, starts[w] + sign * step * slope)
+                ends.append(float(both(value)[0]))
+            transformer.set(w, starts[w])
+            # A central difference in float32: off by the square of the step, and by rounding over it.
+            assert_allclose((ends[0] - ends[1]) / (2 * step), length**2, rtol=3e-2, atol=2e-4, err_msg=w.name)
+        down = transformer.computation(
+            ng.doall([ng.assign(w, w - 1e-2 * s) for w, s in zip(starts, slopes, strict=True)]), x
+        )
+        down(value)
+        assert both(value)[0] < before
+
+
+def test_the_example_trains_a_model_of_onnx(capsys: Any) -> None:
+    assert script.main(["--epochs", "1", "--target", "reference"]) > 0.8
+    assert "epoch 1: loss" in capsys.readouterr().out
+
+
+def test_the_example_runs_a_file(tmp_path: Path, capsys: Any) -> None:
+    onnx.save(whole("words"), str(tmp_path / "block.onnx"))
+    script.main([str(tmp_path / "block.onnx"), "--target", "reference"])
+    out = capsys.readouterr().out
+    assert "takes x float32[batch, words, 8]" in out and "gives y float32[batch, words, 8]" in out
+    assert f"{len(WEIGHTS)} weights" in out
+
+
+# -- what a model may be made of ----------------------------------------------------------------------------
+
+
+def made(text: str, *initializers: onnx.TensorProto, **options: Any) -> Any:
+    model = parser.parse_model(f'<ir_version: 10, opset_import: ["": 21, "own": 1]>\n{text}')
+    model.graph.initializer.extend(initializers)
+    return reader.read(model, **options)
+
+
+def test_functions_of_a_model_are_read_with_their_attributes() -> None:
+    model = made("""
+        agraph (float[n] x) => (float[n] y) { y = own.scaled <by = 3.0> (x) }
+        <domain: "own", opset_import: ["": 21]>
+        scaled <by> (x) => (y) { k = Constant <value_float: float = @by> ()
+            y = Mul (x, k) }
+    """)
+    assert_array_equal(computed(model, {"x": np.arange(3, dtype="f")}, "reference")[0], [0, 3, 6])
+
+
+def test_weights_of_four_bits_become_what_they_stand_for() -> None:
+    four = numpy_helper.from_array(np.arange(-8, 8).reshape(4, 4).astype(onnx.helper.tensor_dtype_to_np_dtype(22)), "w")
+    scale = numpy_helper.from_array(np.array([1, 2, 3, 4], "f"), "s")
+    text = "agraph (float[n, 4] x) => (float[n, 4] y) { d = DequantizeLinear <axis = 1> (w, s)\n y = MatMul (x, d) }"
+    model = made(text, four, scale)
+    wanted = np.arange(-8, 8).reshape(4, 4) * [1, 2, 3, 4]
+    assert_array_equal(computed(model, {"x": np.eye(4, dtype="f")}, "reference")[0], wanted)
+    assert list(model.weights) == ["s"]
+
+
+def test_a_shape_that_is_computed_may_be_given() -> None:
+    text = "agraph (float[6] x, int64[2] shape) => (float[r, c] y) { y = Reshape (x, shape) }"
+    with pytest.raises(reader.NotKnown, match=r"(?s)y = Reshape\(x, shape\).*give the value of shape") as caught:
+        made(text)
+    assert caught.value.inputs == ["shape"]
+    assert made(text, known={"shape": [2, 3]}).outputs["y"].shape == (2, 3)
+
+
+REFUSED = {
+    "agraph (float[3] x) => (int64[1, n] y) { y = NonZero (x) }": "the input x is computed by the model",
+    "agraph (float[3] x) => (float[3] y) { y = own.unknown (x) }": "the operator own.unknown is not supported",
+    "agraph (float[3] x) => (float[3] y) { y = Relu <slope = 1> (x) }": "the attribute slope is not supported",
+    "agraph (string[3] x) => (string[3] y) { y = Identity (x) }": "the dtype STRING",
+    'agraph (float[3] x) => (string[1] y) { y = Constant <value_string = "a"> () }': "the attribute value_string",
+    "agraph (float[3] x, float[4] z) => (float[3] y) { y = Add (x, z) }": r"(?s)lengths 3 and 4.*y = Add\(x, z\)",
+    "agraph (seq(float[3]) x) => (float[3] y) { k = Constant <value_int = 0> ()\n y = SequenceAt (x, k) }": "without a",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_cannot_be_read_is_refused_with_its_place(text: str) -> None:
+    with pytest.raises(reader.ModelError, match=REFUSED[text]):
+        made(text)
