@@ -42,6 +42,7 @@ from ngraph_rewrite.frontend.blocks import depth_to_space, space_to_depth
 from ngraph_rewrite.frontend.choice import cast, select, where
 from ngraph_rewrite.frontend.convolution import convolution, deconvolution
 from ngraph_rewrite.frontend.equations import cholesky, slogdet, solve, triangular_solve
+from ngraph_rewrite.frontend.gammas import digamma, lgamma, trigamma
 from ngraph_rewrite.frontend.lookup import lookuptable, lookuptable_update
 from ngraph_rewrite.frontend.network import (
     cross_entropy_binary,
@@ -92,7 +93,6 @@ from ngraph_rewrite.frontend.unary import (
     absolute,
     ceil,
     cos,
-    digamma,
     erf,
     erfinv,
     exp,
@@ -101,7 +101,6 @@ from ngraph_rewrite.frontend.unary import (
     isfinite,
     isinf,
     isnan,
-    lgamma,
     log,
     log1p,
     logical_not,
@@ -115,7 +114,6 @@ from ngraph_rewrite.frontend.unary import (
     square,
     tan,
     tanh,
-    trigamma,
 )
 
 __all__ = [

@@ -9,24 +9,21 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError, FamilyError
+from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.creation import eye
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import exp, multiply
-from ngraph_rewrite.frontend.numpy.joining import concat
-from ngraph_rewrite.frontend.numpy.linear_algebra import matmul, matrix_transpose
+from ngraph_rewrite.frontend.numpy.linear_algebra import matrix_transpose
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
+from ngraph_rewrite.frontend.numpy.many_matrices import each_matrix, flattened, floats, square
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, as_terms
-from ngraph_rewrite.frontend.places import plain
 from ngraph_rewrite.ops.checks import flag
-from ngraph_rewrite.ops.stretching import known_length, stretched
+from ngraph_rewrite.ops.stretching import stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.written import describe
-from ngraph_rewrite.types.dtypes import DType, is_float, promote, wide
-from ngraph_rewrite.types.lengths import product
+from ngraph_rewrite.types.dtypes import promote, wide
 
 _TRANSPOSED = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
 
@@ -50,59 +47,8 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Op:
     """
     term = square("cholesky", x)
     turned = checked("cholesky", flag, upper, "upper")
-    found = _each("semi.cholesky", matrix_transpose(term) if turned else term)
+    found = each_matrix("semi.cholesky", matrix_transpose(term) if turned else term)
     return matrix_transpose(found) if turned else found
-
-
-class QRResult(NamedTuple):
-    """What `qr` gives: orthogonal columns, and upper triangles."""
-
-    Q: Op
-    R: Op
-
-
-def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:
-    """Orthogonal columns Q (..., m, k) and upper triangles R (..., k, n) with ``Q @ R`` equal to `x`; k is the lesser.
-
-    By reflections, with the signs that LAPACK gives. The derivative (Walter and Lehmann 2012) is that of the first k
-    columns being independent; it is not finite where they are not.
-
-    Args:
-        mode: ``"reduced"``; or ``"complete"``, which is the same unless there are more rows than columns.
-
-    Raises:
-        AxesError: for fewer than two axes, or lengths of matrices that are not known.
-        DTypeError: for what is not a float.
-        AttributeValueError: for another `mode`, or ``"complete"`` where it would be something else.
-
-    >>> import ngraph_rewrite as ng
-    >>> q, r = ng.numpy.linalg.qr(ng.placeholder((7, 5, 3)))
-    >>> q.type, r.type
-    (float32[7, 5, 3], float32[7, 3, 3])
-    """
-    term = floats("qr", x)
-    m, n = _lengths(term, mode)
-    if m < n:
-        q, left = qr(_part(term, slice(None), slice(None, m)))
-        more = matmul(matrix_transpose(q), _part(term, slice(None), slice(m, None)))
-        return QRResult(q, concat([left, more], axis=-1))
-    found = _each("semi.qr", term)
-    return QRResult(_part(found, slice(None, m), slice(None)), _part(found, slice(m, None), slice(None)))
-
-
-def _lengths(term: Op, mode: str) -> tuple[int, int]:
-    """Of the rows and columns of matrices that are taken apart in a mode."""
-    if term.rank < 2:
-        raise AxesError(f"qr: expected matrices, got {term.type!r}", where=user_line())
-    m, n = [checked("qr", known_length, length, "the matrices") for length in term.shape[-2:]]
-    if mode not in ("reduced", "complete") or (mode == "complete" and m > n):
-        what = f"qr: the mode {mode!r} of {term.type!r} is not here"
-        raise AttributeValueError(what, where=user_line(), do="use 'reduced'")
-    return m, n
-
-
-def _part(term: Op, rows: slice, columns: slice) -> Op:
-    return apply("tensor_slice", term, items=(*[slice(None)] * (term.rank - 2), rows, columns))
 
 
 def solve(x1: Array, x2: Array, /) -> Op:
@@ -197,7 +143,7 @@ def slogdet(x: Array, /) -> SlogdetResult:
     (float32[7], float32[7])
     """
     term = square("slogdet", x)
-    return SlogdetResult(*[_each(f"semi.{short}", term) for short in ("det_sign", "logdet")])
+    return SlogdetResult(*[each_matrix(f"semi.{short}", term) for short in ("det_sign", "logdet")])
 
 
 def det(x: Array, /) -> Op:
@@ -218,41 +164,6 @@ def det(x: Array, /) -> Op:
     return astype(multiply(sign, exp(logarithm)), term.dtype)
 
 
-# -- operands ----------------------------------------------------------------------------------------
-
-
-def floats(call: str, x: Array) -> Op:
-    """`x` as a term without names, if it is of a float dtype."""
-    return _of_floats(call, _positional(call, as_term(x)))
-
-
-def square(call: str, x: Array, of_floats: bool = True) -> Op:
-    """`x` as a term without names, if it is square matrices.
-
-    Args:
-        of_floats: Whether it has to be of a float dtype.
-    """
-    term = floats(call, x) if of_floats else _positional(call, as_term(x))
-    if term.rank < 2 or term.shape[-1] != term.shape[-2]:
-        what = f"{call}: expected square matrices in the last two axes, got {term.type!r}"
-        raise AxesError(what, where=user_line(), do="take a square part of it, or multiply it with its transpose")
-    return term
-
-
-def _positional(call: str, term: Op) -> Op:
-    if term.axes.named:
-        what = f"{call} goes by position, and {describe(term, 1)} has the names {', '.join(term.axes.names)}"
-        raise FamilyError(what, where=user_line(), do="write ng.strip(x) to forget its names")
-    return plain(term)
-
-
-def _of_floats(call: str, term: Op) -> Op:
-    if not is_float(term.dtype):
-        what = f"{call}: expected a float dtype, got {term.type!r}"
-        raise DTypeError(what, where=user_line(), do="cast it to float32 or float64")
-    return term
-
-
 def _solved(call: str, x1: Array, x2: Array, op: str, **attributes: Any) -> Op:
     """Solutions by an op of many matrices and right sides."""
     left, right = as_terms(call, x1, x2)
@@ -264,19 +175,6 @@ def _solved(call: str, x1: Array, x2: Array, op: str, **attributes: Any) -> Op:
         what = f"{call}: the right side {right.type!r} does not fit {left.type!r}"
         raise AxesError(what, where=user_line(), do="give a vector (n), or matrices (..., n, m)")
     batch = checked(call, stretched, left.shape[:-2], columns.shape[:-2])
-    a, b = (_flat(broadcast_to(t, (*batch, *t.shape[-2:])), wide(dtype)) for t in (left, columns))
+    a, b = (flattened(broadcast_to(t, (*batch, *t.shape[-2:])), wide(dtype)) for t in (left, columns))
     found = apply("reshape", build_term(op, a, b, **attributes), shape=(*batch, n, columns.shape[-1]))
     return astype(apply("squeeze", found, axis=(found.rank - 1,)) if is_vector else found, dtype)
-
-
-def _each(op: str, term: Op) -> Op:
-    """An op of many matrices: what it gives, of matrices or of numbers."""
-    found = build_term(op, _flat(term, wide(term.dtype)))
-    return astype(apply("reshape", found, shape=(*term.shape[:-2], *found.shape[1:])), term.dtype)
-
-
-def _flat(term: Op, dtype: DType) -> Op:
-    """Matrices with one axis before them, in a dtype."""
-    count = product(term.shape[:-2])
-    flat = term if term.rank == 3 else apply("reshape", term, shape=(count, *term.shape[-2:]))
-    return astype(flat, dtype)

@@ -13,12 +13,10 @@ from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy import linear_algebra, matrices
 from ngraph_rewrite.frontend.numpy.equations import (
-    QRResult,
     SlogdetResult,
     cholesky,
     det,
     inv,
-    qr,
     slogdet,
     solve,
     solve_triangular,
@@ -26,6 +24,7 @@ from ngraph_rewrite.frontend.numpy.equations import (
 from ngraph_rewrite.frontend.numpy.linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from ngraph_rewrite.frontend.numpy.norms import matrix_norm, matrix_power, norm, vector_norm
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
+from ngraph_rewrite.frontend.numpy.orthogonal import QRResult, qr
 from ngraph_rewrite.ops.checks import position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op

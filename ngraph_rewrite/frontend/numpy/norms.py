@@ -13,10 +13,11 @@ from ngraph_rewrite.frontend.numpy.creation import eye
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import abs as size_of
 from ngraph_rewrite.frontend.numpy.elementwise import equal, not_equal, pow, sqrt, square, where
-from ngraph_rewrite.frontend.numpy.equations import floats, inv
-from ngraph_rewrite.frontend.numpy.equations import square as square_matrices
+from ngraph_rewrite.frontend.numpy.equations import inv
 from ngraph_rewrite.frontend.numpy.linear_algebra import matmul
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
+from ngraph_rewrite.frontend.numpy.many_matrices import floats
+from ngraph_rewrite.frontend.numpy.many_matrices import square as square_matrices
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, places
 from ngraph_rewrite.frontend.numpy.statistical import max as greatest
 from ngraph_rewrite.frontend.numpy.statistical import min as least
