@@ -319,6 +319,57 @@ def test_weights_of_four_bits_become_what_they_stand_for() -> None:
     assert list(model.weights) == ["s"]
 
 
+BRANCHES = """
+agraph (float[n] x, float[1] w) => (float[n] y) {
+    total = ReduceSum <keepdims = 0> (x)
+    zero = Constant <value_float = 0.0> ()
+    more = Greater (total, zero)
+    y = If (more) <
+        then_branch = a () => (float[n] p) { p = Mul (x, w) },
+        else_branch = b () => (float[n] q) { r = Neg (x)  q = Exp (r) }>
+}
+"""
+DOUBLING = """
+agraph (float[1] x, int64 count) => (float[1] y) {
+    yes = Constant <value = bool {1}> ()
+    limit = Constant <value_floats = [50.0]> ()
+    y = Loop (count, yes, x) <
+        body = step (int64 i, bool c, float[1] s) => (bool more, float[1] t) {
+            t = Add (s, s)
+            less = Less (t, limit)
+            more = Squeeze (less)
+        }>
+}
+"""
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_one_branch_is_run_where_values_say_which(sign: int) -> None:
+    """On either target, and the derivative is that of the branch."""
+    proto = parser.parse_model(f'<ir_version: 10, opset_import: ["": 21]>\n{BRANCHES}')
+    model = reader.read(proto)
+    given = {"x": sign * np.array([1.0, 2.0], "f"), "w": np.array([3.0], "f")}
+    (wanted,) = ReferenceEvaluator(proto).run(None, given)
+    slope = ng.deriv(ng.numpy.sum(model.outputs["y"]), model.inputs["x"])
+    for target in ("cpu", "reference"):
+        computation = transformer_for(target).computation([model.outputs["y"], slope], *model.inputs.values())
+        y, by_x = computation(*given.values())
+        assert_allclose(y, wanted, rtol=1e-6)
+        assert_allclose(by_x, [3, 3] if sign > 0 else -wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_loop_runs_as_long_as_values_say(known: bool) -> None:
+    """Whether the most steps are known or not."""
+    proto = parser.parse_model(f'<ir_version: 10, opset_import: ["": 21]>\n{DOUBLING}')
+    for count in (0, 3, 9):
+        given = {"x": np.array([2.0], "f"), "count": np.array(count)}
+        model = reader.read(proto, known={"count": given["count"]} if known else {})
+        (wanted,) = ReferenceEvaluator(proto).run(None, given)
+        for target in ("cpu", "reference"):
+            assert_array_equal(computed(model, given, target)[0], wanted)
+
+
 def test_a_shape_that_is_computed_may_be_given() -> None:
     text = "agraph (float[6] x, int64[2] shape) => (float[r, c] y) { y = Reshape (x, shape) }"
     with pytest.raises(reader.NotKnown, match=r"(?s)y = Reshape\(x, shape\).*give the value of shape") as caught:

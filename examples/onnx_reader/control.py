@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,28 +12,47 @@ import ngraph_rewrite as ng
 from onnx_reader.arrangement import cut_along
 from onnx_reader.table import ModelError, NotKnown, Value, is_term, known_length, op, space, term
 
-Body = Callable[..., tuple[Value, ...]]
-
 
 @op("If")
-def choose(condition: Value, *, then_branch: Body, else_branch: Body) -> tuple[Value, ...]:
-    """One branch; both, and of each the elements that are wanted, if the condition is computed by the model."""
+def choose(condition: Value, *, then_branch: Any, else_branch: Any) -> tuple[Value, ...]:
+    """One branch; which one, a call says by ``ng.cond`` if the condition is computed by the model."""
     if not is_term(condition):
         return (then_branch if condition.reshape(()) else else_branch)()
-    condition = ng.numpy.reshape(condition, ())
-    return tuple(_either(condition, a, b) for a, b in zip(then_branch(), else_branch(), strict=True))
+    uses = then_branch.uses() | else_branch.uses()
+
+    def branch(body: Any) -> Callable[..., tuple[ng.Op, ...]]:
+        return lambda *terms: _tensors(body.seeing(dict(zip(uses, terms, strict=True)))())
+
+    try:
+        found = ng.cond(ng.numpy.reshape(condition, ()), branch(then_branch), branch(else_branch), *uses.values())
+    except ng.AxesError as error:
+        raise NotKnown(f"the condition is computed by the model, and {error.what}", condition) from error
+    return tuple(found)
 
 
-def _either(condition: ng.Op, a: Value, b: Value) -> Value:
-    if any(v is None or isinstance(v, list) for v in (a, b)) or tuple(a.shape) != tuple(b.shape):
-        what = "the condition is computed by the model, and its branches give results of different shapes"
-        raise NotKnown(what, condition)
-    return np.where(condition, term(a), term(b))
+def _tensors(values: tuple[Value, ...]) -> tuple[ng.Op, ...]:
+    if any(v is None or isinstance(v, list) for v in values):
+        raise ng.AxesError("a branch gives what is no tensor")
+    return tuple(map(term, values))
 
 
-@op("Loop", known="count")
-def loop(count: Value, condition: Value, *states: Value, body: Body) -> tuple[Value, ...]:
-    """As many copies of the body as there are steps, which therefore has to be known."""
+@op("Loop")
+def loop(count: Value, condition: Value, *states: Value, body: Any) -> tuple[Value, ...]:
+    """As many copies of the body as there are steps; if values say how many, a loop that runs until then."""
+    unknown = count
+    if not is_term(count):
+        try:
+            return _copies(count, condition, states, body)
+        except NotKnown as error:
+            unknown = error.value
+    try:
+        return _repeated(count, condition, states, body)
+    except (NotKnown, ng.AxesError, ng.DTypeError) as error:
+        what = f"how many steps a loop takes is computed by the model, and cannot be: {error.what}"
+        raise NotKnown(what, unknown) from error
+
+
+def _copies(count: Value, condition: Value, states: Sequence[Value], body: Any) -> tuple[Value, ...]:
     state, outputs, step = list(states), [], 0
     while (count is None or step < int(np.reshape(count, ()))) and _goes_on(condition):
         condition, *found = body(np.asarray(step), condition, *state)
@@ -45,15 +64,37 @@ def loop(count: Value, condition: Value, *states: Value, body: Body) -> tuple[Va
 
 def _goes_on(condition: Value) -> bool:
     if is_term(condition):
-        raise NotKnown(
-            "whether a loop goes on is computed by the model, and has to be known while it is read", condition
-        )
+        what = "whether a loop goes on is computed by the model, and has to be known while it is read"
+        raise NotKnown(what, condition)
     return condition is None or bool(np.reshape(condition, ()))
+
+
+def _repeated(count: Value, condition: Value, states: Sequence[Value], body: Any) -> tuple[Value, ...]:
+    """A loop whose states are tensors, and which puts nothing side by side: how much that is nobody knows before."""
+    if body.results > 1 + len(states) or any(s is None or isinstance(s, list) for s in states):
+        raise ng.AxesError("it gives outputs of each step, or its states are no tensors")
+    last = None if count is None else ng.numpy.reshape(term(count), ())
+
+    def more(now: Any) -> ng.Op:
+        return now[1] if last is None else now[1] & (now[0] < last)
+
+    def step(now: Any) -> tuple[ng.Op, ...]:
+        flag, *after = body(*now)
+        return (now[0] + 1, ng.numpy.reshape(term(flag), ()), *map(term, after))
+
+    first = np.True_ if condition is None else ng.numpy.reshape(term(condition), ())
+    start = (np.int64(0), first, *map(term, states))
+    return tuple(ng.while_loop(more, step, start, None if is_term(count) else _limit(count))[2:])
+
+
+def _limit(count: Value) -> int | None:
+    """After how many steps a loop ends, unless that is a number which only says that it need not."""
+    return None if count is None or count.item() >= 2**31 - 1 else int(count.item())
 
 
 @op("Scan", since=9)
 def scan(
-    *values: Value, body: Body, num_scan_inputs: int, scan_input_axes: Any = None, scan_input_directions: Any = None,
+    *values: Value, body: Any, num_scan_inputs: int, scan_input_axes: Any = None, scan_input_directions: Any = None,
     scan_output_axes: Any = None, scan_output_directions: Any = None,
 ) -> tuple[Value, ...]:  # fmt: skip
     """States go from step to step; what the steps see are slices, and what they give is put side by side."""
@@ -109,7 +150,7 @@ def sequence_length(values: list[Value]) -> Value:
 
 
 @op("SequenceMap")
-def sequence_map(values: list[Value], *more: Value, body: Body) -> tuple[list[Value], ...]:
+def sequence_map(values: list[Value], *more: Value, body: Any) -> tuple[list[Value], ...]:
     each = [body(v, *(m[i] if isinstance(m, list) else m for m in more)) for i, v in enumerate(values)]
     return tuple(map(list, zip(*each, strict=True)))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import onnx
 from onnx import defs, helper
 
 import ngraph_rewrite as ng
+from onnx_reader.bodies import Body
 from onnx_reader.files import array_of, definition, dtype_of, full_name
 from onnx_reader.table import Entry, ModelError, NotKnown, Value, find, is_term, lengths, term
 
@@ -174,17 +174,12 @@ class Walk:
         """An attribute as a Python value; a graph is a function that takes its inputs and gives its outputs."""
         value = helper.get_attribute_value(attribute)
         if isinstance(value, onnx.GraphProto):
-            return partial(self.body, value, scope)
+            return Body(self, value, scope)
         if isinstance(value, onnx.TensorProto):
             return array_of(value)
         if attribute.type == onnx.AttributeProto.STRINGS:
             return [v.decode() for v in value]
         return value.decode() if isinstance(value, bytes) else value
-
-    def body(self, graph: onnx.GraphProto, scope: dict[str, Value], *arguments: Value) -> tuple[Value, ...]:
-        """The outputs of a graph that is an attribute, and sees the values around it."""
-        named = dict(zip([i.name for i in graph.input], arguments, strict=True))
-        return tuple(self.graph(graph, {**scope, **named}).values())
 
     def function(self, function: onnx.FunctionProto, inputs: list[Value], attributes: Mapping[str, Any]) -> list[Value]:
         """The results of a function for some arguments."""

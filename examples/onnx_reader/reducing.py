@@ -192,6 +192,11 @@ def gemm(
     return product if z is None else product + (z if beta == 1 else beta * z)
 
 
+@op("Det")
+def determinant(x: Value) -> Value:
+    return np.linalg.det(x)
+
+
 @op("Einsum")
 def einsum(*xs: Value, equation: str) -> Value:
     return ng.numpy.einsum(equation.replace(" ", ""), *map(term, xs))
