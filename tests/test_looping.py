@@ -244,6 +244,23 @@ def test_derivatives_pass_through_a_loop_with_a_limit(target: str) -> None:
     assert_allclose(got[2:], [ON**4, 4 * ON**4], **CLOSE)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("limit", [0, 2, 10**9])
+def test_a_loop_with_a_limit_ends_early_if_nobody_asks_for_its_states(target: str, limit: int) -> None:
+    if target == "reference" and limit > 2:
+        pytest.skip("its scans take every step")
+    state = (X, ng.constant(0))
+    x, steps = ng.while_loop(lambda s: s[1] < COUNT, lambda s: (s[0] * W, s[1] + 1), state, limit)
+    with ng.make_transformer(target) as transformer:
+        power = transformer.computation([x, steps], COUNT, X, W)
+        for count in (3, 0, 1):
+            got, taken = power(count, ON, ON)
+            assert_allclose(got, ON ** (1 + min(count, limit)), **CLOSE)
+            assert taken == min(count, limit)
+        if target == "cpu":
+            assert f" is true, {limit} times at most: " in power.plan()
+
+
 def test_without_a_limit_there_is_no_derivative_and_it_says_what_to_do() -> None:
     x = ng.while_loop(lambda x: ng.sum(x, out_axes=[]) < 10, lambda x: x * 2, X)
     with pytest.raises(DerivativeError, match=r"depends on values.*\n.*\n  .*limit="):

@@ -62,8 +62,9 @@ class LoopBody:
         captured: The input that stands for each term from outside.
         writes: The assignments of the next states.
         results: What each step gives, and the number in the type of what it is stacked to.
-        flag: Of a loop whose steps are not counted the state that says whether to go on. It is no part of the type, and
-            has the number -1.
+        flag: The state that says whether to go on, if nobody knows before how many steps there are; then `length` is a
+            guess. That of a loop without a limit is no part of the type, and has the number -1.
+        limit: The number of steps after which such a loop ends in any case, if there is one.
     """
 
     type: TupleType
@@ -75,6 +76,7 @@ class LoopBody:
     writes: tuple[Op, ...]
     results: tuple[tuple[int, Op], ...]
     flag: Op | None = None
+    limit: int | None = None
 
     def read(self, parts: Container[int]) -> list[tuple[int, Op]]:
         """The results of which the parts with these numbers are made: a scan may stand in two graphs."""
@@ -211,19 +213,25 @@ class _Level:
         results = [(n + i, inner.argument(scan.outputs[i], _anyhow)) for i in outputs]
         before = n + len(scan.outputs)
         results += [(before + i, storage[i]) for i in states if before + i in self.needs.parts.get(scan.term, ())]
+        limit = steps if not results and self._ends_early(scan, states) else None
         walked = [i for i in slices if slices[i].definition.name == "core.placeholder"]
         body = LoopBody(
             scan.term.type,  # type: ignore[arg-type]
-            steps,
+            steps if limit is None else min(limit, _UNKNOWN),
             scan.is_scan and scan.term.attribute("reverse"),
             tuple([(i - scan.hidden, leaf) for i, leaf in storage.items()]),
             tuple(slices[i] for i in walked),
             (),
             tuple(inner.writes(storage, scan)),
             tuple(results),
-            storage[0] if scan.hidden else None,
+            storage[0] if scan.hidden or limit is not None else None,
+            limit,
         )
         return self._closed(scan, body, walked, inner)
+
+    def _ends_early(self, scan: Scan, states: Sequence[int]) -> bool:
+        """Whether the first state of a scan says that no step changes anything any more, and nobody reads it later."""
+        return 0 in states and 0 not in self.needs.parts.get(scan.term, ()) and scan.goes_on_by(states)
 
     def _closed(self, scan: Scan, body: LoopBody, walked: Sequence[int], inner: _Level) -> Op:
         """The loop, once it is known what its body captures."""

@@ -52,6 +52,7 @@ class Loop(NamedTuple):
         beside: Whether its work is loops that know nothing of each other: threads share them, and each has one whole.
         flag: Where a byte lies that says before each time whether to go on: then nobody knows the number of times, and
             `times` is a guess.
+        limit: After how many times it ends even if its flag is true, if there is such a number.
     """
 
     times: int
@@ -60,6 +61,7 @@ class Loop(NamedTuple):
     term: Op
     beside: bool = False
     flag: Ref | None = None
+    limit: int | None = None
 
     @property
     def slots(self) -> int:

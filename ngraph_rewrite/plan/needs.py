@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ngraph_rewrite.terms.binders import NONE, free_parameters
+from ngraph_rewrite.terms.binders import NONE, free_parameters, is_parameter
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 
@@ -27,6 +27,22 @@ class Scan:
         self.term, self.parameters, self.hidden = term, term.attribute("parameters"), int(not self.is_scan)
         self.inits, self.sequences = term.args[:n], term.args[n : n + m]
         self.following, self.outputs = term.args[n + m : n + m + n], term.args[n + m + n :]
+
+    def goes_on_by(self, states: Iterable[int]) -> bool:
+        """Whether no step changes any of these states once the first one is false: the loop of a step takes none then."""
+        return self.is_scan and all(self._stays(i) for i in states)
+
+    def _stays(self, state: int) -> bool:
+        after = self.following[state]
+        if self._stands_for(after, state):
+            return True
+        if after.definition.name != "core.item" or after.args[0].definition.name != WHILE:
+            return False
+        inits = after.args[0].args
+        return self._stands_for(inits[0], 0) and self._stands_for(inits[after.attribute("index") + 1], state)
+
+    def _stands_for(self, term: Op, state: int) -> bool:
+        return is_parameter(term) and term.attribute("uid") == self.parameters[state]
 
 
 class Needs:

@@ -70,7 +70,7 @@ class CpuExecutable:
         if isinstance(work, Loop):
             inside = [self._launch(inner) for inner in work.work]
             if work.flag is not None:
-                return Repeat(inside, NEVER, work.steps, self._arguments.place(work.flag))
+                return Repeat(inside, NEVER if work.limit is None else work.limit, work.steps, self._arguments.place(work.flag))
             return Beside(inside) if work.beside else Repeat(inside, work.times, work.steps)
         kernel, share = self.kernels[work.source.name], work.share
         arguments = self._arguments.numbers(work.arguments, work.refs)

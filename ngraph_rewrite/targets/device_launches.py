@@ -66,7 +66,7 @@ class UnrolledLaunches:
         first = len(self._order)
         for inner in loop.work:
             number = self._unroll(inner, number)
-        self.spans.append(Span(first, len(self._order), flag))
+        self.spans.append(Span(first, len(self._order), flag, loop.limit))
         return number
 
     def __len__(self) -> int:
@@ -79,7 +79,7 @@ class UnrolledLaunches:
     def spans_of_row(self, row: int) -> list[Span]:
         """The spans among the launches of a row of the plan, which are numbered from 0."""
         own = self.of_row(row)
-        return [Span(s.first - own.start, s.end - own.start, s.flag) for s in self.spans if s.first in own]
+        return [s._replace(first=s.first - own.start, end=s.end - own.start) for s in self.spans if s.first in own]
 
     def after(self, rows: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """Of each launch those that it waits for, given the rows that each row waits for: its own are in order."""

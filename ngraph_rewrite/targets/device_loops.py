@@ -7,6 +7,7 @@ The host looks at it before each time. What stands between two such decisions is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +17,12 @@ from ngraph_rewrite.runtime.cuda.device import Array, Changed, Device, Launched,
 
 
 class Span(NamedTuple):
-    """Launches that are repeated: the first, the one after the last, and where their flag lies."""
+    """Launches that are repeated: the first, the one after the last, where their flag lies, and how often at most."""
 
     first: int
     end: int
     flag: Ref
+    limit: int | None = None
 
 
 class RepeatedLaunches:
@@ -44,7 +46,7 @@ class RepeatedLaunches:
             span = spans[0]
             inside = [other for other in spans[1:] if other.first < span.end]
             yield from self._recording(first, span.first)
-            yield self._repeating(span.flag, [*self._steps(span.first, span.end, inside)])
+            yield self._repeating(span, [*self._steps(span.first, span.end, inside)])
             first, spans = span.end, spans[1 + len(inside) :]
         yield from self._recording(first, end)
 
@@ -54,15 +56,17 @@ class RepeatedLaunches:
             self._recorded.append((range(first, end), made))
             yield made.run
 
-    def _repeating(self, flag: Ref, steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    def _repeating(self, span: Span, steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
         found = np.zeros(1, np.bool_)
 
         def goes_on() -> bool:
-            self._device.download(found, self._place(flag))
+            self._device.download(found, self._place(span.flag))
             return bool(found[0])
 
         def run() -> None:
-            while goes_on():
+            for _ in count() if span.limit is None else range(span.limit):
+                if not goes_on():
+                    break
                 _run_all(steps)
 
         return run

@@ -121,7 +121,8 @@ def _loop(loop: Loop) -> str:
         return f"{loop.times} times, {_loop(loop.work[0])}"
     names = ", ".join(dict.fromkeys(work.source.name for work in kernels(loop.work)))
     if loop.flag is not None:
-        return f"while the flag {_home(loop.flag, None)} is true: {names}"
+        most = "" if loop.limit is None else f", {loop.limit} times at most"
+        return f"while the flag {_home(loop.flag, None)} is true{most}: {names}"
     return f"{loop.times} times {names}"
 
 
