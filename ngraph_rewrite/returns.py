@@ -60,10 +60,10 @@ def check_handles(handles: Sequence[Any]) -> None:
     inside = open_parameter(handles)
     if inside is not None:
         raise ComputationError(
-            f"{describe(inside, 1)} has a value only inside the step of its scan, or in calls of its function: "
+            f"{describe(inside, 1)} has a value only inside its step or branch, or in calls of its function: "
             "a handle needs it outside",
             where=inside.info.place,
-            do="return what is wanted from the step, as an output, or call the function",
+            do="return what is wanted from the step or branch, or call the function",
         )
 
 

@@ -206,6 +206,24 @@ def test_what_only_a_call_knows_is_refused() -> None:
     assert "test_initializers.py" in str(caught.value)
 
 
+def test_steps_branches_and_functions_may_be_in_it(target: str) -> None:
+    """Their parameters are known in them."""
+    two, p = ng.variable([H], initial_value=2.0), ng.parameter([H])
+    power, _ = ng.scan(lambda s, _: (s * two, None), two, axis=ng.Axis("T", 2))
+    large = ng.while_loop(lambda s: ng.sum(s, out_axes=[]) < 90, lambda s: s * two, two)
+    either = ng.cond(ng.equal(two[0], 2), lambda x: x + 1, lambda x: x, two)
+    given = [ng.variable([H], initial_value=x) for x in (power, large, either, ng.function([p], p * two)(two))]
+    assert [value.tolist() for value in values(given, target)] == [[8.0] * 3, [32.0] * 3, [3.0] * 3, [4.0] * 3]
+
+
+def test_what_only_a_step_knows_is_refused() -> None:
+    inside = []
+    ng.scan(lambda s, _: (inside.append(s), (s, None))[1], ng.constant(1.0, [H]), axis=ng.Axis("T", 2))
+    for term in (ng.parameter([H]), inside[0]):
+        with pytest.raises(ng.AttributeValueError, match="which only its function or step knows"):
+            ng.variable([H], initial_value=term + 1)
+
+
 def test_effects_are_refused() -> None:
     x = ng.variable([])
     with pytest.raises(ng.AttributeValueError, match="no state yet"):

@@ -206,6 +206,13 @@ def test_branches_give_structures_and_stand_in_each_other_and_in_steps(target: s
     assert np.array_equal(value, ON + count) and n == count and last == s
 
 
+def test_operands_of_branches_are_structures() -> None:
+    operands: Any = (X, {"n": COUNT, "none": None, "list": [W]})
+    y = ng.cond(COUNT > 0, lambda s, w: s[0] * s[1]["list"][0] + w, lambda s, w: s[0] * s[1]["n"], operands, W)
+    for count, wanted in ((2, ON * ON + ON), (-2, ON * -2)):
+        assert np.array_equal(computed("cpu", y, (COUNT, X, W), count, ON, ON), wanted)
+
+
 # -- derivatives -------------------------------------------------------------------------------------------------------
 
 

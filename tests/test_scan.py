@@ -379,7 +379,7 @@ def test_a_term_of_a_step_has_no_value_outside() -> None:
 
     h, _ = ng.scan(step, FIRST, X)
     with ng.make_transformer("cpu") as transformer:
-        with pytest.raises(ComputationError, match="only inside the step") as caught:
+        with pytest.raises(ComputationError, match="only inside its step or branch") as caught:
             transformer.computation((h, inside[0]), *LEAVES)
     assert "test_scan.py:" in str(caught.value)
 

@@ -94,17 +94,18 @@ def _repeated(inits: list[Op], parameters: Sequence[Op], after: Sequence[Op], li
 
 
 def cond(
-    predicate: Operand, then: Callable[..., Structure], otherwise: Callable[..., Structure], *operands: Operand
+    predicate: Operand, then: Callable[..., Structure], otherwise: Callable[..., Structure], *operands: Structure
 ) -> Structure:
     """What one of two functions gives for some operands: the other one is not run.
 
     Both are called while the graph is built, with terms that stand for the operands, and return terms of the same
-    types, in the same structure. What they use that depends on no operand is computed in any case: give as
-    operands what should be computed only if it is needed. Derivatives pass through the branch that is run.
+    types, in the same structure. What they use that depends on no operand is computed in any case, and so are the
+    operands: what only one needs it has to compute from them. Derivatives pass through the branch that is run.
 
     Args:
         predicate: A bool without axes.
         then, otherwise: What to do if it is true, and if not.
+        operands: What they are called with: terms, or tuples, lists and dicts of terms.
 
     Raises:
         AxesError, DTypeError: if the branches give other types, or the predicate is no bool without axes.
@@ -121,8 +122,8 @@ def cond(
     ([[2.0, 4.0, 6.0], [2.0, 2.0, 2.0]], [[1.0, 2.0, 3.0], [-1.0, -1.0, -1.0]])
     """
     chosen = _flag("cond", predicate)
-    given = [as_op(x) for x in operands]
-    first, second = _Branch(then, given), _Branch(otherwise, given)
+    given = [as_op(x) for x in flat(operands)]
+    first, second = _Branch(then, operands, given), _Branch(otherwise, operands, given)
     what = "cond: the results if the predicate is false"
     second.results = following(what, (first.structure, first.results), second.structure)
     _check_alike(first.results, second.results)
@@ -139,10 +140,10 @@ class _Branch:
         results: The terms in that.
     """
 
-    def __init__(self, function: Callable[..., Structure], operands: Sequence[Op]) -> None:
+    def __init__(self, function: Callable[..., Structure], structure: Structure, operands: Sequence[Op]) -> None:
         self._parameters, mark = _parameters("operand", operands), object()
         with scope(mark):
-            self.structure = function(*_as(self._parameters, operands))
+            self.structure = function(*like(structure, _as(self._parameters, operands)))
             self.results = [as_op(r) for r in flat(self.structure)]
         check_pure("cond", self.results, mark)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError, LengthError
 from ngraph_rewrite.ops.fitting import fitted
+from ngraph_rewrite.terms.binders import open_parameter
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
@@ -18,7 +19,7 @@ from ngraph_rewrite.types.axes import Axes
 from ngraph_rewrite.types.dtypes import DType
 from ngraph_rewrite.types.tensor import TensorType
 
-_PER_CALL = {"core.placeholder": "which each call supplies", "core.parameter": "which only its function knows"}
+_INSTEAD = "compute it from constants, random draws and other variables"
 
 
 def initial_value(given: Any, axes: Axes, dtype: DType) -> NDArray[Any]:
@@ -56,17 +57,19 @@ def initial_term(term: Op, to: TensorType, name: str, closed: Op | None = None) 
         LengthError: if a length is not known.
         UnmatchedAxesError, DTypeError, FamilyError: if it cannot have this type.
     """
+    unbound = open_parameter([term])
     for part in topological([term]):
         kind = part.definition
-        if kind.name in _PER_CALL:
+        if kind.name == "core.placeholder" or part is unbound:
+            whose = "only its function or step knows" if part is unbound else "each call supplies"
             raise AttributeValueError(
-                f"the initial value depends on {describe(part, 1)}, {_PER_CALL[kind.name]}",
-                do="compute it from constants, random draws and other variables",
+                f"the initial value depends on {describe(part, 1)}, which {whose}",
+                do=_INSTEAD,
             )
         if "effect" in kind.traits or (kind.name == "core.variable" and part.attribute("scratch")):
             raise AttributeValueError(
                 f"the initial value contains {describe(part, 1)}: there is no state yet to be changed",
-                do="compute it from constants, random draws and other variables",
+                do=_INSTEAD,
             )
     if not all(isinstance(n, int) for n in term.shape):
         raise LengthError(

@@ -163,7 +163,8 @@ def loop_work(job: LoopJob, home: Home) -> list[Work | Loop]:
     places = [_Places(job, home, states, band, at) for band, at in zip(job.bands, arenas, strict=False)]
     if len(places) == 1:
         flag = None if body.flag is None else states[body.flag]
-        return [*first, Loop(body.length, *_moved(_awake(job.bands[0].work), places[0]), job.term, False, flag, body.limit)]
+        loop = Loop(body.length, *_moved(_awake(job.bands[0].work), places[0]), job.term)
+        return [*first, loop._replace(flag=flag, limit=body.limit)]
     loops = [Loop(body.length, *_moved(band.work, at), job.term) for band, at in zip(job.bands, places, strict=True)]
     return [*first, *_beside(loops, body.length, job.term)]
 

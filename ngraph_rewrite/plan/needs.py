@@ -29,7 +29,7 @@ class Scan:
         self.following, self.outputs = term.args[n + m : n + m + n], term.args[n + m + n :]
 
     def goes_on_by(self, states: Iterable[int]) -> bool:
-        """Whether no step changes any of these states once the first one is false: the loop of a step takes none then."""
+        """Whether no step changes these states once the first one is false, as the loop in it then takes no step."""
         return self.is_scan and all(self._stays(i) for i in states)
 
     def _stays(self, state: int) -> bool:

@@ -70,7 +70,8 @@ class CpuExecutable:
         if isinstance(work, Loop):
             inside = [self._launch(inner) for inner in work.work]
             if work.flag is not None:
-                return Repeat(inside, NEVER if work.limit is None else work.limit, work.steps, self._arguments.place(work.flag))
+                most = NEVER if work.limit is None else work.limit
+                return Repeat(inside, most, work.steps, self._arguments.place(work.flag))
             return Beside(inside) if work.beside else Repeat(inside, work.times, work.steps)
         kernel, share = self.kernels[work.source.name], work.share
         arguments = self._arguments.numbers(work.arguments, work.refs)
