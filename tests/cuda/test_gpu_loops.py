@@ -40,6 +40,18 @@ def test_each_call_takes_the_steps_that_its_arguments_ask_for() -> None:
             assert got[1] == number and np.array_equal(got[2], got[0] + ON + number)
 
 
+@pytest.mark.parametrize("limit", [0, 2, 10**9])
+def test_a_loop_ends_by_its_limit_or_before(limit: int) -> None:
+    state = ng.constant(0), X
+    steps, power = ng.while_loop(lambda s: s[0] < COUNT, lambda s: (s[0] + 1, s[1] * W), state, limit)
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation([power, steps], COUNT, X, W)
+        for number in (3, 1):
+            got, taken = computation(number, ON, ON)
+            assert taken == min(number, limit)
+            assert_allclose(got, ON ** (1 + taken), rtol=1e-12)
+
+
 def test_loops_stand_in_scans_and_loops_and_what_follows_waits_for_them() -> None:
     _, rows = ng.scan(lambda s, _: (s / 3, doubled(s)), X, axis=ng.Axis("T", 3))
     twice, _ = ng.while_loop(lambda s: s[1] < COUNT, lambda s: (doubled(s[0]) / 4, s[1] + 1), (X, 0))
