@@ -54,10 +54,11 @@ class CallValues:
         Raises:
             InvalidHandleError: if it has none: the message says what became of it.
         """
-        term = self._lowering.table.inside(op)
-        found = self._known().get(self.ready.bound.get(term, term))
-        if found is not None:
-            return found.copy()
+        known, term = self._known(), self._lowering.table.inside(op)
+        for own in (term, self._lowering.table.snap(op)):
+            found = known.get(self.ready.bound.get(own, own))
+            if found is not None:
+                return found.copy()
         if recompute:
             return self.recomputed(op)
         raise InvalidHandleError(

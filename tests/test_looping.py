@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -213,6 +214,17 @@ def test_operands_of_branches_are_structures() -> None:
         assert np.array_equal(computed("cpu", y, (COUNT, X, W), count, ON, ON), wanted)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_results_can_be_kept(target: str) -> None:
+    either = ng.cond(COUNT > 0, lambda x: x * 2, lambda x: -x, X)
+    doubled, steps = ng.while_loop(lambda s: s[1] < COUNT, lambda s: (s[0] * 2, s[1] + 1), (X, 0))
+    with ng.make_transformer(target) as transformer:
+        computation = transformer.computation(either + doubled, COUNT, X, keep=[either, doubled, steps])
+        computation(3, ON)
+        found = [computation.value(term) for term in (either, doubled, steps)]
+    assert np.array_equal(found[0], ON * 2) and np.array_equal(found[1], ON * 8) and found[2] == 3
+
+
 # -- derivatives -------------------------------------------------------------------------------------------------------
 
 
@@ -282,6 +294,14 @@ def test_a_plan_tells_of_a_loop_whose_steps_nobody_counts() -> None:
         assert "while the flag at 0 of the arena is true: map_" in computation.plan()
         assert ", a loop while its flag is true (map_" in computation.explain(last).splitlines()[-1]
         assert computation.stats()["launches"] == 3
+
+
+def test_a_plan_tells_of_a_loop_in_the_steps_of_another() -> None:
+    _, rows = ng.scan(lambda n, _: (n + 1, ng.while_loop(lambda m: m < 9, lambda m: m * 2, n)), COUNT, axis=N)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(rows, COUNT)
+        assert computation(3).tolist() == [12, 16]
+        assert re.search(r"2 times .*, \(while the flag at \d+ of the arena is true: map_.*\)", computation.plan())
 
 
 def test_a_loop_without_end_can_be_interrupted() -> None:

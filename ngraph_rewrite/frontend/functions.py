@@ -187,7 +187,7 @@ def _traced(body: Callable[..., Any], parameters: Sequence[Op]) -> Any:
         raise ArgumentError(
             f"{body.__name__} calls itself, and a call is taken apart where it stands",
             where=user_line(),
-            do="use ng.scan to repeat something",
+            do="use ng.scan or ng.while_loop to repeat something",
         ) from error
 
 

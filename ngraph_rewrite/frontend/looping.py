@@ -122,14 +122,14 @@ def cond(
     ([[2.0, 4.0, 6.0], [2.0, 2.0, 2.0]], [[1.0, 2.0, 3.0], [-1.0, -1.0, -1.0]])
     """
     chosen = _flag("cond", predicate)
-    given = [as_op(x) for x in flat(operands)]
-    first, second = _Branch(then, operands, given), _Branch(otherwise, operands, given)
+    terms = [as_op(x) for x in flat(operands)]
+    first, second = _Branch(then, operands, terms), _Branch(otherwise, operands, terms)
     what = "cond: the results if the predicate is false"
     second.results = following(what, (first.structure, first.results), second.structure)
     _check_alike(first.results, second.results)
     nothing = [build(lookup("core.constant"), (), value=Literal(0, r.dtype), axes=r.axes) for r in first.results]
-    found = first.run(chosen, _plain(nothing), given)
-    return like(first.structure, _as(second.run(~chosen, found, given), first.results))
+    found = first.run(chosen, _plain(nothing), terms)
+    return like(first.structure, _as(second.run(~chosen, found, terms), first.results))
 
 
 class _Branch:
@@ -140,10 +140,10 @@ class _Branch:
         results: The terms in that.
     """
 
-    def __init__(self, function: Callable[..., Structure], structure: Structure, operands: Sequence[Op]) -> None:
+    def __init__(self, function: Callable[..., Structure], given: Structure, operands: Sequence[Op]) -> None:
         self._parameters, mark = _parameters("operand", operands), object()
         with scope(mark):
-            self.structure = function(*like(structure, _as(self._parameters, operands)))
+            self.structure = function(*like(given, _as(self._parameters, operands)))
             self.results = [as_op(r) for r in flat(self.structure)]
         check_pure("cond", self.results, mark)
 

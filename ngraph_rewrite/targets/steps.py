@@ -117,9 +117,10 @@ def _loop(loop: Loop) -> str:
         first = loop.work[0]
         assert isinstance(first, Loop)
         return f"beside each other in {len(loop.work)} bands of samples: {_loop(first)}"
-    if isinstance(loop.work[0], Loop) and loop.work[0].beside:
+    if loop.flag is None and isinstance(loop.work[0], Loop) and loop.work[0].beside:
         return f"{loop.times} times, {_loop(loop.work[0])}"
-    names = ", ".join(dict.fromkeys(work.source.name for work in kernels(loop.work)))
+    inside = [f"({_loop(one)})" if isinstance(one, Loop) else one.source.name for one in loop.work]
+    names = ", ".join(dict.fromkeys(inside))
     if loop.flag is not None:
         most = "" if loop.limit is None else f", {loop.limit} times at most"
         return f"while the flag {_home(loop.flag, None)} is true{most}: {names}"
