@@ -210,6 +210,6 @@ def _unexplained(run: _Run) -> str | None:
             if not (error.what.partition(" has no value: ")[2] and error.where and error.do):
                 return f"{describe(handle, 3)} has no value, and it is only said: {error}"
         except ComputationError as error:
-            if "only inside the step" not in error.what:
+            if "only inside its step" not in error.what:
                 return f"{describe(handle, 3)} cannot be asked for: {error}"
     return None
