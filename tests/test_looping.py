@@ -340,7 +340,11 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (LengthError, "the limit", lambda: looped(lambda s: s + 1, 0, limit=-1)),
     (SequencingError, "step assigns", lambda: looped(lambda s: ng.sequential([ng.assign(V, X), s]), 0)),
     (SequencingError, "step draws", lambda: looped(lambda s: s + ng.uniform([]), 0.0)),
-    (AxesError, "cond: the condition", lambda: ng.cond(X > 0, lambda: 1, lambda: 2)),
+    (
+        AxesError,
+        "cond: the predicate is axes.greater",
+        lambda: ng.cond(X > 0, lambda: 1, lambda: 2),
+    ),
     (DTypeError, "result 0 is int64.* true and float64", lambda: either(lambda x: 1)),
     (AxesError, "result 0 is float64.* true and float64.H:3", lambda: either(lambda x: ng.sum(x, out_axes=[]))),
     (ArgumentError, r"false are \*, not \(\*, \[\*\]\)", lambda: either(lambda x: (x, [x]))),

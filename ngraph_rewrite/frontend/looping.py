@@ -72,10 +72,10 @@ def while_loop(
     inside, mark = _parameters("state", inits), object()
     with scope(mark):
         after = following("while_loop: the states after a step", (init, inits), step(like(init, _as(inside, inits))))
-        more = _flag("while_loop", condition(like(init, after)))
+        more = _flag("while_loop", "condition", condition(like(init, after)))
     check_pure("while_loop", [*after, more], mark)
     checked("while_loop", check_states, [s.type for s in inits], [s.type for s in after])
-    start = [_flag("while_loop", condition(like(init, inits))), *_plain(inits)]
+    start = [_flag("while_loop", "condition", condition(like(init, inits))), *_plain(inits)]
     found = _repeated(start, [*_parameters("flag", [more]), *inside], [more, *_plain(after)], limit)
     return like(init, _as(found, inits))
 
@@ -121,7 +121,7 @@ def cond(
     ...     [a.tolist() for a in either([1, 2, 3])], [a.tolist() for a in either([-1, -2, -3])]
     ([[2.0, 4.0, 6.0], [2.0, 2.0, 2.0]], [[1.0, 2.0, 3.0], [-1.0, -1.0, -1.0]])
     """
-    chosen = _flag("cond", predicate)
+    chosen = _flag("cond", "predicate", predicate)
     terms = [as_op(x) for x in flat(operands)]
     first, second = _Branch(then, operands, terms), _Branch(otherwise, operands, terms)
     what = "cond: the results if the predicate is false"
@@ -166,12 +166,12 @@ def _check_alike(first: Sequence[Op], second: Sequence[Op]) -> None:
             )
 
 
-def _flag(call: str, value: Operand) -> Op:
+def _flag(call: str, what: str, value: Operand) -> Op:
     """A bool without axes, that is none of Python, to which comparisons by ``==`` come."""
-    term = as_op(condition_of(call, value))
+    term = checked(f"{call}: the {what}", as_op, condition_of(call, value))
     if term.dtype != BOOL or term.rank:
         error = DTypeError if term.dtype != BOOL else AxesError
-        raise error(f"{call}: the condition is {describe(term, 1)} of {term.type!r}", where=user_line(), do=_BOOL)
+        raise error(f"{call}: the {what} is {describe(term, 1)} of {term.type!r}", where=user_line(), do=_BOOL)
     return term
 
 

@@ -17,7 +17,6 @@ from ngraph_rewrite.lowering.scan_adjoint import ScanParts, parameter, relabelle
 from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Sweep
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, build
-from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, anonymous
 
 
@@ -49,7 +48,7 @@ def _check_one_step(term: Op, flag: Op) -> None:
     if flag.definition.name == "core.constant" and flag.attribute("value").scalar is False:
         return
     raise DerivativeError(
-        f"how many steps {describe(term, 1)} takes depends on values, so a derivative does not pass through it",
+        "how many steps this while_loop takes depends on values, so a derivative does not pass through it",
         where=term.info.place,
         do="give ng.while_loop a limit=, or use ng.scan",
     )
