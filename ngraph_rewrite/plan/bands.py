@@ -15,8 +15,8 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.closing import LoopBody
 from ngraph_rewrite.plan.followed import Mixed, Step, sized, step_of
+from ngraph_rewrite.plan.loop_body import LoopBody
 from ngraph_rewrite.plan.scan_changes import made_like
 from ngraph_rewrite.plan.shapes import bytes_of, known
 from ngraph_rewrite.terms.info import Uid

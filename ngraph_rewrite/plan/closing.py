@@ -9,78 +9,31 @@ is in memory; views of it are taken inside, as a kernel may be able to read thro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
 from ngraph_rewrite.plan.keeping import keep
+from ngraph_rewrite.plan.loop_body import LOOP_OP, LoopBody
 from ngraph_rewrite.plan.needs import LOOPS, SCAN, Needs, Scan
 from ngraph_rewrite.plan.scan_changes import Changed, ScanChanges, made_like
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.stacking import stack
 from ngraph_rewrite.plan.views import Layout, is_view, row_major, view
 from ngraph_rewrite.terms.binders import body_terms, free_parameters, is_parameter
-from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Info, Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.tensor import TensorType
-from ngraph_rewrite.types.tuples import TupleType
 
-LOOP = "plan.loop"
-# A loop is a term of the planner alone: its arguments are initial states, sequences and what it captures.
-_LOOP = OpDef(
-    name=LOOP,
-    attributes=("body",),
-    arity=None,
-    least=0,
-    rank=0,
-    type_rule=lambda *xs, body: body.type,
-    meaning=None,
-    normalise=None,
-    traits=frozenset(),
-    family="plan",
-    short="loop",
-)
 # Of so many steps a matrix that lies across is copied, for more than one row: a product packs it each time.
 _STEPS = 4
 # What is taken for the number of steps where nobody knows it.
 _UNKNOWN = 100
 # Ops whose kernels read operands at any strides.
 _STRIDED = frozenset("semi.concat semi.pad semi.update cuda.gemm".split())
-
-
-@dataclass(frozen=True, eq=False)
-class LoopBody:
-    """What a loop does in each step.
-
-    Attributes:
-        type: The type of the scan: final states, stacked outputs, stacked states.
-        states: The number of each state in the type, and the storage that stands for it.
-        slices: The input that stands for a slice of each sequence.
-        captured: The input that stands for each term from outside.
-        writes: The assignments of the next states.
-        results: What each step gives, and the number in the type of what it is stacked to.
-        flag: The state that says whether to go on, if nobody knows before how many steps there are; then `length` is a
-            guess. That of a loop without a limit is no part of the type, and has the number -1.
-        limit: The number of steps after which such a loop ends in any case, if there is one.
-    """
-
-    type: TupleType
-    length: int
-    reverse: bool
-    states: tuple[tuple[int, Op], ...]
-    slices: tuple[Op, ...]
-    captured: tuple[Op, ...]
-    writes: tuple[Op, ...]
-    results: tuple[tuple[int, Op], ...]
-    flag: Op | None = None
-    limit: int | None = None
-
-    def read(self, parts: Container[int]) -> list[tuple[int, Op]]:
-        """The results of which the parts with these numbers are made: a scan may stand in two graphs."""
-        return [(number, result) for number, result in self.results if number in parts]
 
 
 @dataclass
@@ -198,21 +151,12 @@ class _Level:
         states, outputs, sequences = self.needs.of(scan)
         steps = int(scan.term.attribute("length")) if scan.is_scan else _UNKNOWN
         inner = _Level(self.needs, self, self.bound.union(scan.parameters), self.origins, steps)
-        n = len(scan.inits)
         needed = inner.terms(scan, [scan.following[i] for i in states] + [scan.outputs[i] for i in outputs])
-        own = {p.attribute("uid"): p for p in needed if is_parameter(p)}
         storage = {i: _leaf("core.variable", scan.inits[i].type, Info(f"state{i}")) for i in states}
         slices = {i: self._slice(scan.sequences[i], i) for i in sequences} if scan.is_scan else {}
-        for i, leaf in (*storage.items(), *((n + i, leaf) for i, leaf in slices.items())):
-            if scan.parameters[i] in own:
-                inner._note(own[scan.parameters[i]], leaf)
-        for i in () if scan.is_scan else sequences:
-            if scan.parameters[n + i] in own:
-                inner.made[own[scan.parameters[n + i]]] = inner.argument(scan.sequences[i], _contiguous)
+        inner.bind(scan, needed, storage, slices)
         inner.convert(needed)
-        results = [(n + i, inner.argument(scan.outputs[i], _anyhow)) for i in outputs]
-        before = n + len(scan.outputs)
-        results += [(before + i, storage[i]) for i in states if before + i in self.needs.parts.get(scan.term, ())]
+        results = inner.results(scan, outputs, storage)
         limit = steps if not results and self._ends_early(scan, states) else None
         walked = [i for i in slices if slices[i].definition.name == "core.placeholder"]
         body = LoopBody(
@@ -229,6 +173,24 @@ class _Level:
         )
         return self._closed(scan, body, walked, inner)
 
+    def bind(self, scan: Scan, needed: Iterable[Op], storage: Mapping[int, Op], slices: Mapping[int, Op]) -> None:
+        """Let the storage of states and inputs stand for the parameters of a body, and for others what is passed."""
+        n = len(scan.inits)
+        leaves = {**storage, **{n + i: leaf for i, leaf in slices.items()}}
+        own = {p.attribute("uid"): p for p in needed if is_parameter(p)}
+        for i, parameter in enumerate(scan.parameters):
+            if parameter in own and i in leaves:
+                self._note(own[parameter], leaves[i])
+            elif parameter in own:
+                self.made[own[parameter]] = self.argument(scan.sequences[i - n], _contiguous)
+
+    def results(self, scan: Scan, outputs: Sequence[int], storage: Mapping[int, Op]) -> list[tuple[int, Op]]:
+        """What each step gives, outputs and the states before it, with the number of what that is stacked to."""
+        found = [(len(scan.inits) + i, self.argument(scan.outputs[i], _anyhow)) for i in outputs]
+        before = len(scan.inits) + len(scan.outputs)
+        parts = self.needs.parts.get(scan.term, ())
+        return found + [(before + i, leaf) for i, leaf in storage.items() if before + i in parts]
+
     def _ends_early(self, scan: Scan, states: Sequence[int]) -> bool:
         """Whether the first state of a scan says that no step changes anything any more, and nobody reads it later."""
         return 0 in states and 0 not in self.needs.parts.get(scan.term, ()) and scan.goes_on_by(states)
@@ -239,7 +201,7 @@ class _Level:
         args = [self.argument(scan.inits[i + scan.hidden], _anyhow) for i, _ in body.states]
         args += [self.argument(scan.sequences[i], _contiguous) for i in walked]
         args += [outside for outside, _ in inner.captured.values()]
-        return Op(_LOOP, tuple(args), (body,), scan.term.type, scan.term.info)
+        return Op(LOOP_OP, tuple(args), (body,), scan.term.type, scan.term.info)
 
     def terms(self, scan: Scan, roots: Iterable[Op]) -> list[Op]:
         """The terms to convert here: those with a parameter of the scan, but not those of a scan inside it."""

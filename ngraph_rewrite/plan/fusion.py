@@ -14,9 +14,9 @@ from math import inf, prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.plan.closing import LOOP
 from ngraph_rewrite.plan.costs import Costs, Use, costs_of, recomputed
 from ngraph_rewrite.plan.kinds import LEAF, LEAVES, MAP, OTHER, SOURCES, STORAGE, VIEW, Kinds
+from ngraph_rewrite.plan.loop_body import LOOP
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.views import IDENTITIES, Load

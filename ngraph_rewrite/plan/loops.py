@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.closing import LoopBody
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job, Piece
 from ngraph_rewrite.plan.launches import Loop, Work, address, nest, weight
+from ngraph_rewrite.plan.loop_body import LoopBody
 from ngraph_rewrite.plan.memory import aligned
 from ngraph_rewrite.plan.nests import Body, CopyFirst, Load
 from ngraph_rewrite.plan.operands import Ref, Scratch, all_plain, in_memory, known

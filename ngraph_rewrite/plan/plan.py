@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from ngraph_rewrite.plan.attempt import Attempt, CopyAll, Cycle, Plan, parts_of
 from ngraph_rewrite.plan.bands import banded
-from ngraph_rewrite.plan.closing import LOOP, LoopBody, close
+from ngraph_rewrite.plan.closing import close
 from ngraph_rewrite.plan.corners import with_corners
 from ngraph_rewrite.plan.cpu import CPU
 from ngraph_rewrite.plan.foresight import foreseen
 from ngraph_rewrite.plan.kinds import kinds_of
 from ngraph_rewrite.plan.launches import Work, weight
+from ngraph_rewrite.plan.loop_body import LOOP, LoopBody
 from ngraph_rewrite.plan.loops import Band
 from ngraph_rewrite.plan.narrowing import narrowed
 from ngraph_rewrite.plan.nesting import nested
