@@ -17,6 +17,7 @@ from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.checks import integer_only, numeric, position, positional, same_dtype, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import wide
 from ngraph_rewrite.types.tensor import TensorType
 
 Put = Callable[[Any, Any, Any], None]
@@ -26,10 +27,26 @@ def _set(array: Any, places: Any, values: Any) -> None:
     array[places] = values  # of several for one place NumPy keeps the last
 
 
+def _compared(ufunc: np.ufunc) -> Put:
+    """Put the greater or the lesser number; of zeros of both signs the later, which NumPy's float16 has otherwise."""
+
+    def put(array: Any, places: Any, values: Any) -> None:
+        numbers = array.astype(wide(array.dtype))
+        ufunc.at(numbers, places, values.astype(numbers.dtype))
+        array[...] = numbers
+
+    return put
+
+
 # The scalar ops that make one number of what was there and what is put there, where it is not only set.
 MADE_BY = {"add": "add", "multiply": "multiply", "max": "maximum", "min": "minimum"}
 # What is there once something is put where something was; addition has ops of its own, which are linear.
-HOW: dict[str, Put] = {"set": _set, **{how: getattr(np, MADE_BY[how]).at for how in ("multiply", "max", "min")}}
+HOW: dict[str, Put] = {
+    "set": _set,
+    "multiply": np.multiply.at,
+    "max": _compared(np.maximum),
+    "min": _compared(np.minimum),
+}
 
 
 def _axis(x: TensorType, *others: TensorType, axis: Any) -> Attributes:
