@@ -22,7 +22,7 @@ _EXACT = "fmod sqrt fabs floor ceil rint trunc sign copysign nextafter left_shif
 _ROUNDED = "exp exp2 expm1 tanh log log2 log10 log1p sin cos tan sinh cosh"
 _OTHER = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
-    "atan2": "arctan2", "hypot": "hypot", "power": "power",
+    "atan2": "arctan2", "hypot": "hypot",
 }  # fmt: skip
 
 
@@ -62,6 +62,11 @@ def _sigmoid(x: Any) -> Any:
     return (small if x < 0 else 1.0) / (1.0 + small)
 
 
+def _power(x: Any, y: Any) -> Any:
+    """Of arrays, as NumPy makes a root of a number to the power 1/2, which is NaN of -inf."""
+    return np.power(np.array([x]), np.array([y]))[0]
+
+
 for _name in _EXACT.split():
     _word(_exact(_name))
 for _name in _ROUNDED.split():
@@ -73,6 +78,7 @@ _word(_rounded("erfinv", functions.erfinv))
 _word(_rounded("lgamma", gammas.lgamma))
 _word(_rounded("digamma", gammas.digamma))
 _word(_rounded("trigamma", gammas.trigamma))
+_word(_rounded("power", _power))
 _word(_rounded("sigmoid", _sigmoid))
 
 
