@@ -39,6 +39,7 @@ _NEAR_TWO = (
     9.945751278180853e-05, -4.492623673813314e-05, 2.050721277567069e-05, -9.439488275268397e-06,
     4.374866789907488e-06, -2.039215753801366e-06, 9.55141213040742e-07, -4.492469198764566e-07,
     2.1207184805554665e-07, -1.0043224823968099e-07,
+    *((-1) ** k * math.fsum(float(n) ** -k for n in range(2, 8)) / k for k in range(20, 45)),
 )  # fmt: skip
 # B(2 k) / (2 k), and B(2 k): Bernoulli's numbers.
 _DI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
@@ -93,10 +94,13 @@ def _series(x: float, coefficients: Sequence[float]) -> float:
 def _lgamma(x: float) -> float:
     if _is_pole(x):
         return math.inf
-    if abs(x - 2) < 0.25:
+    if abs(x - 2) <= 0.75:
         return _powers(x - 2, _NEAR_TWO)
-    if abs(x - 1) < 0.25:
+    if abs(x - 1) <= 0.75:
         return _powers(x - 1, _NEAR_TWO) - math.log1p(x - 1)
+    if 2.75 < x < _LARGE:
+        steps = math.ceil(x - 2.5)
+        return math.fsum((_powers(x - steps - 2, _NEAR_TWO), *(math.log(x - k) for k in range(1, steps + 1))))
     return math.lgamma(x) if x < 2.5e305 else x * math.inf
 
 

@@ -110,3 +110,8 @@ def test_the_slope_of_trigamma_is_that_of_both_sides_of_zero() -> None:
     with ng.make_transformer("reference") as transformer:
         found = transformer.computation(ng.deriv(ng.trigamma(x), x, error=np.ones(6)), x)(values)
     np.testing.assert_allclose(found, [float(mpmath.psi(2, v)) for v in values], rtol=1e-12)
+
+
+def test_the_meaning_of_lgamma_loses_nothing_near_its_roots() -> None:
+    x = np.concatenate([np.linspace(0.25, 16, 200), 1 + np.logspace(-9, -1, 20), 2 - np.logspace(-9, -1, 20)])
+    assert off("lgamma", x, np.asarray(gammas.lgamma(x))).max() <= 5
