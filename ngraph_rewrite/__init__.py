@@ -158,6 +158,7 @@ from ngraph_rewrite.frontend.ctc import ctc
 from ngraph_rewrite.frontend.effects import after, assign, doall, fill, sequential, set_item, value_of
 from ngraph_rewrite.frontend.functions import Function, function, parameter
 from ngraph_rewrite.frontend.looping import cond, while_loop
+from ngraph_rewrite.frontend.mapping import vmap
 from ngraph_rewrite.frontend.ordering import ordered
 from ngraph_rewrite.frontend.places import set_slice
 from ngraph_rewrite.frontend.recurrent import gru, gru_cell, lstm, lstm_cell
@@ -476,6 +477,7 @@ __all__ = [
     "value_of",
     "variable",
     "variance",
+    "vmap",
     "where",
     "while_loop",
     "why_not",

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.plan import narrowing, plan
+from ngraph_rewrite.plan.changed import Changed
 from ngraph_rewrite.plan.corners import with_corners
-from ngraph_rewrite.plan.scan_changes import Changed
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 

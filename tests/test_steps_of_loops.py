@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.plan.keeping import keep
-from ngraph_rewrite.plan.needs import SCAN, Scan
-from ngraph_rewrite.plan.scan_changes import ScanChanges
+from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.lowering.driver import replace_in_order
+from ngraph_rewrite.lowering.keeping import Keeping
+from ngraph_rewrite.lowering.passes import library, lower, passes_of
+from ngraph_rewrite.targets.cpu import CPU
 from ngraph_rewrite.targets.evaluation import evaluate
 from ngraph_rewrite.terms.binders import free_parameters
 from ngraph_rewrite.terms.op import Op
@@ -134,16 +137,14 @@ def test_what_is_kept_of_drawn_gates_is_no_more_than_the_product_and_changes_no_
 
     inputs = [x, w, h0]
     loss = ng.sum(ng.square(ng.scan(step, h0, x)[1]), out_axes=())
-    with ng.make_transformer("cpu") as transformer:
-        roots = transformer.computation(ng.deriv(loss, inputs), *inputs).lowering.roots
-    order = topological(roots)
-    scans, changes = [Scan(term) for term in order if term.definition.name == SCAN], ScanChanges(order)
-    keep(scans, free_parameters(order), changes)
-    kept = [term for pairs in changes.sequences.values() for _, term in pairs]
-    assert 0 < sum(int(term.size) for term in kept) <= 3 * HIDDEN * SAMPLES  # type: ignore[arg-type]
+    passes = passes_of(library(), replace(CPU, passes=()), Cache())
+    lowered = lower(ng.deriv(loss, inputs), CPU, {"lower": passes["lower"]}, complete=False)
+    roots, order = lowered.roots, topological(lowered.roots)
+    keeping = Keeping(order, free_parameters(order), lowered.bank)
+    assert 0 < sum(int(term.size) for term in keeping.kept) <= 3 * HIDDEN * SAMPLES  # type: ignore[arg-type]
     given = {one.attribute("uid"): value for one, value in zip(inputs, drawn(inputs, 0.1), strict=True)}
     values = {t: given[t.attribute("uid")] for t in order if t.definition.name == "core.placeholder"}
-    made = changes.made(roots).roots
+    made = replace_in_order(order, roots, keeping, lowered.table, lowered.bank, "keep")
     before, after = evaluate(roots, values), evaluate(made, values)
     for one, two in zip(made, roots, strict=True):
         assert_allclose(after[one], before[two], **CLOSE)

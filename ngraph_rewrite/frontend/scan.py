@@ -66,7 +66,7 @@ def scan(
     along = _axis(sequences, axis)
     slices = [x.axes - along for x in sequences]
     inits = [as_op(s) for s in flat(init)]
-    return _built("axes.scan", step, (init, inits), (sequence, sequences), slices, axis=along, reverse=reverse)
+    return built("axes.scan", step, (init, inits), (sequence, sequences), slices, axis=along, reverse=reverse)
 
 
 def positional_scan(
@@ -95,7 +95,7 @@ def positional_scan(
     times = sequences[0].shape[0] if length is None else length
     slices = [anonymous(x.shape[1:]) for x in sequences]
     inits = [as_op(s) for s in flat(init)]
-    return _built("semi.scan", step, (init, inits), (sequence, sequences), slices, length=times, reverse=reverse)
+    return built("semi.scan", step, (init, inits), (sequence, sequences), slices, length=times, reverse=reverse)
 
 
 def _axis(sequences: Sequence[Op], axis: Axis | str | None) -> Axis:
@@ -119,15 +119,20 @@ def _axis(sequences: Sequence[Op], axis: Axis | str | None) -> Axis:
     return found[0] if found else axis  # type: ignore[return-value]
 
 
-def _built(
+def built(
     name: str,
     step: Step,
     states: tuple[Structure, list[Op]],
     sequences: tuple[Structure, list[Op]],
     slices: Sequence[Axes],
+    call: str = "scan",
     **attributes: Any,
 ) -> tuple[Structure, Structure]:
-    """The scan as one term, and its parts in the structures of the states and of the outputs."""
+    """The scan as one term, and its parts in the structures of the states and of the outputs.
+
+    Args:
+        call: What the user has called.
+    """
     before = [parameter(f"state{i}", s.axes, s) for i, s in enumerate(states[1])]
     now = [parameter(f"slice{i}", axes, x) for i, (axes, x) in enumerate(zip(slices, sequences[1], strict=True))]
     mark = object()
@@ -136,7 +141,7 @@ def _built(
     states_after, outputs = _pair(result)
     after = following("scan: the states after a step", states, states_after)
     given = [as_op(y) for y in flat(outputs)]
-    check_pure("scan", [*after, *given], mark)
+    check_pure(call, [*after, *given], mark)
     term = build(
         lookup(name),
         (*states[1], *sequences[1], *after, *given),

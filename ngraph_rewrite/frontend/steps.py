@@ -23,6 +23,11 @@ _INSTEAD = {
         "carry what changes as a state, and assign it after the scan",
         "draw before the scan, with the axis of the scan, and give the draws as a sequence",
     ),
+    "vmap": (
+        "the function",
+        "return what changes, and assign it afterwards",
+        "draw before it, with the axis that it is mapped over, and give it the draws as an operand",
+    ),
     "while_loop": (
         "the step",
         "carry what changes as a state, and assign it after the loop",

@@ -15,9 +15,9 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
+from ngraph_rewrite.plan.changed import made_like
 from ngraph_rewrite.plan.followed import Mixed, Step, sized, step_of
 from ngraph_rewrite.plan.loop_body import LoopBody
-from ngraph_rewrite.plan.scan_changes import made_like
 from ngraph_rewrite.plan.shapes import bytes_of, known
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op

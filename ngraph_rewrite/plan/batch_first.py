@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
+from ngraph_rewrite.plan.changed import made_like
 from ngraph_rewrite.plan.followed import Mixed
-from ngraph_rewrite.plan.scan_changes import made_like
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.strips import PRODUCTS, Region
 from ngraph_rewrite.rewriting.attributes_positions import identity, inverse, is_identity, others, pick

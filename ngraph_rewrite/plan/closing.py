@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
-from ngraph_rewrite.plan.keeping import keep
+from ngraph_rewrite.plan.changed import made_like
 from ngraph_rewrite.plan.loop_body import LOOP_OP, LoopBody
-from ngraph_rewrite.plan.needs import LOOPS, SCAN, Needs, Scan
-from ngraph_rewrite.plan.scan_changes import Changed, ScanChanges, made_like
+from ngraph_rewrite.plan.needs import LOOPS, Needs, Scan
 from ngraph_rewrite.plan.shapes import known
-from ngraph_rewrite.plan.stacking import stack
 from ngraph_rewrite.plan.views import Layout, is_view, row_major, view
-from ngraph_rewrite.terms.binders import body_terms, free_parameters, is_parameter
+from ngraph_rewrite.terms.binders import body_terms, is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Info, Uid
 from ngraph_rewrite.terms.op import Op
@@ -55,22 +53,12 @@ def close(results: Sequence[Op], writes: Sequence[Op], given: Sequence[Op] | Non
     order = topological([*results, *writes]) if given is None else list(given)
     if all(definition.name not in LOOPS for definition in set(map(attrgetter("definition"), order))):
         return Closed(list(results), list(writes), order)
-    kept = _changed([*results, *writes], order)
-    needs = Needs(kept.order, kept.roots)
+    roots = [*results, *writes]
+    needs = Needs(order, roots)
     level = _Level(needs, None, frozenset(), {})
-    level.convert(t for t in kept.order if t not in needs.free)
-    made = [level.made[root] for root in kept.roots]
-    origins = {term: kept.origins.get(was, was) for term, was in level.origins.items()}
-    return Closed(made[: len(results)], made[len(results) :], topological(made), origins)
-
-
-def _changed(roots: list[Op], order: list[Op]) -> Changed:
-    """The graph whose scans compute as little as can be in a step."""
-    free, changes = free_parameters(order), ScanChanges(order)
-    scans = [Scan(term) for term in order if term.definition.name == SCAN and term not in free]
-    keep(scans, free, changes)
-    stack(scans, order, free, changes)
-    return changes.made(roots) if changes.any else Changed(roots, order, {})
+    level.convert(t for t in order if t not in needs.free)
+    made = [level.made[root] for root in roots]
+    return Closed(made[: len(results)], made[len(results) :], topological(made), level.origins)
 
 
 class _Level:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ngraph_rewrite.plan.changed import Changed, made_like
 from ngraph_rewrite.plan.convolution_operands import CONVOLUTION
 from ngraph_rewrite.plan.fusion import is_scalar_constant
 from ngraph_rewrite.plan.kinds import VIEW, kinds_of
 from ngraph_rewrite.plan.narrowing import COMPARISONS, is_compared
 from ngraph_rewrite.plan.products import PRODUCTS
-from ngraph_rewrite.plan.scan_changes import Changed, made_like
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op

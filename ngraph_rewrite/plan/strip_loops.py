@@ -14,9 +14,9 @@ import numpy as np
 
 from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.plan.batch_first import BatchFirst
+from ngraph_rewrite.plan.changed import made_like
 from ngraph_rewrite.plan.followed import Mixed, sized
 from ngraph_rewrite.plan.needs import SCAN
-from ngraph_rewrite.plan.scan_changes import made_like
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.strip_levels import apart, regions_apart, regions_of, with_levels
 from ngraph_rewrite.plan.strip_parts import Part, parts_of, waiting_order

@@ -11,6 +11,7 @@ import numpy as np
 
 from ngraph_rewrite.codegen.kernel_places import told_in_kernel_files
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.lowering.distribution import Distribution
 from ngraph_rewrite.lowering.orders import Orders
 from ngraph_rewrite.ops import fused, semi  # noqa: F401  (declare the ops of the base set)
 from ngraph_rewrite.plan.launches import Loop, Work, kernels, loops_in
@@ -214,4 +215,4 @@ def _base() -> frozenset[str]:
     return frozenset(f"core.{name}" for name in CORE.split()) | semi_ops | own
 
 
-CPU = Target("cpu", _base(), CpuExecutable, sample="any", recurrent="any", passes=(Orders(),))
+CPU = Target("cpu", _base(), CpuExecutable, sample="any", recurrent="any", passes=(Distribution(), Orders()))

@@ -9,6 +9,7 @@ from typing import Any
 
 from ngraph_rewrite.codegen.kernel_places import told_in_kernel_files
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.lowering.distribution import Distribution
 from ngraph_rewrite.lowering.transfers import Transfers
 from ngraph_rewrite.ops import cuda, fused, semi  # noqa: F401  (declare the ops of the base set)
 from ngraph_rewrite.plan.accesses import dependencies, done_with, finishing
@@ -204,5 +205,11 @@ def _base() -> frozenset[str]:
 
 
 CUDA = Target(
-    "cuda", _base(), CudaExecutable, sample="any", recurrent="any", arrays=ArraysOfGpu(), passes=(Transfers(),)
+    "cuda",
+    _base(),
+    CudaExecutable,
+    sample="any",
+    recurrent="any",
+    arrays=ArraysOfGpu(),
+    passes=(Distribution(), Transfers()),
 )

@@ -185,6 +185,7 @@ from ngraph_rewrite.frontend.numpy.manipulation import (
     swapaxes,
     transpose,
 )
+from ngraph_rewrite.frontend.numpy.mapping import vmap
 from ngraph_rewrite.frontend.numpy.matrices import (
     cross,
     diag,
@@ -582,6 +583,7 @@ __all__ = [
     "var",
     "vdot",
     "vecdot",
+    "vmap",
     "vsplit",
     "vstack",
     "where",
