@@ -258,6 +258,17 @@ def test_a_sum_over_all_steps_is_no_state() -> None:
     assert_allclose(end, v[-1])
 
 
+def test_a_state_that_no_step_changes_is_none() -> None:
+    """Such are the adjoints of what has no slope."""
+    (v,) = drawn((4, 3))
+    x = ng.placeholder(v.shape, dtype="float64")
+    same, floors = xp.scan(lambda s, x: (s, xp.floor(x)), np.ones(3), x)
+    (found, each), _ = ran("cpu", (same, floors), [x], [v])
+    assert_allclose(found, np.ones(3))
+    assert_allclose(each, np.floor(v))
+    assert not loops((same, floors), [x], [v])
+
+
 def test_a_sum_whose_steps_are_read_is_a_state() -> None:
     (v,) = drawn((4, 3))
     x = ng.placeholder(v.shape, dtype="float64")

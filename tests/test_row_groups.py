@@ -366,3 +366,23 @@ def test_groups_that_differ_in_what_they_read_or_in_a_constant_are_told_apart(dr
         shifted = x - semi.broadcast(semi.max(y, axes=(1,)), shape=(24, 40), dims=(0,))
         found.append(semi.sum(semi.copysign(shifted, ng.constant(np.float32(constant), x.axes)), axes=(1,)))
     agree(found, inputs)
+
+
+def test_groups_do_not_wait_for_each_other() -> None:
+    """Rows of `a` and of `b`: what is made of each needs the maximum of the other, one of them after a sum."""
+    xp, random = ng.numpy, np.random.default_rng(0)
+    values = random.normal(size=(5, 2)), random.normal(size=(5, 2, 2))
+    a, b = (ng.placeholder(v.shape, dtype="float64") for v in values)
+
+    def step(h: Op, slices: tuple[Op, Op]) -> tuple[Op, tuple[Op, Op]]:
+        x, y = slices
+        most = xp.max(x, axis=-1, keepdims=True)
+        first = xp.sum(xp.take(x, xp.argsort(most) % 2, axis=0))
+        return xp.tanh(h) + 1, (first * h, most * xp.max(y, axis=-1, keepdims=True) * h)
+
+    _, (p, q) = xp.scan(step, np.float64(1), (a, b))
+    slopes = ng.deriv(xp.sum(xp.tanh(p)) + xp.sum(xp.sin(q)), [a, b])
+    with ng.make_transformer("cpu") as cpu, ng.make_transformer("reference") as reference:
+        found, right = (t.computation(slopes, a, b)(*values) for t in (cpu, reference))
+    for one, two in zip(found, right, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-12)

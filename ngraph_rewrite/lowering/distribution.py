@@ -114,7 +114,8 @@ class _Loop:
         self._batched: dict[Op, Op] = {}
         self._states = [i for i in division.states if i not in division.sums]
         self._outputs = [division.given[i] for i in division.stay]
-        self._after = [division.given[i] for i in division.outputs] + [division.added(i) for i in division.sums]
+        added = [term for i in division.sums for term in division.added(i)]
+        self._after = [division.given[i] for i in division.outputs] + added
         self._read = self._read_after()
         looped = [*(division.following[i] for i in self._states), *self._outputs, *self._read]
         self._before = [] if division.alone else division.before(looped)
@@ -219,9 +220,12 @@ class _Loop:
 
     def _sum(self, number: int) -> Op:
         """What a state is at last: what it was, and the sum of what all steps added."""
-        init, total = self._division.inits[number], self._total(self._division.added(number))
-        is_zero = init.definition.name == "core.constant" and init.attribute("value").is_number(0)
-        return total if is_zero else self._batch.made("semi.add", init, total)
+        found: Op = self._division.inits[number]
+        for added in self._division.added(number):
+            is_zero = found.definition.name == "core.constant" and found.attribute("value").is_number(0)
+            total = self._total(added)
+            found = total if is_zero else self._batch.made("semi.add", found, total)
+        return found
 
     def _total(self, term: Op) -> Op:
         """The sum of a term over all steps; that of products is one product, whatever order its elements are in."""

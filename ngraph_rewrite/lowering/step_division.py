@@ -96,7 +96,9 @@ class Division:
             after, stacked = self.following[i], n + len(self.given) + i
             state = self._state_in(after, i)
             alone = after not in users and roots.count(after) == 1 and stacked not in self.used
-            if state is not None and alone and users[state] == [after] and state not in roots:
+            if alone and self.place(after) == i:  # no step changes it, or reads it
+                found.append(i)
+            elif state is not None and alone and users[state] == [after] and state not in roots:
                 found.append(i)
         return found
 
@@ -106,10 +108,9 @@ class Division:
             return None
         return next((a for a in after.args if self.place(a) == number), None)
 
-    def added(self, number: int) -> Op:
-        """What each step adds to a sum."""
-        after: Op = self.following[number]
-        return next(a for a in after.args if self.place(a) != number)
+    def added(self, number: int) -> list[Op]:
+        """What each step adds to a sum: a term, or nothing."""
+        return [a for a in self.following[number].args if self.place(a) != number]
 
     # -- the core ------------------------------------------------------------------------------------------------------
 
@@ -117,9 +118,9 @@ class Division:
         """Find the core; sums that had better stay in the loop are states."""
         every = self.sums
         self._find_core()
-        heavy = [i for i in every if self._is_heavy(self.added(i)) and self._pays([self.added(i)])]
-        kept = set(self._frontier([self.added(i) for i in heavy]))
-        self.sums = [i for i in every if self.alone or i in heavy or kept.issuperset(self._frontier([self.added(i)]))]
+        heavy = [i for i in every if any(map(self._is_heavy, self.added(i))) and self._pays(self.added(i))]
+        kept = set(self._frontier([t for i in heavy for t in self.added(i)]))
+        self.sums = [i for i in every if self.alone or i in heavy or kept.issuperset(self._frontier(self.added(i)))]
         if len(self.sums) < len(every):
             self._find_core()
 

@@ -159,11 +159,19 @@ class Growth:
         if number[root] > rows.last:  # as most are: it needs them, or what came before them all
             first = rows.first
             for term in fact.outside:
-                if number[term] > first and group_of.get(term) not in roots:
+                if group_of.get(term) not in roots and self._is_late(term, first + 1):
                     break
             else:
-                return True
+                if not any(self._is_late(term, number[root]) for term in rows.outside):
+                    return True
         return not self._is_between(rows, {root: number[root]}, number[root], fact.outside)
+
+    def _is_late(self, term: Op, number: int) -> bool:
+        """Whether a term has this number or a later one, or is done together with one that has."""
+        if self.number[term] >= number:
+            return True
+        rows = self.rows_of.get(term)
+        return rows is not None and rows.last >= number
 
     def _is_between(self, before: Rows, after: Mapping[Op, int], first: int, outside: Sequence[Op]) -> bool:
         """Whether something between these groups is none of them: it needs one of them and another one needs it.
@@ -171,13 +179,12 @@ class Growth:
         Args:
             after: The later ones, with their numbers; `first` is the least of these, `outside` what they read.
         """
-        group_of, rows_of, number, stead = self.groups.group_of, self.rows_of, self.number, self.groups.stead
+        group_of, rows_of, stead = self.groups.group_of, self.rows_of, self.groups.stead
         earliest, roots = min(before.first, first), before.roots
-        if first < before.last:  # else the earlier ones need none of these
-            outside = [*outside, *before.outside]
-        pending = [
-            a for a in outside if number[a] > earliest and (g := group_of.get(a)) not in roots and g not in after
-        ]
+        # Else the earlier ones need none of these, unless what they need is done together with something later.
+        needed = before.outside if first < before.last else [a for a in before.outside if self._is_late(a, first)]
+        late = [a for a in (*outside, *needed) if self._is_late(a, earliest + 1)]
+        pending = [a for a in late if (g := group_of.get(a)) not in roots and g not in after]
         met: set[Op | Rows] = {*pending}
         while pending and len(met) <= _FAR:
             term = pending.pop()
@@ -187,7 +194,7 @@ class Growth:
             if rows is not None:
                 met.add(rows)
             for arg in stead.get(term, term).args if rows is None else rows.outside:
-                if number[arg] >= earliest and arg not in met:
+                if arg not in met and self._is_late(arg, earliest):
                     group = group_of.get(arg)
                     if group in roots or group in after:
                         return True
