@@ -157,6 +157,67 @@ def test_maps_within_maps() -> None:
     assert not loops(pairs, [a, b], [x, y])
 
 
+def recurrent(x: Op, w: Op, back: bool = False) -> tuple[Op, Op, Op]:
+    """A scan whose step reads a slice, a weight, and a state that counts, the same in all samples."""
+
+    def step(states: tuple[Op, Op], s: Op) -> tuple[tuple[Op, Op], tuple[Op, Op]]:
+        h, count = states
+        h = xp.tanh(s @ w + h * 0.5 + count)
+        return (h, count + 0.25), (h * 2, count)
+
+    (h, _), (outputs, counts) = xp.scan(step, (np.zeros(2), np.float64(0)), x, reverse=back)
+    return h, outputs, counts
+
+
+def test_a_scan_in_a_mapped_function_is_one_scan_of_all() -> None:
+    x, w = drawn((5, 4, 3), (3, 2))
+    a, b = leaves([x, w])
+    for back in (False, True):
+        mapped = xp.vmap(lambda s: recurrent(s, b, back))(a)  # noqa: B023
+        found, _ = ran("cpu", mapped, [a, b], [x, w])
+        single = ng.placeholder((4, 3), dtype="float64")
+        each = [ran("reference", recurrent(single, b, back), [single, b], [x[i], w])[0] for i in range(5)]
+        for whole, parts in zip(found, zip(*each, strict=True), strict=True):
+            assert_allclose(whole, np.stack(parts), rtol=1e-12)
+        (loop,) = loops(mapped, [a, b], [x, w])
+        assert "4 times" in loop  # not five times four
+
+
+def test_and_so_is_its_derivative() -> None:
+    x, w = drawn((5, 4, 3), (3, 2))
+    a, b = leaves([x, w])
+
+    def loss(s: Op, w: Op) -> Op:
+        h, outputs, _ = recurrent(s, w)
+        return xp.sum(xp.sin(outputs)) + xp.sum(h)
+
+    total = ng.deriv(xp.sum(xp.vmap(loss, in_axes=(0, None))(a, b)), [a, b])
+    each = xp.vmap(lambda s: ng.deriv(loss(s, b), [s, b]))(a)
+    for slopes in (total, each):
+        found, _ = ran("cpu", slopes, [a, b], [x, w])
+        right, _ = ran("reference", slopes, [a, b], [x, w])
+        for one, two in zip(found, right, strict=True):
+            assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+        assert ["4 times" in loop for loop in loops(slopes, [a, b], [x, w])] == [True, True]
+
+
+def test_scans_in_steps_with_states_stay_there_and_those_of_slices_alone_do_not() -> None:
+    x, w = drawn((5, 4, 3), (3, 2))
+    a, b = leaves([x, w])
+
+    def step(total: Op, s: Op) -> tuple[Op, tuple[Op, Op]]:
+        h, outputs, _ = recurrent(s, b)
+        last, _, _ = recurrent(s * xp.sum(total), b)
+        total = xp.tanh(total + h)
+        return total, (outputs, last)
+
+    _, results = xp.scan(step, np.ones(2), a)
+    found, _ = ran("cpu", results, [a, b], [x, w])
+    right, _ = ran("reference", results, [a, b], [x, w])
+    for one, two in zip(found, right, strict=True):
+        assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+
+
 def test_an_axis_with_a_name_is_mapped_over_wherever_it_stands() -> None:
     n, f = ng.Axis("N", 5), ng.Axis("F", 3)
     (v,) = drawn((3, 5))

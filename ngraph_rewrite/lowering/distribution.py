@@ -15,10 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ngraph_rewrite.lowering.batched_forms import Batch, batched, total_of_products
+from ngraph_rewrite.lowering.batched_forms import Batch, total_of_products
+from ngraph_rewrite.lowering.batched_steps import Batched
 from ngraph_rewrite.lowering.driver import replace_in_order
 from ngraph_rewrite.lowering.graph_passes import GraphPass
-from ngraph_rewrite.lowering.keeping import ITEM, SCAN, Keeping
+from ngraph_rewrite.lowering.keeping import Keeping
+from ngraph_rewrite.lowering.step_body import ITEM, SCAN
 from ngraph_rewrite.lowering.step_division import Division, is_small
 from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
 from ngraph_rewrite.terms.bank import TermBank
@@ -54,7 +56,7 @@ class _Scans:
     """Where the parts of scans go, arguments first."""
 
     def __init__(self, order: Sequence[Op], roots: Iterable[Op], bank: TermBank) -> None:
-        self._bank, self._slices = bank, dict[Op, Op]()
+        self._bank, self._slices, self._moved = bank, dict[Op, Op](), dict[Any, Uid]()
         self._free: dict[Op, frozenset[Uid]] = {**dict.fromkeys(order, NONE), **free_parameters(order)}
         self._used: dict[Op, set[int]] = {}
         self._found: dict[Op, Mapping[int, Op]] = {}
@@ -82,7 +84,7 @@ class _Scans:
         division = Division(scan, used, self._free)
         if division.alone and not is_small(division):
             return {}
-        loop = _Loop(division, self._bank, self._slices)
+        loop = _Loop(division, self._bank, self._slices, self._moved)
         return loop.parts() if loop.changes else {}
 
     def _note(self, term: Op) -> None:
@@ -106,12 +108,13 @@ class _Loop:
         division: What is computed where.
         slices: What stands in steps for slices of what is computed before loops, by that; the same for all loops, so
             that what two of them compute is one term.
+        moved: The parameters of batched scans, by what they were.
     """
 
-    def __init__(self, division: Division, bank: TermBank, slices: dict[Op, Op]) -> None:
+    def __init__(self, division: Division, bank: TermBank, slices: dict[Op, Op], moved: dict[Any, Uid]) -> None:
         self._division, self._bank, self._slices = division, bank, slices
         self._batch = Batch(division.scan.attribute("length"), bank)
-        self._batched: dict[Op, Op] = {}
+        self._batched = Batched(division.step, self._batch, moved)
         self._states = [i for i in division.states if i not in division.sums]
         self._outputs = [division.given[i] for i in division.stay]
         added = [term for i in division.sums for term in division.added(i)]
@@ -128,7 +131,7 @@ class _Loop:
             term = stack.pop()
             if self._division.stacks(term):
                 found[term] = None
-            elif term not in seen and self._division.varies(term):
+            elif term not in seen and self._division.step.varies(term):
                 seen.add(term)
                 stack.extend(term.args)
         return [t for t in found if t not in self._outputs]
@@ -185,38 +188,34 @@ class _Loop:
 
     def _stacked(self, term: Op) -> Op:
         """What holds a term of the step at all steps."""
-        if not self._division.varies(term):
-            return self._batch.spread(term)
-        found, stack = self._batched, [term]
-        while stack:
+        varies, found, stack = self._division.step.varies, self._batched.terms, [term]
+        while varies(term) and stack:
             top = stack[-1]
-            below = () if self._is_given(top) else filter(self._division.varies, top.args)
-            missing = [a for a in below if a not in found]
+            missing = [a for a in self._below(top) if varies(a) and a not in found]
             if missing and top not in found:
                 stack.extend(missing)
                 continue
             if top not in found:
-                found[top] = self._given(top) if self._is_given(top) else self._form(top)
+                given = self._given(top)
+                found[top] = self._batched.form(top) if given is None else given
             stack.pop()
-        return found[term]
+        return self._batched.whole(term)
 
-    def _is_given(self, term: Op) -> bool:
-        return self._division.stacks(term) or self._division.place(term) is not None
+    def _below(self, term: Op) -> tuple[Op, ...]:
+        """What has to be batched before a term is."""
+        given = self._division.stacks(term) or self._division.place(term) is not None
+        return () if given else term.args
 
-    def _given(self, term: Op) -> Op:
+    def _given(self, term: Op) -> Op | None:
         """What the loop has stacked, or has walked through."""
         place, n = self._division.place(term), len(self._division.inits)
         outputs = [*self._outputs, *self._read]
-        if place is None:
-            return self._item(len(self._states) + outputs.index(term))
-        if place >= n:
+        if place is not None and place >= n:
             sequence: Op = self._division.sequences[place - n]
             return sequence
-        return self._item(len(self._states) + len(outputs) + self._states.index(place))
-
-    def _form(self, term: Op) -> Op:
-        varies = self._division.varies
-        return batched(term, [(self._batched.get(a, a), not varies(a)) for a in term.args], self._batch)
+        if place is not None:
+            return self._item(len(self._states) + len(outputs) + self._states.index(place))
+        return self._item(len(self._states) + outputs.index(term)) if self._division.stacks(term) else None
 
     def _sum(self, number: int) -> Op:
         """What a state is at last: what it was, and the sum of what all steps added."""
@@ -229,10 +228,10 @@ class _Loop:
 
     def _total(self, term: Op) -> Op:
         """The sum of a term over all steps; that of products is one product, whatever order its elements are in."""
-        if not self._is_given(term):
+        if self._below(term):
             if term.definition.name in ("semi.reshape", "semi.transpose"):
                 return self._batch.again(term, self._total(term.args[0]))
-            if term.definition.name == "semi.dot" and all(map(self._division.varies, term.args)):
+            if term.definition.name == "semi.dot" and all(map(self._division.step.varies, term.args)):
                 x, y = map(self._stacked, term.args)
                 return total_of_products(x, y, self._batch)
         return self._batch.total(self._stacked(term))

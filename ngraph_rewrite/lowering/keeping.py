@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ngraph_rewrite.lowering.step_body import ITEM, SCAN
 from ngraph_rewrite.lowering.table import Forward, Replaced
 from ngraph_rewrite.ops.scanning import parts
 from ngraph_rewrite.terms.bank import TermBank
@@ -21,7 +22,6 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted
 from ngraph_rewrite.types.lengths import Extent
 
-SCAN, ITEM = "semi.scan", "core.item"
 # What is worth keeping, if it sums so many products for a number.
 _PRODUCTS = ("semi.dot", "semi.batch_dot")
 _LEAST = 32

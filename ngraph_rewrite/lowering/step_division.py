@@ -8,13 +8,14 @@ A state to which each step adds something that does not depend on it is a *sum* 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
-from ngraph_rewrite.lowering.batched_forms import has_form
+from ngraph_rewrite.lowering.step_body import ITEM, StepBody
 from ngraph_rewrite.ops.scanning import parts
-from ngraph_rewrite.terms.binders import NONE, body_terms, is_binder, is_parameter
+from ngraph_rewrite.terms.binders import NONE, is_parameter
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.tuples import TupleType
 
 # What is worth a loop of its own; and how many numbers one may give in a step, as larger ones gain nothing.
 _PRODUCTS = frozenset("semi.dot semi.batch_dot cpu.convolution cuda.convolution".split())
@@ -32,6 +33,7 @@ class Division:
 
     Attributes:
         own: The places of its parameters: states first, then slices.
+        step: What it is made of.
         states: Which states the loop has.
         sums: Which are sums over all steps instead.
         outputs: Which outputs are computed for all steps at once.
@@ -48,17 +50,13 @@ class Division:
         wanted = [i - n for i in sorted(self.used) if n <= i < n + len(self.given)]
         self.states = self._needed(wanted)
         roots = [*(self.following[i] for i in self.states), *(self.given[i] for i in wanted)]
-        self.body = body_terms(roots, self.own, free)
-        self._fixed = set(self._without_form())
+        self.step = StepBody(roots, self.own, free)
+        self.body = self.step.terms
         self.sums = self._sums()
         self._divide()
         self.outputs, self.stay = self._chosen(wanted)
 
     # -- what depends on what ------------------------------------------------------------------------------------------
-
-    def varies(self, term: Op) -> bool:
-        """Whether a term depends on the step."""
-        return not self.own.keys().isdisjoint(self.free.get(term, NONE))
 
     def place(self, term: Op) -> int | None:
         """The place of a parameter of this scan."""
@@ -75,14 +73,6 @@ class Division:
             found |= new
             read = [self.following[i] for i in new]
         return sorted(found)
-
-    def _without_form(self) -> Iterable[Op]:
-        """What stands in the body of a binder in the step, and what no form is known of."""
-        inner = {uid for t in self.body if is_binder(t) for uid in t.attribute("parameters")}
-        for term in self.body:
-            inside = not inner.isdisjoint(self.free[term])
-            if inside or (self.place(term) is None and not has_form(term, [self.varies(a) for a in term.args])):
-                yield term
 
     def _sums(self) -> list[int]:
         """The states that are sums over all steps, of which only the last value is read."""
@@ -128,7 +118,7 @@ class Division:
         looping = [i for i in self.states if i not in self.sums]
         ends = {self.following[i] for i in looping}
         sources = {t for t in self.body if self.place(t) in looping}
-        core, size = set(self._fixed), -1
+        core, size = set(self.step.fixed), -1
         while len(core) > size:
             size = len(core)
             late, reached = set(sources | core), set(ends)
@@ -138,13 +128,15 @@ class Division:
             for term in reversed(self.body):
                 if term in core or term in reached:
                     reached.update(term.args)
-            core |= {t for t in late if t in reached and self.place(t) is None}
+            core |= {t for t in late if self.place(t) is None and (t in reached or _is_part(t, core))}
         self.core, self._late = core, late
         self.alone = not looping and not core
 
     def stacks(self, term: Op) -> bool:
         """Whether a loop has to stack a term if it is read after it; what rearranges another one is made of that."""
-        return term in self.core and (term in self._fixed or term.definition.name not in _REARRANGED)
+        if term not in self.core or self.step.is_open(term):
+            return False
+        return term in self.step.fixed or term.definition.name not in _REARRANGED
 
     def in_loop(self, term: Op) -> bool:
         """Whether only the loop has what a term is made of: it depends on states or on the core."""
@@ -155,7 +147,7 @@ class Division:
         if self.alone:
             return list(wanted), []
         terms = {i: self.given[i] for i in wanted}
-        free = [i for i, t in terms.items() if not self.varies(t) or self.place(t) is not None]
+        free = [i for i, t in terms.items() if not self.step.varies(t) or self.place(t) is not None]
         apart = [i for i, t in terms.items() if t not in self.core and self._is_heavy(t)]
         apart = [i for i in apart if self._pays([terms[i]])]
         return sorted({*free, *apart}), [i for i in wanted if i not in free and i not in apart]
@@ -167,7 +159,7 @@ class Division:
         found, stack = dict[Op, None](), list(roots)
         while stack:
             term = stack.pop()
-            if term not in found and not self.stacks(term) and self.varies(term):
+            if term not in found and not self.stacks(term) and self.step.varies(term):
                 found[term] = None
                 stack.extend(term.args)
         return list(found)
@@ -201,11 +193,12 @@ class Division:
         found, seen, stack = dict[Op, None](), set[Op](), list(roots)
         while stack:
             term = stack.pop()
-            if term in seen or not self.varies(term):
+            if term in seen or not self.step.varies(term):
                 continue
             seen.add(term)
             is_view = "view" in term.definition.traits
-            if not self.in_loop(term) and not is_view and _size([term]) <= _LARGE and self._is_heavy(term):
+            apart = not self.in_loop(term) and not is_view and not self.step.is_open(term) and _is_tensor(term)
+            if apart and _size([term]) <= _LARGE and self._is_heavy(term):
                 found[term] = None
             else:
                 stack.extend(term.args)
@@ -214,7 +207,16 @@ class Division:
 
 def is_small(division: Division) -> bool:
     """Whether a step gives so few numbers that a loop over it would be slower than all at once."""
-    return all(_size([t]) <= 4 * _LARGE for t in division.body)
+    return all(_size([t]) <= 4 * _LARGE for t in division.body if _is_tensor(t))
+
+
+def _is_part(term: Op, of: Set[Op]) -> bool:
+    """Whether it is a part of one of these terms, which have it anyway."""
+    return term.definition.name == ITEM and term.args[0] in of
+
+
+def _is_tensor(term: Op) -> bool:
+    return not isinstance(term.type, TupleType)
 
 
 def _is_product(term: Op) -> bool:
