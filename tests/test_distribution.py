@@ -323,11 +323,13 @@ def test_a_state_that_no_step_changes_is_none() -> None:
     """Such are the adjoints of what has no slope."""
     (v,) = drawn((4, 3))
     x = ng.placeholder(v.shape, dtype="float64")
-    same, floors = xp.scan(lambda s, x: (s, xp.floor(x)), np.ones(3), x)
-    (found, each), _ = ran("cpu", (same, floors), [x], [v])
-    assert_allclose(found, np.ones(3))
-    assert_allclose(each, np.floor(v))
-    assert not loops((same, floors), [x], [v])
+    same, floors = xp.scan(lambda s, x: (s, xp.floor(x * s)), np.full(3, 2.0), x)
+    slope = ng.deriv(xp.sum(floors) + xp.sum(same), x)
+    (found, each, flat), _ = ran("cpu", (same, floors, slope), [x], [v])
+    assert_allclose(found, np.full(3, 2.0))
+    assert_allclose(each, np.floor(v * 2))
+    assert_allclose(flat, np.zeros((4, 3)))
+    assert not loops((same, floors, slope), [x], [v])
 
 
 def test_a_sum_whose_steps_are_read_is_a_state() -> None:

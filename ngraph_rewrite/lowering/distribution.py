@@ -23,6 +23,7 @@ from ngraph_rewrite.lowering.keeping import Keeping
 from ngraph_rewrite.lowering.step_body import ITEM, SCAN
 from ngraph_rewrite.lowering.step_division import Division, is_small
 from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
+from ngraph_rewrite.ops.scanning import parts
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.binders import NONE, free_parameters, is_binder, is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
@@ -79,6 +80,7 @@ class _Scans:
         return None if to is None else Forward(to, Replaced("computed for all steps at once", f"as {to.type!r}"))
 
     def _parts(self, scan: Op, used: set[int]) -> Mapping[int, Op]:
+        scan = _settled(scan, self._bank)
         for arg in scan.args:
             self._note(arg)
         division = Division(scan, used, self._free)
@@ -99,6 +101,21 @@ class _Scans:
             own = frozenset((new.attribute("uid"),)) if is_parameter(new) else NONE
             found = own.union(*(free[a] for a in new.args))
             free[new] = found.difference(new.attribute("parameters")) if is_binder(new) else found
+
+
+def _settled(scan: Op, bank: TermBank) -> Op:
+    """A scan that does not read states which no step changes: they are what they were at first."""
+    inits, sequences, following, outputs = parts(scan.args, scan.attribute("states"), scan.attribute("sequences"))
+    uids, same = scan.attribute("parameters"), dict[Op, Op]()
+    for uid, init, after in zip(uids, inits, following, strict=False):
+        if is_parameter(after) and after.attribute("uid") == uid and after.type == init.type:
+            same[after] = init
+    if not same:
+        return scan
+    kept = [after for after in following if after not in same]
+    steps = iter(substituted([*kept, *outputs], same, bank.renewed))
+    after = [x if x in same else next(steps) for x in following]
+    return bank.renewed(scan, (*inits, *sequences, *after, *steps))
 
 
 class _Loop:
@@ -143,6 +160,7 @@ class _Loop:
         self._loop = None if division.alone else self._made(slices)
         found = {n + i: self._stacked(division.given[i]) for i in division.outputs}
         found |= {i: self._sum(i) for i in division.sums}
+        found |= {n + len(division.given) + i: self._batch.spread(division.inits[i]) for i in division.sums}
         if self._loop is not None:
             behind = len(self._states) + len(self._outputs) + len(self._read)
             for at, i in enumerate(self._states):

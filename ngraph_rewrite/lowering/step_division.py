@@ -85,10 +85,9 @@ class Division:
         for i in self.states:
             after, stacked = self.following[i], n + len(self.given) + i
             state = self._state_in(after, i)
-            alone = after not in users and roots.count(after) == 1 and stacked not in self.used
-            if alone and self.place(after) == i:  # no step changes it, or reads it
-                found.append(i)
-            elif state is not None and alone and users[state] == [after] and state not in roots:
+            alone = after not in users and roots.count(after) == 1
+            summed = state is not None and users[state] == [after] and state not in roots and stacked not in self.used
+            if alone and (summed or self.place(after) == i):  # or no step changes it, or reads it
                 found.append(i)
         return found
 

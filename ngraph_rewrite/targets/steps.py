@@ -117,7 +117,7 @@ def _loop(loop: Loop) -> str:
         first = loop.work[0]
         assert isinstance(first, Loop)
         return f"beside each other in {len(loop.work)} bands of samples: {_loop(first)}"
-    if loop.flag is None and isinstance(loop.work[0], Loop) and loop.work[0].beside:
+    if loop.flag is None and loop.work and isinstance(loop.work[0], Loop) and loop.work[0].beside:
         return f"{loop.times} times, {_loop(loop.work[0])}"
     inside = [f"({_loop(one)})" if isinstance(one, Loop) else one.source.name for one in loop.work]
     names = ", ".join(dict.fromkeys(inside))
