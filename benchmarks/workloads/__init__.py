@@ -10,6 +10,7 @@ from benchmarks.workloads import (
     depths,  # noqa: F401
     elementwise,
     layouts,
+    mapped,
     networks,
     pooling,
     products,
@@ -20,7 +21,8 @@ from benchmarks.workloads import (
 )
 
 FAMILIES = (
-    elementwise, layouts, rows, reductions, sorting, products, convolutions, pooling, networks, recurrent, attention,
+    elementwise, layouts, rows, reductions, sorting, products, convolutions, pooling, networks, recurrent, mapped,
+    attention,
 )  # fmt: skip
 
 

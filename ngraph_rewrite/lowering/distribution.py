@@ -77,7 +77,8 @@ class _Scans:
         if scan not in self._found:
             self._found[scan] = self._parts(forms[scan], self._used[scan])
         to = self._found[scan].get(term.attribute("index"))
-        return None if to is None else Forward(to, Replaced("computed for all steps at once", f"as {to.type!r}"))
+        why = Replaced("computed for all steps at once", f"{scan.attribute('length')!r} of them")
+        return None if to is None else Forward(to, why)
 
     def _parts(self, scan: Op, used: set[int]) -> Mapping[int, Op]:
         scan = _settled(scan, self._bank)

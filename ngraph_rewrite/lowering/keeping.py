@@ -70,7 +70,7 @@ class Keeping:
         if number >= len(given.inits) + len(given.outputs):
             number += len(self._outputs.get(scan, ()))  # stacked states stand behind outputs
         to = self._bank.make(term.definition, (self._scan(given, forms),), (number,))
-        return Forward(to, Replaced("kept for another scan, or by one", repr(to.type)))
+        return Forward(to, Replaced("kept by a scan for another one", repr(to.type)))
 
     def _scan(self, scan: _Scan, forms: Mapping[Op, Op]) -> Op:
         """A scan with its new arguments, outputs and sequences."""
