@@ -86,7 +86,7 @@ def has_form(term: Op, varies: Sequence[bool]) -> bool:
     alone = _ALONE.get(name)
     if alone is not None:
         return not any(v for place, v in enumerate(varies) if place != alone)
-    return name in _FORMS or ("elementwise" in term.definition.traits and term.definition.family == "semi")
+    return name in _FORMS or ("elementwise" in term.definition.traits and term.definition.kin == "semi")
 
 
 def _whole(operands: Sequence[Operand], batch: Batch) -> list[Op]:

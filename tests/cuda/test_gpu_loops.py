@@ -78,3 +78,24 @@ def test_steps_are_told_of_and_results_may_stay() -> None:
         assert int(np.asarray(computation.on_device(there))) == 4
         assert "while the flag at 0 of the arena is true: map_" in computation.plan()
         assert "a loop while its flag is true (map_" in computation.explain(last).splitlines()[-1]
+
+
+def test_mapped_functions_are_no_loops_and_steps_have_the_product_that_they_wait_for() -> None:
+    xp, random = ng.numpy, np.random.default_rng(0)
+    shapes = (3, 2, 4), (4, 5), (5, 5), (5, 2)
+    values = [random.normal(size=shape) for shape in shapes]
+    x, w, u, v = inputs = [ng.placeholder(shape, dtype="float64") for shape in shapes]
+
+    def step(h: Op, x: Op) -> tuple[Op, Op]:
+        h = xp.tanh(x @ w + h @ u)
+        return h, h @ v
+
+    outputs = xp.vmap(lambda x: xp.scan(step, np.zeros(5), x)[1])(x)
+    slopes = xp.vmap(lambda y: ng.deriv(xp.sum(xp.sin(y @ v[:2])), v))(xp.sum(outputs, axis=1))
+    results = [outputs, slopes, *ng.deriv(xp.sum(xp.square(outputs)), inputs)]
+    with ng.make_transformer("cuda") as cuda, ng.make_transformer("reference") as reference:
+        computation = cuda.computation(results, *inputs)
+        for got, right in zip(computation(*values), reference.computation(results, *inputs)(*values), strict=True):
+            assert_allclose(got, right, rtol=1e-8, atol=1e-10)
+        loops = [line for line in computation.plan().splitlines() if " times " in line]
+    assert len(loops) == 2  # there and back, over the steps of all
