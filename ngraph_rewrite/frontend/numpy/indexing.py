@@ -126,7 +126,7 @@ def _mask(mask: Index) -> list[Entry]:
         raise DTypeError(
             f"the bool index {mask!r}: how many elements are true is not known, and so no shape",
             where=user_line(),
-            do="use ng.where, or multiply by the mask",
+            do="use ng.where, multiply by the mask, or say how many: ng.numpy.extract(mask, x, size=...)",
         )
     if not mask.ndim:
         return _entries(bool(mask))

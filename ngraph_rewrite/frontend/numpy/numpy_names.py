@@ -18,6 +18,7 @@ from ngraph_rewrite.frontend.numpy import (
     manipulation,
     padding,
     products_and_orders,
+    sets,
     statistical,
 )
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
@@ -136,6 +137,7 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.var: spread(statistical.var),
     np.std: spread(statistical.std),
     np.count_nonzero: statistical.count_nonzero,
+    np.isin: sets.isin,
     np.tril: _triangle(creation.tril),
     np.triu: _triangle(creation.triu),
     np.full_like: _full_like,

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places of the greatest and the least, places in an order, and elements taken at places.
-
-``nonzero`` is not here: how many places it gives is known only when values are.
-"""
+"""Places of the greatest and the least, places in an order, and elements taken at places."""
 
 from __future__ import annotations
 

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays as sets: their distinct elements, in ascending order, and which are members. How many is said by ``size``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.frontend.numpy.chosen import gathered, size_of
+from ngraph_rewrite.frontend.numpy.creation import arange, zeros
+from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
+from ngraph_rewrite.frontend.numpy.data_types import astype, result_type
+from ngraph_rewrite.frontend.numpy.elementwise import (
+    equal,
+    isnan,
+    less,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+    subtract,
+)
+from ngraph_rewrite.frontend.numpy.joining import concat
+from ngraph_rewrite.frontend.numpy.manipulation import ravel, reshape, roll
+from ngraph_rewrite.frontend.numpy.operands import Array, as_term
+from ngraph_rewrite.frontend.numpy.putting import at
+from ngraph_rewrite.frontend.numpy.searching import searchsorted, take
+from ngraph_rewrite.frontend.numpy.sorting import argsort, sort
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import BOOL, INT32, INT64, is_float
+
+
+class UniqueAll(NamedTuple):
+    """The distinct elements, where each stands first, which of them each element is, and how often each stands."""
+
+    values: Op
+    indices: Op
+    inverse_indices: Op
+    counts: Op
+
+
+class UniqueCounts(NamedTuple):
+    """The distinct elements, and how often each stands there."""
+
+    values: Op
+    counts: Op
+
+
+class UniqueInverse(NamedTuple):
+    """The distinct elements, and which of them each element is."""
+
+    values: Op
+    inverse_indices: Op
+
+
+def unique_all(x: Array, /, *, size: Any = None, fill_value: Array = 0) -> UniqueAll:
+    """The first `size` distinct elements, in ascending order, and all about them: counts are 0 behind all there are.
+
+    Each NaN is an element of its own. Places of first elements are of those in row-major order; behind all there are
+    they are the number of elements. Which of the distinct elements each is may go beyond `size`.
+
+    Args:
+        size: How many: it may be left out for an array.
+        fill_value: What stands behind all there are.
+
+    Raises:
+        ArgumentError: for a term without `size`.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((5,), "int64")
+    >>> found = ng.numpy.unique_all(x, size=4, fill_value=-1)
+    >>> with ng.make_transformer("cpu") as transformer:
+    ...     print(*transformer.computation(list(found), x)([7, 3, 7, 5, 3]))
+    [ 3  5  7 -1] [1 3 0 5] [2 0 2 1 0] [2 1 2 0]
+    """
+    return _unique("unique_all", x, size, fill_value, False)
+
+
+def unique_counts(x: Array, /, *, size: Any = None, fill_value: Array = 0) -> UniqueCounts:
+    """The first `size` distinct elements, and how often each stands there: see `unique_all`.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.unique_counts(ng.placeholder((5,)), size=4).counts.type
+    int64[4]
+    """
+    found = _unique("unique_counts", x, size, fill_value, False)
+    return UniqueCounts(found.values, found.counts)
+
+
+def unique_inverse(x: Array, /, *, size: Any = None, fill_value: Array = 0) -> UniqueInverse:
+    """The first `size` distinct elements, and which of them each element is: see `unique_all`.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.unique_inverse(ng.placeholder((2, 3)), size=4).inverse_indices.type
+    int64[2, 3]
+    """
+    found = _unique("unique_inverse", x, size, fill_value, False)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+def unique_values(x: Array, /, *, size: Any = None, fill_value: Array = 0) -> Op:
+    """The first `size` distinct elements: see `unique_all`.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.unique_values(ng.placeholder((5,)), size=4).type
+    float32[4]
+    """
+    return _unique("unique_values", x, size, fill_value, False).values
+
+
+def unique(
+    x: Array,
+    /,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    equal_nan: bool = True,
+    size: Any = None,
+    fill_value: Array = 0,
+) -> Op | tuple[Op, ...]:
+    """The first `size` distinct elements, alone or with what else is wanted, as NumPy has it: all NaN are one.
+
+    >>> import ngraph_rewrite as ng
+    >>> values, counts = ng.numpy.unique(ng.placeholder((5,)), return_counts=True, size=4)
+    >>> values.type, counts.type
+    (float32[4], int64[4])
+    """
+    found = _unique("unique", x, size, fill_value, equal_nan)
+    wanted = zip(found, (True, return_index, return_inverse, return_counts), strict=True)
+    parts = tuple(part for part, said in wanted if said)
+    return parts if len(parts) > 1 else parts[0]
+
+
+def isin(element: Array, test_elements: Array, /, *, assume_unique: bool = False, invert: bool = False) -> Op:
+    """Whether each element is one of some others, or, with `invert`, none of them. NaN is in nothing.
+
+    Args:
+        assume_unique: Makes no difference.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.isin(ng.placeholder((2, 3)), [1.0, 2.0]).type
+    bool[2, 3]
+    """
+    one, others = as_term(element), ravel(test_elements)
+    dtype = result_type(one, others)
+    dtype = INT32 if dtype == BOOL else dtype
+    one, ordered = astype(one, dtype), sort(astype(others, dtype))
+    places = searchsorted(ordered, one)
+    found = logical_and(equal(take(ordered, places), one), less(places, ordered.shape[0]))
+    return logical_not(found) if invert else found
+
+
+def union1d(a: Array, b: Array, /, *, size: Any = None, fill_value: Array = 0) -> Op:
+    """The first `size` distinct elements of two arrays.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.union1d(ng.placeholder((5,)), [1.0], size=6).type
+    float32[6]
+    """
+    wanted = size_of("union1d", size, lambda: len(np.union1d(np.asarray(a), np.asarray(b))), a, b)
+    return unique_values_of(concat([ravel(a), ravel(b)]), wanted, fill_value)
+
+
+def intersect1d(a: Array, b: Array, /, *, size: Any = None, fill_value: Array = 0) -> Op:
+    """The first `size` distinct elements that stand in both of two arrays.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.intersect1d(ng.placeholder((5,)), [1.0], size=1).type
+    float32[1]
+    """
+    wanted = size_of("intersect1d", size, lambda: len(np.intersect1d(np.asarray(a), np.asarray(b))), a, b)
+    return _members(a, b, wanted, fill_value, False)
+
+
+def setdiff1d(a: Array, b: Array, /, *, size: Any = None, fill_value: Array = 0) -> Op:
+    """The first `size` distinct elements of one array that do not stand in another one.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.setdiff1d(ng.placeholder((5,)), [1.0], size=5).type
+    float32[5]
+    """
+    wanted = size_of("setdiff1d", size, lambda: len(np.setdiff1d(np.asarray(a), np.asarray(b))), a, b)
+    return _members(a, b, wanted, fill_value, True)
+
+
+class _Ordered(NamedTuple):
+    """The elements in ascending order, their places before, and which are the first of those that are equal."""
+
+    values: Op
+    order: Op
+    first: Op
+
+
+def _ordered(x: Op, equal_nan: bool) -> _Ordered:
+    order = argsort(x)
+    values = take(x, order)
+    before = roll(values, 1)
+    new = not_equal(values, before)
+    if equal_nan and is_float(x.dtype):
+        new = logical_and(new, logical_not(logical_and(isnan(values), isnan(before))))
+    return _Ordered(values, order, logical_or(new, equal(arange(x.shape[0], dtype=INT64), 0)))
+
+
+def unique_values_of(x: Op, size: Any, fill: Array, equal_nan: bool = True) -> Op:
+    """The first distinct elements of a vector."""
+    found = _ordered(x, equal_nan)
+    return gathered(found.first, found.values, size, fill)
+
+
+def _members(a: Array, b: Array, size: Any, fill: Array, without: bool) -> Op:
+    dtype = result_type(as_term(a), as_term(b))
+    found = _ordered(astype(ravel(a), dtype), True)
+    chosen = logical_and(found.first, isin(found.values, b, invert=without))
+    return gathered(chosen, found.values, size, fill)
+
+
+def _unique(call: str, x: Array, size: Any, fill: Array, equal_nan: bool) -> UniqueAll:
+    if not isinstance(equal_nan, bool):
+        raise ArgumentError(f"{call}: equal_nan is {equal_nan!r}", where=user_line(), do="give True or False")
+    wanted = size_of(call, size, lambda: len(np.unique(np.asarray(x), equal_nan=equal_nan)), x)
+    term = as_term(x)
+    flat = ravel(term)
+    length = flat.shape[0]
+    found = _ordered(flat, equal_nan)
+    which = subtract(cumulative_sum(astype(found.first, INT64)), 1)
+    return UniqueAll(
+        gathered(found.first, found.values, wanted, fill),
+        gathered(found.first, found.order, wanted, length),
+        reshape(at(zeros((length,), dtype=INT64))[found.order].set(which), term.shape),
+        at(zeros((wanted,), dtype=INT64))[which].add(1),
+    )

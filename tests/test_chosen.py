@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What values choose, and sets: what NumPy gives, cut or filled up to the size that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.errors import ArgumentError, AxesError, LengthError
+from ngraph_rewrite.terms.op import Op
+
+xp = ng.numpy
+SAME = settings(max_examples=25, deadline=None, derandomize=True, database=None)
+DTYPES = ["int64", "float32", "bool", "uint8"]
+FEW = st.sampled_from([0, 1, 2, 3])
+SIZES = st.sampled_from([0, 1, 4, 30])  # so that kernels are shared: fewer than there are, and more
+
+
+SHAPES = st.sampled_from([(0,), (6,), (2, 3)])
+
+
+def vectors(shape: st.SearchStrategy[Any] = SHAPES) -> st.SearchStrategy[Any]:
+    def of(dtype: str) -> st.SearchStrategy[Any]:
+        return hnp.arrays(dtype, shape, elements=FEW.map(np.dtype(dtype).type))
+
+    return st.sampled_from(DTYPES).flatmap(of)
+
+
+def evaluated(returns: Sequence[Op], inputs: Sequence[Op], values: Sequence[Any]) -> list[Any]:
+    with ng.make_transformer("cpu") as transformer:
+        return list(transformer.computation(list(returns), *inputs)(*values))
+
+
+def leaves(*values: Any) -> list[Op]:
+    return [ng.placeholder(v.shape, dtype=v.dtype) for v in values]
+
+
+def cut(found: Any, size: int, fill: Any) -> Any:
+    """The first elements, filled up."""
+    return np.concatenate([found[:size], np.full((max(0, size - len(found)), *found.shape[1:]), fill, found.dtype)])
+
+
+@SAME
+@given(vectors(), SIZES)
+def test_places_of_what_is_not_zero_are_numpys(v: Any, size: int) -> None:
+    (x,) = leaves(v)
+    returns = [*xp.nonzero(x, size=size, fill_value=-1), xp.argwhere(x, size=size, fill_value=-1)]
+    found = evaluated([*returns, xp.flatnonzero(x, size=size)], [x], [v])
+    for one, place in zip(found, np.nonzero(v), strict=False):
+        assert one.dtype == np.int64
+        assert np.array_equal(one, cut(place, size, -1))
+    assert np.array_equal(found[-2], cut(np.argwhere(v), size, -1))
+    assert np.array_equal(found[-1], cut(np.flatnonzero(v), size, 0))
+
+
+@SAME
+@given(vectors(st.just((4, 3))), hnp.arrays("bool", st.sampled_from([(4,), (2,)])), SIZES)
+def test_slices_where_a_condition_is_true_are_numpys(v: Any, truths: Any, size: int) -> None:
+    x, c = inputs = leaves(v, truths)
+    returns = [xp.compress(c, x, axis=0, size=size, fill_value=1), xp.compress(c, x, size=size)]
+    rows, elements, extracted = evaluated([*returns, xp.extract(x > 1, x, size=size)], inputs, [v, truths])
+    assert np.array_equal(rows, cut(np.compress(truths, v, axis=0), size, 1))
+    assert np.array_equal(elements, cut(np.compress(truths, v), size, 0))
+    assert np.array_equal(extracted, cut(np.extract(v > 1, v), size, 0))
+
+
+@SAME
+@given(vectors(), SIZES)
+def test_distinct_elements_are_numpys(v: Any, size: int) -> None:
+    (x,) = leaves(v)
+    found = evaluated([*xp.unique_all(x, size=size, fill_value=1), xp.unique(x, size=size)], [x], [v])
+    values, places, inverse, counts = np.unique(v, return_index=True, return_inverse=True, return_counts=True)
+    right = cut(values, size, 1), cut(places, size, v.size), inverse.reshape(v.shape), cut(counts, size, 0)
+    for one, two in zip(found, (*right, cut(values, size, 0)), strict=True):
+        assert one.shape == two.shape and np.array_equal(one, two)
+
+
+def test_each_nan_is_an_element_unless_they_are_said_to_be_equal() -> None:
+    v = np.array([np.nan, 1, np.nan, 0], "float32")
+    (x,) = leaves(v)
+    one, each = evaluated([xp.unique(x, size=4, fill_value=9), xp.unique_values(x, size=4)], [x], [v])
+    assert np.array_equal(one, [0, 1, np.nan, 9], equal_nan=True)
+    assert np.array_equal(each, [0, 1, np.nan, np.nan], equal_nan=True)
+
+
+@SAME
+@given(vectors(), vectors(), SIZES)
+def test_members_and_sets_of_two_are_numpys(a: Any, b: Any, size: int) -> None:
+    x, y = inputs = leaves(a, b)
+    returns = [xp.isin(x, y), xp.isin(x, y, invert=True)]
+    returns += [f(x, y, size=size, fill_value=1) for f in (xp.union1d, xp.intersect1d, xp.setdiff1d)]
+    found = evaluated(returns, inputs, [a, b])
+    assert np.array_equal(found[0], np.isin(a, b))
+    assert np.array_equal(found[1], ~np.isin(a, b))
+    for one, function in zip(found[2:], (np.union1d, np.intersect1d, np.setdiff1d), strict=True):
+        assert np.array_equal(one, cut(function(a, b), size, 1))
+
+
+def test_arrays_say_by_themselves_how_many_there_are() -> None:
+    v = np.array([[3, 0, 3], [1, 0, 0]])
+    assert [x.shape for x in xp.nonzero(v)] == [(3,), (3,)]
+    assert xp.argwhere(v).shape == (3, 2) and xp.flatnonzero(v).shape == (3,)
+    assert xp.unique(v).shape == (3,) and xp.union1d(v, [7]).shape == (4,)
+    assert xp.compress([True, False], v, axis=0).shape == (1, 3) and xp.extract(v > 1, v).shape == (2,)
+
+
+def test_a_length_that_is_not_known_may_be_searched_and_asked_for() -> None:
+    x = ng.placeholder((None,))
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation([xp.flatnonzero(x, size=2), xp.unique(x, size=x.shape[0])], x)
+        for v in ([0.0, 2.0, 2.0, 1.0], [], [5.0]):
+            places, distinct = computation(np.array(v, "float32"))
+            assert np.array_equal(places, cut(np.flatnonzero(v), 2, 0))
+            assert np.array_equal(distinct, cut(np.unique(np.array(v, "float32")), len(v), 0))
+
+
+def test_derivatives_go_to_what_was_chosen() -> None:
+    x = ng.placeholder((4,), dtype="float64")
+    loss = xp.sum(xp.square(xp.extract(x > 1, x, size=3)))
+    (slope,) = evaluated([ng.deriv(loss, x)], [x], [np.array([0.5, 2.0, -1.0, 3.0])])
+    assert np.array_equal(slope, [0, 4, 0, 6])
+
+
+def test_what_is_wrong_is_said() -> None:
+    x = ng.placeholder((2, 3))
+    for function in (xp.nonzero, xp.flatnonzero, xp.argwhere, xp.unique, xp.unique_all, xp.unique_counts):
+        with pytest.raises(ArgumentError, match=rf"{function.__name__}: how many there are depends on values"):
+            function(x)
+    for two in (xp.union1d, xp.intersect1d, xp.setdiff1d, xp.extract):
+        with pytest.raises(ArgumentError, match=rf"{two.__name__}: how many there are depends on values"):
+            two(x, x)
+    with pytest.raises(AxesError, match="nonzero: expected an axis, got a number"):
+        xp.nonzero(ng.placeholder([]), size=1)
+    with pytest.raises(AxesError, match="compress: the condition is"):
+        xp.compress(x, x, size=2)
+    with pytest.raises(ArgumentError, match="unique: equal_nan is 1"):
+        xp.unique(x, equal_nan=1, size=2)  # type: ignore[arg-type]
+    with pytest.raises(LengthError, match="a length is -1"):
+        xp.nonzero(x, size=-1)
