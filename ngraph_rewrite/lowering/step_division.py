@@ -107,7 +107,7 @@ class Division:
         """Find the core; sums that had better stay in the loop are states."""
         every = self.sums
         self._find_core()
-        heavy = [i for i in every if any(map(self._is_heavy, self.added(i))) and self._pays(self.added(i))]
+        heavy = [i for i in every if not self._heavy.isdisjoint(self.added(i)) and self._pays(self.added(i))]
         kept = set(self._frontier([t for i in heavy for t in self.added(i)]))
         self.sums = [i for i in every if self.alone or i in heavy or kept.issuperset(self._frontier(self.added(i)))]
         if len(self.sums) < len(every):
@@ -130,6 +130,10 @@ class Division:
             core |= {t for t in late if self.place(t) is None and (t in reached or _is_part(t, core))}
         self.core, self._late = core, late
         self.alone = not looping and not core
+        self._heavy = set[Op]()  # what is made of products, as far as these are not in the loop
+        for term in self.body:
+            if not self.stacks(term) and (_is_product(term) or any(a in self._heavy for a in term.args)):
+                self._heavy.add(term)
 
     def stacks(self, term: Op) -> bool:
         """Whether a loop has to stack a term if it is read after it; what rearranges another one is made of that."""
@@ -147,7 +151,7 @@ class Division:
             return list(wanted), []
         terms = {i: self.given[i] for i in wanted}
         free = [i for i, t in terms.items() if not self.step.varies(t) or self.place(t) is not None]
-        apart = [i for i, t in terms.items() if t not in self.core and self._is_heavy(t)]
+        apart = [i for i, t in terms.items() if t not in self.core and t in self._heavy]
         apart = [i for i in apart if self._pays([terms[i]])]
         return sorted({*free, *apart}), [i for i in wanted if i not in free and i not in apart]
 
@@ -162,9 +166,6 @@ class Division:
                 found[term] = None
                 stack.extend(term.args)
         return list(found)
-
-    def _is_heavy(self, term: Op) -> bool:
-        return any(map(_is_product, self._apart([term])))
 
     def _frontier(self, roots: Iterable[Op]) -> list[Op]:
         """What terms outside the loop read of it: parts of the core, and states before the step."""
@@ -197,7 +198,7 @@ class Division:
             seen.add(term)
             is_view = "view" in term.definition.traits
             apart = not self.in_loop(term) and not is_view and not self.step.is_open(term) and _is_tensor(term)
-            if apart and _size([term]) <= _LARGE and self._is_heavy(term):
+            if apart and _size([term]) <= _LARGE and term in self._heavy:
                 found[term] = None
             else:
                 stack.extend(term.args)
