@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from benchmarks.comparison import Array, Arrays, Task, Tasks
 from benchmarks.engines import Make, in_jax, in_ours, in_torch, module, normal, task
 from benchmarks.harness import OURS
 
+Build = Callable[..., Any]
 INPUTS, HIDDEN, CLASSES = 64, 128, 10
 STEPS, FEATURES, UNITS = 50, 32, 64
 
@@ -41,14 +43,7 @@ def _gradients(samples: int) -> Task:
         func = module("torch").func
         return list(func.vmap(func.grad(partial(loss, module("torch")), (2, 3)), (0, 0, None, None))(*given))
 
-    shapes = [a.shape for a in arrays]
-    engines: dict[str, Make] = {
-        OURS: in_ours(ours, shapes, arrays),
-        "jax": in_jax(jax, arrays),
-        "torch": in_torch(torch, arrays),
-        "torch.compile": in_torch(torch, arrays, compiled=True),
-    }
-    return task("sample_gradients", _gradients_in_numpy, arrays, engines, ("numpy",), tolerance=1e-3)
+    return _task("sample_gradients", _gradients_in_numpy, arrays, ours, jax, torch)
 
 
 def _gradients_in_numpy(_: Any, x: Array, y: Array, v: Array, w: Array) -> Arrays:
@@ -82,14 +77,7 @@ def _recurrent(sequences: int) -> Task:
             found.append(y)
         return torch.stack(found, 1)
 
-    shapes = [a.shape for a in arrays]
-    engines: dict[str, Make] = {
-        OURS: in_ours(ours, shapes, arrays),
-        "jax": in_jax(jax, arrays),
-        "torch": in_torch(torch, arrays),
-        "torch.compile": in_torch(torch, arrays, compiled=True),
-    }
-    return task("recurrent_of_one", _recurrent_in_numpy, arrays, engines, ("numpy",), tolerance=1e-3)
+    return _task("recurrent_of_one", _recurrent_in_numpy, arrays, ours, jax, torch)
 
 
 def _recurrent_in_numpy(_: Any, x: Array, w: Array, u: Array, v: Array) -> Array:
@@ -98,3 +86,14 @@ def _recurrent_in_numpy(_: Any, x: Array, w: Array, u: Array, v: Array) -> Array
         h = np.tanh(given[:, at] + h @ u)
         found.append(h)
     return np.stack(found, 1) @ v
+
+
+def _task(name: str, in_numpy: Build, arrays: Arrays, ours: Build, jax: Build, torch: Build) -> Task:
+    """The same by all engines."""
+    engines: dict[str, Make] = {
+        OURS: in_ours(ours, [a.shape for a in arrays], arrays),
+        "jax": in_jax(jax, arrays),
+        "torch": in_torch(torch, arrays),
+        "torch.compile": in_torch(torch, arrays, compiled=True),
+    }
+    return task(name, in_numpy, arrays, engines, ("numpy",), tolerance=1e-3)

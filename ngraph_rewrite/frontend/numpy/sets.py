@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,8 +173,7 @@ def intersect1d(a: Array, b: Array, /, *, size: Any = None, fill_value: Array = 
     >>> ng.numpy.intersect1d(ng.placeholder((5,)), [1.0], size=1).type
     float32[1]
     """
-    wanted = size_of("intersect1d", size, lambda: len(np.intersect1d(np.asarray(a), np.asarray(b))), a, b)
-    return _members(a, b, wanted, fill_value, False)
+    return _members(np.intersect1d, a, b, size, fill_value)
 
 
 def setdiff1d(a: Array, b: Array, /, *, size: Any = None, fill_value: Array = 0) -> Op:
@@ -183,8 +183,7 @@ def setdiff1d(a: Array, b: Array, /, *, size: Any = None, fill_value: Array = 0)
     >>> ng.numpy.setdiff1d(ng.placeholder((5,)), [1.0], size=5).type
     float32[5]
     """
-    wanted = size_of("setdiff1d", size, lambda: len(np.setdiff1d(np.asarray(a), np.asarray(b))), a, b)
-    return _members(a, b, wanted, fill_value, True)
+    return _members(np.setdiff1d, a, b, size, fill_value)
 
 
 class _Ordered(NamedTuple):
@@ -211,11 +210,12 @@ def unique_values_of(x: Op, size: Any, fill: Array, equal_nan: bool = True) -> O
     return gathered(found.first, found.values, size, fill)
 
 
-def _members(a: Array, b: Array, size: Any, fill: Array, without: bool) -> Op:
-    dtype = result_type(as_term(a), as_term(b))
-    found = _ordered(astype(ravel(a), dtype), True)
-    chosen = logical_and(found.first, isin(found.values, b, invert=without))
-    return gathered(chosen, found.values, size, fill)
+def _members(function: Callable[..., Any], a: Array, b: Array, size: Any, fill: Array) -> Op:
+    """Those distinct elements that stand in another array too, or those that do not."""
+    wanted = size_of(function.__name__, size, lambda: len(function(np.asarray(a), np.asarray(b))), a, b)
+    found = _ordered(astype(ravel(a), result_type(as_term(a), as_term(b))), True)
+    chosen = logical_and(found.first, isin(found.values, b, invert=function is np.setdiff1d))
+    return gathered(chosen, found.values, wanted, fill)
 
 
 def _unique(call: str, x: Array, size: Any, fill: Array, equal_nan: bool) -> UniqueAll:
