@@ -12,7 +12,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.explaining import files
 from ngraph_rewrite.explaining.bisecting_search import Bisection
 from ngraph_rewrite.explaining.questions import normalised
-from ngraph_rewrite.lowering.evaluation import is_of_signature
+from ngraph_rewrite.lowering.normalising import is_of_signature
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.lowering.verdicts import WhyNot
 from ngraph_rewrite.rewriting.inline import as_rules

@@ -9,7 +9,7 @@ from typing import Any
 
 from ngraph_rewrite.codegen.template import KernelTemplate
 from ngraph_rewrite.errors import KernelError, NGraphRewriteError
-from ngraph_rewrite.rewriting.evaluation import value_of
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule, Where

@@ -30,7 +30,7 @@ from ngraph_rewrite.codegen.template import KernelTemplate, read_template
 from ngraph_rewrite.errors import KernelError, RuleFileError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.plugins import load_plugin_ops, plugin_files
-from ngraph_rewrite.rewriting.evaluation import value_of
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.pattern import Var
 from ngraph_rewrite.rewriting.rule import Let, Rule, Where

@@ -21,8 +21,8 @@ from ngraph_rewrite.explaining.bisecting_search import Bisection, Search
 from ngraph_rewrite.explaining.bisecting_terms import bisect_term
 from ngraph_rewrite.explaining.oracles import Oracle, is_close, judge_of, result_of
 from ngraph_rewrite.lowering.disabling import disabled_now, known_names, switched_off
-from ngraph_rewrite.lowering.evaluation import is_of_signature
 from ngraph_rewrite.lowering.graph_passes import GraphPass
+from ngraph_rewrite.lowering.normalising import is_of_signature
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, Passes
 from ngraph_rewrite.lowering.replaying import Seen
 from ngraph_rewrite.lowering.step_lines import explained

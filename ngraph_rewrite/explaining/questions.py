@@ -9,8 +9,8 @@ from typing import Any, overload
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.disabling import known_names, switched_off
-from ngraph_rewrite.lowering.evaluation import is_of_signature
 from ngraph_rewrite.lowering.graph_passes import GraphPass
+from ngraph_rewrite.lowering.normalising import is_of_signature
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES
 from ngraph_rewrite.lowering.strategies import innermost
 from ngraph_rewrite.lowering.verdicts import WhyNot

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ngraph_rewrite.lowering.evaluation import BUDGET, Evaluation, eager
+from ngraph_rewrite.lowering.normalising import BUDGET, Evaluation, eager
 from ngraph_rewrite.lowering.steps import Steps
 from ngraph_rewrite.lowering.table import ReplacementTable
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.conditional import matchings, new_names, pattern_names
-from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Asking, Condition, Matching, Rule
 from ngraph_rewrite.rewriting.search import Answers, fixed, matches

@@ -16,8 +16,8 @@ from typing import Any
 
 from ngraph_rewrite.lowering.layout import shown
 from ngraph_rewrite.lowering.operand_ways import MOST, Agenda, Left, operands_of, too_many, wanted, ways
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.bounds import OPERANDS
-from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.nests import has_identity
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, is_of
 from ngraph_rewrite.rewriting.sharing import Bag, shares

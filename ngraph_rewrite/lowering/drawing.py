@@ -10,7 +10,7 @@ from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.layout import WIDTH, shown, wrapped
-from ngraph_rewrite.rewriting.evaluation import value_of
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.expression import Expression, conjoined
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern
 from ngraph_rewrite.rewriting.rule import Rule

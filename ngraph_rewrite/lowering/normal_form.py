@@ -14,7 +14,7 @@ from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.counting import counted
 from ngraph_rewrite.lowering.disabling import disabled_now
 from ngraph_rewrite.lowering.driver import adopt
-from ngraph_rewrite.lowering.evaluation import evaluate, is_of_signature
+from ngraph_rewrite.lowering.normalising import evaluate, is_of_signature
 from ngraph_rewrite.lowering.strategies import as_count
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.inline import as_rules

@@ -13,8 +13,8 @@ from ngraph_rewrite.errors import ArgumentError, RewriteError
 from ngraph_rewrite.lowering.counting import counted
 from ngraph_rewrite.lowering.disabling import disabled_now
 from ngraph_rewrite.lowering.driver import LEAST_STEPS, STEPS_PER_TERM, normalise
-from ngraph_rewrite.lowering.evaluation import BUDGET, evaluate, is_of_signature
 from ngraph_rewrite.lowering.graph_rules import apply_graph_rules
+from ngraph_rewrite.lowering.normalising import BUDGET, evaluate, is_of_signature
 from ngraph_rewrite.lowering.outermost import outermost
 from ngraph_rewrite.lowering.stepping import Meter, Stepper
 from ngraph_rewrite.lowering.strategies import (

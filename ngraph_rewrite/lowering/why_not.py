@@ -21,13 +21,13 @@ from ngraph_rewrite.lowering.derivation import LONGEST
 from ngraph_rewrite.lowering.derive_attempts import derivable, first_derive_rule
 from ngraph_rewrite.lowering.disabling import Choice
 from ngraph_rewrite.lowering.drawing import bound_values, guard_values, indented
-from ngraph_rewrite.lowering.evaluation import is_of_signature
 from ngraph_rewrite.lowering.forms import UNMATCHED, Form, forms_of
 from ngraph_rewrite.lowering.graph_attempts import GraphAttempt, beside
 from ngraph_rewrite.lowering.graph_rules import left_sides
 from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.left_out import left_out
 from ngraph_rewrite.lowering.mismatches import mismatch, unlike
+from ngraph_rewrite.lowering.normalising import is_of_signature
 from ngraph_rewrite.lowering.obstacles import Obstacles
 from ngraph_rewrite.lowering.passes import Lowering
 from ngraph_rewrite.lowering.replaying import Replay

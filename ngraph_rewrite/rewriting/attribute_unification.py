@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError
-from ngraph_rewrite.rewriting.evaluation import value_of
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern
 from ngraph_rewrite.terms.literal import Literal

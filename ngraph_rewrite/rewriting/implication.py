@@ -8,7 +8,7 @@ import copy
 from collections.abc import Callable
 from functools import lru_cache
 
-from ngraph_rewrite.rewriting.evaluation import value_of
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.expression import Expression, conjoined
 from ngraph_rewrite.rewriting.rule import Clause, Rule, Where
 from ngraph_rewrite.rewriting.syntax import walk

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ngraph_rewrite.errors import DTypeError
-from ngraph_rewrite.rewriting.evaluation import value_of
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.nests import chain, is_nest, may_be_empty
 from ngraph_rewrite.rewriting.pattern import (
     Build,

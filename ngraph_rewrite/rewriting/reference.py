@@ -19,7 +19,7 @@ import matchpy
 from multiset import BaseMultiset
 
 from ngraph_rewrite.errors import AttributeValueError
-from ngraph_rewrite.rewriting.evaluation import value_of
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.nests import is_flat, is_nest, operands
 from ngraph_rewrite.rewriting.pattern import (
     App,

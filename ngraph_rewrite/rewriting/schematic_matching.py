@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.equation import Equation
-from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.flattening import is_identity_of, nest, operands_of
 from ngraph_rewrite.rewriting.nests import has_identity, is_flat

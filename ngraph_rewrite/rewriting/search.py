@@ -16,8 +16,8 @@ from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting import bounds
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.conditional import matchings, new_names, pattern_names
-from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.multisets import Multiset
 from ngraph_rewrite.rewriting.nests import has_identity, is_flat, is_nest, operands
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, is_of

@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.domain import Domain, Types
-from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.expression import Expression, conjoined, expression_of
 from ngraph_rewrite.rewriting.interpret import Application, Make
 from ngraph_rewrite.rewriting.pattern import Build, Pick, Template, Var, attribute_names, subtemplates, variables

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from ngraph_rewrite.rewriting.evaluation import value_of
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.variable_sorts import Sorted

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ngraph_rewrite.lowering.asked import Asked
-from ngraph_rewrite.lowering.evaluation import evaluate
 from ngraph_rewrite.lowering.normal_form import matcher_of
+from ngraph_rewrite.lowering.normalising import evaluate
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher

@@ -21,9 +21,9 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.rewriting import bounds
+from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.checks import check_rules_static
 from ngraph_rewrite.rewriting.emit import emit
-from ngraph_rewrite.rewriting.evaluation import value_of
 from ngraph_rewrite.rewriting.expression import PROPERTIES, as_source, check_expression
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
