@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from ngraph_rewrite.codegen.template import KernelTemplate
-from ngraph_rewrite.errors import KernelError, NGraphRewriteError
+from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule, Where
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe
 
@@ -49,7 +50,7 @@ def _told(template: KernelTemplate, line: str, expression: Expression, found: Ap
     except KernelError:
         raise
     except Exception as error:
-        what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+        what = told(error)
         known = [(name, dict.get(found, name)) for name in expression.names if name in found]
         values = ", ".join(f"{name} is {_shown(value)}" for name, value in known)
         what = f"kernel {template.name}: `{line}` fails{f' where {values}' if values else ''}: {what}"

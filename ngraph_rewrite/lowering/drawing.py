@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.layout import WIDTH, shown, wrapped
 from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.expression import Expression, conjoined
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.op import Op
 
 _TOKEN = re.compile(r"[-+]?[\d.]+(?:e[-+]?\d+)?|\w+(?:\.\.\.)?")
@@ -113,10 +113,8 @@ def _valued(tree: ast.expr, names: Mapping[str, Any]) -> tuple[Any, str]:
     """The value of an expression, or why it has none."""
     try:
         return value_of(Expression(ast.unparse(tree), (), tree), names), ""
-    except NGraphRewriteError as error:
-        return None, f"fails: {error.what}"
     except Exception as error:
-        return None, f"fails: {type(error).__name__}: {error}"
+        return None, f"fails: {told(error)}"
 
 
 def _read(tree: ast.expr) -> list[ast.expr]:

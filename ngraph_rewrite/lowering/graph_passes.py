@@ -16,6 +16,7 @@ from ngraph_rewrite.lowering.driver import normalise, replace
 from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe
@@ -159,7 +160,7 @@ class _Run:
             raise
         except Exception as error:
             at = f" at {describe(self.only)}" if self.only is not None else ""
-            raise RewriteError(f"the pass {self.owner.name} fails{at}: {type(error).__name__}: {error}") from error
+            raise RewriteError(f"the pass {self.owner.name} fails{at}: {told(error)}") from error
         finally:
             _RUNNING.reset(token)
 

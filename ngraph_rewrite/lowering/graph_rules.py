@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
+from ngraph_rewrite.errors import RewriteError
 from ngraph_rewrite.lowering.counting import counted_function
 from ngraph_rewrite.lowering.driver import LEAST_STEPS, STEPS_PER_TERM, normalise, replace
 from ngraph_rewrite.lowering.reduction import Left
@@ -27,6 +27,7 @@ from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.search import ALONE, Bound, matches
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
@@ -235,7 +236,7 @@ def redex_of(rule: Rule, roots: tuple[Op, ...], bound: Bound, bank: TermBank, ta
             return None
         right = application.right()[0]
     except Exception as error:
-        what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+        what = told(error)
         shown = " and ".join(map(describe, roots))
         raise RewriteError(f"rule {rule.name} fails on {shown}: {what}", where=rule.place) from error
     assert isinstance(right, Op)

@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
+from ngraph_rewrite.errors import RewriteError
 from ngraph_rewrite.lowering.table import Replaced, Stage
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.slots import ASKER
 from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe
 
@@ -48,7 +49,7 @@ def step_error(error: Exception, term: Op, matcher: Steps) -> RewriteError | Non
     rule = _applied(error, matcher)
     if rule is None:
         return None
-    what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+    what = told(error)
     return RewriteError(f"rule {rule.name} fails on {describe(term)} of type {term.type}: {what}", where=rule.place)
 
 

@@ -144,10 +144,11 @@ def check_types_on(rule: Rule, found: Instance, bank: TrialBank) -> None:
         raise failure(rule, term, error) from error
     if rule.kind == "derive":
         _check_adjoints(rule, found, built)
-    elif not isinstance(built[0], Op):
-        raise _error(rule, f"makes {built[0]!r} of {signature(term)}, and no term", "let its function return a term")
-    elif built[0].type != term.type:
-        what = f"rewrites {term.type!r} to {built[0].type!r}"
+        return
+    right = built[0]
+    assert isinstance(right, Op)
+    if right.type != term.type:
+        what = f"rewrites {term.type!r} to {right.type!r}"
         raise _error(rule, f"{what}: {signature(term)}", "guard it, or give the right side the type of the left")
 
 

@@ -25,7 +25,8 @@ from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION_TYPES
 from ngraph_rewrite.rewriting.domains_network import NETWORK_TYPES
 from ngraph_rewrite.rewriting.domains_scan import flagged
-from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.declaring import check_functions
 from ngraph_rewrite.types.dtypes import BOOL, DTYPES, INT64, DType
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
@@ -323,13 +324,22 @@ def argument_domain(op: str) -> Callable[[Domains], Domains]:
 
     Raises:
         AttributeValueError: for an op that has one.
+        UnknownOpError: for what is none.
+        ArgumentError: for what cannot be called.
 
-    >>> @argument_domain("example.scale")
+    >>> import ngraph_rewrite as ng
+    >>> @ng.op("example_target.row_scale")
+    ... def row_scale(x, *, by):
+    ...     return x
+    >>> @argument_domain("example_target.row_scale")
     ... def vectors(position, known, wish, domain):
     ...     return [t for t in domain.pool("semi") if t.rank == 1]
     """
 
+    lookup(op)
+
     def register(proposal: Domains) -> Domains:
+        check_functions(op, domain=proposal)
         if _PROPOSALS.setdefault(op, proposal) is not proposal:
             raise AttributeValueError(f"the arguments of {op} have a domain already")
         return proposal

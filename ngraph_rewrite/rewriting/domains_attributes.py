@@ -31,7 +31,8 @@ from ngraph_rewrite.rewriting.domains_numpy import NUMPY
 from ngraph_rewrite.rewriting.domains_scan import loops, named_scans, scans
 from ngraph_rewrite.rewriting.domains_semi import SEMI, Proposal, Values, filled, numbers, reduced
 from ngraph_rewrite.rewriting.domains_update import UPDATE
-from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.declaring import check_functions
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
@@ -133,13 +134,22 @@ def attribute_domain(op: str) -> Callable[[Domains], Domains]:
 
     Raises:
         AttributeValueError: for an op that has one.
+        UnknownOpError: for what is none.
+        ArgumentError: for what cannot be called.
 
-    >>> @attribute_domain("example.scale")
+    >>> import ngraph_rewrite as ng
+    >>> @ng.op("example_target.scale")
+    ... def scale(x, *, by):
+    ...     return x
+    >>> @attribute_domain("example_target.scale")
     ... def factors(types, wish, domain):
     ...     return [(2.0,), (1.0,), (0.0,)]
     """
 
+    lookup(op)
+
     def register(proposal: Domains) -> Domains:
+        check_functions(op, domain=proposal)
         if _PROPOSALS.setdefault(op, proposal) is not proposal:
             raise AttributeValueError(f"the attributes of {op} have a domain already")
         attribute_values.cache_clear()

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from ngraph_rewrite.errors import LengthError, NGraphRewriteError, RuleFileError
+from ngraph_rewrite.errors import LengthError, RuleFileError
 from ngraph_rewrite.rewriting.domain import KNOWN, SYMBOLIC, Domain
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.pattern import App
@@ -19,6 +19,7 @@ from ngraph_rewrite.rewriting.said import long_domains, with_numbers
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.rewriting.syntax import walk
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.dtypes import BFLOAT16, is_float
@@ -195,7 +196,7 @@ def _guard_holds(rule: Rule, found: Instance, bank: TrialBank) -> bool:
 
 def failure(rule: Rule, term: Op, error: Exception) -> RuleFileError:
     """What to say of a rule that cannot be applied to a term its left side matches."""
-    what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+    what = told(error)
     do = error.do if isinstance(error, LengthError) else None
     return RuleFileError(
         f"{rule.place}: rule {rule.name} fails on {signature(term)}: {what}\n    {rule.text}",

@@ -25,7 +25,7 @@ from ngraph_rewrite.rewriting.pattern import (
     computed,
     subtemplates,
 )
-from ngraph_rewrite.rewriting.registry import term_functions
+from ngraph_rewrite.rewriting.registry import term_of
 from ngraph_rewrite.rewriting.rule import Let, Rule
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.literal import Literal
@@ -106,7 +106,7 @@ class Application(dict[str, Any]):
             return self[template.name][value_of(template.index, self)]  # type: ignore[no-any-return]
         if isinstance(template, Computed):
             args = [t for a in template.args for t in (self._spread(a) if isinstance(a, Spread) else [self._term(a)])]
-            return term_functions()[template.function](self._make, *args)  # type: ignore[no-any-return]
+            return term_of(template.function, self._make, *args)
         assert isinstance(template, Build)
         return self._build(template)
 

@@ -14,7 +14,7 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,7 +25,7 @@ from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.rewriting.encoding import Unencodable
 from ngraph_rewrite.rewriting.expression import BOUNDED
 from ngraph_rewrite.rewriting.nests import Summaries, chain
-from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
+from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions, term_of
 from ngraph_rewrite.rewriting.remembered import key, set_key
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.search import Answers, Search
@@ -132,7 +132,8 @@ def _functions(rules: RuleSet) -> dict[str, Callable[..., Any]]:
     ours: dict[str, Callable[..., Any]] = {"nest of": Summaries, "chain of": chain}
     ours["search of"] = lambda index: Search(lambda: rules.rules[index].left)
     ours["matching of"] = lambda index, place: Answers(lambda: rules.rules[index], index, place)
-    return {**attribute_functions(), **term_functions(), **bounded, **ours}
+    made = {name: partial(term_of, name) for name in term_functions()}
+    return {**attribute_functions(), **made, **bounded, **ours}
 
 
 @lru_cache(maxsize=1 << 10, typed=True)  # 1, 1.0 and True are three numbers; so are 0.0 and -0.0, which are equal

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError
+from ngraph_rewrite.terms.op import Op
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -73,6 +74,18 @@ def _name_of(function: object) -> str:
 def term_functions() -> Mapping[str, Callable[..., Any]]:
     """All registered functions of terms by name."""
     return MappingProxyType(_TERM_FUNCTIONS)
+
+
+def term_of(name: str, *args: Any) -> Op:
+    """What the term function called `name` makes.
+
+    Raises:
+        ArgumentError: for what is no term.
+    """
+    made = _TERM_FUNCTIONS[name](*args)
+    if not isinstance(made, Op):
+        raise ArgumentError(f"the term function {name} gives {made!r}, which is no term", do="let it return a term")
+    return made
 
 
 def consumed(name: str) -> str:

@@ -158,6 +158,8 @@ class RuleSet:
         wrong = [rule for rule in self.rules if not isinstance(rule, Rule)]
         if wrong:
             do = "write ng.rule(...), or ng.checked_rules(path) for a file"
+            if isinstance(wrong[0], RuleSet):
+                raise ArgumentError("a set of rules is not a rule", where=user_line(), do="give each of the set")
             raise ArgumentError(f"{wrong[0]!r} is not a rule", where=user_line(), do=do)
 
     def __iter__(self) -> Iterator[Rule]:

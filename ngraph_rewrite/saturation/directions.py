@@ -32,6 +32,7 @@ from ngraph_rewrite.rewriting.pattern import (
 )
 from ngraph_rewrite.rewriting.rule import Let, Rule
 from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe
 
@@ -82,7 +83,7 @@ def right_side(rule: Rule, term: Op, bindings: Mapping[str, Any], make: Make, ta
             return None
         (made,) = application.right()
     except Exception as error:
-        what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+        what = told(error)
         shown = f"rule {rule.name} fails on {describe(term)} of type {term.type}: {what}"
         raise RewriteError(shown, where=rule.place) from error
     assert isinstance(made, Op)

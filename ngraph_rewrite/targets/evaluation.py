@@ -63,13 +63,20 @@ def _value(term: Op, args: list[Array], body: Body | None, draws: Draws | None) 
 def meant(term: Op, args: Sequence[Array], body: Body | None = None) -> Any:
     """What the meaning of a term gives for some arguments: an array of its type, or a tuple.
 
+    An error that the meaning raises is noted with the op that it was asked of.
+
     Raises:
         ArgumentError: for a meaning that gives something else.
     """
     meaning = term.definition.meaning
     assert meaning is not None
-    with np.errstate(all="ignore"):
-        value = meaning(term, *args, **({} if body is None else {"body": body}))
+    try:
+        with np.errstate(all="ignore"):
+            value = meaning(term, *args, **({} if body is None else {"body": body}))
+    except Exception as error:
+        at = f" at {term.info.place}" if term.info.lineno else ""
+        error.add_note(f"raised by the meaning of {term.definition}, for {describe(term)}{at}")
+        raise
     if isinstance(term.type, TupleType):
         return value
     found = computed(value, term.dtype)

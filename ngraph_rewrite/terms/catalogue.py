@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from keyword import iskeyword
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -169,7 +170,7 @@ def place_family(name: str, *, above: str) -> None:
     >>> kin("example_family"), kin("semi"), kin("example_target")
     ('axes', 'semi', 'example_target')
     """
-    if above not in STANDARD or not str(name).isidentifier() or name in ("core", *STANDARD):
+    if above not in STANDARD or not _is_word(str(name)) or name in ("core", *STANDARD):
         raise AttributeValueError(f"the family {name!r} cannot stand above {above!r}", do=f"above={STANDARD}")
     if _ABOVE.setdefault(name, above) != above:
         raise AttributeValueError(f"the family {name!r} stands above {_ABOVE[name]!r}", do="choose a new name")
@@ -212,7 +213,7 @@ def op(
     def declare(type_rule: TypeRule) -> TypeRule:
         family, _, short = name.partition(".")
         _check_new(name)
-        if not short.isidentifier():
+        if not (_is_word(family) and _is_word(short)):
             raise AttributeValueError(f"an op cannot be called {name!r}", do="use a name as family.name")
         args, attributes, variadic = parameters(name, type_rule)
         check_exchange(name, traits, args, variadic)
@@ -235,6 +236,11 @@ def op(
         return type_rule
 
     return declare
+
+
+def _is_word(text: str) -> bool:
+    """Whether an expression of a rule can name it."""
+    return text.isidentifier() and not iskeyword(text)
 
 
 def _check_new(name: str) -> None:

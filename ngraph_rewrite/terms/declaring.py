@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, NGraphRewriteError
 from ngraph_rewrite.terms.keys import is_simple
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -21,6 +23,8 @@ from ngraph_rewrite.types.tensor import TensorType
 _TAKEN = frozenset({"definition", "args", "name", "initial"})
 # Of an op with one of these the two operands are exchanged or regrouped.
 _OF_TWO = ("commutative", "associative")
+# The folder of this package: who reads a message cannot mend what stands in it.
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def check_words(name: object, *words: object) -> None:
@@ -91,7 +95,7 @@ def check_functions(name: str, **functions: object) -> None:
         ArgumentError: if it cannot.
     """
     for of, function in functions.items():
-        if not callable(function) and (function is not None or of == "type_rule"):
+        if not callable(function) and (function is not None or of in ("type_rule", "domain")):
             raise ArgumentError(f"`{of}` of {name} is {function!r}, which cannot be called", do="give a function")
 
 
@@ -151,3 +155,19 @@ def check_hashes(name: str, attributes: tuple[str, ...], values: tuple[Any, ...]
         except TypeError as error:
             do = "give a tuple, a number, a word, or what else has a hash"
             raise ArgumentError(f"the attribute {attribute} of {name} has no hash ({error})", do=do) from None
+
+
+def told(error: BaseException) -> str:
+    """What an error says; of one that is not this library's also its class, and where somebody's function raised it.
+
+    >>> told(AttributeValueError("axis is 3"))
+    'axis is 3'
+    >>> told(ZeroDivisionError("division by zero"))
+    'ZeroDivisionError: division by zero'
+    """
+    if isinstance(error, NGraphRewriteError):
+        return error.what
+    frames = traceback.extract_tb(error.__traceback__)
+    own = frames and not frames[-1].filename.startswith(_PACKAGE) and not frames[-1].name.startswith("apply_")
+    at = f", at {frames[-1].filename}:{frames[-1].lineno}" if own else ""
+    return f"{type(error).__name__}: {error}{at}"

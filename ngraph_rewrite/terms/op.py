@@ -451,6 +451,11 @@ def build(
         )
     except NGraphRewriteError as error:
         raise located(error, definition, args, info.place, attributes) from None
+    except Exception as error:  # a type rule's, which its author has to mend
+        error.add_note(
+            f"raised by the type rule of {definition}, for {_asked(definition, args, attributes)} at {info.place}"
+        )
+        raise
     term = Op(definition, args, attrs, type_, info)
     if block is not None:
         block.built(term)
@@ -476,9 +481,14 @@ def located(
     error: NGraphRewriteError, definition: OpDef, args: tuple[Op, ...], place: str, attributes: Mapping[str, Any] = {}
 ) -> NGraphRewriteError:
     """The same error, naming the op, its arguments' types, the attributes that were given, and the user's line."""
+    what = f"{_asked(definition, args, attributes)}: {error.what}"
+    return type(error)(what, where=error.where or place, do=error.do)
+
+
+def _asked(definition: OpDef, args: tuple[Op, ...], attributes: Mapping[str, Any]) -> str:
     inside = [repr(a.type) for a in args]
     inside += [f"{name}={_clipped(value)}" for name, value in attributes.items() if not isinstance(value, Uid)]
-    return type(error)(f"{definition}({', '.join(inside)}): {error.what}", where=error.where or place, do=error.do)
+    return f"{definition}({', '.join(inside)})"
 
 
 def _clipped(value: Any) -> str:

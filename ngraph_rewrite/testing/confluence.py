@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.waivers import Waiver, covers_name
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.confluence_graphs import unjudged
 from ngraph_rewrite.testing.confluence_meetings import met
@@ -62,7 +62,7 @@ def confluence_of(rule: Rule, context: Context) -> Finding:
     try:
         looked = _look(system, rule, context)
     except Exception as error:  # whatever it is, it is the rule's
-        what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+        what = told(error)
         return finding(rule, CHECK, FAILED, f"fails where it meets another rule: {what.splitlines()[0]}")
     if isinstance(looked, Finding):
         return looked

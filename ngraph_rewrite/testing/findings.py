@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError, RuleFileError
+from ngraph_rewrite.errors import ArgumentError, RuleFileError
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.info import user_line
 
 # The checks, in the order in which they are made and shown; each is a column of the report.
@@ -93,7 +94,7 @@ def comment(rule: Rule) -> str:
 
 def said(error: Exception) -> str:
     """What went wrong, in one line; of an error that is not the library's its kind too."""
-    what = error.what if isinstance(error, NGraphRewriteError) else f"{type(error).__name__}: {error}"
+    what = told(error)
     return " ".join(what.split())
 
 

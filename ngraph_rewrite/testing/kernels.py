@@ -7,7 +7,6 @@ Code that loops for ever, or uses memory that is not its own, costs the process 
 from __future__ import annotations
 
 import faulthandler
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from ngraph_rewrite.codegen.opkernels import OpKernel, kernel_text, read_kernel
 from ngraph_rewrite.errors import DeviceError, KernelError, NGraphRewriteError
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.runtime.cuda.device import find_device
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.testing.evaluate import Undefined
 from ngraph_rewrite.testing.kernel_differences import kernel_difference, place_of
 from ngraph_rewrite.testing.kernel_runs import RUNS
@@ -140,8 +140,7 @@ def _answered(body: Body, examples: int = 30, cache: Cache | None = None) -> int
     except (WrongKernel, NGraphRewriteError) as error:
         return error
     except Exception as error:  # of the op: not every exception can be sent
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        says = f"cannot be checked: {type(error).__name__}: {error}, at {last.filename}:{last.lineno}"
+        says = f"cannot be checked: {told(error)}"
         return WrongKernel(f"{place_of(_kernel(body.source), body.target)} {says}")
 
 

@@ -16,6 +16,7 @@ from ngraph_rewrite.rewriting.skeleton import nodes, sides
 from ngraph_rewrite.rewriting.subsumption import subsumes
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import find
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.signatures import value_of_term
 from ngraph_rewrite.terms.written import written
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Finding, finding
@@ -97,5 +98,5 @@ def _values(rule: Rule, context: Context) -> Finding:
         says = "is declared without a meaning" if own else "would have to be drawn, and no operation makes it"
         return finding(rule, "values", NONE, f"{error.args[0]} {says}")
     except Exception as error:  # whatever a meaning does
-        return finding(rule, "values", FAILED, f"has a meaning that fails: {type(error).__name__}: {error}")
+        return finding(rule, "values", FAILED, f"has a meaning that fails: {told(error)}")
     return finding(rule, "values", PASSED if count else OPEN, f"{count} terms")

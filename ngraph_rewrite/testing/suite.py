@@ -18,6 +18,7 @@ from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.testing.adjoints import check_adjoint
 from ngraph_rewrite.testing.confluence import confluence_of
 from ngraph_rewrite.testing.cpu import check_cpu
@@ -157,7 +158,7 @@ class Subject:
             found = OF_A_RULE[check](rule, self.context)
             return found if check == "confluence" else waived(found, rule)  # that one waives pair by pair itself
         except Exception as error:  # whatever a rule does to a check, the others go on
-            return finding(rule, check, FAILED, f"makes the check {check} fail: {type(error).__name__}: {error}")
+            return finding(rule, check, FAILED, f"makes the check {check} fail: {told(error)}")
 
     def _of_all(self, check: str) -> list[Finding]:
         by_key = {key(rule): rule for rule in self.rules}
@@ -166,7 +167,7 @@ class Subject:
             found = [*together(check, own, self.context), *OF_ALL_RULES[check](others, self.context)]
             return [waived(f, by_key[f.of]) for f in found]
         except Exception as error:
-            says = f"makes the check {check} fail: {type(error).__name__}: {error}"
+            says = f"makes the check {check} fail: {told(error)}"
             return [finding(rule, check, FAILED, says) for rule in self.rules]
 
 

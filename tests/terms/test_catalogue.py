@@ -16,14 +16,20 @@ from ngraph_rewrite.errors import (
     ArgumentError,
     AttributeValueError,
     NGraphRewriteError,
+    RewriteError,
     RuleFileError,
     UnknownOpError,
 )
 from ngraph_rewrite.frontend.storage import placeholder
+from ngraph_rewrite.lowering.strategies import innermost, outermost
 from ngraph_rewrite.ops import axes, semi  # noqa: F401  (they declare the ops looked up here)
 from ngraph_rewrite.rewriting import registry
+from ngraph_rewrite.rewriting.domains import argument_domain
+from ngraph_rewrite.rewriting.domains_attributes import attribute_domain
 from ngraph_rewrite.rewriting.inline import rule as simplification
 from ngraph_rewrite.rewriting.registry import attribute_function, term_function
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.rewritten import rewrite
 from ngraph_rewrite.targets.evaluation import evaluate
 from ngraph_rewrite.terms import catalogue
 from ngraph_rewrite.terms.catalogue import TRAITS, definitions, find, lookup, op
@@ -89,7 +95,9 @@ def test_an_op_may_be_declared_in_a_namespace_without_a_name() -> None:
     assert len(simplification("-(-x) => x")) == 1
 
 
-@pytest.mark.parametrize("name", ["semi.add", "add", "semi.", "semi.a b", "", "semi.a.b"])
+@pytest.mark.parametrize(
+    "name", ["semi.add", "add", "semi.", ".add", "a b.c", "semi.a b", "", "semi.a.b", "semi.lambda"]
+)
 def test_a_name_is_new_and_has_a_family(name: str) -> None:
     declare: Callable[..., Any] = op(name)
     said = f"there is an op called '{name}' already" if name == "semi.add" else f"an op cannot be called '{name}'"
@@ -275,8 +283,39 @@ def test_a_term_function_gives_a_term(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(make: Any, x: Any) -> None:
         """Forgets to return what it makes."""
 
-    with pytest.raises(RuleFileError, match=r"rule rule.rule makes None of semi.exp\(x\) with .*, and no term"):
+    with pytest.raises(RuleFileError, match=r"rule.rule fails on semi.exp\(x\) .*the term function nothing gives None"):
         simplification("exp(x) => nothing(self)")
+    unchecked = parse_rules("simplify semi\nrule r: exp(x) => nothing(self)", "my.rules", "my")
+    for strategy in (innermost, outermost):
+        with pytest.raises(
+            RewriteError, match=r"^rule my.r fails on semi.exp\(x\) .*nothing gives None, which is no term"
+        ):
+            rewrite(make_op("semi.exp", placeholder((3,), name="x")), strategy(unchecked))
+
+
+def test_what_an_op_s_functions_raise_is_noted_with_the_op_and_the_line() -> None:
+    """The error stays what it is: its author has to see where it comes from."""
+    op("mine.fails", meaning=lambda term, x: {}["key"])(lambda x: x)
+    op("mine.untyped")(lambda x, *, k: x.nothing)
+    x = placeholder((3,), name="x")
+    with pytest.raises(KeyError, match="key") as meant:
+        evaluate([make_op("mine.fails", x)], {x: np.zeros(3, np.float32)})
+    assert re.fullmatch(
+        r"raised by the meaning of mine.fails, for mine.fails\(x\) at .*\.py:\d+", meant.value.__notes__[0]
+    )
+    with pytest.raises(AttributeError, match="nothing") as typed:
+        make_op("mine.untyped", x, k=2)
+    said = r"raised by the type rule of mine.untyped, for mine.untyped\(float32\[3\], k=2\) at .*\.py:\d+"
+    assert re.fullmatch(said, typed.value.__notes__[0])
+
+
+def test_a_domain_is_a_function_of_an_op_that_there_is() -> None:
+    op("mine.drawn")(lambda x, *, k: x)
+    for domain in (argument_domain, attribute_domain):
+        with pytest.raises(UnknownOpError, match=r"^no op is called mine.drawm\n  did you mean mine.drawn\?"):
+            domain("mine.drawm")
+        with pytest.raises(ArgumentError, match="^`domain` of mine.drawn is 3, which cannot be called"):
+            domain("mine.drawn")(3)  # type: ignore[type-var]
 
 
 @pytest.mark.parametrize(

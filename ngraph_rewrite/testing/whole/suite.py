@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from ngraph_rewrite.rewriting.rule import RuleSet
+from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.testing.programs.program import Program
 from ngraph_rewrite.testing.whole.checks import (
     Wrong,
@@ -57,7 +58,7 @@ def wrong_in(program: Program, kind: str, setup: Setup, off: Sequence[str] = ())
             return wrong_without_rules(program, setup, off)
         return CHECKS[kind](program, setup)
     except Exception as error:  # whatever it is, drawn programs are right
-        says = f"{type(error).__name__}: {error}"
+        says = told(error)
         return Wrong(kind, says.splitlines()[0], says, tuple(off), type(error).__name__)
 
 
