@@ -157,6 +157,7 @@ from ngraph_rewrite.frontend.axes import (
 from ngraph_rewrite.frontend.ctc import ctc
 from ngraph_rewrite.frontend.effects import after, assign, doall, fill, sequential, set_item, value_of
 from ngraph_rewrite.frontend.functions import Function, function, parameter
+from ngraph_rewrite.frontend.graphs import topological, users
 from ngraph_rewrite.frontend.looping import cond, while_loop
 from ngraph_rewrite.frontend.mapping import vmap
 from ngraph_rewrite.frontend.ordering import ordered
@@ -185,7 +186,6 @@ from ngraph_rewrite.terms.info import metadata
 from ngraph_rewrite.terms.making import make_op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import trace_calls
-from ngraph_rewrite.terms.walking import topological, users
 from ngraph_rewrite.transformer import Transformer, make_transformer
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous, make_axes, make_axis
 from ngraph_rewrite.types.dtypes import DTYPES

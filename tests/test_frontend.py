@@ -457,6 +457,16 @@ MISTAKES: list[tuple[type[Exception], Callable[[], Any]]] = [
     (ng.DerivativeError, lambda: ng.deriv(X * X, X)),
     (ng.DerivativeError, lambda: ng.deriv(ng.sum(INTS, out_axes=[]), INTS)),
     (ng.ArgumentError, lambda: ng.tanh("one")),  # type: ignore[arg-type]
+    (ng.ArgumentError, lambda: ng.as_ops(3)),  # type: ignore[arg-type]
+    (ng.ArgumentError, lambda: ng.as_ops("abc")),
+    (ng.ArgumentError, lambda: ng.as_ops(X)),  # type: ignore[arg-type]
+    (ng.ArgumentError, lambda: ng.topological(X)),  # type: ignore[arg-type]
+    (ng.ArgumentError, lambda: ng.topological(None)),  # type: ignore[arg-type]
+    (ng.ArgumentError, lambda: ng.topological([X, 3])),  # type: ignore[list-item]
+    (ng.ArgumentError, lambda: ng.topological([None])),  # type: ignore[list-item]
+    (ng.ArgumentError, lambda: ng.users(3, [X])),  # type: ignore[arg-type]
+    (ng.ArgumentError, lambda: ng.users(X, [[X]])),  # type: ignore[list-item]
+    (ng.ArgumentError, lambda: ng.find_target("cpu").extended("mine", add="semi.add")),
 ]
 
 

@@ -219,10 +219,14 @@ def kernel_text(path: str | os.PathLike[str]) -> str:
     """What is written in a kernel file.
 
     Raises:
-        KernelError: if it is not text.
+        KernelError: if it cannot be read, or is not text.
     """
+    given = as_path(path, "the kernel file")
     try:
-        return as_path(path, "the kernel file").read_text(encoding="utf-8")
+        return given.read_text(encoding="utf-8")
+    except OSError as error:
+        do = "give the path of a kernel file, or the text of one, which has several lines"
+        raise KernelError(f"{given} cannot be read: {error.strerror or error}", do=do) from error
     except UnicodeDecodeError as error:
         do = "save it in that encoding"
         raise KernelError(f"{path} is not text in UTF-8: {error}", where=os.fspath(path), do=do) from None
@@ -234,7 +238,6 @@ def add_kernel(source: str | os.PathLike[str]) -> None:
     Raises:
         KernelError, RuleFileError: if it is not right, with file and line.
         ArgumentError: if it is neither.
-        OSError: if it cannot be read.
     """
     if isinstance(source, str) and "\n" in source:
         kernel = read_kernel(source)

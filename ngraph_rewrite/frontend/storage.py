@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ngraph_rewrite.errors import ArgumentError, AxesError, LengthError, UnmatchedAxesError
 from ngraph_rewrite.frontend.building import Operand, checked
+from ngraph_rewrite.frontend.graphs import listed
 from ngraph_rewrite.ops.alignment import contained, spread
 from ngraph_rewrite.ops.checks import known_shape
 from ngraph_rewrite.ops.initial import initial_term, initial_value
@@ -166,10 +167,14 @@ def as_op(x: Operand | ArrayLike | Length, beside: Iterable[Any] = ()) -> Op:
 def as_ops(xs: Iterable[Operand]) -> list[Op]:
     """A list of terms: each as `as_op` makes it.
 
+    Raises:
+        ArgumentError: for what is no list.
+        DTypeError: for an element that is no number and no array of numbers.
+
     >>> [x.dtype for x in as_ops([True, 2])]
     [dtype('bool'), dtype('int64')]
     """
-    return [as_op(x) for x in xs]
+    return [as_op(x) for x in listed("as_ops", xs)]
 
 
 def _constant_axes(shape: tuple[int, ...], axes: AxesLike) -> Axes:

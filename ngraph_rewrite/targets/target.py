@@ -90,11 +90,17 @@ class Target:
             UnknownOpError: for an op that is not declared.
             ArgumentError: if this target has no base set, or an op to remove is not in it.
         """
-        more, less = {lookup(n).name for n in add}, {lookup(n).name for n in remove}
+        more, less = _named("add", add), _named("remove", remove)
         if self.base is None or not less <= self.base:
             lacks = ", ".join(sorted(less - (self.base or frozenset()))) or "no base set to add to"
             raise ArgumentError(f"the target {self.name} has {'not ' if less else ''}{lacks}", where=user_line())
         return replace(self, name=name, base=(self.base - less) | more).preferring(sample, recurrent)
+
+
+def _named(what: str, ops: Iterable[str]) -> set[str]:
+    if isinstance(ops, str):
+        raise ArgumentError(f"{what} is {ops!r}", where=user_line(), do=f"give a list of names: {what}=[{ops!r}]")
+    return {lookup(n).name for n in ops}
 
 
 @dataclass

@@ -28,14 +28,3 @@ def topological(roots: Iterable[Op]) -> list[Op]:
             else:
                 order.append(term)
     return order
-
-
-def users(term: Op, roots: Iterable[Op]) -> list[Op]:
-    """The terms reachable from `roots` that have `term` as an argument.
-
-    >>> from ngraph_rewrite.frontend.axes import tanh, variable
-    >>> w = variable([])
-    >>> users(w, [tanh(w)])
-    [axes.tanh(variable)]
-    """
-    return [t for t in topological(roots) if any(a is term for a in t.args)]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,12 @@ def test_an_op_whose_meaning_fails_is_told() -> None:
         WrongKernel, match=r"cannot be checked: ZeroDivisionError: by zero, at .*test_kernel_checks.py:"
     ):
         check_kernel(KERNEL.replace("base.double", "base.fails"), examples=8)
+
+
+@pytest.mark.parametrize("use", [ng.add_kernel, check_kernel])
+def test_a_file_that_is_not_there_is_told(use: Callable[[str], object]) -> None:
+    with pytest.raises(ng.KernelError, match=r"^missing.kernel cannot be read: No such file.*\n  give the path of"):
+        use("missing.kernel")
 
 
 def test_the_command_goes_on_and_gives_its_verdict_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
