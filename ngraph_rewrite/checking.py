@@ -167,7 +167,8 @@ def _verdict(report: Report | None, kernels: int, files: int, mistakes: int) -> 
     wrong = report.wrong_rules() if report else set()
     found = report.rules if report else ()
     rules = len({r.file for r in found} - {r.file for r in found if key(r) in wrong})
-    return f"{rules + kernels} of {files} files are right" + (f"; {mistakes} cannot be used" if mistakes else "")
+    said = f"{rules + kernels} of {files} {'file is' if files == 1 else 'files are'} right"
+    return said + (f"; {mistakes} cannot be used" if mistakes else "")
 
 
 @contextmanager

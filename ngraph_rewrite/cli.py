@@ -234,7 +234,8 @@ def run_check(options: argparse.Namespace) -> int:
     for mistake in mistakes:
         print(mistake, end="\n\n")
     print(columns(("file", "rules", "verdict"), rows))
-    print(f"{len(rows) - len(mistakes)} of {len(rows)} files are right")
+    files = "file is" if len(rows) == 1 else "files are"
+    print(f"{len(rows) - len(mistakes)} of {len(rows)} {files} right")
     return 1 if mistakes else 0
 
 

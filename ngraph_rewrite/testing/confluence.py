@@ -114,7 +114,8 @@ def _summary(rule: Rule, looked: _Looked) -> Finding:
     if open_:
         first = min(open_, key=lambda m: m.size)
         partner = first.partners.other(rule)
-        more = f"; there are {len(open_) - 1} more such pairs" if len(open_) > 1 else ""
+        others = len(open_) - 1
+        more = f"; there {'is' if others == 1 else 'are'} {others} more such pair{'s' * (others > 1)}" if others else ""
         said = f"and {'itself' if key(partner) == key(rule) else partner.name} bring one term to two normal forms{more}"
         return finding(rule, CHECK, FAILED, said, shown(first), partner.name)
     if looked.unseen:

@@ -67,11 +67,12 @@ class Report:
                 shown.add(f.of)
 
     def verdict(self) -> str:
-        """One line: how many rules are right, and how many of them proved."""
-        wrong, count = len(self.wrong_rules() | {f.of for f in self.undecided}), len(self.rules)
-        proofs = Counter(f.status for f in self.found if f.check == "proof")
-        proved = f", {proofs[PASSED]} of them proved ({_percent(proofs[PASSED], count)})" if proofs else ""
-        said = f"{count - wrong} of {_count(count, 'rule')} {'is' if count == 1 else 'are'} right{proved}"
+        """One line: how many rules are right, and how many of them proved: another check may refute what one proves."""
+        wrong, count = self.wrong_rules() | {f.of for f in self.undecided}, len(self.rules)
+        proofs = {f.of: f.status for f in self.found if f.check == "proof"}
+        proven = sum(status == PASSED and of not in wrong for of, status in proofs.items())
+        proved = f", {proven} of them proved ({_percent(proven, count)})" if proofs else ""
+        said = f"{count - len(wrong)} of {_count(count, 'rule')} {'is' if count == 1 else 'are'} right{proved}"
         undecided = len({f.of for f in self.undecided} - self.wrong_rules())
         open_ = f", {undecided} not decided" if undecided else ""
         return f"{said}{open_}; {self.seconds:.0f} s"

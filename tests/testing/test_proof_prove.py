@@ -26,6 +26,7 @@ from ngraph_rewrite.testing.proof.elementary import Undecided
 from ngraph_rewrite.testing.proof.exhaustive import LENGTHS, PatientBank, Tired, every_dtype, instances, levels, small
 from ngraph_rewrite.testing.proof.meanings import evaluate
 from ngraph_rewrite.testing.proof.normal import Normal
+from ngraph_rewrite.testing.proof.numeric import every
 from ngraph_rewrite.testing.proof.pairs import SAME, Prover
 from ngraph_rewrite.testing.proof.prove import check_proof
 from ngraph_rewrite.testing.proof.rebinding import Rebinding
@@ -72,6 +73,19 @@ def test_the_bound_of_a_proof_is_told() -> None:
     found = proved(rule_of("transpose(x, perm=p) => x\n    if is_identity(p)"), 2.0)
     assert found.status == PASSED
     assert found.says.startswith("element by element: ") and "of lengths 0-3, all up to rank" in found.says
+
+
+def test_dtypes_are_tried_here_and_there_where_there_is_no_time_for_all() -> None:
+    """The rule is wrong for uint64 alone, which comes late."""
+    equation = "cast(cast(x, dtype=t), dtype=u) => cast(x, dtype=u)\n    if t == 'int64' and not is_float(x.dtype)"
+    assert proved(rule_of(equation), 0.15).status == FAILED
+    right = "cast(cast(x, dtype=t), dtype=u) => cast(x, dtype=u)\n    if t == x.dtype"
+    assert proved(rule_of(right), 0.15).says.endswith(", of some dtypes")
+    assert "dtypes" not in proved(rule_of("-(-x) => x"), 0.15).says
+
+
+def test_the_values_of_many_symbols_are_too_many() -> None:
+    assert every([symbol(f"x{i}", np.dtype("int8")) for i in range(200)], 100) is None
 
 
 def test_more_effort_covers_more() -> None:

@@ -38,6 +38,7 @@ def sample() -> Report:
         finding(B, "guard", FAILED, "is not @exact", "x = [-0.0]"),
         finding(A, "values", PASSED, "50 instances"),
         finding(A, "proof", PASSED, "bit by bit"),
+        finding(B, "proof", PASSED, "over the reals"),
         finding(C, "proof", OPEN, "sympy finds no answer"),
         finding(C, "cpu", OPEN, "no kernel"),
         finding(C, "values", OPEN, "fired on 3 of 50"),
@@ -52,7 +53,7 @@ def test_the_text_has_all_there_is_to_say_and_the_verdict_last() -> None:
         "order: a > b\n\n"
         "rule  values  adjoint  cpu   guard   proof\n"
         "my.a  ok      -        -     -       ok\n"
-        "my.b  WRONG   -        -     WRONG   -\n"
+        "my.b  WRONG   -        -     WRONG   ok\n"
         "my.c  open    -        open  waived  open\n\n"
         "my.rules:3: rule my.b is not @exact (values)\nx = [-0.0]\n\n"
         "my.rules:3: rule my.b is not @exact (guard)\n\n"

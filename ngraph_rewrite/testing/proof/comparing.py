@@ -59,6 +59,7 @@ class Proof:
         filled: On how many of them there was an element to compare.
         how: What showed it.
         left_out: How many were too large.
+        some_dtypes: Whether not all dtypes were tried.
         large: Why none was compared.
         seen: The instances that were tried.
     """
@@ -72,6 +73,7 @@ class Proof:
     filled: int = 0
     how: set[str] = field(default_factory=set)
     left_out: int = 0
+    some_dtypes: bool = False
     large: str = "no instance was found"
     seen: set[Op] = field(default_factory=set)
 

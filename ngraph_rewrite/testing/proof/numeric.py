@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, reduce
 from typing import Any
@@ -114,7 +115,7 @@ def fits(value: Array, dtype: DType) -> Array:
 def every(symbols: Sequence[Scalar], most: int) -> Point | None:
     """All values that the symbols can have, if these are no more than `most`."""
     sizes = [2 if s.dtype.kind == "b" else 256**s.dtype.itemsize for s in symbols]
-    if int(np.prod([float(n) for n in sizes])) > most:
+    if math.prod(sizes) > most:
         return None
     grid = np.meshgrid(*(all_values(s.dtype) for s in symbols), indexing="ij")
     return {s: g.ravel() for s, g in zip(symbols, grid, strict=True)}

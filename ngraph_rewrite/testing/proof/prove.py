@@ -35,6 +35,8 @@ CHECK = "proof"
 # What one second of effort pays for: terms tried, and elements compared. They are counted, not timed, so that the
 # same is found on every machine.
 TERMS, ELEMENTS = 3_000, 2_500
+# Which part of the rest goes to dtypes here and there, where not all of them could be tried.
+SPREAD = 4
 # The dtypes for a rule that fires on none of the first few shapes.
 _USUAL = (FLOAT32, BOOL, INT64)
 
@@ -120,14 +122,20 @@ def _all(found: Iterable[object]) -> None:
 
 
 def _over_dtypes(proof: Proof) -> tuple[DType, ...]:
-    """Prove instances of all dtypes; the dtypes of the plainest of them."""
+    """Prove instances of all dtypes, or of some from all over them; the dtypes of the plainest of them."""
     found = []
     spare = proof.bank.patience * 3 // 4
     proof.bank.patience -= spare
-    with suppress(Tired):
+    try:
         for instance in proof.search(instances(proof.rule, every_dtype(), proof.bank)):
             found.append(dtypes_of(instance.term))
-    proof.bank.patience += spare
+    except Tired:
+        proof.some_dtypes = True
+        proof.bank.patience = spare // SPREAD
+        with suppress(Tired):
+            _all(proof.search(some_instances(proof.rule, every_dtype(), proof.bank, 24)))
+        spare -= spare // SPREAD
+    proof.bank.patience = max(proof.bank.patience, 0) + spare
     plain = [d for d in found if FLOAT32 in d]
     return (plain or found or [_USUAL])[0]
 
@@ -135,4 +143,5 @@ def _over_dtypes(proof: Proof) -> tuple[DType, ...]:
 def _covered(proof: Proof, whole: int) -> str:
     """How many instances, and up to which rank all, if there were any with elements among them."""
     many = f"{proof.compared:,} instance{'s' if proof.compared != 1 else ''} of lengths 0-3"
-    return many if has_sequences(proof.rule) or not whole else f"{many}, all up to rank {whole}"
+    rank = "" if has_sequences(proof.rule) or not whole else f", all up to rank {whole}"
+    return f"{many}{rank}{', of some dtypes' if proof.some_dtypes else ''}"
