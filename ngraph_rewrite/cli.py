@@ -138,7 +138,7 @@ def _add_explain(commands: Any) -> None:
         command.add_argument("op", metavar="FILE.py:NAME", help=what)
         command.add_argument("--target", choices=ng.transformer_choices(), default="cpu", help="default: %(default)s")
         command.add_argument("--disable", action="append", default=[], metavar="RULE", help="do without this rule")
-        says = "with rules of your own, after the library's; of a term of a signature, all its rules"
+        says = "with rules of your own, before the library's; of a term of a signature, all its rules"
         command.add_argument("--rules", type=Path, metavar="FILE", help=says)
 
 

@@ -62,7 +62,7 @@ def make_transformer(
         seed: Of all random draws; an integer from 0 to 2**63 - 1.
         classes: The classes of rules that may fire; all but ``"fast"`` by default.
         disabled: Names of rules that may not fire (``ng.rules()`` lists them).
-        rules: Rules of your own, tried after the library's: a set, or a rule file or its text, which is checked.
+        rules: Rules of your own, tried before the library's: a set, or a rule file or its text, which is checked.
         passes: Passes of your own, written in Python; each knows where it stands.
         sample: Where simple tensors have the sample axis inside: ``"first"``, ``"last"`` or ``"any"``; None is the
             target's own preference.
@@ -83,7 +83,7 @@ def make_transformer(
     target = as_target(name).preferring(sample, recurrent)
     chosen, off = given_classes(classes), _listed("disabled", disabled, "names of rules")
     own = as_rules(rules)
-    every = library() + own
+    every = own + library()
     known_names(every, off)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise ArgumentError(f"the seed is {seed!r}", where=user_line(), do="give an integer from 0 to 2**63 - 1")

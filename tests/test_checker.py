@@ -23,7 +23,8 @@ from ngraph_rewrite.testing.evaluate import evaluate
 from ngraph_rewrite.testing.findings import CHECKS, FAILED, Context, Effort, Finding, RuleCheck
 from ngraph_rewrite.testing.guards import check_guard
 from ngraph_rewrite.testing.proof.prove import check_proof
-from ngraph_rewrite.testing.termination import check_subsumption, check_termination
+from ngraph_rewrite.testing.subsumption import check_subsumption
+from ngraph_rewrite.testing.termination import check_termination
 from ngraph_rewrite.testing.typed import check_types
 from ngraph_rewrite.testing.values import check_values
 

@@ -974,3 +974,12 @@ def test_an_inner_handle_says_where_it_is_computed() -> None:
             computation.value(inner)
         with pytest.raises(ng.InvalidHandleError, match="it is computed by gemm_"):
             computation.value(product)
+
+
+def test_rules_of_one_s_own_are_tried_before_the_library_s() -> None:
+    """As those of packages, and those that `ng.deriv` is given."""
+    x = ng.placeholder([H])
+    mine = ng.rule("softmax(x, axes=k) => exp(x)", family="axes", kind="lower", name="mine")
+    with ng.make_transformer("cpu", rules=mine) as transformer:
+        found = transformer.computation(ng.softmax(x), x)(np.zeros(H.length))
+    assert found.tolist() == [1.0] * H.length

@@ -166,7 +166,7 @@ def usable(rules: RuleSet, base: Container[str]) -> RuleSet:
     Left out are those that make an op of another target, what `select` makes of ops that are not executed, and a
     rule without a guard that would lower an op which is.
     """
-    return RuleSet(r for r in rules if not _lowers_base(r, base) and not any(_lacks(r, d, base) for d in _made(r)))
+    return RuleSet(r for r in rules if not _lowers_base(r, base) and not any(_lacks(r, d, base) for d in made_by(r)))
 
 
 def _lowers_base(rule: Rule, base: Container[str]) -> bool:
@@ -179,7 +179,7 @@ def _lacks(rule: Rule, made: OpDef, base: Container[str]) -> bool:
     return made.name not in base and (belongs_to_target or (rule.kind == "select" and made.family != "core"))
 
 
-def _made(rule: Rule) -> Iterator[OpDef]:
+def made_by(rule: Rule) -> Iterator[OpDef]:
     """The ops that a rule's right side builds."""
     for template in (*rule.right, *(c.template for c in rule.clauses if isinstance(c, Let))):
         if template is not None:

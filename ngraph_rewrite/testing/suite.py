@@ -39,7 +39,8 @@ from ngraph_rewrite.testing.guards import check_guard
 from ngraph_rewrite.testing.proof.prove import check_proof
 from ngraph_rewrite.testing.signature_checks import KIND as SIGNATURE
 from ngraph_rewrite.testing.signature_checks import check_of_signature, together
-from ngraph_rewrite.testing.termination import check_subsumption, check_termination
+from ngraph_rewrite.testing.subsumption import check_subsumption
+from ngraph_rewrite.testing.termination import check_termination
 from ngraph_rewrite.testing.typed import check_types
 from ngraph_rewrite.testing.values import check_values
 from ngraph_rewrite.testing.workers import Lost, Workers

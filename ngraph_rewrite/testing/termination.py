@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of all rules together: rewriting with them ends, and none of them stands where it can never fire."""
+"""Checks of all rules together: rewriting with them ends, in which order, and with which loop if it does not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.lowering.passes import PASSES, library, usable
+from ngraph_rewrite.lowering.passes import PASSES, library
 from ngraph_rewrite.rewriting.instances import TARGETS
 from ngraph_rewrite.rewriting.loops import Loop, endless, find_loop
 from ngraph_rewrite.rewriting.matcher import Matcher
@@ -18,9 +18,7 @@ from ngraph_rewrite.rewriting.precedence import find_order
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
 from ngraph_rewrite.rewriting.skeleton import nodes, sides
-from ngraph_rewrite.rewriting.subsumption import eaten, subsumes
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
-from ngraph_rewrite.targets.choices import find_target, transformer_choices
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
@@ -130,49 +128,6 @@ def assert_ends(root: Op, names: Iterable[str], files: Iterable[str] = ()) -> No
         if loop is not None:
             steps = "\n".join(f"    {s.term!r}    {s.rule}" for s in loop.steps)
             raise AssertionError(f"{_comes_back(loop)}\n{steps}")
-
-
-def check_subsumption(rules: Iterable[Rule], context: Context) -> Iterator[Finding]:
-    """Whether each rule can fire: no other takes all its terms, or rewrites what it looks for inside them first.
-
-    That is asked in each pass the rule takes part in, and for the targets that ship.
-    """
-    bases = [base for name in transformer_choices() if (base := find_target(name).base) is not None]
-    firing = [context.rules, *(usable(context.rules, base) for base in bases)]
-    passes = [_Pass(some, kinds) for kinds in (*PASSES.values(), ("derive",)) for some in firing]
-    for rule in rules:
-        found = [one.never(rule) for one in passes if one.has(rule)]
-        why = found[0] if found and all(found) else None
-        if why is None:
-            yield finding(rule, "subsumption", PASSED)
-        else:
-            yield finding(rule, "subsumption", FAILED, f"can never fire: {why[1]}", "", why[0].name)
-
-
-class _Pass:
-    """The rules that fire in a pass, by the definitions of the ops at their roots."""
-
-    def __init__(self, rules: RuleSet, kinds: tuple[str, ...]) -> None:
-        self.by_root: dict[object, list[Rule]] = {}
-        self.places: dict[int, int] = {}
-        for place, rule in enumerate(rules.of_kind(*kinds)):
-            self.by_root.setdefault(rule.left.definition, []).append(rule)
-            self.places[id(rule)] = place
-
-    def has(self, rule: Rule) -> bool:
-        return id(rule) in self.places
-
-    def never(self, rule: Rule) -> tuple[Rule, str] | None:
-        """The rule for which another one never fires, and why; None if it may."""
-        for other in self.by_root[rule.left.definition]:
-            if other is rule:
-                break
-            if subsumes(other, rule):
-                return other, f"{other} takes all its terms"
-        inside = eaten(rule, self.by_root) if rule.kind != "derive" else None  # adjoints are of terms as they are built
-        if inside is None:
-            return None
-        return inside[0], f"{inside[0]} rewrites {inside[1]} inside it first"
 
 
 # -- the order as text ---------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Finding
 from ngraph_rewrite.testing.limits import too_large
-from ngraph_rewrite.testing.termination import assert_ends, check_subsumption, check_termination, print_order
+from ngraph_rewrite.testing.subsumption import check_subsumption
+from ngraph_rewrite.testing.termination import assert_ends, check_termination, print_order
 
 TWO_WAYS = "rule there: log(x) => log1p(x)\nrule back: log1p(x) => log(x)"
 
@@ -277,6 +278,18 @@ def test_a_rule_whose_inside_is_rewritten_first_never_fires() -> None:
     assert fires(rules_of(f"{guarded}\n  if x.rank == 0 and y.rank == 0"))["b"].status == FAILED
     itself = "rule a: exp(tanh(x)) => x\n  if self.rank == 0\nrule b: log(exp(tanh(x)) + y) => y\n  if self.rank == 0"
     assert fires(rules_of(itself))["b"].status == PASSED
+
+
+def test_a_rule_that_selects_what_was_lowered_before_never_fires() -> None:
+    """No target that has `cpu.gemm` executes `semi.solve`, and rules that lower it come before those that select."""
+    for gone in ("solve(x, y, transposed=True)", "dot(solve(x, x, transposed=True), y)"):
+        found = fires(rules_of(f"rule a: {gone} => cpu.gemm(x, y, ta=True, tb=False)", "select semi"))
+        assert found["a"].says.startswith("can never fire: semi_factors.solve")
+        assert found["a"].says.endswith(
+            " lowers semi.solve first, and no target with a use for this rule executes that"
+        )
+    made = "rule a: dot(cpu.gemm(x, x, ta=True, tb=True), y) => cpu.gemm(x, y, ta=True, tb=False)"
+    assert fires(rules_of(made, "select semi"))["a"].status == PASSED
 
 
 def test_every_rule_of_the_library_can_fire() -> None:

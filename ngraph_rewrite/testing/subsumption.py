@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether each rule can fire: other rules may take all of its terms, or parts of them before it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ngraph_rewrite.lowering.passes import PASSES, made_by, usable
+from ngraph_rewrite.rewriting.pattern import App, subpatterns
+from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.rewriting.subsumption import eaten, subsumes
+from ngraph_rewrite.targets.choices import find_target, transformer_choices
+from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, finding
+
+
+def check_subsumption(rules: Iterable[Rule], context: Context) -> Iterator[Finding]:
+    """Whether each rule can fire: no other takes all its terms, or rewrites what it looks for inside them first.
+
+    That is asked in each pass the rule takes part in, and for the targets that ship or are installed.
+    """
+    bases = [base for name in transformer_choices() if (base := find_target(name).base) is not None]
+    usables = [usable(context.rules, base) for base in bases]
+    passes = [_Pass(some, kinds) for kinds in (*PASSES.values(), ("derive",)) for some in (context.rules, *usables)]
+    selecting = [_Selection(some, base) for some, base in zip(usables, bases, strict=True)]
+    for rule in rules:
+        found = [one.never(rule) for one in passes if one.has(rule)]
+        found = found if all(found) else [one.never(rule, context.rules) for one in selecting if one.has(rule)]
+        why = found[0] if found and all(found) else None
+        if why is None:
+            yield finding(rule, "subsumption", PASSED)
+        else:
+            yield finding(rule, "subsumption", FAILED, f"can never fire: {why[1]}", "", why[0].name)
+
+
+class _Selection:
+    """What the pass `select` of a target may meet: what the target executes, and what rules of the pass make."""
+
+    def __init__(self, rules: RuleSet, base: frozenset[str]) -> None:
+        own = rules.of_kind("select")
+        self.numbers = set(map(id, own))
+        self.known = base | {definition.name for rule in own for definition in made_by(rule)}
+
+    def has(self, rule: Rule) -> bool:
+        return id(rule) in self.numbers
+
+    def never(self, rule: Rule, rules: RuleSet) -> tuple[Rule, str] | None:
+        """A rule that lowers an op of the left side before it is asked about, and why that is so; None if none does."""
+        parts = [part.definition for part in subpatterns(rule.left) if isinstance(part, App)]
+        gone = {definition for definition in parts if definition.name not in self.known}
+        by = next((r for r in rules if r.kind == "lower" and r.left.definition in gone), None)
+        if by is None:
+            return None
+        return by, f"{by} lowers {by.left.definition} first, and no target with a use for this rule executes that"
+
+
+class _Pass:
+    """The rules that fire in a pass, by the definitions of the ops at their roots."""
+
+    def __init__(self, rules: RuleSet, kinds: tuple[str, ...]) -> None:
+        self.by_root: dict[object, list[Rule]] = {}
+        self.places: dict[int, int] = {}
+        for place, rule in enumerate(rules.of_kind(*kinds)):
+            self.by_root.setdefault(rule.left.definition, []).append(rule)
+            self.places[id(rule)] = place
+
+    def has(self, rule: Rule) -> bool:
+        return id(rule) in self.places
+
+    def never(self, rule: Rule) -> tuple[Rule, str] | None:
+        """The rule for which another one never fires, and why; None if it may."""
+        for other in self.by_root[rule.left.definition]:
+            if other is rule:
+                break
+            if subsumes(other, rule):
+                return other, f"{other} takes all its terms"
+        inside = eaten(rule, self.by_root) if rule.kind != "derive" else None  # adjoints are of terms as they are built
+        if inside is None:
+            return None
+        return inside[0], f"{inside[0]} rewrites {inside[1]} inside it first"
