@@ -121,12 +121,12 @@ def as_int(value: Any, what: str) -> int:
 
 
 def flag(value: Any, what: str) -> bool:
-    """A Python bool of anything that is one.
+    """A Python bool of anything that is one, or the integer 0 or 1: what is written for NumPy says ``keepdims=1``.
 
     Raises:
         AttributeValueError: if it is something else.
     """
-    if not isinstance(value, bool | np.bool_):
+    if not isinstance(value, bool | np.bool_) and not (isinstance(value, int | np.integer) and value in (0, 1)):
         raise AttributeValueError(f"{what} is {value!r}", do="give True or False")
     return bool(value)
 

@@ -124,3 +124,9 @@ def test_a_wrong_call_is_refused(number: int) -> None:
 def test_an_unknown_keyword_is_refused(name: str) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         getattr(nx, name)(X, nonsense=1)
+
+
+@pytest.mark.parametrize(("yes", "no"), [(1, 0), (np.int64(1), np.uint8(0)), (np.True_, np.False_)])
+def test_0_and_1_are_truths_as_numpy_has_them(yes: Any, no: Any) -> None:
+    assert nx.sum(X, axis=0, keepdims=yes).same_as(nx.sum(X, axis=0, keepdims=True))
+    assert nx.sum(X, axis=0, keepdims=no).same_as(nx.sum(X, axis=0))
