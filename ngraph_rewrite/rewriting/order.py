@@ -25,16 +25,19 @@ from ngraph_rewrite.terms.catalogue import OpDef, kin, lookup
 
 # Families from what is executed up to what users write; a target's own families stand after core.
 FAMILIES = ("core", "", "semi", "simple", "numpy", "axes")
-Symbol = tuple[int, bool, int, int]
+Symbol = tuple[int, bool, int, int, int]
 
 
 def precedence(definition: OpDef) -> Symbol:
-    """The place of an op in the order of declaration; a rule may only use ops of a smaller place than it removes."""
+    """The place of an op in the order of declaration; a rule may only use ops of a smaller place than it removes.
+
+    No two ops have the same: of two that stand just below one op, that which is declared later stands above the other.
+    """
     if definition.below:
-        family_place, placed, rank, depth = precedence(lookup(definition.below))
-        return family_place, placed, rank, depth - 1
+        family_place, placed, rank, depth, _ = precedence(lookup(definition.below))
+        return family_place, placed, rank, depth - 1, definition.rank
     family = kin(definition.family)
-    return FAMILIES.index(family if family in FAMILIES else ""), family != definition.family, definition.rank, 0
+    return FAMILIES.index(family if family in FAMILIES else ""), family != definition.family, definition.rank, 0, 0
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Order:
     def place(self, definition: OpDef) -> Symbol:
         """Where an op stands; what has no place stands where it is declared, below all that have one."""
         found = None if self.places is None else self.places.get(definition.rank)
-        return precedence(definition) if found is None else (len(FAMILIES), True, found, 0)
+        return precedence(definition) if found is None else (len(FAMILIES), True, found, 0, 0)
 
     def weigh(self, counts: Mapping[int | str, int]) -> int:
         """What ops weigh together, by their numbers: each one, if nothing is said."""

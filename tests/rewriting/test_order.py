@@ -140,7 +140,7 @@ def test_an_op_may_stand_just_below_one_of_another_family() -> None:
     places = [precedence(lookup(name)) for name in names]
     assert places == sorted(set(places))
     every = sorted(map(precedence, (d for family in ("semi", "cpu", "fused") for d in definitions(family))))
-    assert precedence(lookup("cpu.gemm_of_pairs")) == places[3]
+    assert places[3] < precedence(lookup("cpu.gemm_of_pairs")) < places[4]
     assert every.index(places[-1]) - every.index(places[1]) == 4  # nothing else comes between them
 
 
@@ -230,3 +230,14 @@ def test_every_shipped_rule_goes_down() -> None:
     """But for those that are for exploring: no pass runs them."""
     rules = [rule for rule in library() if rule.kind != "explore"]
     assert [(rule.name, why_not_down(rule)) for rule in rules if why_not_down(rule) is not None] == []
+
+
+def test_no_two_ops_have_one_place() -> None:
+    """`cpu.gemm` and `cpu.gemm_of_pairs` both stand just below `semi.dot`: no rule could make one of the other."""
+    every = list(definitions())
+    assert len({precedence(d) for d in every}) == len(every)
+    first, second, dot = map(lookup, ("cpu.gemm", "cpu.gemm_of_pairs", "semi.dot"))
+    x, y = Var("x"), Var("y")
+    assert above(App(second, (x, y)), App(first, (x, y)), DECLARED)
+    assert not above(App(first, (x, y)), App(second, (x, y)), DECLARED)
+    assert above(App(dot, (x, y)), App(second, (x, y)), DECLARED)
