@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +15,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ngraph_rewrite.codegen.opkernels import kernel_text, read_kernel
-from ngraph_rewrite.errors import ArgumentError, DeviceError, NGraphRewriteError
+from ngraph_rewrite.errors import ArgumentError, DeviceError, NGraphRewriteError, RuleFileError
+from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.plugins import load_plugin_ops
+from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
-from ngraph_rewrite.testing.findings import CHECKS, LISTED, LISTED_IF_QUICK, key, known_checks
+from ngraph_rewrite.testing.findings import CHECKS, LISTED, LISTED_IF_QUICK, check_waivers, key, known_checks
 from ngraph_rewrite.testing.kernels import Body, check_bodies
 from ngraph_rewrite.testing.mutation.spread import mutation_score
 from ngraph_rewrite.testing.report import Report, report_of
@@ -81,7 +83,27 @@ def _read(files: list[Path]) -> tuple[list[Path], list[str]]:
             mistakes.append(f"{path} cannot be read: {error.strerror or error}")
         except NGraphRewriteError as error:
             mistakes.append(str(error))
+    while unknown := unknown_waivers(path for path in good if path.suffix != ".kernel"):
+        good = [path for path in good if path not in unknown]  # others may have named their rules
+        mistakes += unknown.values()
     return good, mistakes
+
+
+def unknown_waivers(files: Iterable[Path]) -> dict[Path, str]:
+    """What is wrong with waivers of rule files that can be read: the rules that they name and that there are not.
+
+    They may name rules of the library, and of the other files.
+    """
+    own = {path: load_rules(path) for path in files}
+    if not any(waiver.other for rules in own.values() for rule in rules for waiver in rule.waivers):
+        return {}
+    every, wrong = sum(own.values(), RuleSet()) + library(), dict[Path, str]()
+    for path, rules in own.items():
+        try:
+            check_waivers(rules, every)
+        except RuleFileError as error:
+            wrong[path] = str(error)
+    return wrong
 
 
 def _wrong_kernels(paths: list[Path], jobs: int | None) -> dict[Path, str]:

@@ -227,8 +227,12 @@ def run_check(options: argparse.Namespace) -> int:
     """All checks of each rule; with ``--static`` what can be said without drawing, a line for each file."""
     if not options.static:
         return int(checking.main(options))
+    read = dict(_all_read(options.files or sorted(data_folder("rules").glob("*.rules"))))
+    good = (path for path, (_, mistake) in read.items() if mistake is None and path.suffix != ".kernel")
+    unknown = checking.unknown_waivers(good) if options.files else {}
     rows, mistakes = [], []
-    for path, (count, mistake) in _all_read(options.files or sorted(data_folder("rules").glob("*.rules"))):
+    for path, (count, mistake) in read.items():
+        mistake = mistake or unknown.get(path)
         rows.append((str(path), count, "wrong" if mistake else "ok"))
         mistakes += [mistake] if mistake else []
     for mistake in mistakes:

@@ -121,6 +121,21 @@ def test_a_wrong_rule_passes_reading_but_not_drawing(tmp_path: Path, capsys: pyt
     assert "rule wrong.squared is not @exact" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("how", ["--static", "--check=types"])
+def test_a_waiver_that_names_no_rule_is_a_mistake_of_its_file(
+    how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other files are checked all the same."""
+    files = [tmp_path / f"{name}.rules" for name in ("first", "second")]
+    for path, other in zip(files, ("nowhere.rule", "semi.add_zero"), strict=True):
+        text = f"simplify semi\nrule a: -(-x) => x\nwaive confluence of a and {other}: because\n"
+        path.write_text(text, encoding="utf-8")
+    assert main(["check", how, *map(str, files)]) == 1
+    out = capsys.readouterr().out
+    assert f"{files[0]}:3:1: no rule is called nowhere.rule, which a waiver names" in out
+    assert out.rstrip().splitlines()[-1].startswith("1 of 2 files are right")
+
+
 def test_findings_are_written_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "wrong.rules"
     path.write_text(WRONG + RIGHT.partition("\n")[2], encoding="utf-8")

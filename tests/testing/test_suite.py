@@ -126,7 +126,7 @@ def endless(rule: object, context: object) -> Finding:
 @pytest.mark.parametrize(
     ("check", "says"),
     [
-        (broken, "makes the check values fail: ZeroDivisionError: of all things"),
+        (broken, f"makes the check values fail: ZeroDivisionError: of all things, at {__file__}:"),
         (endless, "took longer than 1 s: the check values was given up"),
     ],
 )
@@ -138,7 +138,7 @@ def test_a_check_that_fails_or_finds_no_end_is_told_and_the_others_are_made(
     monkeypatch.setattr(suite, "PATIENCE", 3.0)
     rules = parse_rules("simplify semi\nrule a: -(-x) => x\n", "my.rules", "my")
     found = by_check(list(findings(Subject((), None, EFFORT, ("values", "proof"), rules), count=1)), "my.a")
-    assert (found["values"].status, found["values"].says) == (FAILED, says)
+    assert found["values"].status == FAILED and found["values"].says.startswith(says)
     assert found["proof"].status == PASSED
 
 
@@ -169,7 +169,8 @@ def test_a_check_of_all_rules_that_fails_is_told_of_each(monkeypatch: pytest.Mon
     monkeypatch.setattr(suite, "OF_ALL_RULES", {"termination": unable})
     rules = parse_rules("simplify semi\nrule a: -(-x) => x\n", "my.rules", "my")
     (found,) = findings(Subject((), None, EFFORT, ("termination",), rules), count=1)
-    assert (found.status, found.says) == (FAILED, "makes the check termination fail: ZeroDivisionError: of all things")
+    says = f"makes the check termination fail: ZeroDivisionError: of all things, at {__file__}:"
+    assert found.status == FAILED and found.says.startswith(says)
 
 
 def test_a_file_is_not_checked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
