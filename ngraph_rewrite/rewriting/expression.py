@@ -9,6 +9,7 @@ functions. Everything else is refused when the file is loaded.
 from __future__ import annotations
 
 import ast
+import difflib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ngraph_rewrite.rewriting.bounds import BITS, CHARACTERS, DEPTH, PARTS, modulo, plus, times
 from ngraph_rewrite.rewriting.registry import attribute_functions
 from ngraph_rewrite.rewriting.syntax import children, walk
+from ngraph_rewrite.rewriting.typeclasses import no_dtype
+from ngraph_rewrite.types.dtypes import DTYPES
 
 PROPERTIES = frozenset(
     "axes shape rank dtype type size length lengths name names scalar roles named sample recurrent base".split()
@@ -145,6 +148,7 @@ def _check(node: ast.AST, names: dict[str, None]) -> None:
                 _check(child, names)
             elif not isinstance(child, _OPERATORS + _COMPARISONS + (ast.Load,)):
                 raise _no_part(node, child)
+        _check_dtypes(node)
     else:
         raise _no_part(node, node)
 
@@ -172,6 +176,16 @@ def _check_identity(node: ast.AST) -> None:
     if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
         if any(not _is_single(part) for part in (node.left, *node.comparators)):
             raise Refused(node, "`is` compares with a literal", "compare with ==")
+
+
+def _check_dtypes(node: ast.AST) -> None:
+    """A word that is compared with a dtype is one: any other is never equal, and the rule never fires."""
+    wrong = no_dtype(node)
+    if wrong is not None:
+        names = [str(dtype) for dtype in DTYPES]
+        near = difflib.get_close_matches(str(wrong.value), names, n=1)
+        do = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(names)}"
+        raise Refused(wrong, f"no dtype is called {wrong.value!r}", do)
 
 
 def _is_single(node: ast.expr) -> bool:

@@ -41,6 +41,7 @@ from ngraph_rewrite.rewriting.pattern import (
 )
 from ngraph_rewrite.rewriting.reading import RESERVED, Reader, is_sequence, span_of
 from ngraph_rewrite.rewriting.rule import Asking, Clause, Condition, Let, Matching, Where
+from ngraph_rewrite.rewriting.syntax import walk
 
 
 class Body(NamedTuple):
@@ -100,7 +101,7 @@ class _Body:
             self.clauses.append(Let(clause.name, self.reader.template(node, self.terms, self.names)))
             self.terms[clause.name] = False
         else:
-            expression = self.reader.expression(node, self.names)
+            expression = self.computed(node, self.names)
             self.clauses.append(Where(clause.name, expression, clause.sequence))
             if clause.sequence:
                 self.reader.several.add(clause.name)
@@ -181,7 +182,15 @@ class _Body:
         return self.reader.template(node, self.terms, self.names)
 
     def expression(self, node: ast.expr) -> Expression:
-        return self.reader.expression(node, (self.names | self.later) - self.lets)
+        return self.computed(node, (self.names | self.later) - self.lets)
+
+    def computed(self, node: ast.expr, names: set[str]) -> Expression:
+        """An expression of attributes; what stands for several terms is given to functions, and has none itself."""
+        for part in walk(node):
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and self.terms.get(part.value.id):
+                what = f"`{part.value.id}` stands for several terms, which have no `.{part.attr}` together"
+                raise self.reader.error(part, what, "ask a term beside them, or an attribute function of yours")
+        return self.reader.expression(node, names)
 
     def reads(self, names: Iterable[str]) -> set[str]:
         """Names, and what the clauses among them read."""

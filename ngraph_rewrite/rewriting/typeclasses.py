@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
+from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.rewriting.syntax import walk
-from ngraph_rewrite.types.dtypes import DTYPES
+from ngraph_rewrite.types.dtypes import DTYPES, as_dtype
 
 # What is asked of a variable called `_`.
 CLASSES: Mapping[str, str] = MappingProxyType(
@@ -40,3 +42,29 @@ def asked(name: str, variable: str) -> ast.expr:
         if isinstance(node, ast.Name) and node.id == "_":
             node.id = variable
     return tree
+
+
+def no_dtype(node: ast.AST) -> ast.Constant | None:
+    """A word that is compared with a dtype, alone or among others, and that is the name of none.
+
+    >>> [no_dtype(ast.parse(text, mode="eval").body) for text in ("x.dtype in ('int8', t)", "x.name == 'a'")]
+    [None, None]
+    >>> no_dtype(ast.parse("x.dtype == 'flot32'", mode="eval").body).value
+    'flot32'
+    """
+    if not isinstance(node, ast.Compare):
+        return None
+    sides = [node.left, *node.comparators]
+    if not any(isinstance(side, ast.Attribute) and side.attr == "dtype" for side in sides):
+        return None
+    parts = [part for side in sides for part in (side.elts if isinstance(side, ast.Tuple) else [side])]
+    words = (part for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    return next((word for word in words if not _is_dtype(word.value)), None)
+
+
+@cache
+def _is_dtype(word: str) -> bool:
+    try:
+        return as_dtype(word) in DTYPES
+    except DTypeError:
+        return False

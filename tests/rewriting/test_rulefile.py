@@ -135,6 +135,20 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     "shorthand of an unknown attribute": (
         SEMI + "define f(x) = transpose(x, axis=0)\n", 2, 33, "semi.transpose has no attribute axis", PERM,
     ),
+    "property of a sequence": (
+        SEMI + "rule a: add(x, rest...) => x\n    if rest.rank == 1\n", 3, 8,
+        "`rest` stands for several terms, which have no `.rank` together",
+        "ask a term beside them, or an attribute function of yours",
+    ),
+    "property of a sequence in a where": (
+        SEMI + "rule a: add(x, rest...) => x\n    where n = rest.shape[0]\n", 3, 15,
+        "`rest` stands for several terms, which have no `.shape` together",
+        "ask a term beside them, or an attribute function of yours",
+    ),
+    "unknown dtype": (
+        SEMI + "rule a: -x => x\n    if x.dtype in ('float32', 'flaot64')\n", 3, 31, "no dtype is called 'flaot64'",
+        "did you mean 'float64'?",
+    ),
     "shorthand of an unknown property": (
         SEMI + "define f(x) = reshape(x, shape=x.sape)\n", 2, 32, "`.sape` is not a property rules can read",
         PROPERTIES,
@@ -500,8 +514,8 @@ def test_right_names_belong_to_the_second_family() -> None:
 
 
 def test_text_in_quotes_is_not_a_comment() -> None:
-    (rule,) = parse_rules(SEMI + "rule a: -x => x\n    if x.dtype == '#' or x.dtype == 'int8'\n", "my.rules", "my")
-    assert rule.guard is not None and rule.guard.text == "x.dtype == '#' or x.dtype == 'int8'"
+    (rule,) = parse_rules(SEMI + "rule a: -x => x\n    if target.name == '#' or x.dtype == 'int8'\n", "my.rules", "my")
+    assert rule.guard is not None and rule.guard.text == "target.name == '#' or x.dtype == 'int8'"
 
 
 def test_a_shorthand_stands_on_either_side() -> None:
