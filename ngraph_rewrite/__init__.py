@@ -248,6 +248,10 @@ else:
         """What is imported when it is first asked for."""
         return late_name(__name__, __late__, name)
 
+    def __dir__() -> list[str]:
+        """What is there, and what is imported when it is first asked for."""
+        return sorted({*globals(), *__late__})
+
 
 __all__ = [
     "ArgumentError",

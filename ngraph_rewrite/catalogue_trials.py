@@ -76,20 +76,24 @@ def _has_float(term: Op) -> bool:
 
 
 def kernels_on(definition: OpDef, target: Target) -> str:
-    """The kernels that compute it: "view" if none has to, "none" if one is missing, empty if nothing can be tried."""
+    """The kernels that compute it: "view" if none has to, "none" if there is none, empty if nothing can be tried.
+
+    A kernel may be for some dtypes alone; `missing` tells which it lacks.
+    """
     if target.prepare is not CpuExecutable:
         return "its own"
     names: dict[str, None] = {}
-    for term in trials(definition).instances if definition.family != "core" else ():
+    tried = trials(definition).instances if definition.family != "core" else ()
+    for term in tried:
         try:
             plan = make_plan(list(leaves(unboxed(term))), [])
         except KernelError:
-            return "none"
+            continue
         own = [w.source.name.rpartition("_")[0] for w in kernels(plan.work)]
         if "view" in definition.traits:
             own = [name for name in own if name != "copy"]  # of what is given back, which is no view of an argument
         names.update(dict.fromkeys(own or ["view"]))
-    return " ".join(names)
+    return " ".join(names) or ("none" if tried else "")
 
 
 # -- what is missing ---------------------------------------------------------------------------------

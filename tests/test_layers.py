@@ -218,12 +218,12 @@ def is_import_docstring_or_dunder(node: ast.stmt) -> bool:
 
 
 def is_late_import(node: ast.stmt) -> bool:
-    """An import for type checkers alone, and the module's `__getattr__` for all others."""
+    """An import for type checkers alone, and the module's `__getattr__` and `__dir__` for all others."""
     return (
         isinstance(node, ast.If)
         and ast.unparse(node.test) == "TYPE_CHECKING"
         and all(isinstance(n, ast.ImportFrom) for n in node.body)
-        and [getattr(n, "name", None) for n in node.orelse] == ["__getattr__"]
+        and [getattr(n, "name", None) for n in node.orelse] == ["__getattr__", "__dir__"]
     )
 
 

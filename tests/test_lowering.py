@@ -115,6 +115,13 @@ def test_an_op_that_nothing_lowers_is_named(x: ng.Op, matchers: dict[str, Matche
         lower([ng.erf(x)], CPU, matchers_of(without, Cache()))
 
 
+def test_an_op_of_somebody_else_that_nothing_lowers_wants_a_file_of_theirs(matchers: dict[str, Matcher]) -> None:
+    ng.op("axes.lowering_test", meaning=lambda term, x: x)(lambda x: x)
+    term = ng.make_op("axes.lowering_test", ng.placeholder([H]))
+    with pytest.raises(ng.UnloweredOpError, match=r"\n  write one in a file that begins with `lower axes`$"):
+        lower([term], CPU, matchers)
+
+
 # -- what goes wrong --------------------------------------------------------------------------------
 
 

@@ -249,8 +249,10 @@ def check_base(terms: Iterable[Op], target: Any, matchers: Passes) -> None:
             rules = [r for r in every if r.left.definition is term.definition]
             files = ", ".join(sorted({r.file for r in rules}))
             family = term.definition.family
+            lacks = f"write one in a file that begins with `lower {family}`"
+            lacks = f"add one to rules/{family}.rules" if term.definition.shipped else lacks
             raise UnloweredOpError(
                 f"no rule lowers {name} of type {term.type}",
                 where=term.info.place if term.info.lineno else None,
-                do=f"its rules in {files} do not fire here" if files else f"add one to rules/{family}.rules",
+                do=f"its rules in {files} do not fire here" if files else lacks,
             )

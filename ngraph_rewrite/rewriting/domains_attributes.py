@@ -57,6 +57,11 @@ def attribute_values(
     return list(proposal(types, wish, domain)) if proposal is not None else []
 
 
+def is_drawn(definition: OpDef) -> bool:
+    """Whether anything says which attributes an op may have, if it has some."""
+    return not definition.attributes or definition.name in _PROPOSALS or definition.attributes == ("axes",)
+
+
 def _constant(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     if wish is None:
         return

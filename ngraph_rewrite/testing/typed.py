@@ -9,9 +9,11 @@ from pathlib import Path
 
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.checks import THOROUGH, check_types_on
+from ngraph_rewrite.rewriting.domains_attributes import is_drawn
 from ngraph_rewrite.rewriting.dtype_classes import class_matches
 from ngraph_rewrite.rewriting.instances import Instance, fitting_matches
 from ngraph_rewrite.rewriting.interpret import Application
+from ngraph_rewrite.rewriting.pattern import App, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.op import Op
@@ -23,10 +25,8 @@ from ngraph_rewrite.testing.printing import program
 PER_TEN = 4
 # So many are looked for, however few are wanted: the first may be hard to find.
 MANY = 20
-NOWHERE = (
-    "matches none of the terms that were tried: does its guard ever hold? an op with attributes of its own needs an "
-    "ng.attribute_domain"
-)
+TRIED = "matches none of the terms that were tried"
+NOWHERE = f"{TRIED}: does its guard ever hold? an op that does not take any tensors needs an ng.argument_domain"
 
 
 def check_types(rule: Rule, context: Context) -> Finding:
@@ -52,8 +52,15 @@ def check_types(rule: Rule, context: Context) -> Finding:
             return finding(rule, "types", FAILED, says, _shown_guard(rule, bank.failed, says))
         return finding(rule, "types", FAILED, says, "" if last is None else _shown(rule, last, bank, says))
     if not typed:
-        return finding(rule, "types", FAILED, NOWHERE)
+        return finding(rule, "types", FAILED, _nowhere(rule))
     return finding(rule, "types", PASSED, f"{typed} instances")
+
+
+def _nowhere(rule: Rule) -> str:
+    """That no term was found, and what may be the reason."""
+    ops = (part.definition for part in subpatterns(rule.left) if isinstance(part, App))
+    undrawn = next((definition for definition in ops if not is_drawn(definition)), None)
+    return NOWHERE if undrawn is None else f"{TRIED}: {undrawn} has attributes, and no ng.attribute_domain says which"
 
 
 def _shown(rule: Rule, found: Instance, bank: TrialBank, says: str) -> str:

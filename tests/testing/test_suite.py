@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from ngraph_rewrite.errors import ArgumentError, RuleFileError
+from ngraph_rewrite.errors import ArgumentError, AxesError, RuleFileError
 from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.terms.catalogue import op
 from ngraph_rewrite.testing import suite
 from ngraph_rewrite.testing.files import check_rules
 from ngraph_rewrite.testing.findings import CHECKS, FAILED, NONE, PASSED, WAIVED, Context, Effort, Finding, finding
 from ngraph_rewrite.testing.suite import OF_A_RULE, OF_ALL_RULES, Subject, findings
 from ngraph_rewrite.testing.typed import check_types
+from ngraph_rewrite.types.tensor import TensorType
 
 FILE = """simplify semi
 
@@ -73,6 +75,25 @@ def test_an_adjoint_is_no_equation(tmp_path: Path) -> None:
 def test_the_same_is_found_by_any_number_of_processes(path: Path) -> None:
     first, second = (sorted(map(str, findings(Subject((path,), effort=PATIENT), count=n))) for n in (1, 2))
     assert first == second
+
+
+def test_a_rule_that_no_term_was_drawn_for_is_told_what_its_ops_lack() -> None:
+    op("semi.suite_undrawn", meaning=lambda term, x: x)(lambda x, *, by: x)
+    op("semi.suite_narrow", meaning=lambda term, x: x)(_seven)
+    for left, says in (
+        ("suite_undrawn(x, by=k)", "semi.suite_undrawn has attributes, and no ng.attribute_domain says which"),
+        ("exp(x) + suite_narrow(y)", "does its guard ever hold? an op that does not take any tensors needs an ng.arg"),
+    ):
+        rules = parse_rules(f"simplify semi\nrule a: {left} => x", "my.rules", "my")
+        found = check_types(rules.rules[0], Context(rules))
+        assert found.status == FAILED
+        assert found.says.startswith(f"matches none of the terms that were tried: {says}")
+
+
+def _seven(x: TensorType) -> TensorType:
+    if x.rank != 7:
+        raise AxesError("this takes seven axes")
+    return x
 
 
 @pytest.mark.parametrize("checks", [("values", "value"), ("",), "values"])
