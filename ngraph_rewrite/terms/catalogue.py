@@ -193,6 +193,11 @@ def op(
     Positional parameters are arguments (``*xs`` for any number), keyword-only parameters attributes.
 
     Args:
+        name: Family and name, ``"axes.tanh"``.
+        traits: Any of `TRAITS`.
+        meaning: What it computes: a function of the term and of the arrays of its arguments, in NumPy.
+        normalise: From the types of the arguments and the attributes that were given, by keyword, to a dict of those
+            that are stored (``axis=-1`` to ``axis=1``); it may refuse some.
         below: The op just below which it stands in the order in which rules go down. Without it, an op of a target
             stands below all of ``semi``, and a rule cannot take it apart into ops of that family.
 

@@ -453,7 +453,7 @@ def build(
         raise located(error, definition, args, info.place, attributes) from None
     except Exception as error:  # a type rule's, which its author has to mend
         error.add_note(
-            f"raised by the type rule of {definition}, for {_asked(definition, args, attributes)} at {info.place}"
+            f"raised by the declaration of {definition}, for {_asked(definition, args, attributes)} at {info.place}"
         )
         raise
     term = Op(definition, args, attrs, type_, info)

@@ -305,7 +305,7 @@ def test_what_an_op_s_functions_raise_is_noted_with_the_op_and_the_line() -> Non
     )
     with pytest.raises(AttributeError, match="nothing") as typed:
         make_op("mine.untyped", x, k=2)
-    said = r"raised by the type rule of mine.untyped, for mine.untyped\(float32\[3\], k=2\) at .*\.py:\d+"
+    said = r"raised by the declaration of mine.untyped, for mine.untyped\(float32\[3\], k=2\) at .*\.py:\d+"
     assert re.fullmatch(said, typed.value.__notes__[0])
 
 
