@@ -17,6 +17,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -32,6 +33,8 @@ else:
     metadata, resources = lazy_module("importlib.metadata"), lazy_module("importlib.resources")
 
 _WITHOUT = "NGRAPH_REWRITE_WITHOUT"
+# Whether a package is being loaded.
+_loading: ContextVar[bool] = ContextVar("loading", default=False)
 _GROUPS = "ngraph_rewrite."
 _FOLDERS = (".dist-info", ".egg-info")
 
@@ -64,7 +67,11 @@ def plugins(kind: str) -> tuple[Plugin, ...]:
     Raises:
         ExtensionError: if one does not load, naming its distribution and what to do.
     """
-    return tuple(_loaded(e) for e in _entry_points(kind))
+    token = _loading.set(True)
+    try:
+        return tuple(_loaded(e) for e in _entry_points(kind))
+    finally:
+        _loading.reset(token)
 
 
 def load_plugin_ops() -> None:
@@ -74,6 +81,18 @@ def load_plugin_ops() -> None:
         ExtensionError: if one does not load.
     """
     plugins("ops")
+
+
+def found_plugin_ops() -> bool:
+    """Whether packages have declared ops and functions now that they had not: what was not there may be among them.
+
+    Raises:
+        ExtensionError: if one does not load.
+    """
+    if _loading.get():  # it is a package that names what there is not
+        return False
+    before = plugins.cache_info().misses
+    return bool(plugins("ops")) and plugins.cache_info().misses > before
 
 
 @cache

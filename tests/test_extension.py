@@ -49,6 +49,20 @@ print(len(ng.rules()) > 0, "ngraph_stencil" in sys.modules)
     )
 
 
+NAMED = {
+    "built": "ng.make_op('stencil_base.smooth_rows', ng.placeholder((2, 3)), side=0.5)",
+    "rule": "ng.rule('smooth(x, axes=k, side=0.0) => x', family='stencil', grade='refines', name='mine')",
+    "function": "ng.rule('x * y => x\\nif one_at(0, 2) == moved((1,), (2,))', grade='fast', name='mine')",
+}
+
+
+@pytest.mark.parametrize("how", NAMED)
+def test_what_a_package_has_is_there_as_soon_as_it_is_named(stencil: Path, how: str) -> None:
+    """Nothing has imported the package, or read the library's rules, before."""
+    found = run(stencil, "-c", f"import ngraph_rewrite as ng\n{NAMED[how]}")
+    assert found.returncode == 0, found.stderr
+
+
 @pytest.mark.parametrize("name", ["ngraph-stencil", "other, NGraph_Stencil"])
 def test_a_package_can_be_left_out(stencil: Path, name: str) -> None:
     found = run(stencil, "-c", "import ngraph_rewrite as ng; print(ng.transformer_choices())",
@@ -93,6 +107,11 @@ WRONG = {
         {"ops.py": OPS.format(family="semi").replace("twice", "exp")},
         "there is an op called 'semi.exp' already",
     ),
+    "misspelt_op": (
+        {"ngraph_rewrite.ops": "a = wrong.ops"},
+        {"ops.py": OPS.format(family="wrong") + "ng.argument_domain('wrong.twise')\n"},
+        "no op is called wrong.twise",
+    ),
     "taken_file": ({RULES: "a = wrong"}, {"semi.rules": "simplify semi\n"}, "called as rules/semi.rules"),
     "no_files": ({RULES: "a = wrong"}, {}, "where no file ends with .rules"),
     "no_path": ({RULES: "a = wrong:PATH"}, {"__init__.py": "PATH = 3"}, "neither a package nor a path"),
@@ -125,6 +144,20 @@ x = ng.placeholder([ng.Axis("H", 3)])
 with ng.make_transformer("wrong" if "wrong" in ng.transformer_choices() else "cpu") as transformer:
     print(transformer.computation(ng.exp(x), x)([1, 2, 3]))
 """
+
+
+def test_an_op_that_joins_a_family_is_drawn_from_the_first_program_on(tmp_path: Path) -> None:
+    """A process that lowers before it draws drew other programs than one that draws before it lowers."""
+    install(tmp_path, "joining-package", {"ngraph_rewrite.ops": "a = joining"})
+    (tmp_path / "joining.py").write_text(OPS.format(family="numpy"), encoding="utf-8")
+    script = """
+from ngraph_rewrite.testing.strategies.terms import ops_of
+from ngraph_rewrite.testing.strategies.drafts.growing import drawn_ops
+print(*{"numpy.twice"}.intersection(d.name for d in __OPS__))
+"""
+    for ops in ("drawn_ops()", "ops_of('numpy')"):
+        found = run(tmp_path, "-c", script.replace("__OPS__", ops))
+        assert found.stdout == "numpy.twice\n", found.stderr
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -10,6 +10,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
+from ngraph_rewrite.errors import RuleFileError
+from ngraph_rewrite.plugins import found_plugin_ops
 from ngraph_rewrite.rewriting.bounds import CLAUSES, RULES, WAIVERS
 from ngraph_rewrite.rewriting.choices import Way, ways
 from ngraph_rewrite.rewriting.declarations import declared
@@ -58,11 +60,18 @@ def load_rules(path: str | Path, shown: str | None = None) -> RuleSet:
 def parse_rules(content: str, file: str, stem: str) -> RuleSet:
     """The rules written in `content`; `stem` begins their names.
 
+    They may name what installed packages have, which are loaded when a name is not known without them.
+
     Raises:
         RuleFileError: for any mistake.
     """
-    with undone_if_refused():  # a file of a signature declares operations
-        return _parsed(read_frame(content, file), stem)
+    try:
+        with undone_if_refused():  # a file of a signature declares operations
+            return _parsed(read_frame(content, file), stem)
+    except RuleFileError:
+        if not found_plugin_ops():
+            raise
+    return parse_rules(content, file, stem)
 
 
 def _parsed(frame: FileFrame, stem: str) -> RuleSet:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.errors import AttributeValueError, UnknownOpError
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.plugins import found_plugin_ops
 from ngraph_rewrite.terms.declaring import (
     check_exchange,
     check_functions,
@@ -285,12 +286,15 @@ def undone_if_refused() -> Iterator[None]:
 
 
 def lookup(name: str) -> OpDef:
-    """The definition called `name`.
+    """The definition called `name`, which an installed package may have.
 
     Raises:
         UnknownOpError: if there is none; the message names the nearest.
+        ExtensionError: if a package that might have it cannot be used.
     """
     found = _CATALOGUE.get(name)
+    if found is None and found_plugin_ops():
+        found = _CATALOGUE.get(name)
     if found is None:
         raise UnknownOpError(f"no op is called {name}", do=_near(str(name)))
     return found

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
 from ngraph_rewrite.rewriting.instances import terms_of
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
@@ -33,6 +34,7 @@ _LEAF = "core.placeholder"
 
 def ops_of(family: str) -> list[OpDef]:
     """The ops of a family that terms are drawn from: those whose value depends on nothing but their arguments."""
+    load_plugin_ops()
     apart = {"effect", "binder", "storage", "parameter", "draw"}
     return [d for d in definitions(family) if d.meaning is not None and not d.traits & apart]
 

@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 
+from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST
 from ngraph_rewrite.terms.catalogue import STANDARD, OpDef, definitions
 from ngraph_rewrite.terms.op import Op
@@ -25,10 +26,11 @@ _NO_STEPS = {"core.placeholder", "core.constant", "core.variable", "core.paramet
 
 
 def drawn_ops(families: Sequence[str] = FAMILIES) -> list[OpDef]:
-    """The ops that are one step of a program, those that have a value of their own.
+    """The ops that are one step of a program, those that have a value of their own, of installed packages too.
 
     The others are leaves, effects and binders, which the steps of effects make.
     """
+    load_plugin_ops()
     return [d for family in families for d in definitions(family) if _is_step(d)]
 
 
