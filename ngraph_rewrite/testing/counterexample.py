@@ -22,6 +22,7 @@ from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.compare import Difference, difference, same_bits
 from ngraph_rewrite.testing.draws import other_draw
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate
+from ngraph_rewrite.testing.given import check_class, check_shape, check_terms
 from ngraph_rewrite.testing.printing import program
 from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tuples import TupleType
@@ -110,6 +111,7 @@ def rewritten(path: str | Path, name: str, term: Op, target: Target | None = Non
         RuleFileError: if the file is not right.
         ArgumentError: if there is no such rule in it.
     """
+    check_terms("rewritten", [term])
     rule = load_rules(path).find(name)
     if rule is None:
         raise ArgumentError(f"{path} has no rule called {name}", do="a name begins with the file's")
@@ -142,6 +144,11 @@ def assert_same(left: Op, right: Op, values: Values, grade: str = "exact") -> No
     AssertionError: not @real: semi.negative(x) is not x, at [0] -1.0 is not 1.0
     ...
     """
+    check_terms("assert_same", [left, right])
+    check_class(grade)
+    for leaf, value in values.items():
+        if isinstance(leaf, Op):
+            check_shape("assert_same", leaf, value)
     if left.type != right.type:
         raise AssertionError(f"{describe(left)} is {left.type!r}, {describe(right)} is {right.type!r}")
     drawn = other_draw(left, right)

@@ -20,6 +20,7 @@ from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.differences import NoDifferences, disagreement, is_double, weights_of
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
+from ngraph_rewrite.testing.given import check_count
 from ngraph_rewrite.testing.rules import quietly
 from ngraph_rewrite.testing.strategies import DISTINCT, Example, seeded_instances
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, is_float
@@ -54,7 +55,8 @@ def check_adjoint(op: OpDef | str, examples: int = 20, order: int = 1, rules: Ow
     (True, 0)
     """
     load_plugin_ops()
-    definition = lookup(op) if isinstance(op, str) else op
+    check_count(examples)
+    definition = op if isinstance(op, OpDef) else lookup(op)
     if not has_float_results(definition):
         return 0
     own, rule = None if rules is None else as_rules(rules), _any_application(definition)

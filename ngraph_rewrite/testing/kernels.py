@@ -22,6 +22,7 @@ from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.runtime.cuda.device import find_device
 from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.testing.evaluate import Undefined
+from ngraph_rewrite.testing.given import check_count
 from ngraph_rewrite.testing.kernel_differences import kernel_difference, place_of
 from ngraph_rewrite.testing.kernel_runs import RUNS
 from ngraph_rewrite.testing.rules import quietly
@@ -75,6 +76,7 @@ def check_kernel(
         KernelError, RuleFileError: if the file is not right, or has no body for the target.
         DeviceError: if there is no GPU, and the simulator is off.
     """
+    check_count(examples)
     kernel = _kernel(source)
     if target not in kernel.template.bodies or target not in RUNS:
         raise KernelError(f"kernel {kernel.template.name} has no body for {target!r}", where=kernel.template.place,

@@ -18,6 +18,7 @@ from ngraph_rewrite.terms.info import Uid, info_here
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array, Values
+from ngraph_rewrite.testing.given import check_terms
 from ngraph_rewrite.testing.sources import Source
 
 # Names that a program itself uses: no term is called so.
@@ -44,6 +45,7 @@ def term(op: str, /, *args: Op, **attributes: Any) -> Op:
     (semi.sum(x, axes=(0,)), float32[3])
     """
     load_plugin_ops()
+    check_terms("term", args)
     definition, info = lookup(op), info_here()
     given = {"uid": Uid(), **attributes} if "uid" in definition.attributes else attributes
     if given.keys() != set(definition.attributes):

@@ -13,6 +13,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.testing import adjoints, values
 from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Effort
+from ngraph_rewrite.testing.given import check_count
 
 # Seconds for one rule: here it is only a bound for what finds no end.
 _PATIENCE = 60.0
@@ -47,6 +48,7 @@ def check_rule(rule: Rule, examples: int = 50, cache: Cache | None = None) -> in
     ngraph_rewrite.testing.rules.WrongRule: my.rules:2: rule my.add_zero is not @exact
     ...
     """
+    check_count(examples)
     context = Context(RuleSet([rule]), Effort(examples, _PATIENCE), cache or Cache())
     derive = rule.kind == "derive"
     found, compared = adjoints.outcome(rule, context, proved=False) if derive else values.outcome(rule, context)

@@ -13,6 +13,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array
+from ngraph_rewrite.testing.given import check_calls, check_given, check_terms
 from ngraph_rewrite.testing.programs.source import all_terms, as_source
 
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -58,13 +59,17 @@ class Program:
         return bind_lengths(self.inputs, [array.shape for array in self.calls[call]])
 
 
+def _placeholders(returns: Sequence[Op]) -> list[Op]:
+    return [t for t in topological(all_terms(returns)) if t.definition.name == "core.placeholder"]
+
+
 def of_terms(returns: Sequence[Op], arguments: Mapping[Op, Sequence[Array]]) -> Program:
     """A program of some terms that takes only the placeholders it needs.
 
     Args:
         arguments: Each placeholder with its argument in each call.
     """
-    needed = {t.attribute("uid") for t in topological(all_terms(returns)) if t.definition.name == "core.placeholder"}
+    needed = {t.attribute("uid") for t in _placeholders(returns)}
     kept = [(p, arrays) for p, arrays in arguments.items() if p.attribute("uid") in needed]
     count = max(map(len, arguments.values()), default=1)
     calls = tuple(tuple(arrays[i] for _, arrays in kept) for i in range(count))
@@ -82,16 +87,23 @@ def program_of(
         arguments: Each placeholder with its argument in each call.
         initial: What variables begin with: an array, or a term.
 
+    Raises:
+        ArgumentError: for what is no term, and for arrays that do not fit.
+
     >>> import numpy as np
     >>> from ngraph_rewrite.testing import term
     >>> x = term("core.placeholder", axes=[2], dtype="int8").named("x")
     >>> program_of([term("semi.negative", x)], {x: [np.array([1, 2], "int8")]}).size
     (2, 2)
     """
+    check_terms("program_of", returns)
+    check_calls("program_of", arguments)
     begun: dict[Op, Op] = {}
     for variable in initial:
         _begin(variable, initial, begun)
-    return of_terms(substituted(returns, begun), arguments)
+    program = of_terms(substituted(returns, begun), arguments)
+    check_given("program_of", _placeholders(program.returns), program.inputs)
+    return program
 
 
 def _begin(variable: Op, initial: Mapping[Op, Any], begun: dict[Op, Op]) -> None:

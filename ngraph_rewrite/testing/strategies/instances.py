@@ -23,6 +23,7 @@ from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.evaluate import Array
+from ngraph_rewrite.testing.given import check_rule_given
 from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.printing import as_python
 from ngraph_rewrite.testing.strategies.drawing import (
@@ -133,6 +134,7 @@ def instances_of(
     >>> find(instances_of(rule), lambda example: True, settings=same).instance.term.shape
     (1, 1)
     """
+    check_rule_given(rule)
     bank = TrialBank()
     solver = Solver(rule, bank.make, near=True)
     domain = drawn_domain(draw, dtypes, guard_lengths(rule))

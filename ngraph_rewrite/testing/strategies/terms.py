@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
 from ngraph_rewrite.rewriting.instances import terms_of
 from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
-from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
+from ngraph_rewrite.terms.catalogue import STANDARD, OpDef, definitions, lookup
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted
 from ngraph_rewrite.terms.walking import topological
@@ -66,6 +67,9 @@ def terms(
         dtypes: Of the placeholders, except where an op demands another one, of indices, say.
         ops: What the terms are made of: by default all ops of the family that have a value of their own.
 
+    Raises:
+        ArgumentError: for a family that has none.
+
     >>> from hypothesis import find, settings
     >>> same = settings(max_examples=100, database=None, derandomize=True)
     >>> ops = ["semi.transpose", "semi.exp"]
@@ -73,6 +77,9 @@ def terms(
     semi.transpose(x0, perm=(1, 0))
     """
     own = ops_of(family) if ops is None else [lookup(d) if isinstance(d, str) else d for d in ops]
+    if ops is None and not own:
+        do = f"choose among {', '.join(STANDARD)}, or a family of yours"
+        raise ArgumentError(f"the family {family!r} has no op to draw", do=do)
     growth = _Growth(draw, drawn_domain(draw, dtypes), own, TrialBank())
     if depth < 1 or not own:
         type_ = draw(st.sampled_from(list(simplest_first(growth.domain.pool(family)))))

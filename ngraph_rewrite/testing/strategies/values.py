@@ -17,6 +17,7 @@ from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array
+from ngraph_rewrite.testing.given import check_terms
 from ngraph_rewrite.types.dtypes import DType, finfo, is_float
 from ngraph_rewrite.types.lengths import known
 from ngraph_rewrite.types.tensor import TensorType
@@ -131,6 +132,7 @@ def _apart(order: list[int], dtype: DType) -> Array:
 @st.composite
 def leaf_values(draw: st.DrawFn, term: Op, kind: str = WILD) -> dict[Op | Uid, Array]:
     """A value for each leaf under a term, and for each random draw by its uid; all lengths are known."""
+    check_terms("leaf_values", [term])
     return {key: draw(arrays(leaf.type, kind)) for key, leaf in valued_leaves(term).items()}
 
 

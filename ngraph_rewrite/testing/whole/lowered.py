@@ -75,8 +75,9 @@ def setup_of(rules: RuleSet | str | os.PathLike[str] | None = None, seed: int = 
     Raises:
         RuleFileError: for a rule file with a mistake, or that cannot be read.
     """
+    given = as_rules(rules)
     own = None if rules is None or isinstance(rules, RuleSet) else os.fspath(rules)
-    return Setup(as_rules(rules) + library(), seed=seed, own=own)
+    return Setup(given + library(), seed=seed, own=own)
 
 
 class LoweredProgram:

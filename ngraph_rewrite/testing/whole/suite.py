@@ -6,8 +6,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.terms.declaring import told
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.testing.programs.program import Program
 from ngraph_rewrite.testing.whole.checks import (
     Wrong,
@@ -80,6 +82,7 @@ def assert_right(
 
     Raises:
         WrongProgram: with what is wrong.
+        ArgumentError: for what is no program, and no check.
 
     >>> import numpy as np
     >>> import ngraph_rewrite as ng
@@ -92,6 +95,11 @@ def assert_right(
         ...
     ngraph_rewrite.testing.whole.suite.WrongProgram: values: axes.subtract(axes.multiply(x, 1.0), x) is not what...
     """
+    if not isinstance(program, Program):
+        raise ArgumentError(f"{program!r} is no program", where=user_line(), do="draw one, or make it with program_of")
+    if kind not in (*CHECKS, DISABLED):
+        do = f"choose among {', '.join((*CHECKS, DISABLED))}"
+        raise ArgumentError(f"no check is called {kind!r}", where=user_line(), do=do)
     found = wrong_in(program, kind, setup_of(rules, seed), off)
     if found is not None:
         raise WrongProgram(f"{found.kind}: {found.says}\n{found.shown}")
