@@ -124,11 +124,11 @@ def meet_exactly(left: DType, right: DType) -> bool:
 
 @attribute_function
 def spacing(start: Literal, stop: Literal, steps: int) -> Literal:
-    """How far apart evenly spaced numbers from `start` to `stop` are; 0 if there are no steps.
+    """How far apart evenly spaced numbers from `start` to `stop` are, as NumPy has it also where there are no steps.
 
     >>> from ngraph_rewrite.rewriting.attributes import literal
     >>> spacing(literal(0.0, np.dtype("float64")), literal(1.0, np.dtype("float64")), 4)
     0.25
     """
     with np.errstate(all="ignore"):
-        return Literal((stop.scalar - start.scalar) / steps if steps > 0 else 0.0, start.dtype)
+        return Literal((stop.scalar - start.scalar) / max(steps, 1), start.dtype)

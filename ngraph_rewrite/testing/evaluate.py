@@ -50,6 +50,10 @@ _UNDERFLOWING = frozenset("exp exp2 sigmoid softplus power reciprocal softmax pr
 _COMPOSITE = frozenset("cross_entropy_multi cross_entropy_binary cross_entropy_softmax cross_entropy_sigmoid".split())
 
 
+# What a float that does not fit an integer becomes where nothing may depend on it.
+UNFIT = 85
+
+
 class Undefined(Exception):
     """The meaning of a term is not defined for these values."""
 
@@ -64,7 +68,7 @@ def evaluate(root: Op, values: Values, change: Change | None = None, strict: boo
     Args:
         values: The value of each leaf that has no meaning, and of each random draw by its ``uid``.
         change: What becomes of each value before it is used.
-        strict: Whether a cast of what does not fit is an error, or gives what NumPy gives.
+        strict: Whether a cast of what does not fit is an error, or gives a number that no processor gives.
 
     Raises:
         Undefined: where the ops leave the value open: a float cast to an integer it does not fit,
@@ -73,9 +77,9 @@ def evaluate(root: Op, values: Values, change: Change | None = None, strict: boo
     """
 
     def value(term: Op, args: list[Array], body: Body | None) -> Any:
-        if strict and term.definition.short == "cast":
-            _check_cast(args[0], term)
         own = _value(term, args, values, body)
+        if args and "dtype" in term.definition.attributes:  # a cast, or what casts before it sums
+            own = _cast(args[0], own, term, strict)
         if isinstance(term.type, TupleType):
             return own
         array = np.ascontiguousarray(own).reshape(_shape(term))
@@ -122,13 +126,18 @@ def _reads_what_was_written(term: Op) -> bool:
     return write.definition.name == "core.assign" and write.args[0] is variable
 
 
-def _check_cast(value: Array, term: Op) -> None:
-    if is_float(value.dtype) and term.dtype.kind in "iu":
-        limits = np.iinfo(term.dtype)
-        with np.errstate(all="ignore"):
-            inside = (np.trunc(value) >= float(limits.min)) & (np.trunc(value) < float(limits.max) + 1)
-        if not inside.all():
-            raise Undefined(f"a value does not fit {term.dtype}")
+def _cast(value: Array, found: Array, term: Op, strict: bool) -> Array:
+    """What a cast gives; processors differ in what becomes of a float that does not fit an integer."""
+    if not is_float(value.dtype) or term.dtype.kind not in "iu":
+        return found
+    limits = np.iinfo(term.dtype)
+    with np.errstate(all="ignore"):
+        inside = (np.trunc(value) >= float(limits.min)) & (np.trunc(value) < float(limits.max) + 1)
+    if inside.all():
+        return found
+    if strict:
+        raise Undefined(f"a value does not fit {term.dtype}")
+    return np.where(inside, found, found.dtype.type(UNFIT)) if term.definition.short == "cast" else found
 
 
 def poisoned(term: Op, value: Array, args: list[Array]) -> Array:

@@ -201,6 +201,7 @@ CREATED: list[tuple[Callable[[], ng.Op], Any]] = [
     (lambda: nx.linspace(0, 1, 7, endpoint=False, dtype="float64"), np.linspace(0, 1, 7, endpoint=False)),
     (lambda: nx.linspace(3, -2, 9, dtype="int16"), np.linspace(3, -2, 9, dtype="int16")),
     (lambda: nx.linspace(0, 256, 256, endpoint=False, dtype="uint8"), np.arange(256, dtype="uint8")),
+    (lambda: nx.linspace(5, float("nan"), 1), np.full(1, np.nan, np.float32)),
     (lambda: nx.linspace(1, 2, 1), np.linspace(1, 2, 1, dtype=np.float32)),
     (lambda: nx.linspace(1, 2, 0), np.linspace(1, 2, 0, dtype=np.float32)),
     (lambda: nx.eye(3), np.eye(3, dtype=np.float32)),

@@ -140,6 +140,16 @@ def test_a_difference_inside_a_softmax_is_rounded_before_it_is_an_exponent() -> 
     assert differ(left, off, {x: np.array([1.5, -1.25])}, "refines") is not None
 
 
+def test_what_a_processor_makes_of_a_float_that_does_not_fit_decides_nothing() -> None:
+    """On x86 infinity is 0 in 16 bits, as the quotient of an integer by 0 is; elsewhere it is the greatest number."""
+    quotient = "cast(floor(cast(x, dtype='float64') / cast(y, dtype='float64')), dtype='int16')"
+    guard = "if x.dtype == 'int16'"
+    assert checked(rule_of(f"x // y => {quotient}\n    {guard}"), 50).status == FAILED
+    chosen = f"select(y == 0, 0, select(y == -1, -x, {quotient}))"
+    found = checked(rule_of(f"x // y => {chosen}\n    {guard}"), 50)
+    assert found.status == PASSED, str(found)
+
+
 def test_a_comparison_of_rounded_numbers_may_turn_only_where_it_is_close() -> None:
     x = leaf(3)
     small = term("core.constant", value=Literal(0.1, "float32"), axes=Axes([3]))
