@@ -155,7 +155,7 @@ def test_a_rule_that_cannot_be_applied_is_no_crash() -> None:
 def test_a_meaning_that_symbols_cannot_run_through_is_no_crash() -> None:
     definition = replace(lookup("semi.tanh"), meaning=lambda term, x: np.fft.fft(x))
     (x,) = [TrialBank().leaf("x", tensor("float32", (2,)))]
-    with pytest.raises(Undecided, match="semi.tanh cannot be run on symbols|fft is not known for symbols"):
+    with pytest.raises(Undecided, match="^semi.tanh cannot be run on symbols: NumPy.s fft is not known"):
         evaluate(Op(definition, (x,), (), x.type), leaf_values(x))
 
 

@@ -152,10 +152,10 @@ class Symbols(NDArrayOperatorsMixin):
             return applied(ufunc, x.reshape(x.shape + (1,) * y.ndim), y)
         if method == "at":
             return add_at(ufunc, *inputs)
-        raise Undecided(f"numpy.{ufunc.__name__} ({method}) is not known for symbols")
+        raise Undecided(f"NumPy's {ufunc.__name__} ({method}) is not known for symbols")
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> NoReturn:
-        raise Undecided(f"numpy.{function.__name__} is not known for symbols")
+        raise Undecided(f"NumPy's {function.__name__} is not known for symbols")
 
 
 # -- making them --------------------------------------------------------------------------------------

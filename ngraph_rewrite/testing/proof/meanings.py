@@ -80,8 +80,12 @@ def _value(term: Op, args: list[Any], leaves: Mapping[Op | Uid, Value], body: Bo
     try:
         with np.errstate(all="ignore"):
             found = meaning(term, *args, **({} if body is None else {"body": body}))
-    except (Undecided, NGraphRewriteError):
+    except NGraphRewriteError:
         raise
+    except Undecided as reason:
+        if reason.on:  # it asks for a value, which may be tried
+            raise
+        raise Undecided(f"{term.definition.name} cannot be run on symbols: {reason}") from reason
     except Exception as error:  # a meaning may be of any kind, and do with arrays what symbols cannot
         raise Undecided(f"{term.definition.name} cannot be run on symbols: {error}") from error
     if isinstance(term.type, TupleType):
