@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the kernel of orthogonal and triangular factors: reflections of columns, which are summed row by row."""
+"""Lines of kernels that reflect columns of a matrix, and the kernel of orthogonal and triangular factors.
+
+What a reflection takes from a column is summed row by row, so that rows are read as they lie.
+"""
 
 from functools import cache
+from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.library_factors import DTYPES
@@ -10,63 +14,157 @@ from ngraph_rewrite.codegen.source import Source, nested
 _TOGETHER = 4  # rows that are added to sums, one after the other, before these are stored
 
 
-def _length(dtype: str) -> list[str]:
+class Matrix(NamedTuple):
+    """A matrix of a kernel, as its lines say it: element (i, k) is at ``at + i * down + k * along``.
+
+    Attributes:
+        address: Where it is in memory, which is buffer 2.
+        rows, columns: How many it has.
+    """
+
+    dtype: str
+    address: str = "y"
+    at: str = "at"
+    rows: str = "m"
+    columns: str = "n"
+    down: str = "n"
+    along: str = "1"
+
+    def index(self, i: str, k: str) -> str:
+        """Where an element is."""
+        across = k if self.along == "1" else f"{k} * {self.along}"
+        return f"{self.at} + {i} * {self.down} + {across}"
+
+    def load(self, i: str, k: str) -> str:
+        """An element."""
+        return f"load_{self.dtype}({self.address}, {self.index(i, k)}, 2)"
+
+    def store(self, i: str, k: str, value: str) -> str:
+        """The line that stores one."""
+        return f"store_{self.dtype}({self.address}, {self.index(i, k)}, {value}, 2)"
+
+
+def column_lines(matrix: Matrix, target: str) -> list[str]:
+    """Lines that put the reflection of column k into it, which makes it ``beta`` on the diagonal and 0 below that."""
+    zero = f"np.{matrix.dtype}(0)"
+    found = [
+        f"most, below = {zero}, {zero}",
+        f"for i in range(k + 1, {matrix.rows}):",
+        f"    size = fabs({matrix.load('i', 'k')})",
+        "    if size > below:",
+        "        below = size",
+        f"alpha = {matrix.load('k', 'k')}",
+        "most = below",
+        "if fabs(alpha) > most:",
+        "    most = fabs(alpha)",
+        "beta = alpha",
+        "if below > 0:",
+        f"    total = {zero}",
+        f"    for i in range(k, {matrix.rows}):",
+        f"        part = {matrix.load('i', 'k')} / most",
+        "        total = total + part * part",
+        "    beta = most * sqrt(total)",
+        "    if alpha >= 0:",
+        "        beta = -beta",
+    ]
+    divided = matrix.store("i", "k", f"{matrix.load('i', 'k')} / (alpha - beta)")
+    if target == "cpu":
+        stored = [f"for i in range(k + 1, {matrix.rows}):", f"    {divided}", matrix.store("k", "k", "beta")]
+        return [*found, "if below > 0:", *nested(stored)]
+    stored = ["if i == k:", "    " + matrix.store("i", "k", "beta"), "if i > k:", "    " + divided, "i += lanes()"]
+    stored = ["i = k + lane()", f"while i < {matrix.rows}:", *nested(stored)]
+    return [*found, "barrier()", "if below > 0:", *nested(stored), "barrier()"]
+
+
+def reach_lines(matrix: Matrix) -> list[str]:
     """Lines that find how far the reflection of column k goes: 0 where all below the diagonal is 0."""
+    dtype = matrix.dtype
     return [
         f"twice, squares = np.{dtype}(0), np.{dtype}(0)",
-        "for i in range(k + 1, m):",
-        f"    part = load_{dtype}(y, at + i * n + k, 2)",
+        f"for i in range(k + 1, {matrix.rows}):",
+        f"    part = {matrix.load('i', 'k')}",
         "    squares = squares + part * part",
         "if squares != 0:",
         f"    twice = np.{dtype}(2) / (np.{dtype}(1) + squares)",
     ]
 
 
-def _on_cpu(dtype: str) -> list[str]:
-    """Lines that reflect the columns from ``left`` on."""
-    rows = range(_TOGETHER)
-    added = [f"value = load_{dtype}(sums, j, 4)"]
-    added += [f"value = value + f{r} * load_{dtype}(y, at + (i + {r}) * n + j, 2)" for r in rows]
-    added += [f"store_{dtype}(sums, j, value, 4)"]
-    several = [f"f{r} = load_{dtype}(y, at + (i + {r}) * n + k, 2)" for r in rows]
-    several += ["for j in range(left, n):", *nested(added), f"i += {_TOGETHER}"]
-    one = [f"f0 = load_{dtype}(y, at + i * n + k, 2)", "for j in range(left, n):"]
-    one += nested([added[0], added[1].replace("(i + 0)", "i"), added[-1]])
-    taken = [
-        f"part = f0 * load_{dtype}(sums, j, 4)",
-        f"store_{dtype}(y, row + j, load_{dtype}(y, row + j, 2) - part, 2)",
-    ]
+def reflect_lines(matrix: Matrix, target: str) -> list[str]:
+    """Lines that reflect the columns right of column k."""
+    return _on_cpu(matrix) if target == "cpu" else _on_cuda(matrix)
+
+
+def summed_lines(matrix: Matrix, left: str, factor: str, first: str) -> list[str]:
+    """Lines that add up rows from ``first`` on, times what `factor` says of row i, in the columns from ``left`` on."""
+    dtype, rows = matrix.dtype, range(_TOGETHER)
+    value, stored = f"value = load_{dtype}(sums, j, 4)", f"store_{dtype}(sums, j, value, 4)"
+    added = [value, *[f"value = value + f{r} * {matrix.load(f'(i + {r})', 'j')}" for r in rows], stored]
+    several = [f"f{r} = {factor.format(i=f'(i + {r})')}" for r in rows]
+    several += [f"for j in range({left}, {matrix.columns}):", *nested(added), f"i += {_TOGETHER}"]
+    one = [f"f0 = {factor.format(i='i')}", f"for j in range({left}, {matrix.columns}):"]
+    one += nested([value, f"value = value + f0 * {matrix.load('i', 'j')}", stored])
     return [
-        *_length(dtype),
-        "for j in range(left, n):",
-        f"    store_{dtype}(sums, j, load_{dtype}(y, at + k * n + j, 2), 4)",
-        "i = k + 1",
-        f"while i + {_TOGETHER} <= m:",
+        f"i = {first}",
+        f"while i + {_TOGETHER} <= {matrix.rows}:",
         *nested(several),
-        "while i < m:",
+        f"while i < {matrix.rows}:",
         *nested([*one, "i += 1"]),
-        "for i in range(k, m):",
-        "    row, f0 = at + i * n, twice",
-        "    if i > k:",
-        f"        f0 = twice * load_{dtype}(y, row + k, 2)",
-        "    for j in range(left, n):",
-        *nested(nested(taken)),
     ]
 
 
-def _on_cuda(dtype: str) -> list[str]:
+def _on_cpu(matrix: Matrix) -> list[str]:
+    dtype = matrix.dtype
+    taken = matrix.store("i", "j", f"{matrix.load('i', 'j')} - part")
+    return [
+        *reach_lines(matrix),
+        f"for j in range(k + 1, {matrix.columns}):",
+        f"    store_{dtype}(sums, j, {matrix.load('k', 'j')}, 4)",
+        *summed_lines(matrix, "k + 1", matrix.load("{i}", "k"), "k + 1"),
+        f"for i in range(k, {matrix.rows}):",
+        "    f0 = twice",
+        "    if i > k:",
+        f"        f0 = twice * {matrix.load('i', 'k')}",
+        f"    for j in range(k + 1, {matrix.columns}):",
+        f"        part = f0 * load_{dtype}(sums, j, 4)",
+        f"        {taken}",
+    ]
+
+
+def _on_cuda(matrix: Matrix) -> list[str]:
     """The same lines where each thread has some of the columns right of k."""
+    column = matrix.load("i", "k")
     lines = [
-        f"value = load_{dtype}(y, at + k * n + j, 2)",
-        "for i in range(k + 1, m):",
-        f"    value = value + load_{dtype}(y, at + i * n + k, 2) * load_{dtype}(y, at + i * n + j, 2)",
-        f"store_{dtype}(y, at + k * n + j, load_{dtype}(y, at + k * n + j, 2) - twice * value, 2)",
-        "for i in range(k + 1, m):",
-        f"    part = twice * load_{dtype}(y, at + i * n + k, 2) * value",
-        f"    store_{dtype}(y, at + i * n + j, load_{dtype}(y, at + i * n + j, 2) - part, 2)",
+        f"value = {matrix.load('k', 'j')}",
+        f"for i in range(k + 1, {matrix.rows}):",
+        f"    value = value + {column} * {matrix.load('i', 'j')}",
+        matrix.store("k", "j", f"{matrix.load('k', 'j')} - twice * value"),
+        f"for i in range(k + 1, {matrix.rows}):",
+        f"    part = twice * {column} * value",
+        "    " + matrix.store("i", "j", f"{matrix.load('i', 'j')} - part"),
         "j += lanes()",
     ]
-    return [*_length(dtype), "j = k + 1 + lane()", "while j < n:", *nested(lines)]
+    return [*reach_lines(matrix), "j = k + 1 + lane()", f"while j < {matrix.columns}:", *nested(lines)]
+
+
+def multiplied_lines(matrix: Matrix, target: str) -> list[str]:
+    """Lines that put the product of the reflections of all columns in their place."""
+    dtype, reflected = matrix.dtype, reflect_lines(matrix, target)
+    zero, on_diagonal = matrix.store("k", "j", f"np.{dtype}(0)"), f"np.{dtype}(1) - twice"
+    below = f"-(twice * {matrix.load('i', 'k')})"
+    begin = [f"for back in range({matrix.columns}):", f"    k = {matrix.columns} - 1 - back"]
+    if target == "cpu":
+        lines = [f"for j in range(k + 1, {matrix.columns}):", f"    {zero}", *reflected]
+        lines += [matrix.store("k", "k", on_diagonal), f"for i in range(k + 1, {matrix.rows}):"]
+        return [*begin, *nested([*lines, "    " + matrix.store("i", "k", below)])]
+    lines = ["j = k + 1 + lane()", f"while j < {matrix.columns}:", f"    {zero}", "    j += lanes()", "barrier()"]
+    lines += [*reflected, "barrier()", "i = k + lane()", f"while i < {matrix.rows}:", f"    value = {on_diagonal}"]
+    lines += ["    if i > k:", f"        value = {below}", "    " + matrix.store("i", "k", "value"), "    i += lanes()"]
+    return [*begin, *nested([*lines, "barrier()"])]
+
+
+def block(lines: list[str]) -> str:
+    """What goes into a hole that stands alone on its line."""
+    return "\n".join(lines)
 
 
 @cache
@@ -79,5 +177,7 @@ def render_qr(dtype: str, target: str = "cpu") -> Source:
     has_dtype(dtype, DTYPES, "qr")
     names = tuple("count m n x x_between x_down x_along y".split())
     names = (*names, "space", "room") if target == "cpu" else names
-    lines = _on_cpu(dtype) if target == "cpu" else _on_cuda(dtype)
-    return rendered("qr", names, target, dtype=dtype, reflect="\n".join(lines))
+    matrix = Matrix(dtype)
+    made_zero, reflected = block(column_lines(matrix, target)), block(reflect_lines(matrix, target))
+    holes = {"column": made_zero, "reflect": reflected, "multiply": block(multiplied_lines(matrix, target))}
+    return rendered("qr", names, target, dtype=dtype, **holes)

@@ -82,40 +82,59 @@ def qr(x: Any) -> Any:
     >>> qr(np.array([[[3.0], [4.0]]])).round(6).tolist()
     [[[-0.6], [-0.8], [-5.0]]]
     """
-    (count, m, n), y = x.shape, np.array(x)
+    n, y = x.shape[2], np.array(x)
     with np.errstate(all="ignore"):
         for k in range(n):
-            sizes = np.abs(np.where(np.isnan(y[:, k:, k]), 0, y[:, k:, k]))
-            below, most = sizes[:, 1:].max(1, initial=0) > 0, sizes.max(1, initial=0)
-            total = np.zeros(count, y.dtype)
-            for i in range(k, m):
-                total += np.square(y[:, i, k] / most)
-            alpha = y[:, k, k].copy()
-            beta = most * np.sqrt(total)
-            beta = np.where(below, np.where(alpha >= 0, -beta, beta), alpha)
-            y[:, k + 1 :, k] = np.where(below[:, None], y[:, k + 1 :, k] / (alpha - beta)[:, None], y[:, k + 1 :, k])
-            y[:, k, k] = beta
-            _reflected(y, k)
+            made_zero(y, k)
+            reflected(y, k)
         upper = np.triu(y[:, :n])
-        for k in reversed(range(n)):
-            y[:, k, k + 1 :] = 0
-            twice = _reflected(y, k)
-            y[:, k, k] = 1 - twice
-            y[:, k + 1 :, k] = -(twice[:, None] * y[:, k + 1 :, k])
+        multiplied(y)
     return np.concatenate([y, upper], axis=1)
 
 
-def _reflected(y: Any, k: int) -> Any:
-    """Reflect the columns right of column k, whose reflection is below the diagonal; how far it goes."""
+def made_zero(y: Any, k: int) -> None:
+    """Put into column k what makes it zero below the diagonal: a reflection, and on the diagonal what is left there.
+
+    A reflection has a 1 on the diagonal, which is not kept; all below the diagonal is 0 where nothing is reflected.
+    """
+    sizes = np.abs(np.where(np.isnan(y[:, k:, k]), 0, y[:, k:, k]))
+    below, most = sizes[:, 1:].max(1, initial=0) > 0, sizes.max(1, initial=0)
+    total = np.zeros(y.shape[0], y.dtype)
+    for i in range(k, y.shape[1]):
+        total += np.square(y[:, i, k] / most)
+    alpha = y[:, k, k].copy()
+    beta = most * np.sqrt(total)
+    beta = np.where(below, np.where(alpha >= 0, -beta, beta), alpha)
+    y[:, k + 1 :, k] = np.where(below[:, None], y[:, k + 1 :, k] / (alpha - beta)[:, None], y[:, k + 1 :, k])
+    y[:, k, k] = beta
+
+
+def reach(y: Any, k: int) -> Any:
+    """How far the reflection of column k goes: 2 divided by its length squared, or 0."""
     squares = np.zeros(y.shape[0], y.dtype)
-    sums = y[:, k, k + 1 :].copy()
     for i in range(k + 1, y.shape[1]):
         squares += np.square(y[:, i, k])
+    return np.where(squares != 0, y.dtype.type(2) / (y.dtype.type(1) + squares), y.dtype.type(0))
+
+
+def reflected(y: Any, k: int) -> Any:
+    """Reflect the columns right of column k, whose reflection is below the diagonal; how far it goes."""
+    twice = reach(y, k)
+    sums = y[:, k, k + 1 :].copy()
+    for i in range(k + 1, y.shape[1]):
         sums += y[:, i, k, None] * y[:, i, k + 1 :]
-    twice = np.where(squares != 0, y.dtype.type(2) / (y.dtype.type(1) + squares), y.dtype.type(0))
     y[:, k, k + 1 :] -= twice[:, None] * sums
     y[:, k + 1 :, k + 1 :] -= (twice[:, None] * y[:, k + 1 :, k])[:, :, None] * sums[:, None, :]
     return twice
+
+
+def multiplied(y: Any) -> None:
+    """Put the product of the reflections of all columns in their place."""
+    for k in reversed(range(y.shape[2])):
+        y[:, k, k + 1 :] = 0
+        twice = reflected(y, k)
+        y[:, k, k] = 1 - twice
+        y[:, k + 1 :, k] = -(twice[:, None] * y[:, k + 1 :, k])
 
 
 # -- of factors that were found ------------------------------------------------------------------------
