@@ -21,6 +21,7 @@ from ngraph_rewrite.ops import semi_scatter
 from ngraph_rewrite.ops import semi_sort
 from ngraph_rewrite.ops import semi_recurrence
 from ngraph_rewrite.ops import semi_factors
+from ngraph_rewrite.ops import semi_spectra
 from ngraph_rewrite.ops import semi_windows
 from ngraph_rewrite.ops import semi_convolution
 from ngraph_rewrite.ops import semi_scan
@@ -43,6 +44,7 @@ __all__ = [
     "semi_scatter",
     "semi_sort",
     "semi_sources",
+    "semi_spectra",
     "semi_update",
     "semi_windows",
 ]

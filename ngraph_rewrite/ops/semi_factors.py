@@ -20,12 +20,21 @@ from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
 
-def _square(x: TensorType) -> None:
+def square(x: TensorType) -> None:
     """Demand square matrices (b, n, n) of float32 or float64."""
     positional(x)
     _float32_or_64(x)
     if x.rank != 3 or x.shape[1] != x.shape[2]:
         raise AxesError(f"expected square matrices (b, n, n), got {x!r}", do="reshape it, or take a square part of it")
+
+
+def tall(x: TensorType) -> None:
+    """Demand matrices (b, m, n) of float32 or float64 with as many rows as columns or more."""
+    positional(x)
+    _float32_or_64(x)
+    if x.rank != 3 or _fewer(x.shape[1], x.shape[2]):
+        what = f"expected matrices (b, m, n) with as many rows as columns or more, got {x!r}"
+        raise AxesError(what, do="take fewer columns, or its transpose")
 
 
 def _float32_or_64(x: TensorType) -> None:
@@ -35,7 +44,7 @@ def _float32_or_64(x: TensorType) -> None:
 
 def _sides(a: TensorType, b: TensorType) -> None:
     """Demand right sides (b, n, m) for square matrices."""
-    _square(a)
+    square(a)
     positional(b)
     same_dtype(a, b)
     if b.rank != 3 or b.shape[:2] != a.shape[:2]:
@@ -49,7 +58,7 @@ def cholesky(x: TensorType) -> TensorType:
 
     Only the lower triangles of `x` are read. Where `x` is not positive definite columns from some place on are NaN.
     """
-    _square(x)
+    square(x)
     return x
 
 
@@ -59,7 +68,7 @@ def lu(x: TensorType) -> TensorType:
 
     Below the diagonal is a lower triangle whose diagonal is 1, on it and above an upper one.
     """
-    _square(x)
+    square(x)
     return tensor(x.dtype, (x.shape[0], x.shape[1] + 1, x.shape[2]))
 
 
@@ -69,11 +78,7 @@ def qr(x: TensorType) -> TensorType:
 
     By reflections, with the signs that LAPACK gives.
     """
-    positional(x)
-    _float32_or_64(x)
-    if x.rank != 3 or _fewer(x.shape[1], x.shape[2]):
-        what = f"expected matrices (b, m, n) with as many rows as columns or more, got {x!r}"
-        raise AxesError(what, do="take fewer columns, or its transpose")
+    tall(x)
     return tensor(x.dtype, (x.shape[0], x.shape[1] + x.shape[2], x.shape[2]))
 
 
@@ -119,7 +124,7 @@ def solve(a: TensorType, b: TensorType, *, transposed: bool) -> TensorType:
 
 
 def _of_each(x: TensorType) -> TensorType:
-    _square(x)
+    square(x)
     return tensor(x.dtype, x.shape[:1])
 
 

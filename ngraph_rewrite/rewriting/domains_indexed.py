@@ -121,13 +121,13 @@ def _tall(position: int, known: Known, wish: TensorType | None, domain: Domain) 
 
 ARGUMENTS: dict[str, Proposal] = {
     "semi.batch_dot": _batch_dot,
-    **{f"semi.{short}": _squares for short in "cholesky lu triangular_solve solve logdet det_sign".split()},
+    **{f"semi.{short}": _squares for short in "cholesky lu triangular_solve solve logdet det_sign eigh eigvalsh".split()},
     "semi.scatter_add": _scatter,
     "semi.scatter": _scatter,
     "semi.take_along": _along,
     "semi.add_along": _along,
     "semi.put_along": _along,
-    "semi.qr": _tall,
+    **{f"semi.{short}": _tall for short in "qr svd svdvals".split()},
     "semi.searchsorted": _searchsorted,
     "semi.diagonal": _diagonal,
 }

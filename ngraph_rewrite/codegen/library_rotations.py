@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of the kernels of eigenvalues and singular values: scales, rotations as they are kept and used, and order.
+
+What a step of an iteration rotates is kept, and used on all columns later, so that these are read once for many steps.
+In memory are the diagonal ``d`` and what is beside it ``e`` (buffer 5), the rotations ``turns`` (6), of steps the row
+where they begin, their direction and number ``runs`` (7), and columns as rows of a strip (3).
+"""
+
+from ngraph_rewrite.codegen.source import nested
+from ngraph_rewrite.ops.rotations import LARGE, LIMITS
+
+WIDTH = {"float32": 64, "float64": 32}  # columns of a strip
+TURNS = 64  # for each row, that are kept before they are used
+RUNS = 3  # numbers of a step
+
+
+def number(dtype: str, value: float) -> str:
+    """A literal.
+
+    >>> number("float32", 0.5)
+    'np.float32(0.5)'
+    """
+    return f"np.{dtype}({value!r})"
+
+
+def limit_holes(dtype: str) -> dict[str, str]:
+    """The limits of a dtype, by name."""
+    return {name: number(dtype, value) for name, value in LIMITS[dtype]._asdict().items()}
+
+
+def rotation_lines(dtype: str, c: str, s: str, r: str, f: str, g: str) -> list[str]:
+    """Lines that find c, s and r for which ``c * f + s * g`` is r, and ``c * g - s * f`` is 0."""
+    lim = limit_holes(dtype)
+    return [
+        f"{c}, {s}, {r} = {number(dtype, 1.0)}, {number(dtype, 0.0)}, {f}",
+        f"if {g} != 0:",
+        f"    large, more = fabs({f}), {number(dtype, 1.0)}",
+        f"    if fabs({g}) > large:",
+        f"        large = fabs({g})",
+        f"    if large < {lim['small']}:",
+        f"        more = {lim['more']}",
+        f"    one_side, other_side = {f} * more, {g} * more",
+        "    whole = sqrt(one_side * one_side + other_side * other_side)",
+        f"    {c}, {s}, {r} = one_side / whole, other_side / whole, whole / more",
+    ]
+
+
+def kept_lines(dtype: str, side: str, c: str, s: str) -> list[str]:
+    """Lines that keep a rotation of a side; `step` says whether it goes up or down."""
+    stored = f"store_{dtype}({side}, 2 * filled"
+    return [
+        f"store_{dtype}({side}, 2 * filled, {c}, 6)",
+        "if step == 1:",
+        f"    {stored} + 1, {s}, 6)",
+        "else:",
+        f"    {stored} + 1, -{s}, 6)",
+    ]
+
+
+def run_lines(forward: bool) -> list[str]:
+    """Lines that keep which rows a step of ``length`` rotations is about.
+
+    Args:
+        forward: Whether it goes from the near end to the far one.
+    """
+    begin, direction = ("beside", "step") if forward else ("beside + step * (length - 1)", "-step")
+    numbers = [begin, direction, "length"]
+    return [f"store_int64(runs, {RUNS} * steps + {k}, {value}, 7)" for k, value in enumerate(numbers)]
+
+
+def block_lines(dtype: str, greater: str, kept: bool, step: list[str]) -> list[str]:
+    """Lines that take steps until nothing is left to do, or no place for rotations; then ``state`` is 1, or 2 at the end.
+
+    Args:
+        greater: What says of both ends of a block, ``low`` and ``high``, that it converges to the first one.
+        kept: Whether rotations are kept.
+        step: Lines that take one.
+    """
+    lim = limit_holes(dtype)
+    room = [f"elif filled + last - first > {TURNS} * n or steps == n:", "    state = 1"] if kept else []
+    return [
+        "state, filled, steps = 0, 0, 0",
+        "while first < n - 1 and state == 0:",
+        "    last = first",
+        "    searching = 1",
+        "    while searching != 0 and last < n - 1:",
+        f"        low, high = fabs(load_{dtype}(d, last, 5)), fabs(load_{dtype}(d, last + 1, 5))",
+        f"        value = fabs(load_{dtype}(e, last, 8))",
+        f"        if value <= {lim['unit']} * (low + high) or value < {lim['least']}:",
+        f"            store_{dtype}(e, last, {number(dtype, 0.0)}, 8)",
+        "            searching = 0",
+        "        else:",
+        "            last += 1",
+        "    if last == first:",
+        "        first += 1",
+        "    elif tries == 0:",
+        "        state = 2",
+        *nested(room),
+        "    else:",
+        f"        low, high = fabs(load_{dtype}(d, first, 5)), fabs(load_{dtype}(d, last, 5))",
+        "        if first >= until:",
+        "            step = -1",
+        f"            if {greater}:",
+        "                step = 1",
+        "        until = last",
+        "        tries -= 1",
+        "        length = last - first",
+        "        near, beside = first, first",
+        "        if step < 0:",
+        "            near, beside = last, last - 1",
+        *nested(nested(step)),
+        "        steps += 1",
+    ]
+
+
+def used_lines(dtype: str, side: str, width: str, loop: str = "") -> list[str]:
+    """Lines that use rotations of a side on element w of the rows of a strip, which are ``width`` apart.
+
+    Args:
+        loop: What goes round for each w, if these do.
+    """
+    x, y = f"load_{dtype}(strip, i * {width} + w, 3)", f"load_{dtype}(strip, (i + 1) * {width} + w, 3)"
+    rotated = [
+        f"one_side, other_side = {x}, {y}",
+        f"store_{dtype}(strip, i * {width} + w, c * one_side + s * other_side, 3)",
+        f"store_{dtype}(strip, (i + 1) * {width} + w, c * other_side - s * one_side, 3)",
+    ]
+    return [
+        "turn = 0",
+        "for run in range(steps):",
+        f"    i, direction = load_int64(runs, {RUNS} * run, 7), load_int64(runs, {RUNS} * run + 1, 7)",
+        f"    for _ in range(load_int64(runs, {RUNS} * run + 2, 7)):",
+        f"        c, s = load_{dtype}({side}, 2 * turn, 6), load_{dtype}({side}, 2 * turn + 1, 6)",
+        *nested(nested([loop, *nested(rotated)] if loop else rotated)),
+        "        i += direction",
+        "        turn += 1",
+    ]
+
+
+def strip_lines(dtype: str, side: str, at: str, rows: str) -> list[str]:
+    """Lines that use all rotations of a side on the columns of a matrix of so many rows, some rows at a time."""
+    width = WIDTH[dtype]
+    inside = f"load_{dtype}(z, {at} + (begin + w) * n + j, 2)"
+    outside = f"store_{dtype}(z, {at} + (begin + w) * n + j, load_{dtype}(strip, j * {width} + w, 3), 2)"
+    return [
+        "begin = 0",
+        f"while begin < {rows} and filled > 0:",
+        f"    wide = lesser({width}, {rows} - begin)",
+        "    for w in range(wide):",
+        "        for j in range(n):",
+        f"            store_{dtype}(strip, j * {width} + w, {inside}, 3)",
+        f"    for w in range(wide, {width}):",
+        "        for j in range(n):",
+        f"            store_{dtype}(strip, j * {width} + w, {number(dtype, 0.0)}, 3)",
+        *nested(used_lines(dtype, side, str(width), f"for w in range({width}):")),
+        "    for w in range(wide):",
+        "        for j in range(n):",
+        f"            {outside}",
+        f"    begin += {width}",
+    ]
+
+
+def scale_lines(dtype: str) -> list[str]:
+    """Lines that find two powers of two by which what is as large as ``most`` comes near one."""
+    lim, lines = limit_holes(dtype), list[str]()
+    for name in ("scale", "again"):
+        lines += [f"{name} = {number(dtype, 1.0)}", f"if most > {lim['high']}:", f"    {name} = {lim['down']}"]
+        lines += [f"if most < {lim['low']} and most > 0:", f"    {name} = {lim['up']}", f"most = most * {name}"]
+    return lines
+
+
+def sign_lines(dtype: str, value: str, most: str, sign: str) -> list[str]:
+    """Lines that make a sign of 0 that of a value, if this is large beside the largest one."""
+    return [
+        f"value = {value}",
+        f"if {sign} == 0 and fabs(value) > {number(dtype, LARGE)} * {most}:",
+        f"    {sign} = select(value < 0, {number(dtype, -1.0)}, {number(dtype, 1.0)})",
+    ]

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Renders the kernel of eigenvalues of symmetric matrices, with their vectors or without."""
+
+from functools import cache
+
+from ngraph_rewrite.codegen.library import has_dtype, rendered
+from ngraph_rewrite.codegen.library_factors import DTYPES
+from ngraph_rewrite.codegen.library_reflections import (
+    Matrix,
+    block,
+    column_lines,
+    multiplied_lines,
+    reach_lines,
+    summed_lines,
+)
+from ngraph_rewrite.codegen.library_rotations import (
+    RUNS,
+    TURNS,
+    WIDTH,
+    block_lines,
+    kept_lines,
+    number,
+    rotation_lines,
+    run_lines,
+    scale_lines,
+    sign_lines,
+    strip_lines,
+    used_lines,
+)
+from ngraph_rewrite.codegen.source import Source, nested
+from ngraph_rewrite.ops.eigenvalues import STEPS
+
+
+def space_of_eigh(n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
+    """How many bytes of workspace the kernel has for a matrix."""
+    size = int(dtype[-2:]) // 8
+    elements, strip = 4 * n, n if target == "cuda" else WIDTH[dtype]
+    elements += 2 * TURNS * n + n * strip if vectors else n * n
+    return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
+
+
+def _memory(dtype: str, vectors: bool, target: str) -> list[str]:
+    """Lines that say where the parts of the workspace are."""
+    size, strip = int(dtype[-2:]) // 8, "n" if target == "cuda" else str(WIDTH[dtype])
+    lines = ["runs = d", f"told = d + {RUNS} * n * 8", "order = told + 32", "d = order + n * 8"]
+    lines += [f"{name} = d + {k} * n * {size}" for k, name in enumerate(["e", "v", "sums"], 1)]
+    if not vectors:
+        return [*lines, f"z = d + 4 * n * {size}"]
+    return [*lines, f"turns = d + 4 * n * {size}", f"strip = turns + {2 * TURNS} * n * {size}"]
+
+
+def _step(dtype: str, vectors: bool) -> list[str]:
+    """Lines of one implicit step, from the far end of a block to the near one."""
+    one, two, zero = (number(dtype, value) for value in (1.0, 2.0, 0.0))
+    d, e = (lambda i: f"load_{dtype}(d, {i}, 5)"), (lambda i: f"load_{dtype}(e, {i}, 8)")
+    inside = [
+        "t = length - 1 - back",
+        "i = near + step * t",
+        "j = beside + step * t",
+        f"f, b = s * {e('j')}, c * {e('j')}",
+        *rotation_lines(dtype, "c", "s", "r", "g", "f"),
+        "if back > 0:",
+        f"    store_{dtype}(e, j + step, r, 8)",
+        f"g = {d('i + step')} - p",
+        f"r = ({d('i')} - g) * s + {two} * c * b",
+        "p = s * r",
+        f"store_{dtype}(d, i + step, g + p, 5)",
+        "g = c * r - b",
+        *(kept_lines(dtype, "turns", "c", "-s") if vectors else []),
+        *(["filled += 1"] if vectors else []),
+    ]
+    return [
+        f"g = ({d('near + step')} - {d('near')}) / ({two} * {e('beside')})",
+        f"r = sqrt(g * g + {one})",
+        "if g < 0:",
+        "    r = -r",
+        f"g = {d('near + step * length')} - {d('near')} + {e('beside')} / (g + r)",
+        f"c, s, p = {one}, {one}, {zero}",
+        "for back in range(length):",
+        *nested(inside),
+        f"store_{dtype}(d, near, {d('near')} - p, 5)",
+        f"store_{dtype}(e, beside, g, 8)",
+        *(run_lines(forward=False) if vectors else []),
+    ]
+
+
+def _gather(dtype: str, target: str) -> list[str]:
+    """Lines that make the product of the reflections, which stand a column too far to the left."""
+    zero, one = number(dtype, 0.0), number(dtype, 1.0)
+    moved = [
+        "for back in range(1, i):",
+        f"    store_{dtype}(z, i * n + i - back, load_{dtype}(z, i * n + i - back - 1, 2), 2)",
+        f"store_{dtype}(z, i * n, {zero}, 2)",
+        f"store_{dtype}(z, i, {zero}, 2)",
+        "if i == 0:",
+        f"    store_{dtype}(z, 0, {one}, 2)",
+    ]
+    rows = ["for i in range(n):", *nested(moved)]
+    if target == "cuda":
+        rows = ["i = lane()", "while i < n:", *nested([*moved, "i += lanes()"]), "barrier()"]
+    corner = Matrix(dtype, "z", "n + 1", "n - 1", "n - 1")
+    return [*rows, *multiplied_lines(corner, target), *(_turned(dtype) if target == "cuda" else [])]
+
+
+def _turned(dtype: str) -> list[str]:
+    """Lines that put columns side by side, for threads of which each rotates a row."""
+    return [
+        "number = lane()",
+        "while number < n * n:",
+        "    i = quotient(number, n)",
+        f"    store_{dtype}(strip, (number - i * n) * n + i, load_{dtype}(z, number, 2), 3)",
+        "    number += lanes()",
+        "barrier()",
+    ]
+
+
+def _finish(dtype: str) -> list[str]:
+    """Lines that put columns in order, with the signs they have to have."""
+    value, zero = f"load_{dtype}(z, i * n + j, 2)", number(dtype, 0.0)
+    signs = [f"most, sign = load_{dtype}(v, j, 9), load_{dtype}(sums, j, 4)"]
+    signs += [*sign_lines(dtype, value, "most", "sign"), f"store_{dtype}(sums, j, sign, 4)"]
+    return [
+        "for j in range(n):",
+        f"    store_{dtype}(v, j, {zero}, 9)",
+        f"    store_{dtype}(sums, j, {zero}, 4)",
+        "for i in range(n):",
+        "    for j in range(n):",
+        f"        store_{dtype}(v, j, maximum(load_{dtype}(v, j, 9), fabs({value})), 9)",
+        "for i in range(n):",
+        "    for j in range(n):",
+        *nested(nested(signs)),
+        "for i in range(n):",
+        "    for j in range(n):",
+        f"        value = {value} * load_{dtype}(sums, j, 4)",
+        f"        store_{dtype}(v, load_int64(order, j, 11), select(wrong != 0, np.{dtype}(np.nan), value), 9)",
+        "    for j in range(n):",
+        f"        store_{dtype}(z, i * n + j, load_{dtype}(v, j, 9), 2)",
+    ]
+
+
+def _finish_on_cuda(dtype: str) -> list[str]:
+    """The same lines where columns lie side by side; each thread finds out about some."""
+    value, zero = f"load_{dtype}(strip, j * n + i, 3)", number(dtype, 0.0)
+    signs = [f"most, sign = {zero}, {zero}", "for i in range(n):", f"    most = maximum(most, fabs({value}))"]
+    signs += ["for i in range(n):", *nested(sign_lines(dtype, value, "most", "sign"))]
+    return [
+        "j = lane()",
+        "while j < n:",
+        *nested([*signs, f"store_{dtype}(v, j, sign, 9)", "j += lanes()"]),
+        "barrier()",
+        "number = lane()",
+        "while number < n * n:",
+        "    i = quotient(number, n)",
+        "    j = number - i * n",
+        f"    value = {value} * load_{dtype}(v, j, 9)",
+        "    if wrong != 0:",
+        f"        value = np.{dtype}(np.nan)",
+        f"    store_{dtype}(z, i * n + load_int64(order, j, 11), value, 2)",
+        "    number += lanes()",
+        "barrier()",
+    ]
+
+
+@cache
+def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
+    """Return the kernel of eigenvalues of ``count`` symmetric matrices with strides, under their vectors or without.
+
+    ``space`` has ``room`` bytes for each thread, or on a GPU for each block.
+
+    >>> render_eigh("float32", True).signature
+    ('count', 'n', 'x', 'x_between', 'x_down', 'x_along', 'y', 'space', 'room')
+    """
+    has_dtype(dtype, DTYPES, "eigh")
+    size, on_cpu = int(dtype[-2:]) // 8, target == "cpu"
+    column = Matrix(dtype, "z", "n", "n - 1")
+    whole = Matrix(dtype, "z", "0", "n")
+    place = [f"values = y + matrix * n * {size}"]
+    apply = finish = gather = list[str]()
+    if vectors:
+        place = [f"z = y + matrix * (n + 1) * n * {size}", f"values = z + n * n * {size}"]
+        gather = _gather(dtype, target)
+        apply = strip_lines(dtype, "turns", "0", "n")
+        finish = _finish(dtype) if on_cpu else _finish_on_cuda(dtype)
+        if not on_cpu:
+            apply = ["w = lane()", "while w < n:", *nested([*used_lines(dtype, "turns", "n"), "w += lanes()"])]
+    holes = {
+        "memory": _memory(dtype, vectors, target),
+        "place": place,
+        "scale": scale_lines(dtype),
+        "column": column_lines(column, target),
+        "reach": reach_lines(column),
+        "project": summed_lines(whole, "k + 1", f"load_{dtype}(v, {{i}}, 9)", "k + 2"),
+        "gather": gather,
+        "iterate": block_lines(dtype, "low <= high", vectors, _step(dtype, vectors)),
+        "apply": apply,
+        "placed": ["store_int64(order, i, place, 11)"],
+        "finish": finish,
+    }
+    names = tuple("count n x x_between x_down x_along y space room".split())
+    texts = {name: block(lines) for name, lines in holes.items()}
+    return rendered("eigh", names, target, dtype=dtype, steps=str(STEPS), **texts)
