@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.frontend import semi_factors, semi_indices, semi_more, semi_windows
+from ngraph_rewrite.frontend import semi_factors, semi_indices, semi_more, semi_spectra, semi_windows
 from ngraph_rewrite.warming import PROGRAMS as TRAINING
 
 Built = tuple[Any, Sequence[ng.Op]]
@@ -110,6 +110,13 @@ def _factored(dtype: str) -> Built:
     a, b = inputs = _arrays((8, 96, 96), (8, 96, 40), dtype=dtype)
     found = [semi_factors.cholesky(a), semi_factors.qr(a), semi_factors.solve(a, b)]
     return [*found, semi_factors.solve(a, b, transposed=True)], inputs
+
+
+def _spectra(dtype: str) -> Built:
+    """Eigenvalues and singular values, with their vectors and without."""
+    a, b = inputs = _arrays((8, 48, 48), (8, 64, 32), dtype=dtype)
+    found = [semi_spectra.eigh(a), semi_spectra.eigvalsh(a), semi_spectra.svd(b), semi_spectra.svdvals(b)]
+    return found, inputs
 
 
 def _folded(dtype: str) -> Built:
@@ -220,6 +227,7 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("added many", partial(_added, 5000, 3), (*_FLOATS, "int32")),
         **_each("recurrence", _recurrence, ("float32", "float64")),
         **_each("factored", _factored, ("float32", "float64")),
+        **_each("spectra", _spectra, ("float32", "float64")),
         **_each("folded", _folded, ("float32", "float64")),
         **_each("sorted", partial(_along, ng.numpy.sort, (30, 4000)), (*_FLOATS, "int32", "uint8")),
         **_each("order", partial(_along, ng.numpy.argsort, (30, 4000)), (*_FLOATS, "int32", "uint8")),

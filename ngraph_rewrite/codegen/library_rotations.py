@@ -7,7 +7,7 @@ where they begin, their direction and number ``runs`` (7), and columns as rows o
 """
 
 from ngraph_rewrite.codegen.source import nested
-from ngraph_rewrite.ops.rotations import LARGE, LIMITS
+from ngraph_rewrite.ops.rotations import LIMITS
 
 WIDTH = {"float32": 64, "float64": 32}  # columns of a strip
 TURNS = 64  # for each row, that are kept before they are used
@@ -167,12 +167,3 @@ def scale_lines(dtype: str) -> list[str]:
         lines += [f"{name} = {number(dtype, 1.0)}", f"if most > {lim['high']}:", f"    {name} = {lim['down']}"]
         lines += [f"if most < {lim['low']} and most > 0:", f"    {name} = {lim['up']}", f"most = most * {name}"]
     return lines
-
-
-def sign_lines(dtype: str, value: str, most: str, sign: str) -> list[str]:
-    """Lines that make a sign of 0 that of a value, if this is large beside the largest one."""
-    return [
-        f"value = {value}",
-        f"if {sign} == 0 and fabs(value) > {number(dtype, LARGE)} * {most}:",
-        f"    {sign} = select(value < 0, {number(dtype, -1.0)}, {number(dtype, 1.0)})",
-    ]

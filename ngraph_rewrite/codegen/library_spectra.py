@@ -23,9 +23,15 @@ from ngraph_rewrite.codegen.library_rotations import (
     rotation_lines,
     run_lines,
     scale_lines,
-    sign_lines,
     strip_lines,
     used_lines,
+)
+from ngraph_rewrite.codegen.library_vectors import (
+    ordered_lines,
+    ordered_strip_lines,
+    sign_lines,
+    sign_lines_of_strip,
+    turned_lines,
 )
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.ops.eigenvalues import STEPS
@@ -99,66 +105,7 @@ def _gather(dtype: str, target: str) -> list[str]:
     if target == "cuda":
         rows = ["i = lane()", "while i < n:", *nested([*moved, "i += lanes()"]), "barrier()"]
     corner = Matrix(dtype, "z", "n + 1", "n - 1", "n - 1")
-    return [*rows, *multiplied_lines(corner, target), *(_turned(dtype) if target == "cuda" else [])]
-
-
-def _turned(dtype: str) -> list[str]:
-    """Lines that put columns side by side, for threads of which each rotates a row."""
-    return [
-        "number = lane()",
-        "while number < n * n:",
-        "    i = quotient(number, n)",
-        f"    store_{dtype}(strip, (number - i * n) * n + i, load_{dtype}(z, number, 2), 3)",
-        "    number += lanes()",
-        "barrier()",
-    ]
-
-
-def _finish(dtype: str) -> list[str]:
-    """Lines that put columns in order, with the signs they have to have."""
-    value, zero = f"load_{dtype}(z, i * n + j, 2)", number(dtype, 0.0)
-    signs = [f"most, sign = load_{dtype}(v, j, 9), load_{dtype}(sums, j, 4)"]
-    signs += [*sign_lines(dtype, value, "most", "sign"), f"store_{dtype}(sums, j, sign, 4)"]
-    return [
-        "for j in range(n):",
-        f"    store_{dtype}(v, j, {zero}, 9)",
-        f"    store_{dtype}(sums, j, {zero}, 4)",
-        "for i in range(n):",
-        "    for j in range(n):",
-        f"        store_{dtype}(v, j, maximum(load_{dtype}(v, j, 9), fabs({value})), 9)",
-        "for i in range(n):",
-        "    for j in range(n):",
-        *nested(nested(signs)),
-        "for i in range(n):",
-        "    for j in range(n):",
-        f"        value = {value} * load_{dtype}(sums, j, 4)",
-        f"        store_{dtype}(v, load_int64(order, j, 11), select(wrong != 0, np.{dtype}(np.nan), value), 9)",
-        "    for j in range(n):",
-        f"        store_{dtype}(z, i * n + j, load_{dtype}(v, j, 9), 2)",
-    ]
-
-
-def _finish_on_cuda(dtype: str) -> list[str]:
-    """The same lines where columns lie side by side; each thread finds out about some."""
-    value, zero = f"load_{dtype}(strip, j * n + i, 3)", number(dtype, 0.0)
-    signs = [f"most, sign = {zero}, {zero}", "for i in range(n):", f"    most = maximum(most, fabs({value}))"]
-    signs += ["for i in range(n):", *nested(sign_lines(dtype, value, "most", "sign"))]
-    return [
-        "j = lane()",
-        "while j < n:",
-        *nested([*signs, f"store_{dtype}(v, j, sign, 9)", "j += lanes()"]),
-        "barrier()",
-        "number = lane()",
-        "while number < n * n:",
-        "    i = quotient(number, n)",
-        "    j = number - i * n",
-        f"    value = {value} * load_{dtype}(v, j, 9)",
-        "    if wrong != 0:",
-        f"        value = np.{dtype}(np.nan)",
-        f"    store_{dtype}(z, i * n + load_int64(order, j, 11), value, 2)",
-        "    number += lanes()",
-        "barrier()",
-    ]
+    return [*rows, *multiplied_lines(corner, target), *(turned_lines(dtype, "0", "n", "n") if target == "cuda" else [])]
 
 
 @cache
@@ -180,9 +127,10 @@ def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
         place = [f"z = y + matrix * (n + 1) * n * {size}", f"values = z + n * n * {size}"]
         gather = _gather(dtype, target)
         apply = strip_lines(dtype, "turns", "0", "n")
-        finish = _finish(dtype) if on_cpu else _finish_on_cuda(dtype)
+        finish = [*sign_lines(dtype, "n"), *ordered_lines(dtype, "0", "n", "sums")]
         if not on_cpu:
             apply = ["w = lane()", "while w < n:", *nested([*used_lines(dtype, "turns", "n"), "w += lanes()"])]
+            finish = [*sign_lines_of_strip(dtype, "n", "n"), *ordered_strip_lines(dtype, "0", "n", "n", "", "sums")]
     holes = {
         "memory": _memory(dtype, vectors, target),
         "place": place,
@@ -193,7 +141,6 @@ def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
         "gather": gather,
         "iterate": block_lines(dtype, "low <= high", vectors, _step(dtype, vectors)),
         "apply": apply,
-        "placed": ["store_int64(order, i, place, 11)"],
         "finish": finish,
     }
     names = tuple("count n x x_between x_down x_along y space room".split())

@@ -20,7 +20,7 @@ from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, plain
 from ngraph_rewrite.plan.shapes import around
 from ngraph_rewrite.plan.shares import loop_share, running_share, sorting_share
-from ngraph_rewrite.plan.spectral_calls import eigh_call
+from ngraph_rewrite.plan.spectral_calls import eigh_call, svd_call
 from ngraph_rewrite.terms.op import Op
 
 
@@ -115,6 +115,8 @@ CALLS: dict[str, Callable[[Op, Groups], Call]] = {
     "semi.triangular_solve": triangular_call,
     "semi.eigh": eigh_call,
     "semi.eigvalsh": eigh_call,
+    "semi.svd": svd_call,
+    "semi.svdvals": svd_call,
 }
 # What puts something into its first operand in one call, once that is in the memory of the result.
 INSERTIONS: dict[str, Callable[[Op, Groups], Call]] = {

@@ -121,7 +121,10 @@ def _tall(position: int, known: Known, wish: TensorType | None, domain: Domain) 
 
 ARGUMENTS: dict[str, Proposal] = {
     "semi.batch_dot": _batch_dot,
-    **{f"semi.{short}": _squares for short in "cholesky lu triangular_solve solve logdet det_sign eigh eigvalsh".split()},
+    **{
+        f"semi.{short}": _squares
+        for short in "cholesky lu triangular_solve solve logdet det_sign eigh eigvalsh".split()
+    },
     "semi.scatter_add": _scatter,
     "semi.scatter": _scatter,
     "semi.take_along": _along,

@@ -16,6 +16,7 @@ from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.cuda.order import put_along_calls, scatter_calls, sort_calls
 from ngraph_rewrite.plan.cuda.pooling import pooling_call, unpooling_call
 from ngraph_rewrite.plan.cuda.running import running_calls
+from ngraph_rewrite.plan.cuda.spectra import eigh_call, svd_call
 from ngraph_rewrite.plan.cuda.windows import fold_call, spread_call
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import MakeCalls
@@ -83,6 +84,10 @@ CALLS: dict[str, MakeCalls] = {
     "semi.lu": factors_call,
     "semi.qr": qr_call,
     "semi.triangular_solve": triangular_call,
+    "semi.eigh": eigh_call,
+    "semi.eigvalsh": eigh_call,
+    "semi.svd": svd_call,
+    "semi.svdvals": svd_call,
     **{f"semi.{short}": running_calls for short in OPERATIONS},
     "semi.fold": fold_call,
     "cuda.fold": fold_call,

@@ -21,7 +21,7 @@ def factors_call(term: Op, groups: Groups) -> Call:
     count, n, _ = x.layout.shape
     render = render_lu if term.definition.short == "lu" else render_cholesky
     arguments = (count, n, x, *x.layout.strides, OUTPUT)
-    return Call(render(term.dtype.name, "cuda"), arguments, _grid(count, n * n))
+    return Call(render(term.dtype.name, "cuda"), arguments, grid_of_matrices(count, n * n))
 
 
 def triangular_call(term: Op, groups: Groups) -> Call:
@@ -30,7 +30,7 @@ def triangular_call(term: Op, groups: Groups) -> Call:
     count, n, m = known(term)
     source = render_triangular_solve(term.dtype.name, term.attribute("lower"), term.attribute("unit"), "cuda")
     arguments = (count, n, m, a, *a.layout.strides, b, *b.layout.strides, OUTPUT, _COLUMNS)
-    return Call(source, arguments, _grid(count * -(-m // _COLUMNS), n * min(m, _COLUMNS)))
+    return Call(source, arguments, grid_of_matrices(count * -(-m // _COLUMNS), n * min(m, _COLUMNS)))
 
 
 def qr_call(term: Op, groups: Groups) -> Call:
@@ -38,10 +38,10 @@ def qr_call(term: Op, groups: Groups) -> Call:
     x = in_memory(term.args[0], groups)
     count, m, n = x.layout.shape
     arguments = (count, m, n, x, *x.layout.strides, OUTPUT)
-    return Call(render_qr(term.dtype.name, "cuda"), arguments, _grid(count, max(m, n)))
+    return Call(render_qr(term.dtype.name, "cuda"), arguments, grid_of_matrices(count, max(m, n)))
 
 
-def _grid(blocks: int, elements: int) -> Grid:
+def grid_of_matrices(blocks: int, elements: int) -> Grid:
     """Blocks of as many threads as have something to do at first."""
     threads = WARP
     while threads < THREADS and threads < elements:
