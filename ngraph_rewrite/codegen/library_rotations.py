@@ -69,7 +69,7 @@ def run_lines(forward: bool) -> list[str]:
 
 
 def block_lines(dtype: str, greater: str, kept: bool, step: list[str]) -> list[str]:
-    """Lines that take steps until nothing is left to do, or no place for rotations; then ``state`` is 1, or 2 at the end.
+    """Lines that take steps until nothing is left to do: ``state`` is 0; 1 for want of room, 2 if that comes to no end.
 
     Args:
         greater: What says of both ends of a block, ``low`` and ``high``, that it converges to the first one.

@@ -45,9 +45,9 @@ def space_of_eigh(n: int, dtype: str, vectors: bool, target: str = "cpu") -> int
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 
 
-def _memory(dtype: str, vectors: bool, target: str) -> list[str]:
+def _memory(dtype: str, vectors: bool) -> list[str]:
     """Lines that say where the parts of the workspace are."""
-    size, strip = int(dtype[-2:]) // 8, "n" if target == "cuda" else str(WIDTH[dtype])
+    size = int(dtype[-2:]) // 8
     lines = ["runs = d", f"told = d + {RUNS} * n * 8", "order = told + 32", "d = order + n * 8"]
     lines += [f"{name} = d + {k} * n * {size}" for k, name in enumerate(["e", "v", "sums"], 1)]
     if not vectors:
@@ -132,7 +132,7 @@ def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
             apply = ["w = lane()", "while w < n:", *nested([*used_lines(dtype, "turns", "n"), "w += lanes()"])]
             finish = [*sign_lines_of_strip(dtype, "n", "n"), *ordered_strip_lines(dtype, "0", "n", "n", "", "sums")]
     holes = {
-        "memory": _memory(dtype, vectors, target),
+        "memory": _memory(dtype, vectors),
         "place": place,
         "scale": scale_lines(dtype),
         "column": column_lines(column, target),

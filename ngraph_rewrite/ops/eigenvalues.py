@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Eigenvalues of symmetric matrices in NumPy, step by step: what `semi.eigh` means, and kernels compute to the bit.
 
-Reflections make a matrix tridiagonal; implicit steps with Wilkinson's shift, from that end of a block where its diagonal
-is less, make it diagonal. Golub and Van Loan, *Matrix Computations*, section 8.3; Parlett, *The Symmetric Eigenvalue
-Problem*, chapter 8.
+Reflections make a matrix tridiagonal; implicit steps with Wilkinson's shift, which converge at that end of a block
+where its diagonal is less, make it diagonal. Golub and Van Loan, *Matrix Computations*, section 8.3; Parlett, *The
+Symmetric Eigenvalue Problem*, chapter 8.
 """
 
 from __future__ import annotations

@@ -30,11 +30,18 @@ def square(x: TensorType) -> None:
 
 def tall(x: TensorType) -> None:
     """Demand matrices (b, m, n) of float32 or float64 with as many rows as columns or more."""
-    positional(x)
-    _float32_or_64(x)
-    if x.rank != 3 or _fewer(x.shape[1], x.shape[2]):
+    matrices(x)
+    if _fewer(x.shape[1], x.shape[2]):
         what = f"expected matrices (b, m, n) with as many rows as columns or more, got {x!r}"
         raise AxesError(what, do="take fewer columns, or its transpose")
+
+
+def matrices(x: TensorType) -> None:
+    """Demand matrices (b, m, n) of float32 or float64."""
+    positional(x)
+    _float32_or_64(x)
+    if x.rank != 3:
+        raise AxesError(f"expected matrices (b, m, n), got {x!r}", do="reshape it")
 
 
 def _float32_or_64(x: TensorType) -> None:

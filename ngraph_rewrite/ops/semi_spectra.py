@@ -10,18 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 from ngraph_rewrite.ops import eigenvalues, singular_values
-from ngraph_rewrite.ops.checks import tensor
-from ngraph_rewrite.ops.semi_factors import square, tall
-from ngraph_rewrite.terms.catalogue import op
+from ngraph_rewrite.ops.checks import literal, tensor
+from ngraph_rewrite.ops.semi_factors import matrices, square, tall
+from ngraph_rewrite.terms.catalogue import Attributes, op
+from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.tensor import TensorType
 
 
 @op("semi.eigh", meaning=lambda term, x: eigenvalues.eigh(x))
 def eigh(x: TensorType) -> TensorType:
-    """Orthogonal columns V of symmetric matrices `x` (b, n, n) over their eigenvalues, which ascend (b, n + 1, n).
+    """Eigenvectors of symmetric matrices `x` (b, n, n) as columns, over their ascending eigenvalues (b, n + 1, n).
 
-    Only the lower triangles of `x` are read. The first element of a column that is larger than 5/8 of its largest one is
-    positive. Columns are what `x` times gives them times their eigenvalues.
+    Only the lower triangles of `x` are read. Columns are orthogonal; the first element of each that is larger than 5/8
+    of its largest one is positive.
     """
     square(x)
     return tensor(x.dtype, (x.shape[0], x.shape[1] + 1, x.shape[2]))
@@ -29,7 +30,7 @@ def eigh(x: TensorType) -> TensorType:
 
 @op("semi.eigvalsh", meaning=lambda term, x: _row(eigenvalues.eigh(x), x.shape[1]))
 def eigvalsh(x: TensorType) -> TensorType:
-    """The eigenvalues (b, n) of symmetric matrices `x` (b, n, n), which ascend; the same as `eigh` gives, in less time.
+    """The ascending eigenvalues (b, n) of symmetric matrices `x` (b, n, n): those that `eigh` gives, in less time.
 
     Only the lower triangles of `x` are read.
     """
@@ -39,10 +40,10 @@ def eigvalsh(x: TensorType) -> TensorType:
 
 @op("semi.svd", meaning=lambda term, x: singular_values.svd(x))
 def svd(x: TensorType) -> TensorType:
-    """Orthogonal columns U of matrices `x` (b, m, n), m not below n, over their singular values s, over V (b, m + 1 + n, n).
+    """Singular vectors U of matrices `x` (b, m, n), m not below n, over singular values, over V (b, m + 1 + n, n).
 
-    `x` is the product of U, of a diagonal matrix of s, which descend and are not negative, and of V transposed. The first
-    element of a column of U that is larger than 5/8 of its largest one is positive.
+    `x` is the product of U, of a diagonal matrix of the values, which descend, and of V transposed. Columns of U and V
+    are orthogonal; the first element of one of U that is larger than 5/8 of its largest one is positive.
     """
     tall(x)
     return tensor(x.dtype, (x.shape[0], x.shape[1] + 1 + x.shape[2], x.shape[2]))
@@ -50,10 +51,25 @@ def svd(x: TensorType) -> TensorType:
 
 @op("semi.svdvals", meaning=lambda term, x: _row(singular_values.svd(x), x.shape[1]))
 def svdvals(x: TensorType) -> TensorType:
-    """The singular values (b, n) of matrices `x` (b, m, n), m not below n; the same as `svd` gives, in less time."""
+    """The descending singular values (b, n) of matrices `x` (b, m, n), m not below n: those of `svd`, in less time."""
     tall(x)
     return tensor(x.dtype, (x.shape[0], x.shape[2]))
 
 
 def _row(found: Any, row: int) -> Any:
     return found[:, row].copy()
+
+
+def _rcond(x: TensorType, *, rcond: Any) -> Attributes:
+    return {"rcond": literal(rcond, x.dtype)}
+
+
+@op("semi.pinv", meaning=lambda term, x: singular_values.pinv(x, term.attribute("rcond").scalar), normalise=_rcond)
+def pinv(x: TensorType, *, rcond: Literal) -> TensorType:
+    """The pseudo-inverses (b, n, m) of matrices `x` (b, m, n).
+
+    By `svd`: singular values count that are greater than `rcond` times the greatest one. The derivative is that of
+    matrices whose rank does not change.
+    """
+    matrices(x)
+    return tensor(x.dtype, (x.shape[0], x.shape[2], x.shape[1]))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Singular values in NumPy, step by step: what `semi.svd` means, and kernels compute to the bit.
 
-Reflections from both sides make a matrix zero but for its diagonal and what is above that; implicit steps with the least
-singular value of the last two rows as their shift, from the end of a block where its diagonal is greater, make it
-diagonal. The shift is 0 where a block is singular as far as can be told (Demmel and Kahan, *Accurate singular values of
-bidiagonal matrices*, 1990). Golub and Van Loan, *Matrix Computations*, section 8.6.
+Reflections from both sides make a matrix zero but for its diagonal and what is above that; implicit steps with the
+least singular value of the last two rows as their shift, from the end of a block where its diagonal is greater, make
+it diagonal. The shift is 0 where a block is singular as far as can be told (Demmel and Kahan, *Accurate singular values
+of bidiagonal matrices*, 1990). Golub and Van Loan, *Matrix Computations*, section 8.6.
 """
 
 from __future__ import annotations
@@ -60,6 +60,23 @@ def svd(x: Any) -> Any:
     return result
 
 
+def pinv(x: Any, rcond: float) -> Any:
+    """The pseudo-inverses (b, n, m) of matrices (b, m, n), of singular values above a part of the greatest one.
+
+    >>> pinv(np.array([[[2.0, 0.0, 0.0], [0.0, 1e-9, 0.0]]]), 1e-6).tolist()
+    [[[0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]]
+    """
+    m, n = x.shape[1:]
+    if m < n:
+        return np.swapaxes(pinv(np.swapaxes(x, 1, 2), rcond), 1, 2)
+    found = svd(x)
+    values = found[:, m]
+    least = values.max(1, keepdims=True, initial=0) * x.dtype.type(rcond)
+    with np.errstate(all="ignore"):
+        parts = np.where(values <= least, x.dtype.type(0), 1 / values)
+    return (found[:, m + 1 :] * parts[:, None]) @ np.swapaxes(found[:, :m], 1, 2)
+
+
 def _vectors(u: Any, v: Any, d: Any, rotations: tuple[list[Rotation], list[Rotation]], result: Any) -> None:
     """Rotate the columns of u and of v, and put them in order into a result."""
     right, left = v.T.copy(), u.T.copy()
@@ -98,10 +115,10 @@ def _bidiagonal(a: Any, v: Any) -> tuple[Any, Any]:
 
 def _in_lanes(x: Any) -> Any:
     """The sums of the last axis: those of each lane, which are added up from the first to the last."""
-    short = -x.shape[-1] % LANES
-    parts = np.pad(x, ((0, 0), (0, 0), (0, short))).reshape((*x.shape[:2], -1, LANES))
+    count = -(-x.shape[-1] // LANES)
+    parts = np.pad(x, ((0, 0), (0, 0), (0, count * LANES - x.shape[-1]))).reshape((*x.shape[:2], count, LANES))
     lanes, total = np.zeros((*x.shape[:2], LANES), x.dtype), np.zeros(x.shape[:2], x.dtype)
-    for i in range(parts.shape[2]):
+    for i in range(count):
         lanes += parts[:, :, i]
     for i in range(LANES):
         total += lanes[..., i]
