@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ng.numpy.linalg``: the array API standard's extension, as far as no singular or eigenvalues are needed.
+"""``ng.numpy.linalg``: the array API standard's extension, and what else NumPy has of symmetric and of real matrices.
 
-Matrices are in the last two axes, and each function takes as many as there are before them. Missing are ``eigh``,
-``eigvalsh``, ``matrix_rank``, ``pinv``, ``svd`` and ``svdvals``.
+Matrices are in the last two axes, and each function takes as many as there are before them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.errors import ArgumentError, AxesError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy import linear_algebra, matrices
 from ngraph_rewrite.frontend.numpy.equations import (
@@ -21,10 +21,12 @@ from ngraph_rewrite.frontend.numpy.equations import (
     solve,
     solve_triangular,
 )
+from ngraph_rewrite.frontend.numpy.least_squares import LstsqResult, cond, lstsq, matrix_rank, pinv
 from ngraph_rewrite.frontend.numpy.linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from ngraph_rewrite.frontend.numpy.norms import matrix_norm, matrix_power, norm, vector_norm
-from ngraph_rewrite.frontend.numpy.operands import Array, as_term
+from ngraph_rewrite.frontend.numpy.operands import Array, as_term, as_terms
 from ngraph_rewrite.frontend.numpy.orthogonal import QRResult, qr
+from ngraph_rewrite.frontend.numpy.spectra import EighResult, SVDResult, eigh, eigvalsh, svd, svdvals
 from ngraph_rewrite.ops.checks import position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -92,24 +94,61 @@ def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Op:
     return linear_algebra.trace(x, offset, -2, -1, dtype)
 
 
+def multi_dot(arrays: Sequence[Array]) -> Op:
+    """The product of several matrices, in the order that takes least; the first and the last may be vectors.
+
+    Raises:
+        ArgumentError: for fewer than two.
+        AxesError: for what is no matrix, or lengths that do not fit.
+
+    >>> import ngraph_rewrite as ng
+    >>> a, b, c = (ng.placeholder(shape) for shape in ((2, 30), (30, 40), (40,)))
+    >>> ng.numpy.linalg.multi_dot([a, b, c]).type
+    float32[2]
+    """
+    terms = as_terms("multi_dot", *arrays)
+    if len(terms) < 2:
+        raise ArgumentError(f"multi_dot: expected several matrices, got {len(terms)}", where=user_line())
+    for place, term in enumerate(terms):
+        if term.rank != 2 and (term.rank != 1 or 0 < place < len(terms) - 1):
+            what = f"multi_dot: expected matrices, and vectors at the ends, got {term.type!r}"
+            raise AxesError(what, where=user_line(), do="use matmul for many matrices")
+    ends = [[place, place + 1] for place in range(len(terms))]
+    ends[0], ends[-1] = ends[0][2 - terms[0].rank :], ends[-1][: terms[-1].rank]
+    kept = [place for place in (ends[0][0], ends[-1][-1]) if place in (0, len(terms))]
+    return linear_algebra.einsum(*[one for pair in zip(terms, ends, strict=True) for one in pair], kept)
+
+
 __all__ = [
+    "EighResult",
+    "LstsqResult",
     "QRResult",
+    "SVDResult",
     "SlogdetResult",
     "cholesky",
+    "cond",
     "cross",
     "det",
     "diagonal",
+    "eigh",
+    "eigvalsh",
     "inv",
+    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
+    "multi_dot",
     "norm",
     "outer",
+    "pinv",
     "qr",
     "slogdet",
     "solve",
     "solve_triangular",
+    "svd",
+    "svdvals",
     "tensordot",
     "trace",
     "vecdot",

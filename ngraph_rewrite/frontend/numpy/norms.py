@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Norms of vectors and matrices that need no singular values, and powers of matrices: formulas of other functions."""
+"""Norms of vectors and matrices, and powers of matrices: formulas of other functions."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.many_matrices import floats
 from ngraph_rewrite.frontend.numpy.many_matrices import square as square_matrices
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, places
+from ngraph_rewrite.frontend.numpy.spectra import svdvals
 from ngraph_rewrite.frontend.numpy.statistical import max as greatest
 from ngraph_rewrite.frontend.numpy.statistical import min as least
 from ngraph_rewrite.frontend.numpy.statistical import sum as total
@@ -77,12 +78,12 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Order = "fro") -> O
 
     Args:
         ord: ``"fro"``, the root of the sum of squares; 1 or -1, the greatest or least sum of the sizes in a column; inf
-            or -inf, the same of rows.
+            or -inf, the same of rows; 2 or -2, the greatest or least singular value; ``"nuc"``, the sum of them.
 
     Raises:
-        AxesError: for fewer than two axes.
+        AxesError: for fewer than two axes, or lengths that are not known where there are singular values.
         DTypeError: for what is not a float.
-        AttributeValueError: for another `ord`: 2, -2 and ``"nuc"`` need singular values, which are not here.
+        AttributeValueError: for another `ord`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.linalg.matrix_norm(ng.placeholder((7, 2, 3)), ord=1).type
@@ -98,14 +99,25 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Order = "fro") -> O
 def _matrix_norm(call: str, x: Op, axes: tuple[int, int], order: Order, keepdims: bool) -> Op:
     if order is None or order == "fro":
         return _vector_norm(x, tuple(sorted(axes)), 2, keepdims)
+    if order in _SINGULAR:
+        return _of_singular_values(x, axes, order, keepdims)
     if order not in (1, -1, math.inf, -math.inf):
-        do = "give 'fro', 1, -1, inf or -inf"
-        what = "needs singular values, which are not here" if order in _SINGULAR else "is no norm of matrices"
-        raise AttributeValueError(f"{call}: ord {order!r} {what}", where=user_line(), do=do)
+        do = "give 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
+        raise AttributeValueError(f"{call}: ord {order!r} is no norm of matrices", where=user_line(), do=do)
     summed, compared = axes if abs(float(order)) == 1 else axes[::-1]
     sums = total(size_of(x), axis=summed, keepdims=True)
     found = (greatest if float(order) > 0 else least)(sums, axis=compared, keepdims=True)
     return found if keepdims else apply("squeeze", found, axis=axes)
+
+
+def _of_singular_values(x: Op, axes: tuple[int, int], order: Order, keepdims: bool) -> Op:
+    others = tuple([k for k in range(x.rank) if k not in axes])
+    s = svdvals(apply("transpose", x, perm=(*others, *axes)))
+    if order == "nuc" or s.shape[-1] == 0:
+        found = total(s, axis=-1)
+    else:
+        found = apply("tensor_slice", s, items=(*[slice(None)] * len(others), 0 if order == 2 else -1))
+    return apply("expand_dims", found, axis=tuple(sorted(axes))) if keepdims else found
 
 
 def norm(x: Array, /, ord: Order = None, axis: Axis = None, *, keepdims: bool = False) -> Op:

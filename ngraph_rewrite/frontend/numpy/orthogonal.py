@@ -6,7 +6,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
+from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.numpy.creation import zeros
 from ngraph_rewrite.frontend.numpy.joining import concat
 from ngraph_rewrite.frontend.numpy.linear_algebra import matmul, matrix_transpose
 from ngraph_rewrite.frontend.numpy.many_matrices import each_matrix, floats
@@ -23,19 +25,20 @@ class QRResult(NamedTuple):
     R: Op
 
 
-def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:
+def qr(x: Array, /, mode: str = "reduced") -> QRResult | Op:
     """Orthogonal columns Q (..., m, k) and upper triangles R (..., k, n) with ``Q @ R`` equal to `x`; k is the lesser.
 
     By reflections, with the signs that LAPACK gives. The derivative (Walter and Lehmann 2012) is that of the first k
     columns being independent; it is not finite where they are not.
 
     Args:
-        mode: ``"reduced"``; or ``"complete"``, which is the same unless there are more rows than columns.
+        mode: ``"reduced"``; ``"complete"`` for m columns of Q and rows of R, of which those that this adds have no
+            derivative; or ``"r"`` for R alone.
 
     Raises:
         AxesError: for fewer than two axes, or lengths of matrices that are not known.
         DTypeError: for what is not a float.
-        AttributeValueError: for another `mode`, or ``"complete"`` where it would be something else.
+        AttributeValueError: for another `mode`.
 
     >>> import ngraph_rewrite as ng
     >>> q, r = ng.numpy.linalg.qr(ng.placeholder((7, 5, 3)))
@@ -43,25 +46,49 @@ def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:
     (float32[7, 5, 3], float32[7, 3, 3])
     """
     term = floats("qr", x)
-    m, n = _lengths(term, mode)
-    if m < n:
-        q, left = qr(_part(term, slice(None), slice(None, m)))
-        more = matmul(matrix_transpose(q), _part(term, slice(None), slice(m, None)))
-        return QRResult(q, concat([left, more], axis=-1))
-    found = each_matrix("semi.qr", term)
-    return QRResult(_part(found, slice(None, m), slice(None)), _part(found, slice(m, None), slice(None)))
-
-
-def _lengths(term: Op, mode: str) -> tuple[int, int]:
-    """Of the rows and columns of matrices that are taken apart in a mode."""
-    if term.rank < 2:
-        raise AxesError(f"qr: expected matrices, got {term.type!r}", where=user_line())
-    m, n = [checked("qr", known_length, length, "the matrices") for length in term.shape[-2:]]
-    if mode not in ("reduced", "complete") or (mode == "complete" and m > n):
+    if mode not in ("reduced", "complete", "r"):
         what = f"qr: the mode {mode!r} of {term.type!r} is not here"
-        raise AttributeValueError(what, where=user_line(), do="use 'reduced'")
+        raise AttributeValueError(what, where=user_line(), do="use 'reduced', 'complete' or 'r'")
+    m, n = lengths("qr", term)
+    q, r = _few_rows(term, m) if m < n else _tall(term, m)
+    if mode == "complete" and m > n:
+        below = zeros((*r.shape[:-2], m - n, n), dtype=r.dtype)
+        q, r = completed(q, m), concat([r, below], axis=-2)
+    return r if mode == "r" else QRResult(q, r)
+
+
+def _tall(term: Op, m: int) -> tuple[Op, Op]:
+    """The factors of matrices with as many rows as columns or more."""
+    found = each_matrix("semi.qr", term)
+    return part(found, slice(None, m), slice(None)), part(found, slice(m, None), slice(None))
+
+
+def _few_rows(term: Op, m: int) -> tuple[Op, Op]:
+    """The factors of matrices with more columns than rows."""
+    q, left = _tall(part(term, slice(None), slice(None, m)), m)
+    more = matmul(matrix_transpose(q), part(term, slice(None), slice(m, None)))
+    return q, concat([left, more], axis=-1)
+
+
+def completed(columns: Op, m: int) -> Op:
+    """Orthogonal columns of length m, and others, which have no derivative, until there are m of them."""
+    k = int(columns.shape[-1])
+    if k == m:
+        return columns
+    given = build_term("core.stop_gradient", columns)
+    more = zeros((*columns.shape[:-1], m - k), dtype=columns.dtype)
+    found = part(each_matrix("semi.qr", concat([given, more], axis=-1)), slice(None, m), slice(k, None))
+    return concat([columns, found], axis=-1)
+
+
+def lengths(call: str, term: Op) -> tuple[int, int]:
+    """Of the rows and columns of matrices, which have to be known."""
+    if term.rank < 2:
+        raise AxesError(f"{call}: expected matrices, got {term.type!r}", where=user_line())
+    m, n = [checked(call, known_length, length, "the matrices") for length in term.shape[-2:]]
     return m, n
 
 
-def _part(term: Op, rows: slice, columns: slice) -> Op:
+def part(term: Op, rows: slice, columns: slice) -> Op:
+    """Some rows and columns of matrices."""
     return apply("tensor_slice", term, items=(*[slice(None)] * (term.rank - 2), rows, columns))
