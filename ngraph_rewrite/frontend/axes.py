@@ -80,6 +80,7 @@ from ngraph_rewrite.frontend.reductions import (
 from ngraph_rewrite.frontend.resizing import resize
 from ngraph_rewrite.frontend.sampling import grid_sample
 from ngraph_rewrite.frontend.scattering import scatter
+from ngraph_rewrite.frontend.spectra import eigh, svd
 from ngraph_rewrite.frontend.storage import (
     as_op,
     as_ops,
@@ -144,6 +145,7 @@ __all__ = [
     "digamma",
     "divide",
     "dot",
+    "eigh",
     "equal",
     "erf",
     "erfinv",
@@ -207,6 +209,7 @@ __all__ = [
     "strip",
     "subtract",
     "sum",
+    "svd",
     "tan",
     "tanh",
     "temporary",

@@ -3,32 +3,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from ngraph_rewrite.errors import AxesError, DTypeError, UnmatchedAxesError
-from ngraph_rewrite.frontend.arrangement import axes_with_order, broadcast, label, strip
+from ngraph_rewrite.errors import UnmatchedAxesError
 from ngraph_rewrite.frontend.building import Operand, apply, checked
 from ngraph_rewrite.frontend.choice import cast
+from ngraph_rewrite.frontend.named_matrices import flat, labelled, matrices, of_floats
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.alignment import axis_of
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, Axis
-from ngraph_rewrite.types.dtypes import is_float, promote, wide
-from ngraph_rewrite.types.lengths import product
-
-
-class Matrices(NamedTuple):
-    """A term, and which axes its matrices are in.
-
-    Attributes:
-        others: All axes but these two.
-    """
-
-    term: Op
-    rows: Axis
-    columns: Axis
-    others: Axes
+from ngraph_rewrite.types.dtypes import promote
 
 
 def cholesky(x: Operand, rows: Axis | str, columns: Axis | str) -> Op:
@@ -46,9 +32,9 @@ def cholesky(x: Operand, rows: Axis | str, columns: Axis | str) -> Op:
     >>> ng.cholesky(ng.placeholder({"N": 7, "H": 3, "G": 3}), "H", "G").type
     float32[N:7, H:3, G:3]
     """
-    found = _matrices("cholesky", x, rows, columns)
-    factors = apply("semi.cholesky", _flat(found.term, found.others, found.rows, Axes([found.columns])))
-    return _labelled(factors, found.term, Axes([*found.others, found.rows, found.columns]), found.term.axes)
+    found = matrices("cholesky", x, rows, columns)
+    factors = apply("semi.cholesky", flat(found.term, found.others, found.rows, Axes([found.columns])))
+    return labelled(factors, found.term, Axes([*found.others, found.rows, found.columns]), found.term.axes)
 
 
 def solve(a: Operand, b: Operand, rows: Axis | str, columns: Axis | str) -> Op:
@@ -100,35 +86,15 @@ def slogdet(x: Operand, rows: Axis | str, columns: Axis | str) -> tuple[Op, Op]:
     >>> logarithm.type
     float32[N:7]
     """
-    found = _matrices("slogdet", x, rows, columns)
-    flat = _flat(found.term, found.others, found.rows, Axes([found.columns]))
-    each = [apply(f"semi.{short}", flat) for short in ("det_sign", "logdet")]
-    sign, logarithm = [_labelled(one, found.term, found.others, found.others) for one in each]
+    found = matrices("slogdet", x, rows, columns)
+    given = flat(found.term, found.others, found.rows, Axes([found.columns]))
+    each = [apply(f"semi.{short}", given) for short in ("det_sign", "logdet")]
+    sign, logarithm = [labelled(one, found.term, found.others, found.others) for one in each]
     return sign, logarithm
 
 
-# -- operands ----------------------------------------------------------------------------------------
-
-
-def _matrices(call: str, x: Operand, rows: Axis | str, columns: Axis | str) -> Matrices:
-    """A term of floats, and its axes."""
-    term = _of_floats(call, as_op(x))
-    pair = [checked(call, axis_of, term.axes, axis) for axis in (rows, columns)]
-    if pair[0] == pair[1] or pair[0].length != pair[1].length:
-        what = f"{call}: expected two axes of one length, got {pair[0]!r} and {pair[1]!r} of {term.type!r}"
-        raise AxesError(what, where=user_line(), do="name the axes of square matrices")
-    return Matrices(term, pair[0], pair[1], term.axes - Axes(pair))
-
-
-def _of_floats(call: str, term: Op) -> Op:
-    if not is_float(term.dtype):
-        what = f"{call}: expected a float dtype, got {term.type!r}"
-        raise DTypeError(what, where=user_line(), do="cast it to float32 or float64")
-    return term
-
-
 def _solved(call: str, a: Operand, b: Operand, rows: Axis | str, columns: Axis | str, **attributes: Any) -> Op:
-    found, right = _matrices(call, a, rows, columns), _of_floats(call, as_op(b))
+    found, right = matrices(call, a, rows, columns), of_floats(call, as_op(b))
     checked(call, axis_of, right.axes, found.rows)
     if right.axes.find(str(found.columns.name)) is not None:
         what = f"{call}: the right side {right.type!r} has the axis {found.columns.name}, which the result has"
@@ -136,22 +102,8 @@ def _solved(call: str, a: Operand, b: Operand, rows: Axis | str, columns: Axis |
     dtype = checked(call, promote, found.term.dtype, right.dtype)
     left, right = cast(found.term, dtype), cast(right, dtype)
     own = right.axes - found.others - Axes([found.rows])
-    sides = _flat(right, found.others, found.rows, own)
-    matrices = _flat(left, found.others, found.rows, Axes([found.columns]))
-    solved = apply(f"semi.{call}", matrices, sides, **attributes)
+    sides = flat(right, found.others, found.rows, own)
+    solved = apply(f"semi.{call}", flat(left, found.others, found.rows, Axes([found.columns])), sides, **attributes)
     order = [found.columns if axis == found.rows else axis for axis in right.axes]
     order = [*(found.others - right.axes), *order]
-    return _labelled(solved, right, Axes([*found.others, found.columns, *own]), Axes(order))
-
-
-def _flat(term: Op, before: Axes, rows: Axis, after: Axes) -> Op:
-    """A term without names (b, n, m): axes before, which it may lack, the axis of rows, and axes after."""
-    plain = strip(axes_with_order(broadcast(term, Axes([*before, rows, *after])), Axes([*before, rows, *after])))
-    shape = (product(before.lengths), rows.length, product(after.lengths))
-    return apply("semi.cast", apply("semi.reshape", plain, shape=shape), dtype=wide(term.dtype))
-
-
-def _labelled(found: Op, term: Op, axes: Axes, order: Axes) -> Op:
-    """What was found with axes, in an order, in the dtype of a term."""
-    named = label(apply("semi.reshape", found, shape=axes.lengths), axes)
-    return cast(axes_with_order(named, order), term.dtype)
+    return labelled(solved, right, Axes([*found.others, found.columns, *own]), Axes(order))
