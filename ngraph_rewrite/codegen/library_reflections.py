@@ -30,18 +30,18 @@ class Matrix(NamedTuple):
     down: str = "n"
     along: str = "1"
 
-    def index(self, i: str, k: str) -> str:
+    def place(self, i: str, k: str) -> str:
         """Where an element is."""
         across = k if self.along == "1" else f"{k} * {self.along}"
         return f"{self.at} + {i} * {self.down} + {across}"
 
     def load(self, i: str, k: str) -> str:
         """An element."""
-        return f"load_{self.dtype}({self.address}, {self.index(i, k)}, 2)"
+        return f"load_{self.dtype}({self.address}, {self.place(i, k)}, 2)"
 
     def store(self, i: str, k: str, value: str) -> str:
         """The line that stores one."""
-        return f"store_{self.dtype}({self.address}, {self.index(i, k)}, {value}, 2)"
+        return f"store_{self.dtype}({self.address}, {self.place(i, k)}, {value}, 2)"
 
 
 def column_lines(matrix: Matrix, target: str) -> list[str]:

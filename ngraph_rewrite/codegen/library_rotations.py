@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines of the kernels of eigenvalues and singular values: scales, rotations as they are kept and used, and order.
 
-What a step of an iteration rotates is kept, and used on all columns later, so that these are read once for many steps.
-In memory are the diagonal ``d`` and what is beside it ``e`` (buffer 5), the rotations ``turns`` (6), of steps the row
-where they begin, their direction and number ``runs`` (7), and columns as rows of a strip (3).
+What a step of an iteration rotates is kept, and used on all columns later: these are read once for many steps. In
+memory are the diagonal ``d`` (buffer 5) and what is beside it ``e`` (8), rotations as ``turns`` (6), of steps the row
+where they begin, their direction and number as ``runs`` (7), and columns as rows of a ``strip`` (3).
 """
 
 from ngraph_rewrite.codegen.source import nested
@@ -21,6 +21,16 @@ def number(dtype: str, value: float) -> str:
     'np.float32(0.5)'
     """
     return f"np.{dtype}({value!r})"
+
+
+def diagonal(dtype: str, i: str) -> str:
+    """A number of the diagonal."""
+    return f"load_{dtype}(d, {i}, 5)"
+
+
+def beside(dtype: str, i: str) -> str:
+    """A number beside the diagonal."""
+    return f"load_{dtype}(e, {i}, 8)"
 
 
 def limit_holes(dtype: str) -> dict[str, str]:

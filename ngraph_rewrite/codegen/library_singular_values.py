@@ -18,15 +18,12 @@ from ngraph_rewrite.codegen.library_rotations import (
     TURNS,
     WIDTH,
     block_lines,
-    kept_lines,
-    limit_holes,
     number,
-    rotation_lines,
-    run_lines,
     scale_lines,
     strip_lines,
     used_lines,
 )
+from ngraph_rewrite.codegen.library_singular_steps import singular_step_lines
 from ngraph_rewrite.codegen.library_vectors import (
     ordered_lines,
     ordered_strip_lines,
@@ -39,6 +36,7 @@ from ngraph_rewrite.ops.eigenvalues import STEPS
 from ngraph_rewrite.ops.singular_values import LANES
 
 _RIGHT = "(m + 1) * n"  # where the right vectors are
+Lines = list[str]
 
 
 def space_of_svd(m: int, n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
@@ -106,134 +104,24 @@ def _kept(dtype: str, target: str) -> list[str]:
     return ["j = k + 2 + lane()", "while j < n:", f"    {stored}", "    j += lanes()"]
 
 
+def _sides(first: tuple[str, ...], second: tuple[str, ...], names: str, lines: Lines) -> Lines:
+    """Lines that are the same for both sides but for what these are."""
+    chosen = [f"{names} = {', '.join(first)}", "if side == 1:", f"    {names} = {', '.join(second)}"]
+    return ["for side in range(2):", *nested([*chosen, *lines])]
+
+
 def _gather(dtype: str, target: str) -> list[str]:
     """Lines that make the products of the reflections of both sides."""
     first = [f"store_{dtype}(z, {_RIGHT} + j, {number(dtype, 0.0)}, 2)"]
     first += [f"store_{dtype}(z, {_RIGHT} + j * n, {number(dtype, 0.0)}, 2)"]
     first += ["if j == 0:", f"    store_{dtype}(z, {_RIGHT}, {number(dtype, 1.0)}, 2)"]
-    corner = Matrix(dtype, "z", f"{_RIGHT} + n + 1", "n - 1", "n - 1")
-    lines = multiplied_lines(Matrix(dtype, "z", "0"), target)
+    names, left, right = "corner, high, wide", ("0", "m", "n"), (f"{_RIGHT} + n + 1", "n - 1", "n - 1")
+    lines = multiplied_lines(Matrix(dtype, "z", "corner", "high", "wide"), target)
+    both = _sides(left, right, names, lines)
     if target == "cpu":
-        return [*lines, "for j in range(n):", *nested(first), *multiplied_lines(corner, target)]
-    lines += ["j = lane()", "while j < n:", *nested([*first, "j += lanes()"]), "barrier()"]
-    lines += multiplied_lines(corner, target)
-    both = turned_lines(dtype, "0", "m", "(m + n)") + turned_lines(dtype, _RIGHT, "n", "(m + n)", "m + ")
-    return [*lines, *both]
-
-
-# -- a step ------------------------------------------------------------------------------------------------------------
-
-
-def _shift(dtype: str) -> list[str]:
-    """Lines that find the shift of a step: the least singular value of the last two rows, or 0."""
-    one, two, zero = (number(dtype, value) for value in (1.0, 2.0, 0.0))
-    d, e, unit = _number_of("d", dtype, 5), _number_of("e", dtype, 8), limit_holes(dtype)["unit"]
-    return [
-        f"size = fabs({d('near')})",
-        "least, largest, under = size, size, size",
-        "for t in range(length):",
-        f"    size, over = fabs({d('near + step * (t + 1)')}), fabs({e('beside + step * t')})",
-        "    under = size * (under / (under + over))",
-        "    least, largest = minimum(least, under), maximum(largest, maximum(size, over))",
-        f"shift = {zero}",
-        f"if least > {unit} * largest:",
-        f"    f, g = fabs({d('near + step * (length - 1)')}), fabs({e('beside + step * (length - 1)')})",
-        f"    size = fabs({d('near + step * length')})",
-        "    shift, more = minimum(f, size), maximum(f, size)",
-        "    if shift != 0:",
-        f"        a, b = {one} + shift / more, (more - shift) / more",
-        "        if g < more:",
-        "            c = (g / more) * (g / more)",
-        f"            shift = shift * ({two} / (sqrt(a * a + c) + sqrt(b * b + c)))",
-        "        else:",
-        "            c = more / g",
-        "            if c == 0:",
-        "                shift = shift * more / g",
-        "            else:",
-        "                a, b = a * c, b * c",
-        f"                shift = shift * ({one} / (sqrt({one} + a * a) + sqrt({one} + b * b))) * c * {two}",
-        f"    part = shift / {d('near')}",
-        f"    if part * part < {unit}:",
-        f"        shift = {zero}",
-    ]
-
-
-def _number_of(name: str, dtype: str, buffer: int):
-    return lambda i: f"load_{dtype}({name}, {i}, {buffer})"
-
-
-def _step(dtype: str, vectors: bool) -> list[str]:
-    """Lines of one step, from the greater end of a block to the other one."""
-    sides = ["ours, theirs = right, left", "if step < 0:", "    ours, theirs = left, right"] if vectors else []
-    begun = ["i, j = near + step * t, beside + step * t"]
-    kept = [kept_lines(dtype, side, c, s) if vectors else [] for side, c, s in _KEPT]
-    more = ["filled += 1"] if vectors else []
-    plain, shifted = _without_shift(dtype, kept[0] + kept[1]), _with_shift(dtype, kept[2], kept[3])
-    return [
-        *_shift(dtype),
-        *sides,
-        "if shift == 0:",
-        *nested([*plain[0], "for t in range(length):", *nested([*begun, *plain[1], *more]), *plain[2]]),
-        "else:",
-        *nested([*shifted[0], "for t in range(length):", *nested([*begun, *shifted[1], *more]), *shifted[2]]),
-        *(run_lines(forward=True) if vectors else []),
-    ]
-
-
-_KEPT = [("ours", "c", "s"), ("theirs", "other_c", "other_s"), ("ours", "c", "s"), ("theirs", "c", "s")]
-Lines = list[str]
-
-
-def _without_shift(dtype: str, kept: Lines) -> tuple[Lines, Lines, Lines]:
-    """What comes before, in and after the loop of a step whose shift is 0."""
-    one, d, e = number(dtype, 1.0), _number_of("d", dtype, 5), _number_of("e", dtype, 8)
-    inside = [
-        f"f, g = {d('i')} * c, {e('j')}",
-        *rotation_lines(dtype, "c", "s", "r", "f", "g"),
-        "if t > 0:",
-        f"    store_{dtype}(e, j - step, other_s * r, 8)",
-        f"f, g = other_c * r, {d('i + step')} * s",
-        *rotation_lines(dtype, "other_c", "other_s", "r", "f", "g"),
-        f"store_{dtype}(d, i, r, 5)",
-        *kept,
-    ]
-    after = [
-        "i, j = near + step * length, beside + step * (length - 1)",
-        f"f = {d('i')} * c",
-        f"store_{dtype}(d, i, f * other_c, 5)",
-        f"store_{dtype}(e, j, f * other_s, 8)",
-    ]
-    return [f"c, other_c, other_s = {one}, {one}, {one}"], inside, after
-
-
-def _with_shift(dtype: str, right: Lines, left: Lines) -> tuple[Lines, Lines, Lines]:
-    """The same of another shift."""
-    one, d, e = number(dtype, 1.0), _number_of("d", dtype, 5), _number_of("e", dtype, 8)
-    before = [
-        f"sign = {one}",
-        f"if {d('near')} < 0:",
-        "    sign = -sign",
-        f"f, g = (fabs({d('near')}) - shift) * (sign + shift / {d('near')}), {e('beside')}",
-    ]
-    inside = [
-        *rotation_lines(dtype, "c", "s", "r", "f", "g"),
-        "if t > 0:",
-        f"    store_{dtype}(e, j - step, r, 8)",
-        f"a, b, value = {d('i')}, {e('j')}, {d('i + step')}",
-        "f, b = c * a + s * b, c * b - s * a",
-        "g, value = s * value, c * value",
-        *right,
-        *rotation_lines(dtype, "c", "s", "r", "f", "g"),
-        f"store_{dtype}(d, i, r, 5)",
-        "f, value = c * b + s * value, c * value - s * b",
-        f"store_{dtype}(d, i + step, value, 5)",
-        "if t < length - 1:",
-        f"    value = {e('j + step')}",
-        "    g = s * value",
-        f"    store_{dtype}(e, j + step, c * value, 8)",
-        *left,
-    ]
-    return before, inside, [f"store_{dtype}(e, beside + step * (length - 1), f, 8)"]
+        return ["for j in range(n):", *nested(first), *both]
+    both = ["j = lane()", "while j < n:", *nested([*first, "j += lanes()"]), "barrier()", *both]
+    return [*both, *turned_lines(dtype, "0", "m", "(m + n)"), *turned_lines(dtype, _RIGHT, "n", "(m + n)", "m + ")]
 
 
 # -- the kernel --------------------------------------------------------------------------------------------------------
@@ -244,11 +132,12 @@ def _vectors(dtype: str, target: str) -> tuple[Lines, Lines]:
     turned = [f"value = load_{dtype}(sums, j, 4)", f"if load_{dtype}(d, j, 5) < 0:", "    value = -value"]
     turned += [f"store_{dtype}(signs, j, value, 4)"]
     if target == "cpu":
-        apply = [*strip_lines(dtype, "left", "0", "m"), *strip_lines(dtype, "right", _RIGHT, "n")]
+        left, right = ("0", "m", "left", "sums"), (_RIGHT, "n", "right", "signs")
+        names = "corner, high, turns, sign_of"
+        apply = _sides(left, right, names, strip_lines(dtype, "turns", "corner", "high"))
         finish = [*sign_lines(dtype, "m"), "for j in range(n):", *nested(turned)]
-        finish += [*ordered_lines(dtype, "0", "m", "sums"), *ordered_lines(dtype, _RIGHT, "n", "signs")]
-        return apply, finish
-    used = ["side = left", "if w >= m:", "    side = right", *used_lines(dtype, "side", "(m + n)"), "w += lanes()"]
+        return apply, [*finish, *_sides(left, right, names, ordered_lines(dtype, "corner", "high", "sign_of"))]
+    used = ["turns = left", "if w >= m:", "    turns = right", *used_lines(dtype, "turns", "(m + n)"), "w += lanes()"]
     finish = [*sign_lines_of_strip(dtype, "m", "(m + n)"), "j = lane()", "while j < n:"]
     finish += [*nested([*turned, "j += lanes()"]), "barrier()"]
     finish += ordered_strip_lines(dtype, "0", "m", "(m + n)", "", "sums")
@@ -285,7 +174,7 @@ def render_svd(dtype: str, vectors: bool, target: str = "cpu") -> Source:
         "kept": kept,
         "project": _projected(dtype, target),
         "gather": gather,
-        "iterate": block_lines(dtype, "low >= high", vectors, _step(dtype, vectors)),
+        "iterate": block_lines(dtype, "low >= high", vectors, singular_step_lines(dtype, vectors)),
         "apply": apply,
         "finish": finish,
     }

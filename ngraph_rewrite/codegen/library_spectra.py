@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders the kernel of eigenvalues of symmetric matrices, with their vectors or without."""
 
-from functools import cache
+from functools import cache, partial
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.library_factors import DTYPES
@@ -17,7 +17,9 @@ from ngraph_rewrite.codegen.library_rotations import (
     RUNS,
     TURNS,
     WIDTH,
+    beside,
     block_lines,
+    diagonal,
     kept_lines,
     number,
     rotation_lines,
@@ -58,7 +60,7 @@ def _memory(dtype: str, vectors: bool) -> list[str]:
 def _step(dtype: str, vectors: bool) -> list[str]:
     """Lines of one implicit step, from the far end of a block to the near one."""
     one, two, zero = (number(dtype, value) for value in (1.0, 2.0, 0.0))
-    d, e = (lambda i: f"load_{dtype}(d, {i}, 5)"), (lambda i: f"load_{dtype}(e, {i}, 8)")
+    d, e = partial(diagonal, dtype), partial(beside, dtype)
     inside = [
         "t = length - 1 - back",
         "i = near + step * t",

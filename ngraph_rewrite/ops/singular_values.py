@@ -41,8 +41,8 @@ class Block(NamedTuple):
 def svd(x: Any) -> Any:
     """Left singular vectors of matrices (b, m, n), m not below n, over their singular values, over right ones.
 
-    >>> svd(np.array([[[0.0, 3.0], [-2.0, 0.0]]])).tolist()
-    [[[1.0, 0.0], [0.0, 1.0], [3.0, 2.0], [0.0, -1.0], [1.0, 0.0]]]
+    >>> svd(np.array([[[0.0], [-3.0], [4.0]]])).round(6).tolist()
+    [[[0.0], [0.6], [-0.8], [5.0], [-1.0]]]
     """
     count, m, n = x.shape
     result = np.full((count, m + 1 + n, n), np.nan, x.dtype)

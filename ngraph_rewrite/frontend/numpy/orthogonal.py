@@ -72,7 +72,7 @@ def _few_rows(term: Op, m: int) -> tuple[Op, Op]:
 
 def completed(columns: Op, m: int) -> Op:
     """Orthogonal columns of length m, and others, which have no derivative, until there are m of them."""
-    k = int(columns.shape[-1])
+    k = known_length(columns.shape[-1], "the columns")
     if k == m:
         return columns
     given = build_term("core.stop_gradient", columns)
