@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ng.cholesky, ng.solve, ng.triangular_solve and ng.slogdet go by names: what they give does not depend on orders."""
+"""ng.cholesky, ng.solve, ng.slogdet, ng.eigh, ng.svd and others go by names: the order of axes makes no difference."""
 
 from __future__ import annotations
 
@@ -65,6 +65,34 @@ def test_a_solution_times_the_matrix_is_the_right_side(order: list[ng.Axis], sid
     np.testing.assert_allclose(value(back - b), 0, atol=1e-9)
 
 
+@drawn(20)
+@given(st.sampled_from(ORDERS), st.integers(0, 99))
+def test_eigenvectors_times_values_are_what_the_matrix_makes_of_them(order: list[ng.Axis], seed: int) -> None:
+    x = term(order, arranged([N, H, G], order, matrices(seed)))
+    values, vectors = ng.eigh(x, H, "G")
+    assert values.axes == ng.Axes([a for a in order if a != H]) and vectors.axes == x.axes
+    other = ng.Axis("K", 3)
+    turned = ng.cast_axes(vectors, [{H: G, G: other}.get(a, a) for a in vectors.axes])
+    scaled = ng.cast_axes(values * vectors, [{G: other}.get(a, a) for a in (values * vectors).axes])
+    np.testing.assert_allclose(value(ng.dot(x, turned, reduction_axes=[G]) - scaled), 0, atol=1e-9)
+    np.testing.assert_allclose(value(ng.sum(vectors * vectors, reduction_axes=[H])), 1)
+
+
+@drawn(20)
+@given(st.permutations([N, H, K]), st.booleans(), st.integers(0, 99))
+def test_singular_vectors_times_values_are_the_matrix(order: list[ng.Axis], is_tall: bool, seed: int) -> None:
+    x = term(order, np.random.default_rng(seed).normal(size=[a.length for a in order]))
+    rows, columns = (K, H) if is_tall else (H, K)
+    u, s, v = ng.svd(x, rows, columns, "J")
+    along = ng.Axis("J", 3)
+    assert u.axes == ng.Axes([N, rows, along]) and s.axes == ng.Axes([N, along])
+    assert v.axes == ng.Axes([N, along, columns])
+    np.testing.assert_allclose(value(ng.sum(u * s * v, reduction_axes=["J"]) - x), 0, atol=1e-9)
+    for vectors, axis in ((u, rows), (v, columns)):
+        np.testing.assert_allclose(value(ng.sum(vectors * vectors, reduction_axes=[axis])), 1)
+    assert np.all(np.diff(value(s)) <= 0)
+
+
 def test_a_gradient_goes_through_them_by_name() -> None:
     x = ng.placeholder([H, G], "float64")
     logarithm = ng.slogdet(x, "H", "G")[1]
@@ -88,6 +116,12 @@ WRONG: list[tuple[Callable[[], Any], type[errors.NGraphRewriteError], str]] = [
     (lambda: ng.solve(X, ng.placeholder([H, G]), "H", "G"), errors.UnmatchedAxesError, "has the axis G, which"),
     (lambda: ng.solve(X, ng.placeholder([H], "int8"), "H", "G"), errors.DTypeError, "expected a float dtype"),
     (lambda: ng.solve(X, ng.placeholder({"H": 4}), "H", "G"), errors.AxesError, "H"),
+    (lambda: ng.eigh(X, "N", "H"), errors.AxesError, "eigh: expected two axes of one length"),
+    (lambda: ng.svd(X, "H", "H", "K"), errors.AxesError, "svd: expected two axes, got"),
+    (lambda: ng.svd(X, "H", "K", "J"), errors.UnmatchedAxesError, "svd: .* has no axis 'K'"),
+    (lambda: ng.svd(X, "N", "H", "G"), errors.AxesError, "an axis of length 2 that .* does not have, got G:2"),
+    (lambda: ng.svd(X, "N", "H", ng.Axis("J", 3)), errors.AxesError, "expected an axis of length 2"),
+    (lambda: ng.svd(ng.placeholder({"H": None, "G": 2}), "H", "G", "J"), errors.LengthError, "svd: "),
     (lambda: ng.triangular_solve(X, B, "H", "G", lower=2), errors.AttributeValueError, "lower is 2"),
 ]
 

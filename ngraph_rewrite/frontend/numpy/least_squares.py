@@ -34,7 +34,6 @@ from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, as_ter
 from ngraph_rewrite.frontend.numpy.orthogonal import lengths
 from ngraph_rewrite.frontend.numpy.spectra import svd, svdvals
 from ngraph_rewrite.frontend.numpy.statistical import any as any_of
-from ngraph_rewrite.frontend.numpy.statistical import max as greatest
 from ngraph_rewrite.frontend.numpy.statistical import sum as total
 from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.terms.info import user_line
@@ -113,7 +112,8 @@ def matrix_rank(x: Array, /, tol: Array | None = None, hermitian: bool = False, 
     assert isinstance(s, Op)
     if tol is None:
         part = max(m, n) * float(np.finfo(term.dtype).eps) if rtol is None else rtol
-        least = multiply(greatest(s, axis=-1, keepdims=True), _for_each(part))
+        first = apply("tensor_slice", s, items=(*[slice(None)] * (s.rank - 1), slice(0, 1)))
+        least = multiply(first, _for_each(part))
     else:
         least = _for_each(tol)
     return total(astype(greater(s, least), "int64"), axis=-1)
