@@ -32,7 +32,7 @@ from ngraph_rewrite.terms.tracing import CallLog, listener, told
 
 _OF_LIBRARY = frozenset({"cuda.gemm"})
 _COMPOSITE = frozenset(
-    f"semi.{short}" for short in "tensor_slice logaddexp convolution pooling solve logdet det_sign".split()
+    f"semi.{short}" for short in "tensor_slice logaddexp convolution pooling solve logdet det_sign pinv".split()
 )
 
 
