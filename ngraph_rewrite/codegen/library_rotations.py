@@ -9,7 +9,7 @@ where they begin, their direction and number as ``runs`` (7), and columns as row
 from ngraph_rewrite.codegen.source import nested
 from ngraph_rewrite.ops.rotations import LIMITS
 
-WIDTH = {"float32": 64, "float64": 32}  # columns of a strip
+WIDTH = 64  # columns of a strip
 TURNS = 64  # for each row, that are kept before they are used
 RUNS = 3  # numbers of a step
 
@@ -149,24 +149,23 @@ def used_lines(dtype: str, side: str, width: str, loop: str = "") -> list[str]:
 
 def strip_lines(dtype: str, side: str, at: str, rows: str) -> list[str]:
     """Lines that use all rotations of a side on the columns of a matrix of so many rows, some rows at a time."""
-    width = WIDTH[dtype]
     inside = f"load_{dtype}(z, {at} + (begin + w) * n + j, 2)"
-    outside = f"store_{dtype}(z, {at} + (begin + w) * n + j, load_{dtype}(strip, j * {width} + w, 3), 2)"
+    outside = f"store_{dtype}(z, {at} + (begin + w) * n + j, load_{dtype}(strip, j * {WIDTH} + w, 3), 2)"
     return [
         "begin = 0",
         f"while begin < {rows} and filled > 0:",
-        f"    wide = lesser({width}, {rows} - begin)",
+        f"    wide = lesser({WIDTH}, {rows} - begin)",
         "    for w in range(wide):",
         "        for j in range(n):",
-        f"            store_{dtype}(strip, j * {width} + w, {inside}, 3)",
-        f"    for w in range(wide, {width}):",
+        f"            store_{dtype}(strip, j * {WIDTH} + w, {inside}, 3)",
+        f"    for w in range(wide, {WIDTH}):",
         "        for j in range(n):",
-        f"            store_{dtype}(strip, j * {width} + w, {number(dtype, 0.0)}, 3)",
-        *nested(used_lines(dtype, side, str(width), f"for w in range({width}):")),
+        f"            store_{dtype}(strip, j * {WIDTH} + w, {number(dtype, 0.0)}, 3)",
+        *nested(used_lines(dtype, side, str(WIDTH), f"for w in range({WIDTH}):")),
         "    for w in range(wide):",
         "        for j in range(n):",
         f"            {outside}",
-        f"    begin += {width}",
+        f"    begin += {WIDTH}",
     ]
 
 

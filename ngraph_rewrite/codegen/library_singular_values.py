@@ -42,7 +42,7 @@ Lines = list[str]
 def space_of_svd(m: int, n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
     """How many bytes of workspace the kernel has for a matrix."""
     size = int(dtype[-2:]) // 8
-    strip = m + n if target == "cuda" else WIDTH[dtype]
+    strip = m + n if target == "cuda" else WIDTH
     elements = 5 * n + LANES + (4 * TURNS * n + n * strip if vectors else m * n)
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 

@@ -42,7 +42,7 @@ from ngraph_rewrite.ops.eigenvalues import STEPS
 def space_of_eigh(n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
     """How many bytes of workspace the kernel has for a matrix."""
     size = int(dtype[-2:]) // 8
-    elements, strip = 4 * n, n if target == "cuda" else WIDTH[dtype]
+    elements, strip = 4 * n, n if target == "cuda" else WIDTH
     elements += 2 * TURNS * n + n * strip if vectors else n * n
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 
