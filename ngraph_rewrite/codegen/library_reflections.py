@@ -66,8 +66,11 @@ def column_lines(matrix: Matrix, target: str) -> list[str]:
         "    beta = most * sqrt(total)",
         "    if alpha >= 0:",
         "        beta = -beta",
+        "    if below / (alpha - beta) == 0:",
+        "        beta = alpha",
     ]
-    divided = matrix.store("i", "k", f"{matrix.load('i', 'k')} / (alpha - beta)")
+    divided = f"select(beta == alpha, {zero}, {matrix.load('i', 'k')} / (alpha - beta))"
+    divided = matrix.store("i", "k", divided)
     if target == "cpu":
         stored = [f"for i in range(k + 1, {matrix.rows}):", f"    {divided}", matrix.store("k", "k", "beta")]
         return [*found, "if below > 0:", *nested(stored)]
@@ -84,8 +87,9 @@ def reach_lines(matrix: Matrix) -> list[str]:
         f"for i in range(k + 1, {matrix.rows}):",
         f"    part = {matrix.load('i', 'k')}",
         "    squares = squares + part * part",
-        "if squares != 0:",
-        f"    twice = np.{dtype}(2) / (np.{dtype}(1) + squares)",
+        "    if part != 0:",
+        f"        twice = np.{dtype}(2)",
+        f"twice = twice / (np.{dtype}(1) + squares)",
     ]
 
 

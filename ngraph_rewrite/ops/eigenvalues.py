@@ -13,7 +13,18 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.ops.factors import made_zero, multiplied, reach
-from ngraph_rewrite.ops.rotations import Limits, Rotation, limits, ranks, rotate, rotation, scales, signs
+from ngraph_rewrite.ops.rotations import (
+    Limits,
+    Rotation,
+    is_negligible,
+    limits,
+    nothing,
+    ranks,
+    rotate,
+    rotation,
+    scales,
+    signs,
+)
 
 STEPS = 30  # for each row, after which what has not converged is given up
 
@@ -85,10 +96,11 @@ def _diagonal(d: Any, e: Any) -> list[Rotation] | None:
     A block has an end to which it converges as long as it, or a part of it, is in the works.
     """
     n, lim, rotations = len(d), limits(d.dtype), list[Rotation]()
-    first, until, step, left = 0, -1, 1, STEPS * n
+    first, was, until, step, left, slack = 0, 0, -1, 1, STEPS * n, lim.unit
+    floor = nothing(d, e, lim)
     while first < n - 1:
         last = first
-        while last < n - 1 and not _negligible(d, e, last, lim):
+        while last < n - 1 and not is_negligible(d, e, last, slack, floor):
             last += 1
         if last < n - 1:
             e[last] = 0
@@ -99,13 +111,10 @@ def _diagonal(d: Any, e: Any) -> list[Rotation] | None:
             return None
         if first >= until:
             step = 1 if abs(d[first]) <= abs(d[last]) else -1
-        until, left = last, left - 1
+        slack = slack + lim.unit if (first, last) == (was, until) else lim.unit
+        was, until, left = first, last, left - 1
         _step(d, e, first if step == 1 else last, step, last - first, rotations, lim)
     return rotations
-
-
-def _negligible(d: Any, e: Any, i: int, lim: Limits) -> bool:
-    return bool(abs(e[i]) <= lim.unit * (abs(d[i]) + abs(d[i + 1])) or abs(e[i]) < lim.least)
 
 
 def _step(d: Any, e: Any, near: int, step: int, length: int, rotations: list[Rotation], lim: Limits) -> None:

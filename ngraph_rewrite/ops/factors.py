@@ -96,25 +96,28 @@ def made_zero(y: Any, k: int) -> None:
     """Put into column k what makes it zero below the diagonal: a reflection, and on the diagonal what is left there.
 
     A reflection has a 1 on the diagonal, which is not kept; all below the diagonal is 0 where nothing is reflected.
+    Where a reflection would be too small for any number, nothing is.
     """
     sizes = np.abs(np.where(np.isnan(y[:, k:, k]), 0, y[:, k:, k]))
-    below, most = sizes[:, 1:].max(1, initial=0) > 0, sizes.max(1, initial=0)
+    largest, most = sizes[:, 1:].max(1, initial=0), sizes.max(1, initial=0)
     total = np.zeros(y.shape[0], y.dtype)
     for i in range(k, y.shape[1]):
         total += np.square(y[:, i, k] / most)
     alpha = y[:, k, k].copy()
     beta = most * np.sqrt(total)
-    beta = np.where(below, np.where(alpha >= 0, -beta, beta), alpha)
-    y[:, k + 1 :, k] = np.where(below[:, None], y[:, k + 1 :, k] / (alpha - beta)[:, None], y[:, k + 1 :, k])
-    y[:, k, k] = beta
+    beta = np.where(alpha >= 0, -beta, beta)
+    is_some = largest / (alpha - beta) != 0
+    v = np.where(is_some[:, None], y[:, k + 1 :, k] / (alpha - beta)[:, None], 0)
+    y[:, k + 1 :, k] = np.where((largest > 0)[:, None], v, y[:, k + 1 :, k])
+    y[:, k, k] = np.where((largest > 0) & is_some, beta, alpha)
 
 
 def reach(y: Any, k: int) -> Any:
-    """How far the reflection of column k goes: 2 divided by its length squared, or 0."""
-    squares = np.zeros(y.shape[0], y.dtype)
+    """How far the reflection of column k goes: 2 divided by its length squared; 0 if there is none."""
+    squares, is_some = np.zeros(y.shape[0], y.dtype), (y[:, k + 1 :, k] != 0).any(1)
     for i in range(k + 1, y.shape[1]):
         squares += np.square(y[:, i, k])
-    return np.where(squares != 0, y.dtype.type(2) / (y.dtype.type(1) + squares), y.dtype.type(0))
+    return np.where(is_some, y.dtype.type(2) / (y.dtype.type(1) + squares), y.dtype.type(0))
 
 
 def reflected(y: Any, k: int) -> Any:

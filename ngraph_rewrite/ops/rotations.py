@@ -28,7 +28,8 @@ class Limits(NamedTuple):
     Attributes:
         high: Matrices whose largest element is above it, or below `low`, are multiplied by `down`, or by `up`.
         small: Numbers below it, of which squares may be lost, are multiplied by `more` before they are squared.
-        least: The least number that is not subnormal, below which nothing counts.
+        least: What part of the largest number of a whole matrix counts for nothing. What is less but large beside its
+            neighbours would not be zero for them, while products of it may be too small for any number.
         unit: How far a number may be rounded, as a part of it.
     """
 
@@ -43,8 +44,8 @@ class Limits(NamedTuple):
 
 
 LIMITS = {
-    "float32": Limits(2.0**32, 2.0**-32, 2.0**64, 2.0**-64, 2.0**-40, 2.0**100, 2.0**-126, 2.0**-24),
-    "float64": Limits(2.0**256, 2.0**-256, 2.0**512, 2.0**-512, 2.0**-400, 2.0**700, 2.0**-1022, 2.0**-53),
+    "float32": Limits(2.0**32, 2.0**-32, 2.0**64, 2.0**-64, 2.0**-40, 2.0**100, 2.0**-40, 2.0**-24),
+    "float64": Limits(2.0**256, 2.0**-256, 2.0**512, 2.0**-512, 2.0**-400, 2.0**700, 2.0**-100, 2.0**-53),
 }
 
 
@@ -81,6 +82,21 @@ def rotation(f: Any, g: Any, lim: Limits) -> tuple[Any, Any, Any]:
     f, g = f * more, g * more
     r = np.sqrt(f * f + g * g)
     return f / r, g / r, r / more
+
+
+def nothing(d: Any, e: Any, lim: Limits) -> Any:
+    """How large a number beside the diagonal may be that counts for nothing in the whole matrix."""
+    return lim.least * max(np.abs(d).max(initial=0), np.abs(e).max(initial=0))
+
+
+def is_negligible(d: Any, e: Any, i: int, slack: Any, floor: Any) -> bool:
+    """Whether a number beside the diagonal is nothing beside its neighbours, or in the whole matrix.
+
+    Args:
+        slack: What part of its neighbours is nothing: one unit of rounding, and another one for each step that a block
+            stays as long as it is. Where all numbers of a block are nearly alike rounding may undo each step.
+    """
+    return bool(abs(e[i]) <= slack * (abs(d[i]) + abs(d[i + 1])) or abs(e[i]) <= floor)
 
 
 def rotate(rows: Any, rotations: list[Rotation]) -> None:

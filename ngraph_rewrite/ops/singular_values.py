@@ -15,7 +15,18 @@ import numpy as np
 
 from ngraph_rewrite.ops.eigenvalues import STEPS
 from ngraph_rewrite.ops.factors import made_zero, multiplied, reach, reflected
-from ngraph_rewrite.ops.rotations import Limits, Rotation, limits, ranks, rotate, rotation, scales, signs
+from ngraph_rewrite.ops.rotations import (
+    Limits,
+    Rotation,
+    is_negligible,
+    limits,
+    nothing,
+    ranks,
+    rotate,
+    rotation,
+    scales,
+    signs,
+)
 
 LANES = 16  # sums of a row's products, one after the other, that are added up at last
 
@@ -132,10 +143,11 @@ def _diagonal(d: Any, e: Any) -> tuple[list[Rotation], list[Rotation]] | None:
     """Rotate columns and rows until the diagonal has the singular values; None if that comes to no end."""
     n, lim = len(d), limits(d.dtype)
     right, left = list[Rotation](), list[Rotation]()
-    first, until, step, tries = 0, -1, 1, STEPS * n
+    first, was, until, step, tries, slack = 0, 0, -1, 1, STEPS * n, lim.unit
+    floor = nothing(d, e, lim)
     while first < n - 1:
         last = first
-        while last < n - 1 and not _negligible(d, e, last, lim):
+        while last < n - 1 and not is_negligible(d, e, last, slack, floor):
             last += 1
         if last < n - 1:
             e[last] = 0
@@ -146,17 +158,14 @@ def _diagonal(d: Any, e: Any) -> tuple[list[Rotation], list[Rotation]] | None:
             return None
         if first >= until:
             step = 1 if abs(d[first]) >= abs(d[last]) else -1
-        until, tries = last, tries - 1
+        slack = slack + lim.unit if (first, last) == (was, until) else lim.unit
+        was, until, tries = first, last, tries - 1
         if step == 1:
             block = Block(d, e, first, 1, last - first, first, right, left)
         else:
             block = Block(d, e, last, -1, last - first, last - 1, left, right)
         _step(block, lim)
     return right, left
-
-
-def _negligible(d: Any, e: Any, i: int, lim: Limits) -> bool:
-    return bool(abs(e[i]) <= lim.unit * (abs(d[i]) + abs(d[i + 1])) or abs(e[i]) < lim.least)
 
 
 def _step(block: Block, lim: Limits) -> None:

@@ -107,6 +107,14 @@ def test_equations_and_determinants_are_those_of_lapack(count: int, n: int, dtyp
         assert np.abs(residue).max(initial=0) <= 100 * np.finfo(dtype).eps * scale
 
 
+@pytest.mark.parametrize(("dtype", "tiny"), [("float32", 1e-25), ("float32", 1e-45), ("float64", 1e-200)])
+def test_reflections_whose_squares_are_nothing_give_the_matrix(cpu: ng.Transformer, dtype: str, tiny: float) -> None:
+    x = np.array([[[3.0], [tiny]], [[0], [tiny]], [[tiny], [3]], [[-3], [0]]], dtype)
+    found = run(cpu, "semi.qr", x)
+    np.testing.assert_array_equal(found, factors.qr(x))
+    assert np.all(np.abs(found[:, :2] @ found[:, 2:] - x) <= 1e-6 * np.abs(x).max(1, keepdims=True))
+
+
 COMPOSITES = [("float64", "semi.solve", True), ("float32", "semi.solve", False), ("float64", "semi.logdet", False)]
 
 

@@ -113,6 +113,19 @@ def graded(n: int, rows: int, columns: int) -> Array:
     return 10.0 ** (rows * steps)[:, None] * np.random.default_rng(2).normal(size=(n, n)) * 10.0 ** (columns * steps)
 
 
+def _exponents(n: int) -> Array:
+    return np.random.default_rng(4).uniform(-30, 0, (n, n))
+
+
+def _pair(n: int) -> Array:
+    return np.eye(n, k=1) * (np.arange(n) == 0)[:, None] + np.eye(n, k=-1) * (np.arange(n) == 0)
+
+
+def _far(n: int) -> Array:
+    """Powers of ten of columns that are so far apart that squares of quotients are out of range in float32."""
+    return np.where(np.arange(n) == 1, 0, 24 + np.arange(n) * 1.0)
+
+
 HARD: dict[str, Callable[[int], Array]] = {
     "normal": lambda n: np.random.default_rng(3).normal(size=(n, n)),
     "zero": lambda n: np.zeros((n, n)),
@@ -129,6 +142,9 @@ HARD: dict[str, Callable[[int], Array]] = {
     "graded up": lambda n: graded(n, 1, 1),
     "graded rows": lambda n: graded(n, 1, 0),
     "graded columns": lambda n: graded(n, 0, 1),
+    "of any size": lambda n: np.random.default_rng(4).normal(size=(n, n)) * 10.0 ** _exponents(n),
+    "next to nothing beside a pair": lambda n: _pair(n) + 1e-25 * np.random.default_rng(5).normal(size=(n, n)),
+    "next to nothing in a row": lambda n: np.random.default_rng(6).normal(size=(n, n)) * 10.0 ** -_far(n),
     "Wilkinson's": lambda n: np.diag(np.abs(np.arange(n) - n // 2) + 0.0) + np.eye(n, k=1) + np.eye(n, k=-1),
     "Kahan's": lambda n: np.eye(n) - np.tri(n, k=-1),
     "nilpotent": lambda n: np.eye(n, k=1),
@@ -230,6 +246,17 @@ def test_few_steps_are_enough(n: int, values: int, seed: int) -> None:
     x = np.random.default_rng(seed).integers(-values, values + 1, (1, n, n)).astype("float64")
     with patch.object(eigenvalues, "STEPS", 10), patch.object(singular_values, "STEPS", 10):
         assert np.isfinite(eigenvalues.eigh(x)).all() and np.isfinite(singular_values.svd(x)).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rounding_does_not_undo_steps_for_ever(dtype: str) -> None:
+    """All that is a few units of rounding from the identity."""
+    units = np.finfo(dtype).eps * np.arange(6)
+    x = np.zeros((6, 6, 6, 2, 2))
+    x[..., 0, 0], x[..., 1, 1] = 1 + units, 1 + units[:, None]
+    x[..., 0, 1] = x[..., 1, 0] = units[:, None, None] / 2
+    x = x.reshape(-1, 2, 2).astype(dtype)
+    assert np.isfinite(eigenvalues.eigh(x)).all() and np.isfinite(singular_values.svd(np.triu(x))).all()
 
 
 @drawn(200)
