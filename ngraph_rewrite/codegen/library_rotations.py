@@ -88,45 +88,61 @@ def block_lines(dtype: str, greater: str, kept: bool, step: list[str]) -> list[s
     """
     lim = limit_holes(dtype)
     room = [f"elif filled + last - first > {TURNS} * n or steps == n:", "    state = 1"] if kept else []
+    chosen = [
+        f"low, high = fabs({diagonal(dtype, 'first')}), fabs({diagonal(dtype, 'last')})",
+        "if first >= until:",
+        "    step = -1",
+        f"    if {greater}:",
+        "        step = 1",
+        f"slack = select(first == was and last == until, slack + {lim['unit']}, {lim['unit']})",
+        "was, until = first, last",
+        "tries -= 1",
+        "length = last - first",
+        "near, beside = first, first",
+        "if step < 0:",
+        "    near, beside = last, last - 1",
+    ]
     return [
         "state, filled, steps = 0, 0, 0",
-        "if until < 0:",
-        "    for i in range(n):",
-        f"        floor = maximum(floor, fabs({diagonal(dtype, 'i')}))",
-        "    for i in range(n - 1):",
-        f"        floor = maximum(floor, fabs({beside(dtype, 'i')}))",
-        f"    slack, floor = {lim['unit']}, {lim['least']} * floor",
+        *_floor_lines(dtype),
         "while first < n - 1 and state == 0:",
-        "    last = first",
-        "    searching = 1",
-        "    while searching != 0 and last < n - 1:",
-        f"        low, high = fabs(load_{dtype}(d, last, 5)), fabs(load_{dtype}(d, last + 1, 5))",
-        f"        value = fabs(load_{dtype}(e, last, 8))",
-        "        if value <= slack * (low + high) or value <= floor:",
-        f"            store_{dtype}(e, last, {number(dtype, 0.0)}, 8)",
-        "            searching = 0",
-        "        else:",
-        "            last += 1",
+        *nested(_end_lines(dtype)),
         "    if last == first:",
         "        first += 1",
         "    elif tries == 0:",
         "        state = 2",
         *nested(room),
         "    else:",
-        f"        low, high = fabs(load_{dtype}(d, first, 5)), fabs(load_{dtype}(d, last, 5))",
-        "        if first >= until:",
-        "            step = -1",
-        f"            if {greater}:",
-        "                step = 1",
-        f"        slack = select(first == was and last == until, slack + {lim['unit']}, {lim['unit']})",
-        "        was, until = first, last",
-        "        tries -= 1",
-        "        length = last - first",
-        "        near, beside = first, first",
-        "        if step < 0:",
-        "            near, beside = last, last - 1",
-        *nested(nested(step)),
-        "        steps += 1",
+        *nested(nested([*chosen, *step, "steps += 1"])),
+    ]
+
+
+def _floor_lines(dtype: str) -> list[str]:
+    """Lines that find, before the first step, what counts for nothing in the whole matrix."""
+    lim = limit_holes(dtype)
+    return [
+        "if until < 0:",
+        "    for i in range(n):",
+        f"        floor = maximum(floor, fabs({diagonal(dtype, 'i')}))",
+        "    for i in range(n - 1):",
+        f"        floor = maximum(floor, fabs({beside(dtype, 'i')}))",
+        f"    slack, floor = {lim['unit']}, {lim['least']} * floor",
+    ]
+
+
+def _end_lines(dtype: str) -> list[str]:
+    """Lines that find the last row of the block that begins with the first one, and make what is beside it 0."""
+    return [
+        "last = first",
+        "searching = 1",
+        "while searching != 0 and last < n - 1:",
+        f"    low, high = fabs({diagonal(dtype, 'last')}), fabs({diagonal(dtype, 'last + 1')})",
+        f"    value = fabs({beside(dtype, 'last')})",
+        "    if value <= slack * (low + high) or value <= floor:",
+        f"        store_{dtype}(e, last, {number(dtype, 0.0)}, 8)",
+        "        searching = 0",
+        "    else:",
+        "        last += 1",
     ]
 
 

@@ -4,7 +4,7 @@
 from functools import cache
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
-from ngraph_rewrite.codegen.library_factors import DTYPES
+from ngraph_rewrite.codegen.library_factors import DTYPES, THREADS
 from ngraph_rewrite.codegen.library_reflections import (
     Matrix,
     block,
@@ -180,4 +180,4 @@ def render_svd(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     }
     names = tuple("count m n x x_between x_down x_along y space room".split())
     texts = {name: block(lines) for name, lines in holes.items()}
-    return rendered("svd", names, target, dtype=dtype, steps=str(STEPS), **texts)
+    return rendered("svd", names, target, dtype=dtype, steps=str(STEPS), threads=str(THREADS), **texts)

@@ -4,7 +4,7 @@
 from functools import cache, partial
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
-from ngraph_rewrite.codegen.library_factors import DTYPES
+from ngraph_rewrite.codegen.library_factors import DTYPES, THREADS
 from ngraph_rewrite.codegen.library_reflections import (
     Matrix,
     block,
@@ -147,4 +147,4 @@ def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     }
     names = tuple("count n x x_between x_down x_along y space room".split())
     texts = {name: block(lines) for name, lines in holes.items()}
-    return rendered("eigh", names, target, dtype=dtype, steps=str(STEPS), **texts)
+    return rendered("eigh", names, target, dtype=dtype, steps=str(STEPS), threads=str(THREADS), **texts)
