@@ -273,7 +273,10 @@ _FORMS: Mapping[str, Form] = {
     "semi.on_diagonal": _and_first(places=0),
     "semi.copy": _elementwise,
     "semi.broadcast": _broadcast,
-    **dict.fromkeys((f"semi.{name}" for name in "cholesky lu qr triangular_solve batch_dot".split()), _merged),
+    **dict.fromkeys(
+        (f"semi.{name}" for name in "cholesky lu qr triangular_solve eigh eigvalsh svd svdvals batch_dot".split()),
+        _merged,
+    ),
     **dict.fromkeys(("fused.mixture", "fused.attention"), _merged),
     **dict.fromkeys(("cpu.convolution", "cuda.convolution"), _images),
     "semi.dot": _dot,

@@ -246,7 +246,7 @@ WRONG: list[tuple[Callable[[], Any], type[errors.NGraphRewriteError], str]] = [
     (lambda: linalg.solve(M, ng.placeholder((5, 3, 1))), errors.IncompatibleAxesError, "solve: axis -1"),
     (lambda: linalg.solve(M, WHOLE), errors.DTypeError, "solve: expected a float"),
     (lambda: linalg.solve_triangular(M, M, trans="H"), errors.AttributeValueError, "trans is 'H'"),
-    (lambda: linalg.solve_triangular(M, M, lower=1), errors.AttributeValueError, "lower is 1"),
+    (lambda: linalg.solve_triangular(M, M, lower=2), errors.AttributeValueError, "lower is 2"),
     (lambda: linalg.cholesky(M, upper="L"), errors.AttributeValueError, "upper is 'L'"),
     (lambda: linalg.qr(M[0, 0]), errors.AxesError, "qr: expected matrices"),
     (lambda: linalg.qr(WIDE, mode="raw"), errors.AttributeValueError, "the mode 'raw' .* is not here"),
