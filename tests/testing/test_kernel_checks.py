@@ -87,6 +87,20 @@ def test_a_kernel_that_stops_early_is_found(last: int) -> None:
         )
 
 
+def test_a_long_instance_has_elements() -> None:
+    """One without would take the place of all that have the same long axis."""
+    ng.op("checked_base.pairs", "elementwise", meaning=lambda term, x: x + x)(_double)
+
+    @ng.argument_domain("checked_base.pairs")
+    def pairs(position: int, known: object, wish: object, domain: ng.Domain) -> list[ng.TensorType]:
+        return [ng.checks.tensor("float32", (n, m)) for n in domain.lengths for m in (2, 0)]
+
+    text = KERNEL.replace("base.double", "base.pairs")
+    assert check_kernel(text, examples=8) == 9
+    with pytest.raises(WrongKernel, match=r"kernel double fails on .* with x: float32\[300, [12]\]"):
+        check_kernel(text.replace("            store", "            if x_0 < 300:\n                store"), examples=8)
+
+
 def test_an_op_whose_meaning_fails_is_told() -> None:
     def fails(term: ng.Op, x: object) -> object:
         raise ZeroDivisionError("by zero")
