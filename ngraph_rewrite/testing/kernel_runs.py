@@ -7,6 +7,7 @@ or stores in them, ends its process.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -19,7 +20,7 @@ from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.runtime.aligned import address_of
-from ngraph_rewrite.runtime.compiler import compile_kernel, raised_by
+from ngraph_rewrite.runtime.compiler import Kernel, compile_kernel, raised_by
 from ngraph_rewrite.runtime.cuda.device import Launched, find_device, free_all
 from ngraph_rewrite.runtime.machine import Launch, LaunchTable
 from ngraph_rewrite.testing.compare import same_bits
@@ -35,6 +36,10 @@ Run = Callable[[Source, Sequence[int], Sequence[Array], Array, Cache], Array]
 
 class UnequalRuns(KernelError):
     """What a kernel stores depends on how it is shared out."""
+
+
+class SharedStores(KernelError):
+    """Two chunks store one element."""
 
 
 class StoresOutside(KernelError):
@@ -58,7 +63,26 @@ def _on_cpu(source: Source, sizes: Sequence[int], arrays: Sequence[Array], resul
     for ends in (False, True):
         parts = stored(78, CHUNKS, ends)  # what is not written shows
         _demand_same(whole, parts, f"in {CHUNKS} chunks", "in one")
+    _demand_apart(compiled, sizes, arrays, result)
     return whole
+
+
+def _demand_apart(kernel: Kernel, sizes: Sequence[int], arrays: Sequence[Array], result: Array) -> None:
+    """Whether no two chunks store an element: they run at once, and one would see what another has not finished."""
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(kernel.address)
+    operands, owner = [fenced(a, True) for a in arrays], np.full(result.shape, -1)
+    for chunk in range(CHUNKS):
+        found = []
+        for before in (0, 1):  # what is stored is the same both times, and what is not is these
+            margins = Margins(np.full_like(result, before))
+            block = np.array([*sizes, *(address_of(a) for a in (*operands, margins.array))], np.int64)
+            function(address_of(block), chunk, CHUNKS, 0)
+            found.append(margins.array.copy())
+        stored = ~(same_bits(found[0], np.zeros_like(result)) & same_bits(found[1], np.ones_like(result)))
+        if (twice := stored & (owner >= 0)).any():
+            at = tuple(np.argwhere(twice)[0].tolist())
+            raise SharedStores(f"chunks {owner[at]} and {chunk} of {CHUNKS} both store the element at {[*at]}")
+        owner[stored] = chunk
 
 
 def raised_on_cpu(

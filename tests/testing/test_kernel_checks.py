@@ -101,6 +101,15 @@ def test_a_long_instance_has_elements() -> None:
         check_kernel(text.replace("            store", "            if x_0 < 300:\n                store"), examples=8)
 
 
+def test_chunks_that_store_the_same_are_found() -> None:
+    """They may run at once; what comes of it is right as long as all store the same."""
+    whole = KERNEL.replace("chunk_start(count, chunk, nchunks)", "0")
+    with pytest.raises(
+        WrongKernel, match=r"kernel double fails on .*: chunks 0 and 1 of 3 both store the element at \[0"
+    ):
+        check_kernel(whole, examples=8)
+
+
 def test_an_op_whose_meaning_fails_is_told() -> None:
     def fails(term: ng.Op, x: object) -> object:
         raise ZeroDivisionError("by zero")
