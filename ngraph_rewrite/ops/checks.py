@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import (
+    ArgumentError,
     AttributeValueError,
     AxesError,
     DTypeError,
@@ -18,7 +19,7 @@ from ngraph_rewrite.errors import (
     LengthError,
     OutOfRangeError,
 )
-from ngraph_rewrite.terms.catalogue import Meaning
+from ngraph_rewrite.terms.catalogue import Meaning, lookup
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
@@ -221,3 +222,25 @@ def numpy_meaning(function: Callable[..., Any]) -> Meaning:
 def tensor(dtype: Any, shape: Iterable[Extent]) -> TensorType:
     """The type of this dtype and shape, without names."""
     return TensorType(dtype, anonymous(shape))
+
+
+def type_of(op: str, *types: TensorType, **attributes: Any) -> TensorType:
+    """The type that another op has, of arguments of these types: where operands broadcast, for one.
+
+    Raises:
+        UnknownOpError: if no op is called so.
+        ArgumentError: for a wrong number of arguments, or attributes that are missing or unknown.
+        NGraphRewriteError: whatever the op's type rule raises.
+
+    >>> from ngraph_rewrite.ops import axes, numpy
+    >>> type_of("numpy.add", tensor("int8", (2, 1)), tensor("float32", (3,)))
+    float32[2, 3]
+    >>> type_of("axes.add", TensorType("float32", {"H": 2}), TensorType("float32", {"W": 3}))
+    float32[H:2, W:3]
+    """
+    definition = lookup(op)
+    few = len(types) < definition.least or (definition.arity is not None and len(types) != definition.arity)
+    if few or attributes.keys() != set(definition.attributes):
+        takes = ", ".join((f"{definition.least} types", *definition.attributes))
+        raise ArgumentError(f"{op} has no type of {len(types)} types and {sorted(attributes)}", do=f"give {takes}")
+    return definition.infer(types, tuple(attributes[name] for name in definition.attributes))[1]

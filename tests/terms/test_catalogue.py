@@ -23,6 +23,7 @@ from ngraph_rewrite.errors import (
 from ngraph_rewrite.frontend.storage import placeholder
 from ngraph_rewrite.lowering.strategies import innermost, outermost
 from ngraph_rewrite.ops import axes, semi  # noqa: F401  (they declare the ops looked up here)
+from ngraph_rewrite.ops.checks import type_of
 from ngraph_rewrite.rewriting import registry
 from ngraph_rewrite.rewriting.domains import argument_domain
 from ngraph_rewrite.rewriting.domains_attributes import attribute_domain
@@ -307,6 +308,14 @@ def test_what_an_op_s_functions_raise_is_noted_with_the_op_and_the_line() -> Non
         make_op("mine.untyped", x, k=2)
     said = r"raised by the declaration of mine.untyped, for mine.untyped\(float32\[3\], k=2\) at .*\.py:\d+"
     assert re.fullmatch(said, typed.value.__notes__[0])
+
+
+def test_a_type_rule_may_ask_for_the_type_of_another_op() -> None:
+    x = TensorType("float32", [2, 3])
+    assert type_of("semi.sum", x, axes=(0,)) == TensorType("float32", [3])
+    for types, attributes in (((), {"axes": ()}), ((x, x), {"axes": ()}), ((x,), {}), ((x,), {"axes": (), "k": 1})):
+        with pytest.raises(ArgumentError, match=r"^semi.sum has no type of .*\n  give 1 types, axes$"):
+            type_of("semi.sum", *types, **attributes)
 
 
 def test_a_domain_is_a_function_of_an_op_that_there_is() -> None:
