@@ -478,6 +478,22 @@ def test_a_mistake_is_reported_at_its_line(error: type[Exception], mistake: Call
     assert isinstance(caught.value, ng.NGraphRewriteError)
 
 
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        (("mine", 3, print), "base is 3"),
+        (("mine", "semi.exp", print), "base is 'semi.exp'"),
+        (("mine", ["semi.exq"], print), "no op is called semi.exq\n  did you mean semi.exp"),
+        (("mine", frozenset(), 3), "`prepare` of the target mine is 3"),
+        (("", None, print), "the target is called ''"),
+    ],
+)
+def test_a_target_has_a_name_ops_and_what_prepares_it(parts: tuple[Any, Any, Any], says: str) -> None:
+    with pytest.raises(ng.NGraphRewriteError, match=f"^{says}"):
+        ng.Target(*parts)
+    assert ng.Target("mine", ["semi.exp"], print).base == {"semi.exp"}  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("length", [-1, float("nan"), 2.0, True, "3"])
 def test_an_axis_has_a_natural_length(length: Any) -> None:
     with pytest.raises(ng.AxesError, match="axis H has"):

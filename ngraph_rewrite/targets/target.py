@@ -48,6 +48,10 @@ class Target:
         prepare: Makes an executable of a program.
         arrays: What makes arrays of its device; None if it computes on the host.
         passes: Passes of its own, which say where among the others they stand.
+
+    Raises:
+        ArgumentError: for a name that is no word, ops that are no set of names, or what cannot be called.
+        UnknownOpError: for an op that is not declared.
     """
 
     name: str
@@ -57,6 +61,15 @@ class Target:
     recurrent: str = "first"
     arrays: DeviceArrays | None = None
     passes: tuple[GraphPass, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ArgumentError(f"the target is called {self.name!r}", do="give it a name")
+        if not callable(self.prepare):
+            what = f"`prepare` of the target {self.name} is {self.prepare!r}"
+            raise ArgumentError(what, do="give a function that makes an executable of a program")
+        if self.base is not None and not isinstance(self.base, frozenset):
+            object.__setattr__(self, "base", frozenset(_named("base", self.base, None)))
 
     def preferring(self, sample: str | None = None, recurrent: str | None = None) -> Target:
         """The same target with other places for the sample axis and the axis of time steps; None keeps its own.
@@ -90,16 +103,16 @@ class Target:
             UnknownOpError: for an op that is not declared.
             ArgumentError: if this target has no base set, or an op to remove is not in it.
         """
-        more, less = _named("add", add), _named("remove", remove)
+        more, less = _named("add", add, user_line()), _named("remove", remove, user_line())
         if self.base is None or not less <= self.base:
             lacks = ", ".join(sorted(less - (self.base or frozenset()))) or "no base set to add to"
             raise ArgumentError(f"the target {self.name} has {'not ' if less else ''}{lacks}", where=user_line())
         return replace(self, name=name, base=(self.base - less) | more).preferring(sample, recurrent)
 
 
-def _named(what: str, ops: Iterable[str]) -> set[str]:
-    if isinstance(ops, str):
-        raise ArgumentError(f"{what} is {ops!r}", where=user_line(), do=f"give a list of names: {what}=[{ops!r}]")
+def _named(what: str, ops: Iterable[str], where: str | None) -> set[str]:
+    if isinstance(ops, str) or not isinstance(ops, Iterable):
+        raise ArgumentError(f"{what} is {ops!r}", where=where, do=f'give a list of names: {what}=["semi.exp"]')
     return {lookup(n).name for n in ops}
 
 
