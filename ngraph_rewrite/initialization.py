@@ -137,7 +137,7 @@ def run_initializers(
     roots = [bound[r] for r in lowering.roots]
     program = Program(roots, [], [], Storage(), streams, seed, cache)
     results = [np.empty(tuple(known(n) for n in t.shape), t.dtype) for t in terms]
-    target.prepare(program).run([], results, INITIAL_CALL)
+    target.executable(program).run([], results, INITIAL_CALL)
     return results
 
 

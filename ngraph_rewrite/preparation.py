@@ -112,7 +112,7 @@ class Preparation:
             threads=self._threads,
             shared=self._shared,
         )
-        return Ready(self._target.prepare(program), bound, program.results, shapes)
+        return Ready(self._target.executable(program), bound, program.results, shapes)
 
     @property
     def stale(self) -> bool:

@@ -494,6 +494,15 @@ def test_a_target_has_a_name_ops_and_what_prepares_it(parts: tuple[Any, Any, Any
     assert ng.Target("mine", ["semi.exp"], print).base == {"semi.exp"}  # type: ignore[arg-type]
 
 
+def test_what_a_target_prepares_runs() -> None:
+    target = ng.Target("mine", None, lambda program: None)  # type: ignore[arg-type,return-value]
+    with (
+        ng.make_transformer(target) as transformer,
+        pytest.raises(ng.ArgumentError, match="mine gives None, which has no"),
+    ):
+        transformer.computation(ng.constant(1.0) + 1)()
+
+
 @pytest.mark.parametrize("length", [-1, float("nan"), 2.0, True, "3"])
 def test_an_axis_has_a_natural_length(length: Any) -> None:
     with pytest.raises(ng.AxesError, match="axis H has"):

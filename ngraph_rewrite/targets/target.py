@@ -71,6 +71,18 @@ class Target:
         if self.base is not None and not isinstance(self.base, frozenset):
             object.__setattr__(self, "base", frozenset(_named("base", self.base, None)))
 
+    def executable(self, program: Program) -> Executable:
+        """What `prepare` makes of a program.
+
+        Raises:
+            ArgumentError: if it makes nothing that runs.
+        """
+        made = self.prepare(program)
+        if not callable(getattr(made, "run", None)):
+            what = f"`prepare` of the target {self.name} gives {made!r}, which has no method run"
+            raise ArgumentError(what, where=user_line(), do="let it return an ng.Executable")
+        return made
+
     def preferring(self, sample: str | None = None, recurrent: str | None = None) -> Target:
         """The same target with other places for the sample axis and the axis of time steps; None keeps its own.
 
