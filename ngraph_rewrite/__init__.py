@@ -159,7 +159,7 @@ from ngraph_rewrite.frontend.axes import (
 from ngraph_rewrite.frontend.ctc import ctc
 from ngraph_rewrite.frontend.effects import after, assign, doall, fill, sequential, set_item, value_of
 from ngraph_rewrite.frontend.functions import Function, function, parameter
-from ngraph_rewrite.frontend.graphs import topological, users
+from ngraph_rewrite.frontend.graphs import call_descriptions, topological, users
 from ngraph_rewrite.frontend.looping import cond, while_loop
 from ngraph_rewrite.frontend.mapping import vmap
 from ngraph_rewrite.frontend.ordering import ordered
@@ -181,7 +181,7 @@ from ngraph_rewrite.rewriting.registry import attribute_function, term_function
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.targets.choices import find_target, transformer_choices
 from ngraph_rewrite.targets.target import Executable, Program, Target
-from ngraph_rewrite.terms.calls import call_descriptions, call_line
+from ngraph_rewrite.terms.calls import call_line
 from ngraph_rewrite.terms.catalogue import OpDef, op, place_family
 from ngraph_rewrite.terms.families import coercion
 from ngraph_rewrite.terms.info import metadata

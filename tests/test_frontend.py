@@ -465,6 +465,9 @@ MISTAKES: list[tuple[type[Exception], Callable[[], Any]]] = [
     (ng.ArgumentError, lambda: ng.topological([X, 3])),  # type: ignore[list-item]
     (ng.ArgumentError, lambda: ng.topological([None])),  # type: ignore[list-item]
     (ng.ArgumentError, lambda: ng.users(3, [X])),  # type: ignore[arg-type]
+    (ng.ArgumentError, lambda: ng.call_descriptions(X)),  # type: ignore[arg-type]
+    (ng.ArgumentError, lambda: ng.call_descriptions([3])),  # type: ignore[list-item]
+    (ng.ArgumentError, lambda: ng.rules().without(3)),  # type: ignore[arg-type]
     (ng.ArgumentError, lambda: ng.users(X, [[X]])),  # type: ignore[list-item]
     (ng.ArgumentError, lambda: ng.find_target("cpu").extended("mine", add="semi.add")),
 ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.terms import walking
+from ngraph_rewrite.terms.calls import call_line, call_names
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
@@ -38,6 +39,24 @@ def users(term: Op, roots: Iterable[Op]) -> list[Op]:
     """
     (wanted,) = _terms("users", [term])
     return [t for t in walking.topological(_terms("users", roots)) if any(a is wanted for a in t.args)]
+
+
+def call_descriptions(roots: Iterable[Op]) -> list[str]:
+    """A line for every term under `roots`, arguments first.
+
+    Raises:
+        ArgumentError: for what is no list of terms.
+
+    >>> from ngraph_rewrite.frontend.axes import tanh, variable
+    >>> w = variable({"H": 2}, name="w")
+    >>> for line in call_descriptions([tanh(w)]):
+    ...     print(line.partition("  #")[0])
+    %w: float32[H:2] = core.variable(axes=Axes(H:2), dtype=float32, trainable=True, scratch=False)
+    %1: float32[H:2] = axes.tanh(%w)
+    """
+    order = walking.topological(_terms("call_descriptions", roots))
+    names = call_names(order)
+    return [call_line(term, names) for term in order]
 
 
 def listed(call: str, given: Any) -> list[Any]:

@@ -174,7 +174,13 @@ class RuleSet:
         return RuleSet(self.rules + other.rules)
 
     def without(self, names: Iterable[str] | str) -> RuleSet:
-        """The rules whose names are not among `names` (``rule`` also stands for all its alternatives), or that one."""
+        """The rules whose names are not among `names` (``rule`` also stands for all its alternatives), or that one.
+
+        Raises:
+            ArgumentError: for what is no name, and no list.
+        """
+        if not isinstance(names, str | Iterable):
+            raise ArgumentError(f"{names!r} is not the name of a rule", where=user_line(), do="give names in a list")
         off = {names} if isinstance(names, str) else set(names)
         return RuleSet(r for r in self.rules if not any(covers_name(n, r.name) for n in off))
 

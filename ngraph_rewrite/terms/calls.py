@@ -8,23 +8,7 @@ from pathlib import Path
 
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
-
-
-def call_descriptions(roots: Iterable[Op]) -> list[str]:
-    """A line for every term under `roots`, arguments first.
-
-    >>> from ngraph_rewrite.frontend.axes import tanh, variable
-    >>> w = variable({"H": 2}, name="w")
-    >>> for line in call_descriptions([tanh(w)]):
-    ...     print(line.partition("  #")[0])
-    %w: float32[H:2] = core.variable(axes=Axes(H:2), dtype=float32, trainable=True, scratch=False)
-    %1: float32[H:2] = axes.tanh(%w)
-    """
-    order = topological(roots)
-    names = call_names(order)
-    return [call_line(term, names) for term in order]
 
 
 def call_names(terms: Iterable[Op]) -> dict[Op, str]:
