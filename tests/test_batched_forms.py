@@ -13,7 +13,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from ngraph_rewrite import placeholder
-from ngraph_rewrite.lowering.batched_forms import Batch, batched, has_form
+from ngraph_rewrite.lowering.batch import Batch
+from ngraph_rewrite.lowering.batched_forms import batched, has_form
 from ngraph_rewrite.rewriting.pattern import App
 from ngraph_rewrite.rewriting.rule import REAL, Rule
 from ngraph_rewrite.targets.cpu import CPU

@@ -9,69 +9,19 @@ one matrix is one product.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.lowering.batch import Batch, Form, Operand, whole
+from ngraph_rewrite.lowering.batched_places import gather, scattered, searchsorted
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.lengths import Extent
-
-Shape = tuple[Extent, ...]
-
-
-class Batch:
-    """A first axis of a length, and what makes terms that have it.
-
-    Args:
-        length: How many tensors there are.
-        bank: Where terms are made.
-    """
-
-    def __init__(self, length: Extent, bank: TermBank) -> None:
-        self.length, self._bank = length, bank
-
-    def made(self, name: str, *args: Op, **attributes: Any) -> Op:
-        """A term of an op."""
-        definition = lookup(name)
-        return self._bank.make(definition, args, tuple([attributes[a] for a in definition.attributes]))
-
-    def again(self, term: Op, *args: Op, **changed: Any) -> Op:
-        """A term of the op of `term`, with other arguments, and some attributes changed."""
-        attributes = {**dict(zip(term.definition.attributes, term.attrs, strict=True)), **changed}
-        return self.made(term.definition.name, *args, **attributes)
-
-    def spread(self, x: Op) -> Op:
-        """What is the same for all, along the batch."""
-        return self.made("semi.broadcast", x, shape=(self.length, *x.shape), dims=tuple(range(1, x.rank + 1)))
-
-    def shaped(self, x: Op, shape: Shape) -> Op:
-        """`x` in another shape."""
-        return x if x.shape == shape else self.made("semi.reshape", x, shape=shape)
-
-    def turned(self, x: Op, *perm: int) -> Op:
-        """`x` with its axes in another order."""
-        return self.made("semi.transpose", x, perm=perm)
-
-    def joined(self, x: Op) -> Op:
-        """A batched term whose first two axes are one."""
-        return self.shaped(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
-
-    def total(self, x: Op) -> Op:
-        """The sum over the batch."""
-        return self.made("semi.sum", x, axes=(0,))
-
-
-# What an operand is: the batched term, and whether it was the same for all (it is as it was, then).
-Operand = tuple[Op, bool]
-Form = Callable[[Op, Sequence[Operand], Batch], Op]
 
 
 def batched(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
     """The term that holds what `term` is for each of a batch of operands, of which not all are the same.
 
     >>> from ngraph_rewrite.frontend.axes import placeholder
+    >>> from ngraph_rewrite.terms.bank import TermBank
     >>> from ngraph_rewrite.terms.making import make_op
     >>> x, rows = placeholder((3, 2)), placeholder((5, 3, 2))
     >>> batched(make_op("semi.sum", x, axes=(1,)), [(rows, False)], Batch(5, TermBank())).type
@@ -89,13 +39,8 @@ def has_form(term: Op, varies: Sequence[bool]) -> bool:
     return name in _FORMS or ("elementwise" in term.definition.traits and term.definition.kin == "semi")
 
 
-def _whole(operands: Sequence[Operand], batch: Batch) -> list[Op]:
-    """The operands, all of them batched."""
-    return [batch.spread(x) if same else x for x, same in operands]
-
-
 def _elementwise(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
-    return batch.again(term, *_whole(operands, batch))
+    return batch.again(term, *whole(operands, batch))
 
 
 def _unchanged(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
@@ -110,7 +55,7 @@ def _along(*names: str) -> Form:
     """Attributes that name axes, one or several."""
 
     def form(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
-        return batch.again(term, *_whole(operands, batch), **{name: _later(term.attribute(name)) for name in names})
+        return batch.again(term, *whole(operands, batch), **{name: _later(term.attribute(name)) for name in names})
 
     return form
 
@@ -126,7 +71,7 @@ def _and_first(**values: Any) -> Form:
         changed = {
             name: (batch.length if value is None else value, *_axes_or(term, name)) for name, value in values.items()
         }
-        return batch.again(term, *_whole(operands, batch), **changed)
+        return batch.again(term, *whole(operands, batch), **changed)
 
     return form
 
@@ -146,7 +91,7 @@ def _broadcast(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
 
 def _merged(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
     """The batch and the first axis as one, of all operands."""
-    found = batch.again(term, *(batch.joined(x) for x in _whole(operands, batch)))
+    found = batch.again(term, *(batch.joined(x) for x in whole(operands, batch)))
     return batch.shaped(found, (batch.length, *term.shape))
 
 
@@ -183,78 +128,6 @@ def total_of_products(x: Op, y: Op, batch: Batch) -> Op:
     return batch.made("semi.dot", batch.turned(below, 1, 0), batch.joined(y))
 
 
-# -- indices -----------------------------------------------------------------------------------------------------------
-
-
-def _gather(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
-    (x, x_same), (indices, indices_same) = operands
-    axis = term.attribute("axis")
-    if indices_same:
-        return batch.again(term, x, indices, axis=axis + 1)
-    if x_same:  # the batch comes to stand at the axis, with the other axes of the indices
-        found = batch.again(term, x, indices)
-        return batch.turned(found, axis, *(k for k in range(found.rank) if k != axis))
-    lines, places = _lines(x, axis, batch), _places(indices, term.args[0], axis, batch)
-    return _from_lines(batch.made("semi.take_along", lines, places, axis=1), term.args[0], indices, axis, batch)
-
-
-def _scattered(along: str) -> Form:
-    """Rows that are put, each at indices of its own or all at the same."""
-
-    def form(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
-        (indices, indices_same), axis, was = operands[1], term.attribute("axis"), term.args[0]
-        x, _, updates = _whole(operands, batch)
-        if indices_same:
-            return batch.again(term, x, indices, updates, axis=axis + 1)
-        places = _places(indices, was, axis, batch)
-        rank = indices.rank - 1  # of the updates so many axes stand at the axis
-        found = batch.made(
-            along, _lines(x, axis, batch), places, _lines(updates, axis, batch, rank),
-            **{name: term.attribute(name) for name in term.definition.attributes if name != "axis"}, axis=1,
-        )  # fmt: skip
-        perm = _to_front(axis, x.rank, 1)
-        return batch.turned(batch.shaped(found, tuple(x.shape[k] for k in perm)), *_inverse(perm))
-
-    return form
-
-
-def _lines(x: Op, axis: int, batch: Batch, count: int = 1) -> Op:
-    """A batched term as (batch, `count` axes from an axis on, all others)."""
-    perm = _to_front(axis, x.rank, count)
-    shape = [x.shape[k] for k in perm]
-    return batch.shaped(batch.turned(x, *perm), (shape[0], prod(shape[1 : count + 1]), prod(shape[count + 1 :])))
-
-
-def _to_front(axis: int, rank: int, count: int) -> tuple[int, ...]:
-    """The order in which axes of each come first behind the batch."""
-    first = tuple(range(axis + 1, axis + 1 + count))
-    return (0, *first, *(k for k in range(1, rank) if k not in first))
-
-
-def _places(indices: Op, x: Op, axis: int, batch: Batch) -> Op:
-    """Batched indices for lines as `_lines` has them."""
-    n, others = batch.length, prod(m for k, m in enumerate(x.shape) if k != axis)
-    flat = batch.shaped(indices, (n, prod(indices.shape[1:])))
-    return batch.made("semi.broadcast", flat, shape=(*flat.shape, others), dims=(0, 1))
-
-
-def _from_lines(found: Op, x: Op, indices: Op, axis: int, batch: Batch) -> Op:
-    """Lines with places of the indices in the order of a gather."""
-    own = indices.shape[1:]
-    shape = (batch.length, *own, *(m for k, m in enumerate(x.shape) if k != axis))
-    rank = len(shape)
-    perm = _to_front(axis, rank, len(own))
-    return batch.turned(batch.shaped(found, shape), *_inverse(perm))
-
-
-def _inverse(perm: Sequence[int]) -> list[int]:
-    return sorted(range(len(perm)), key=perm.__getitem__)
-
-
-def _searchsorted(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
-    return batch.again(term, operands[0][0], operands[1][0])
-
-
 _FORMS: Mapping[str, Form] = {
     **dict.fromkeys(("core.strip", "core.label"), _unchanged),
     **dict.fromkeys((f"semi.{name}" for name in "sum prod max min any all argmax argmin".split()), _along("axes")),
@@ -280,10 +153,10 @@ _FORMS: Mapping[str, Form] = {
     **dict.fromkeys(("fused.mixture", "fused.attention"), _merged),
     **dict.fromkeys(("cpu.convolution", "cuda.convolution"), _images),
     "semi.dot": _dot,
-    "semi.gather": _gather,
-    "semi.scatter_add": _scattered("semi.add_along"),
-    "semi.scatter": _scattered("semi.put_along"),
-    "semi.searchsorted": _searchsorted,
+    "semi.gather": gather,
+    "semi.scatter_add": scattered("semi.add_along"),
+    "semi.scatter": scattered("semi.put_along"),
+    "semi.searchsorted": searchsorted,
 }
 # Ops of which only one operand may differ.
 _ALONE = {"cpu.convolution": 0, "cuda.convolution": 0, "semi.searchsorted": 1}

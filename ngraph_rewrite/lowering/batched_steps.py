@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from ngraph_rewrite.lowering.batched_forms import Batch, batched
+from ngraph_rewrite.lowering.batch import Batch
+from ngraph_rewrite.lowering.batched_forms import batched
 from ngraph_rewrite.lowering.step_body import ITEM, SCAN, StepBody
 from ngraph_rewrite.ops.scanning import parts
 from ngraph_rewrite.terms.info import Uid

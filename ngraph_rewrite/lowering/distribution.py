@@ -15,15 +15,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ngraph_rewrite.lowering.batched_forms import Batch, total_of_products
+from ngraph_rewrite.lowering.batch import Batch
+from ngraph_rewrite.lowering.batched_forms import total_of_products
 from ngraph_rewrite.lowering.batched_steps import Batched
 from ngraph_rewrite.lowering.driver import replace_in_order
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.keeping import Keeping
+from ngraph_rewrite.lowering.settling import settled
 from ngraph_rewrite.lowering.step_body import ITEM, SCAN
 from ngraph_rewrite.lowering.step_division import Division, is_small
 from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
-from ngraph_rewrite.ops.scanning import parts
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.binders import NONE, free_parameters, is_binder, is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
@@ -81,7 +82,7 @@ class _Scans:
         return None if to is None else Forward(to, why)
 
     def _parts(self, scan: Op, used: set[int]) -> Mapping[int, Op]:
-        scan = _settled(scan, self._bank)
+        scan = settled(scan, self._bank)
         for arg in scan.args:
             self._note(arg)
         division = Division(scan, used, self._free)
@@ -102,21 +103,6 @@ class _Scans:
             own = frozenset((new.attribute("uid"),)) if is_parameter(new) else NONE
             found = own.union(*(free[a] for a in new.args))
             free[new] = found.difference(new.attribute("parameters")) if is_binder(new) else found
-
-
-def _settled(scan: Op, bank: TermBank) -> Op:
-    """A scan that does not read states which no step changes: they are what they were at first."""
-    inits, sequences, following, outputs = parts(scan.args, scan.attribute("states"), scan.attribute("sequences"))
-    uids, same = scan.attribute("parameters"), dict[Op, Op]()
-    for uid, init, after in zip(uids, inits, following, strict=False):
-        if is_parameter(after) and after.attribute("uid") == uid and after.type == init.type:
-            same[after] = init
-    if not same:
-        return scan
-    kept = [after for after in following if after not in same]
-    steps = iter(substituted([*kept, *outputs], same, bank.renewed))
-    after = [x if x in same else next(steps) for x in following]
-    return bank.renewed(scan, (*inits, *sequences, *after, *steps))
 
 
 class _Loop:
