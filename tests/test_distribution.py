@@ -359,6 +359,16 @@ def test_large_steps_without_states_stay_a_loop() -> None:
     assert "3 times" in loop
 
 
+def test_more_steps_than_memory_holds_stay_a_loop_that_can_be_interrupted() -> None:
+    x = ng.placeholder([])
+    total, _ = xp.scan(lambda s, _: (s + x, None), np.float32(0), length=1 << 30)
+    few, _ = xp.scan(lambda s, _: (s + x, None), np.float32(0), length=1 << 10)
+    with ng.make_transformer("cpu") as transformer:
+        long, short = (transformer.computation(term, x).lowering.roots for term in (total, few))
+    assert "core.item" in {t.definition.name for t in ng.topological(long)}
+    assert "core.item" not in {t.definition.name for t in ng.topological(short)}
+
+
 def test_an_explanation_says_that_it_was_computed_for_all_steps_at_once() -> None:
     outputs, inputs, values = network()
     with ng.make_transformer("cpu") as transformer:

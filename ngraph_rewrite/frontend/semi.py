@@ -48,7 +48,7 @@ from ngraph_rewrite.frontend.semi_more import (  # noqa: F401
     searchsorted,
     sort,
 )
-from ngraph_rewrite.frontend.semi_spectra import eigh, eigvalsh, svd, svdvals  # noqa: F401
+from ngraph_rewrite.frontend.semi_spectra import eigh, eigvalsh, pinv, svd, svdvals  # noqa: F401
 from ngraph_rewrite.frontend.semi_windows import convolution, fold, pooling, windows  # noqa: F401
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.catalogue import lookup

@@ -39,6 +39,16 @@ def eigvalsh(x: Operand) -> Op:
     return apply("semi.eigvalsh", as_op(x))
 
 
+def pinv(x: Operand, rcond: float) -> Op:
+    """The pseudo-inverses (b, n, m) of `x` (b, m, n), of singular values above `rcond` times the greatest one.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.semi.pinv(ng.placeholder((5, 3, 2)), 1e-6).type
+    float32[5, 2, 3]
+    """
+    return apply("semi.pinv", as_op(x), rcond=rcond)
+
+
 def svd(x: Operand) -> Op:
     """Orthogonal columns U of `x` (b, m, n), m not below n, over singular values, over V: (b, m + 1 + n, n).
 

@@ -20,6 +20,8 @@ from ngraph_rewrite.types.tuples import TupleType
 # What is worth a loop of its own; and how many numbers one may give in a step, as larger ones gain nothing.
 _PRODUCTS = frozenset("semi.dot semi.batch_dot cpu.convolution cuda.convolution".split())
 _LARGE = 1 << 16
+# How many numbers all steps may give together: memory for them is needed, and nothing can interrupt a kernel.
+_MOST = 1 << 28
 _REARRANGED = frozenset("semi.reshape semi.transpose core.strip core.label".split())
 
 
@@ -184,6 +186,11 @@ class Division:
         more = [t for t in self._frontier(roots) if t not in self.given]
         return _size(more) <= 2 * _size(products)
 
+    def room(self, times: int) -> int:
+        """How many numbers a step may give of what is computed for all steps at once."""
+        length = self.scan.attribute("length")
+        return min(times * _LARGE, _MOST // max(length, 1)) if isinstance(length, int) else times * _LARGE
+
     def before(self, roots: Iterable[Op]) -> list[Op]:
         """What is computed before the loop for terms in it: products of slices, with what is made of them there.
 
@@ -198,7 +205,7 @@ class Division:
             seen.add(term)
             is_view = "view" in term.definition.traits
             apart = not self.in_loop(term) and not is_view and not self.step.is_open(term) and _is_tensor(term)
-            if apart and _size([term]) <= _LARGE and term in self._heavy:
+            if apart and _size([term]) <= self.room(1) and term in self._heavy:
                 found[term] = None
             else:
                 stack.extend(term.args)
@@ -207,7 +214,7 @@ class Division:
 
 def is_small(division: Division) -> bool:
     """Whether a step gives so few numbers that a loop over it would be slower than all at once."""
-    return all(_size([t]) <= 4 * _LARGE for t in division.body if _is_tensor(t))
+    return all(_size([t]) <= division.room(4) for t in division.body if _is_tensor(t))
 
 
 def _is_part(term: Op, of: Set[Op]) -> bool:

@@ -154,7 +154,7 @@ WRONG = [
     (lambda: nx.cumulative_sum(X, axis=0, dtype="bool"), errors.DTypeError, "expected numbers"),
     (lambda: ng.semi.cumsum(ng.placeholder((3,), "bool")), errors.DTypeError, "expected numbers"),
     (lambda: ng.semi.recurrence(X, ng.placeholder((3, 2))), errors.AxesError, "expected equal shapes"),
-    (lambda: ng.semi.recurrence(X, X, reverse=0), errors.AttributeValueError, "reverse is 0"),
+    (lambda: ng.semi.recurrence(X, X, reverse=-1), errors.AttributeValueError, "reverse is -1"),
 ]
 
 

@@ -341,7 +341,7 @@ X = ng.placeholder((2, 3))
 WRONG = [
     (lambda: nx.sort(X, axis=2), errors.OutOfRangeError, "axis 2 is outside of 2 axes"),
     (lambda: nx.sort(ng.placeholder(())), errors.OutOfRangeError, "axis -1 is outside of 0 axes"),
-    (lambda: nx.sort(X, descending=1), errors.AttributeValueError, "descending is 1"),
+    (lambda: nx.sort(X, descending=2), errors.AttributeValueError, "descending is 2"),
     (lambda: nx.argsort(X, stable=None), errors.AttributeValueError, "argsort: stable is None"),
     (lambda: nx.argsort(X, axis="a"), errors.AttributeValueError, "axis is 'a'"),
     (lambda: nx.argmax(ng.placeholder((0, 3)), axis=0), errors.AxesError, "greatest of no elements"),
