@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lgamma, digamma and trigamma mean, in double precision: recurrence up to a large number, and its series.
+"""What lgamma, digamma and trigamma mean, in double precision: recurrence to where a series is known, and that.
 
 Below zero they are reflected: NIST *Digital Library of Mathematical Functions*, 5.5, 5.11 and 5.15.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 _LARGE = 16.0
-# The root of digamma, in two parts, and the slopes there, each over a factorial.
+# The root of digamma, in two parts, and the slopes there, each over a factorial: (-1)**(k + 1) * zeta(k + 1, root).
 _ROOT = (1.4616321449683622, 9.549995429965697e-17)
 _SLOPES = (
     0.9676722454476212,
@@ -31,6 +31,7 @@ _SLOPES = (
     0.004926781395729853,
     -0.003369801655439328,
     0.002305126326734928,
+    *((-1) ** (k + 1) * math.fsum((n + 1.4616321449683622) ** -(k + 1.0) for n in range(100)) for k in range(16, 60)),
 )
 # lgamma(2 + x) in powers of x, from the first on: (-1)**k * (zeta(k) - 1) / k but for the first (5.7.3).
 _NEAR_TWO = (
@@ -111,13 +112,17 @@ def _digamma(x: float) -> float:
     if x < 0:
         turn = x - round(x)
         return math.fsum((float(_digamma(1 - x)), -math.pi / math.tan(math.pi * turn)))
-    off = (x - _ROOT[0]) - _ROOT[1]
-    if abs(off) < 0.1:
-        return _powers(off, _SLOPES)
-    steps = max(0, math.ceil(_LARGE - x)) if x < _LARGE else 0
-    large = x + steps
-    terms = [1 / (x + k) if x + k > 1e-308 else math.inf for k in range(steps)]
-    return math.fsum((math.log(large), -0.5 / large, -_series(large, _DI), *(-t for t in terms)))
+    if x < 0.9:
+        return math.fsum((_near_root(x + 1), -1 / x if x > 1e-308 else -math.inf))
+    if x < _LARGE:  # down to where the root is, as terms would cancel on the way up
+        steps = max(0, math.ceil(x - 2.06))
+        return math.fsum((_near_root(x - steps), *(1 / (x - k) for k in range(1, steps + 1))))
+    return math.fsum((math.log(x), -0.5 / x, -_series(x, _DI)))
+
+
+def _near_root(x: float) -> float:
+    """Digamma between 0.9 and 2.06."""
+    return _powers((x - _ROOT[0]) - _ROOT[1], _SLOPES)
 
 
 @_vectorised

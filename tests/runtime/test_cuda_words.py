@@ -248,8 +248,9 @@ def wide_of(name: str, *operands: Array) -> Array:
 def gamma_of(name: str, x: Array) -> Array:
     """What mpmath says, where that is finite."""
     found = np.array(getattr(gammas, name)(x))
-    for place in map(tuple, np.argwhere(np.isfinite(found))):
-        found[place] = float(GAMMAS[name](mpmath.mpf(float(x[place]))))
+    with mpmath.workdps(40):  # in 15 digits nothing is left at a root
+        for place in map(tuple, np.argwhere(np.isfinite(found))):
+            found[place] = float(GAMMAS[name](mpmath.mpf(float(x[place]))))
     return found
 
 
