@@ -32,7 +32,7 @@ from ngraph_rewrite.codegen.library_vectors import (
     turned_lines,
 )
 from ngraph_rewrite.codegen.source import Source, nested
-from ngraph_rewrite.ops.eigenvalues import STEPS
+from ngraph_rewrite.ops.rotations import STEPS
 from ngraph_rewrite.ops.singular_values import LANES
 
 _RIGHT = "(m + 1) * n"  # where the right vectors are

@@ -36,7 +36,7 @@ from ngraph_rewrite.codegen.library_vectors import (
     turned_lines,
 )
 from ngraph_rewrite.codegen.source import Source, nested
-from ngraph_rewrite.ops.eigenvalues import STEPS
+from ngraph_rewrite.ops.rotations import STEPS
 
 
 def space_of_eigh(n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:

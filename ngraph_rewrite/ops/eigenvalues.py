@@ -16,17 +16,14 @@ from ngraph_rewrite.ops.factors import made_zero, multiplied, reach
 from ngraph_rewrite.ops.rotations import (
     Limits,
     Rotation,
-    is_negligible,
+    blocks,
     limits,
-    nothing,
     ranks,
     rotate,
     rotation,
     scales,
     signs,
 )
-
-STEPS = 30  # for each row, after which what has not converged is given up
 
 
 def eigh(x: Any) -> Any:
@@ -91,28 +88,12 @@ def _tridiagonal(a: Any) -> tuple[Any, Any]:
 
 
 def _diagonal(d: Any, e: Any) -> list[Rotation] | None:
-    """Rotate a tridiagonal matrix until its diagonal has the eigenvalues; None if that comes to no end.
-
-    A block has an end to which it converges as long as it, or a part of it, is in the works.
-    """
-    n, lim, rotations = len(d), limits(d.dtype), list[Rotation]()
-    first, was, until, step, left, slack = 0, 0, -1, 1, STEPS * n, lim.unit
-    floor = nothing(d, e, lim)
-    while first < n - 1:
-        last = first
-        while last < n - 1 and not is_negligible(d, e, last, slack, floor):
-            last += 1
-        if last < n - 1:
-            e[last] = 0
-        if last == first:
-            first += 1
-            continue
-        if left == 0:
+    """Rotate a tridiagonal matrix until its diagonal has the eigenvalues; None if that comes to no end."""
+    lim, rotations = limits(d.dtype), list[Rotation]()
+    for block in blocks(d, e, lim, least_last=False):
+        if block is None:
             return None
-        if first >= until:
-            step = 1 if abs(d[first]) <= abs(d[last]) else -1
-        slack = slack + lim.unit if (first, last) == (was, until) else lim.unit
-        was, until, left = first, last, left - 1
+        first, last, step = block
         _step(d, e, first if step == 1 else last, step, last - first, rotations, lim)
     return rotations
 

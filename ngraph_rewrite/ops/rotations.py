@@ -6,12 +6,14 @@ Numbers are scalars of their dtype, rounded after each operation, as kernels rou
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 # The sign of a vector is that of the first of its elements that is larger than this part of the largest one.
 LARGE = 0.625
+STEPS = 30  # for each row, after which what has not converged is given up
 
 
 class Rotation(NamedTuple):
@@ -123,3 +125,37 @@ def signs(columns: Any) -> Any:
     large = sizes > columns.dtype.type(LARGE) * sizes.max(0, initial=0)
     first = np.take_along_axis(columns, np.argmax(large, axis=0)[None], 0)[0] if len(columns) else columns.sum(0)
     return np.where(first < 0, columns.dtype.type(-1), columns.dtype.type(1))
+
+
+def blocks(d: Any, e: Any, lim: Limits, least_last: bool) -> Iterator[tuple[int, int, int] | None]:
+    """The blocks of two diagonals that are not separate yet, as the steps taken of them leave these; None is no end.
+
+    A block has an end to which it converges as long as it, or a part of it, is in the works.
+
+    Args:
+        least_last: Whether a block goes on from its first place to its last one, if that is less, and not the opposite.
+
+    Yields:
+        The first place of a block, its last one, and which way it goes: 1 or -1.
+    """
+    n = len(d)
+    first, was, until, way, left, slack = 0, 0, -1, 1, STEPS * n, lim.unit
+    floor = nothing(d, e, lim)
+    while first < n - 1:
+        last = first
+        while last < n - 1 and not is_negligible(d, e, last, slack, floor):
+            last += 1
+        if last < n - 1:
+            e[last] = 0
+        if last == first:
+            first += 1
+            continue
+        if left == 0:
+            yield None
+            return
+        if first >= until:
+            one, other = abs(d[first]), abs(d[last])
+            way = 1 if (one >= other if least_last else one <= other) else -1
+        slack = slack + lim.unit if (first, last) == (was, until) else lim.unit
+        was, until, left = first, last, left - 1
+        yield first, last, way

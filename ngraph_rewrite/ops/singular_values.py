@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ngraph_rewrite.ops.eigenvalues import STEPS
 from ngraph_rewrite.ops.factors import made_zero, multiplied, reach, reflected
 from ngraph_rewrite.ops.rotations import (
     Limits,
     Rotation,
-    is_negligible,
+    blocks,
     limits,
-    nothing,
     ranks,
     rotate,
     rotation,
@@ -141,25 +139,11 @@ def _in_lanes(x: Any) -> Any:
 
 def _diagonal(d: Any, e: Any) -> tuple[list[Rotation], list[Rotation]] | None:
     """Rotate columns and rows until the diagonal has the singular values; None if that comes to no end."""
-    n, lim = len(d), limits(d.dtype)
-    right, left = list[Rotation](), list[Rotation]()
-    first, was, until, step, tries, slack = 0, 0, -1, 1, STEPS * n, lim.unit
-    floor = nothing(d, e, lim)
-    while first < n - 1:
-        last = first
-        while last < n - 1 and not is_negligible(d, e, last, slack, floor):
-            last += 1
-        if last < n - 1:
-            e[last] = 0
-        if last == first:
-            first += 1
-            continue
-        if tries == 0:
+    lim, right, left = limits(d.dtype), list[Rotation](), list[Rotation]()
+    for found in blocks(d, e, lim, least_last=True):
+        if found is None:
             return None
-        if first >= until:
-            step = 1 if abs(d[first]) >= abs(d[last]) else -1
-        slack = slack + lim.unit if (first, last) == (was, until) else lim.unit
-        was, until, tries = first, last, tries - 1
+        first, last, step = found
         if step == 1:
             block = Block(d, e, first, 1, last - first, first, right, left)
         else:

@@ -229,10 +229,10 @@ def test_what_does_not_converge_is_nan(cpu: ng.Transformer) -> None:
     x = matrices((2, 5, 5), "float32", "normal", 0)
     x[1] = np.diag(np.arange(5))
     try:
-        with patch.object(eigenvalues, "STEPS", 3), patch.object(library_spectra, "STEPS", 0):
+        with patch.object(rotations, "STEPS", 3), patch.object(library_spectra, "STEPS", 0):
             library_spectra.render_eigh.cache_clear()
             found = run(cpu, "semi.eigvalsh", x)
-        with patch.object(eigenvalues, "STEPS", 0), patch.object(singular_values, "STEPS", 0):
+        with patch.object(rotations, "STEPS", 0):
             meant, others = eigenvalues.eigh(x), singular_values.svd(x)
     finally:
         library_spectra.render_eigh.cache_clear()
@@ -246,7 +246,7 @@ def test_what_does_not_converge_is_nan(cpu: ng.Transformer) -> None:
 def test_few_steps_are_enough(n: int, values: int, seed: int) -> None:
     """Of matrices of few whole numbers, in which much is alike and 0, no more than a third of the steps there are."""
     x = np.random.default_rng(seed).integers(-values, values + 1, (1, n, n)).astype("float64")
-    with patch.object(eigenvalues, "STEPS", 10), patch.object(singular_values, "STEPS", 10):
+    with patch.object(rotations, "STEPS", 10):
         assert np.isfinite(eigenvalues.eigh(x)).all() and np.isfinite(singular_values.svd(x)).all()
 
 
