@@ -46,6 +46,9 @@ _PRODUCTS = frozenset("prod cumulative_prod".split())
 # Functions that are nowhere zero, though their results may be.
 _UNDERFLOWING = frozenset("exp exp2 sigmoid softplus power reciprocal softmax prod cumulative_prod".split())
 
+# Ops that choose among elements: of zeros of both signs any one, as no meaning says which is the greater.
+_CHOOSING = frozenset("maximum minimum max min relu cummax cummin pooling unpooling scatter".split())
+
 # Ops whose meaning subtracts from numbers of the size of 1 or of the arguments.
 _COMPOSITE = frozenset("cross_entropy_multi cross_entropy_binary cross_entropy_softmax cross_entropy_sigmoid".split())
 
@@ -149,6 +152,11 @@ def overflown(term: Op, value: Array, args: list[Array]) -> Array:
     """A change: what is not finite although it is computed from finite values becomes NaN, which spreads."""
     made = _made(value, args)
     return np.where(made, value.dtype.type(np.nan), value) if made.any() else value
+
+
+def settled(term: Op, value: Array, args: list[Array]) -> Array:
+    """A change: a zero that a maximum or minimum chose is the positive one."""
+    return value + value.dtype.type(0) if term.definition.short in _CHOOSING and is_float(value.dtype) else value
 
 
 def refilled(seed: int, every: bool) -> Change:
