@@ -349,7 +349,6 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (AxesError, "result 0 is float64.* true and float64.H:3", lambda: either(lambda x: ng.sum(x, out_axes=[]))),
     (ArgumentError, r"false are \*, not \(\*, \[\*\]\)", lambda: either(lambda x: (x, [x]))),
     (ArgumentError, "no terms", lambda: either(lambda x: None, lambda x: None)),
-    (SequencingError, "branch draws", lambda: either(lambda x: x * ng.uniform([H]))),
     (SequencingError, "branch assigns", lambda: either(lambda x: ng.assign(V, x))),
 ]
 

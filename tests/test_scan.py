@@ -353,8 +353,6 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
      lambda: ng.scan(lambda h, x: (ng.sequential([ng.assign(VARIABLE, 1.0), h]), None), FIRST, X)),
     (SequencingError, "the step assigns: assign",
      lambda: ng.scan(lambda h, x: (ng.sequential([ng.assign(VARIABLE, ng.sum(h, out_axes=())), h]), None), FIRST, X)),
-    (SequencingError, "the step draws random numbers",
-     lambda: ng.scan(lambda h, x: (h + ng.uniform([H], dtype="float64"), None), FIRST, X)),
     (ArgumentError, "no sequences and no length", lambda: ng.semi.scan(lambda h, x: (h, None), ng.constant(0.0))),
     (AxesError, "is a number", lambda: ng.semi.scan(lambda h, x: (h, None), ng.constant(0.0), ng.constant(1.0))),
     (FamilyError, "expected anonymous axes", lambda: ng.semi.scan(lambda h, x: (h, None), FIRST, X)),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.errors import ArgumentError, AxesError, IncompatibleAxesError, SequencingError, UnmatchedAxesError
+from ngraph_rewrite.errors import ArgumentError, AxesError, IncompatibleAxesError, UnmatchedAxesError
 
 s, N, R = ng.simple, ng.simple.N, ng.simple.R
 LAYOUTS = list(permutations(("F", "R", "N")))
@@ -138,11 +138,6 @@ X = s.placeholder((3, R, N))
             lambda: s.scan(lambda h, x: ((h, h), x), s.constant(0.0, (3, N)), X),
             ArgumentError,
             r"the states after a step are \(\*, \*\), not \*",
-        ),
-        (
-            lambda: s.scan(lambda h, x: (h + s.uniform(h), x), s.constant(0.0, (3, N)), X),
-            SequencingError,
-            "draws random numbers",
         ),
     ],
 )

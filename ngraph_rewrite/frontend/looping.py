@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 
 from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError
 from ngraph_rewrite.frontend.building import Operand, checked, condition_of
+from ngraph_rewrite.frontend.draws import Drawn, drawn_before
 from ngraph_rewrite.frontend.scan import positional_scan
-from ngraph_rewrite.frontend.steps import check_pure, following, parameter
+from ngraph_rewrite.frontend.steps import check_pure, following, parameter, with_axes
 from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.frontend.structures import Structure, flat, like
 from ngraph_rewrite.ops.checks import extent
@@ -51,7 +52,7 @@ def while_loop(
     Raises:
         AxesError, DTypeError: if a state changes its axes or dtype in a step, or the condition is no bool without axes.
         ArgumentError: if there are no states, or `step` does not return each.
-        SequencingError: if the step assigns to a variable or draws random numbers.
+        SequencingError: if the step assigns to a variable, or there is no limit and it draws random numbers.
 
     >>> import ngraph_rewrite as ng
     >>> n = ng.placeholder([], dtype="int64", name="n")
@@ -73,23 +74,27 @@ def while_loop(
     with scope(mark):
         after = following("while_loop: the states after a step", (init, inits), step(like(init, _as(inside, inits))))
         more = _flag("while_loop", "condition", condition(like(init, after)))
-    check_pure("while_loop", [*after, more], mark)
+    drawn = Drawn([more, *after], [], [])
+    if limit is not None:
+        drawn = drawn_before(drawn.results, mark, anonymous((limit,))[0])
+    check_pure("while_loop", drawn.results, mark)
     checked("while_loop", check_states, [s.type for s in inits], [s.type for s in after])
     start = [_flag("while_loop", "condition", condition(like(init, inits))), *_plain(inits)]
-    found = _repeated(start, [*_parameters("flag", [more]), *inside], [more, *_plain(after)], limit)
+    found = _repeated(start, [*_parameters("flag", [more]), *inside], drawn, limit)
     return like(init, _as(found, inits))
 
 
-def _repeated(inits: list[Op], parameters: Sequence[Op], after: Sequence[Op], limit: Extent | None) -> list[Op]:
+def _repeated(inits: list[Op], parameters: Sequence[Op], drawn: Drawn, limit: Extent | None) -> list[Op]:
     """The final states, but for the flag; with a limit those of a scan, each step of which may take one of the loop."""
+    after = _plain(drawn.results)
     if limit is None:
         return _loop(inits, [], parameters, after)
-    once = _parameters("once", inits[:1])
+    bound = [*_parameters("once", inits[:1]), *parameters, *drawn.parameters]
 
-    def step(states: list[Op], _: Structure) -> tuple[list[Op], None]:
-        return _loop([states[0], *states], [], [*once, *parameters], [constant(False), *after]), None
+    def step(states: list[Op], draws: list[Op]) -> tuple[list[Op], None]:
+        return _loop([states[0], *states], draws, bound, [constant(False), *after]), None
 
-    found, _ = positional_scan(step, inits, length=limit)
+    found, _ = positional_scan(step, inits, drawn.draws, length=limit)
     return list(found[1:])
 
 
@@ -100,7 +105,8 @@ def cond(
 
     Both are called while the graph is built, with terms that stand for the operands, and return terms of the same
     types, in the same structure. What they use that depends on no operand is computed in any case, and so are the
-    operands: what only one needs it has to compute from them. Derivatives pass through the branch that is run.
+    operands: what only one needs it has to compute from them. So are random numbers, of both branches. Derivatives pass
+    through the branch that is run.
 
     Args:
         predicate: A bool without axes.
@@ -110,7 +116,7 @@ def cond(
     Raises:
         AxesError, DTypeError: if the branches give other types, or the predicate is no bool without axes.
         ArgumentError: if one gives more than the other.
-        SequencingError: if one assigns to a variable or draws random numbers.
+        SequencingError: if one assigns to a variable.
 
     >>> import numpy as np
     >>> import ngraph_rewrite as ng
@@ -143,15 +149,18 @@ class _Branch:
     def __init__(self, function: Callable[..., Structure], given: Structure, operands: Sequence[Op]) -> None:
         self._parameters, mark = _parameters("operand", operands), object()
         with scope(mark):
-            self.structure = function(*like(given, _as(self._parameters, operands)))
-            self.results = [as_op(r) for r in flat(self.structure)]
+            structure = function(*like(given, _as(self._parameters, operands)))
+            results = [as_op(r) for r in flat(structure)]
+        self.results, self._draws, drawn = drawn_before(results, mark, None)
+        self._parameters += drawn
+        self.structure = like(structure, self.results)
         check_pure("cond", self.results, mark)
 
     def run(self, chosen: Op, before: Sequence[Op], operands: Sequence[Op]) -> list[Op]:
         """The results without names if it is chosen, and what was there before if not."""
         states = _parameters("state", [chosen, *before])
         after = [constant(False), *_plain(self.results)]
-        return _loop([chosen, *before], _plain(operands), [*states, *self._parameters], after)
+        return _loop([chosen, *before], [*_plain(operands), *self._draws], [*states, *self._parameters], after)
 
 
 def _check_alike(first: Sequence[Op], second: Sequence[Op]) -> None:
@@ -195,10 +204,9 @@ def _parameters(name: str, terms: Sequence[Op]) -> list[Op]:
 
 
 def _plain(terms: Sequence[Op]) -> list[Op]:
-    return [t if t.axes.plain else build(lookup("core.strip"), (t,)) for t in terms]
+    return [with_axes(t, anonymous(t.shape)) for t in terms]
 
 
 def _as(terms: Sequence[Op], others: Sequence[Op]) -> list[Op]:
     """Terms with the axes of others."""
-    pairs = zip(terms, others, strict=True)
-    return [t if t.axes == of.axes else build(lookup("core.label"), (t,), axes=of.axes) for t, of in pairs]
+    return [with_axes(t, of.axes) for t, of in zip(terms, others, strict=True)]

@@ -23,7 +23,7 @@ def vmap(function: Callable[..., Structure], axis: Axis | str) -> Callable[..., 
 
     `function` is called once, with terms that lack the axis. What it does for one place is done for all at once: as one
     product, one kernel, where that goes, and as a loop where it does not. It can be differentiated, and derivatives
-    taken inside of it are those of each place.
+    taken inside of it are those of each place. What it draws it draws for each place.
 
     Args:
         function: From terms, or tuples, lists and dicts of terms, to such, or None. It may use terms from outside.
@@ -36,7 +36,7 @@ def vmap(function: Callable[..., Structure], axis: Axis | str) -> Callable[..., 
         UnmatchedAxesError: (by that function) if nothing that it is given has the axis.
         FamilyError: if something has no named axes: see `ng.numpy.vmap`.
         IncompatibleAxesError: if the axis has several lengths.
-        SequencingError: if the function assigns to a variable or draws random numbers.
+        SequencingError: if the function assigns to a variable.
 
     A gradient for each sample:
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ngraph_rewrite.errors import ArgumentError, AxesError, FamilyError
 from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.draws import drawn_before
 from ngraph_rewrite.frontend.steps import check_pure, following, parameter
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.frontend.structures import Structure, flat, like
@@ -33,7 +34,8 @@ def scan(
 
     `step` is called once, with terms that stand for the states before a step and for the slices of the
     sequences at its time; it returns the states after the step, and outputs. It may use terms from outside.
-    It runs as a loop: as long to compile for a thousand steps as for ten. It can be differentiated.
+    It runs as a loop: as long to compile for a thousand steps as for ten. It can be differentiated. What it draws it
+    draws anew in each step; the numbers for all steps are drawn before the first.
 
     Args:
         step: From states (in the structure of `init`) and slices (in that of `sequence`) to the pair of next
@@ -54,7 +56,7 @@ def scan(
         FamilyError: if it has no named axes.
         IncompatibleAxesError: if it has another length in one of them.
         ArgumentError: if there is no axis, or `step` does not return a pair.
-        SequencingError: if the step assigns to a variable or draws random numbers.
+        SequencingError: if the step assigns to a variable.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.placeholder({"REC": 3, "H": 2}, name="x")
@@ -141,13 +143,15 @@ def built(
     states_after, outputs = _pair(result)
     after = following("scan: the states after a step", states, states_after)
     given = [as_op(y) for y in flat(outputs)]
-    check_pure(call, [*after, *given], mark)
+    times = attributes["axis"] if "axis" in attributes else anonymous((attributes["length"],))[0]
+    results, draws, drawn = drawn_before([*after, *given], mark, times)
+    check_pure(call, results, mark)
     term = build(
         lookup(name),
-        (*states[1], *sequences[1], *after, *given),
-        parameters=tuple(p.attribute("uid") for p in (*before, *now)),
+        (*states[1], *sequences[1], *draws, *results),
+        parameters=tuple(p.attribute("uid") for p in (*before, *now, *drawn)),
         states=len(before),
-        sequences=len(now),
+        sequences=len(now) + len(drawn),
         **attributes,
     )
     n = len(before)

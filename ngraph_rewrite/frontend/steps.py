@@ -31,7 +31,7 @@ _INSTEAD = {
     "while_loop": (
         "the step",
         "carry what changes as a state, and assign it after the loop",
-        "draw before the loop, as much as its steps may need, and take from that by a state that counts",
+        "give the loop a limit: it draws for so many steps, then",
     ),
     "cond": (
         "a branch",
@@ -44,6 +44,14 @@ _INSTEAD = {
 def parameter(name: str, axes: Axes, of: Op) -> Op:
     """What stands for a term, or a part of one, inside a step."""
     return build(lookup("core.parameter"), (), name=name, uid=Uid(), axes=axes, dtype=of.dtype)
+
+
+def with_axes(term: Op, axes: Axes) -> Op:
+    """A term with other axes, place by place."""
+    if term.axes == axes:
+        return term
+    plain = term if term.axes.plain else build(lookup("core.strip"), (term,))
+    return plain if axes.plain else build(lookup("core.label"), (plain,), axes=axes)
 
 
 def following(what: str, before: tuple[Structure, Sequence[Op]], after: Structure) -> list[Op]:
@@ -69,6 +77,8 @@ def _ordered(before: Op, after: Op) -> Op:
 
 def check_pure(call: str, results: Sequence[Op], mark: object) -> None:
     """Refuse what could only happen once, while the step looks as if it happened every time.
+
+    Draws that can be made for all times at once are no longer in it: see `draws`.
 
     Args:
         mark: The scope in which the step was built.

@@ -32,7 +32,7 @@ def vmap(
 
     `function` is called once, with terms that lack the axis. What it does for one place is done for all at once: as one
     product, one kernel, where that goes, and as a loop where it does not. It can be differentiated, and derivatives
-    taken inside of it are those of each place.
+    taken inside of it are those of each place. What it draws it draws for each place.
 
     Args:
         function: From terms, or tuples, lists and dicts of terms, to such, or None. It may use terms from outside.
@@ -46,7 +46,7 @@ def vmap(
     Raises:
         ArgumentError: (by that function) if nothing is mapped over, or `in_axes` or `out_axes` does not fit.
         AxesError: if an operand lacks the axis, or operands differ in its length.
-        SequencingError: if the function assigns to a variable or draws random numbers.
+        SequencingError: if the function assigns to a variable.
 
     >>> import ngraph_rewrite as ng
     >>> rows, w = ng.placeholder((7, 3)), ng.placeholder((3, 2))

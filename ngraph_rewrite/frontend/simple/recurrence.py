@@ -39,7 +39,7 @@ def scan(step: Step, init: Structure, sequence: Structure, reverse: bool = False
         UnmatchedAxesError: if a sequence lacks R.
         AxesError: if R has two lengths, a state has R, or a state changes its axes in a step.
         ArgumentError: if there are no sequences, or `step` does not return a pair.
-        SequencingError: if the step assigns to a variable or draws random numbers.
+        SequencingError: if the step assigns to a variable.
 
     >>> import ngraph_rewrite as ng
     >>> N, R = ng.simple.N, ng.simple.R
