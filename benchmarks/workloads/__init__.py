@@ -9,6 +9,7 @@ from benchmarks.workloads import (
     convolutions,
     depths,  # noqa: F401
     elementwise,
+    factors,
     layouts,
     mapped,
     networks,
@@ -22,7 +23,7 @@ from benchmarks.workloads import (
 
 FAMILIES = (
     elementwise, layouts, rows, reductions, sorting, products, convolutions, pooling, networks, recurrent, mapped,
-    attention,
+    attention, factors,
 )  # fmt: skip
 
 
