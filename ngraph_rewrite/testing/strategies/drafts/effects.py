@@ -14,9 +14,11 @@ from ngraph_rewrite.frontend.binary import minimum
 from ngraph_rewrite.frontend.effects import after, assign, doall, sequential, value_of
 from ngraph_rewrite.frontend.functions import function, parameter
 from ngraph_rewrite.frontend.looping import cond, while_loop
+from ngraph_rewrite.frontend.network import uniform
 from ngraph_rewrite.frontend.ordering import ordered
 from ngraph_rewrite.frontend.scan import positional_scan, scan
 from ngraph_rewrite.frontend.schema import annotated
+from ngraph_rewrite.frontend.semi import uniform as plain_uniform
 from ngraph_rewrite.frontend.storage import variable
 from ngraph_rewrite.frontend.tuples import make_tuple
 from ngraph_rewrite.lowering.deriv import deriv
@@ -124,13 +126,21 @@ def scanned(p: Draft) -> Op:
 
     def step(s: Op, x: Op) -> tuple[Op, Op]:
         following = _following(p, [s, x], outside)
-        return following, relabelled(inside(p, [s, x], 1)[0], named)
+        terms = [s, x, _drawn(other)] if is_float(other.dtype) and p.random.random() < 0.3 else [s, x]
+        return following, relabelled(inside(p, terms, 1)[0], named)
 
     if named:
         last, outputs = scan(step, p.argument(state), sequence, axis=axis, reverse=reverse)
     else:
         last, outputs = positional_scan(step, p.argument(state), sequence, reverse=reverse)
     return make_tuple(last, outputs)
+
+
+def _drawn(type_: TensorType) -> Op:
+    """Numbers that a step draws, from a quarter to a half."""
+    if type_.axes.named:
+        return uniform(type_.axes, 0.25, 0.5, type_.dtype)
+    return plain_uniform(type_.shape, 0.25, 0.5, type_.dtype)
 
 
 def looped(p: Draft) -> Op:
