@@ -19,6 +19,7 @@ from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.layout import columns
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.checks import checked_rules
+from ngraph_rewrite.terms.info import user_line
 
 if TYPE_CHECKING:
     from rich import console, table, text
@@ -50,13 +51,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0 if the verdict is good.
     """
-    options = _parser().parse_args(arguments)
+    options, unknown = _parser().parse_known_args(arguments)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")  # with what this command takes
     try:
         return int(options.run(options))
     except BrokenPipeError:  # who reads has read enough: nothing more is to be written, at exit either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (NGraphRewriteError, OSError) as error:
+        if isinstance(error, NGraphRewriteError) and error.where == user_line():  # the line that calls this command
+            error = NGraphRewriteError(error.what, do=error.do)
         print(f"ngraph-rewrite {options.command}: {error}", file=sys.stderr)
         return 1
 
@@ -173,7 +178,7 @@ def _architecture(text: str) -> tuple[int, int]:
 
 def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=says, description=says)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
     return parser
 
 
@@ -200,7 +205,8 @@ def run_demo(options: argparse.Namespace) -> int:
 def run_rules(options: argparse.Namespace) -> int:
     """One line per rule."""
     chosen = [line for line in repr(ng.rules()).splitlines() if all(word in line for word in options.words)]
-    print("\n".join(chosen))
+    for line in chosen:
+        print(line)
     print(f"{len(chosen)} of {len(ng.rules())} rules")
     return 0 if chosen else 1
 

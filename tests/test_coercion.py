@@ -140,6 +140,11 @@ def test_a_simple_function_brings_all_its_operands_to_one_order() -> None:
     np.testing.assert_array_equal(compute(term), VALUE + OTHER)
 
 
+def test_an_operand_alone_is_refused_with_its_family_and_that_of_the_op() -> None:
+    with ng.coercion("error"), pytest.raises(ng.FamilyError, match=r"of another family than numpy, .* \(axes\)"):
+        ng.numpy.exp(axes_term())
+
+
 @pytest.mark.parametrize(("family", "shape"), [("numpy", (3, 4)), ("simple", (3, ng.simple.N))])
 def test_a_function_of_names_says_whose_positions_are_read(family: str, shape: tuple[Any, ...]) -> None:
     x = getattr(ng, family).placeholder(shape) if family == "simple" else ng.placeholder(shape)

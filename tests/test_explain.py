@@ -233,6 +233,16 @@ def test_a_class_that_may_not_fire_is_named() -> None:
     assert ng.why_not("own.quick", ng.erf(X), rules=OWN, classes=("exact", "real", "fast")).fired
 
 
+def test_a_handle_of_another_graph_is_told_of_as_such() -> None:
+    part, other = ng.log(ng.exp(X)), ng.log(ng.exp(X))
+    says = "axes.log(axes.exp(x)) is not part of this computation; tried on it as it is:"
+    with ng.make_transformer("reference") as transformer:
+        computation = transformer.computation(part, X)
+        assert says in str(computation.why_not("axes.unary.log", other))
+        assert says not in str(computation.why_not("axes.unary.log", part))
+        assert says not in str(computation.why_not("deriv.log", other))
+
+
 def test_a_rule_that_is_disabled_is_so_by_name() -> None:
     term = ng.log(ng.exp(X))
     assert ng.why_not("semi.log_exp", term).fired

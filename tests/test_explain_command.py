@@ -77,6 +77,21 @@ def test_what_is_no_op_is_refused_with_the_names_of_those_there_are(name: str, m
     assert str(caught.value).endswith("it has x, y, layers[0], layers[1], named['last']")
 
 
+@pytest.mark.parametrize("text", ["x = 1\nraise SystemExit(0)\n", "def x():\n    raise SystemExit(0)\n"])
+def test_a_file_that_ends_the_process_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "program.py").write_text(text)
+    for command in ("explain", "bisect"):
+        assert main([command, f"{tmp_path / 'program.py'}:x"]) == 1
+        assert "program.py ends the process, with 0, before it can be asked for x" in capsys.readouterr().err
+
+
+def test_a_word_too_many_is_refused_with_what_the_command_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["explain", "model.py", "y"])
+    said = capsys.readouterr().err
+    assert "FILE.py:NAME" in said and said.endswith("explain: error: unrecognized arguments: y\n")
+
+
 @pytest.mark.parametrize("name", ["y + y", "y.args", "layers[i]", "y)", "print('x')"])
 def test_anything_but_names_and_keys_is_not_run(name: str, model: Path) -> None:
     with pytest.raises(ArgumentError, match="names no op"):
@@ -133,6 +148,9 @@ def test_bisect_takes_what_is_expected_from_a_file(
     words = ["bisect", f"{model}:made", "--inputs", str(arrays), "--expect", str(tmp_path / "expected.npy")]
     assert main(words) == 1
     assert verdict(capsys) == "graph: no rule"
+    np.save(tmp_path / "expected.npy", np.ones(4))
+    assert main(words) == 1  # and no line is named: that of the command is nobody's
+    assert capsys.readouterr().err.splitlines()[1:] == ["  give an array of the shape of the op"]
     assert main([*words[:4], "--expect", str(arrays)]) == 1
     assert "holds several arrays" in capsys.readouterr().err
 

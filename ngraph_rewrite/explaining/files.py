@@ -40,7 +40,8 @@ def named_in_file(place: str) -> Named:
             arguments is called.
 
     Raises:
-        ArgumentError: for a place of another form, a file that is not there, or something that is no op.
+        ArgumentError: for a place of another form, a file that is not there or ends the process, or something that is
+            no op.
     """
     file, colon, name = place.rpartition(":")
     steps = _steps(name) if colon else None
@@ -51,8 +52,12 @@ def named_in_file(place: str) -> Named:
     if spec is None or spec.loader is None or not path.is_file():
         raise ArgumentError(f"{file!r} is no Python file", do=FORM)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = _found(vars(module), steps)
+    try:
+        spec.loader.exec_module(module)
+        found = _found(vars(module), steps)
+    except SystemExit as end:
+        what = f"{file} ends the process, with {end.code!r}, before it can be asked for {name}"
+        raise ArgumentError(what, do='let it do so below `if __name__ == "__main__":`') from None
     if not isinstance(found, Op):
         called = "; ".join([", ".join(ops(vars(module))) or "none"])
         raise ArgumentError(f"{file} has no op called {name}", do=f"it has {called}")

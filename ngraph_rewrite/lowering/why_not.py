@@ -90,10 +90,17 @@ def why_not(
     asked = _Asked(op, ran, passes, target, choice, forms)
     answers = [(asked.answer(rule), rule) for rule in choice.every.named(name)]
     (found, rule) = max(answers, key=lambda pair: pair[0].reached)
-    lines = [f"{rule.name} @{rule.grade}  ({rule.place})", *found.lines]
+    lines = [f"{rule.name} @{rule.grade}  ({rule.place})", *_stranger(op, ran, rule), *found.lines]
     if len(answers) > 1:
         lines.append(f"(of the {len(answers)} rules called {name}, this one came nearest)")
     return WhyNot(rule.name, found.verdict, "\n".join(lines))
+
+
+def _stranger(op: Op, ran: Ran, rule: Rule) -> list[str]:
+    """That a handle has no forms because it is of another graph; `ng.deriv` asks derive rules of any."""
+    if rule.kind == "derive" or ran.table.knows(op):
+        return []
+    return wrapped("", f"{shown(op)} is not part of this computation; tried on it as it is:")
 
 
 class _Asked:

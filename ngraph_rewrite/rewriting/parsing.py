@@ -49,6 +49,13 @@ def _tree(source: str) -> ast.expr:
         return ast.parse(source, mode="eval").body
 
 
+def _advice(error: SyntaxError, source: str) -> str | None:
+    """What may be meant by what cannot be read."""
+    if "\n" in source.strip():
+        return "a clause begins with let, where or if"
+    return "a guard has a line of its own, below: `if ...`" if "after 'if' expression" in str(error.msg) else None
+
+
 def parse_piece(piece: Piece) -> ast.expr:
     """The expression of a piece; every node carries its place in the file as ``span``.
 
@@ -72,8 +79,7 @@ def parse_piece(piece: Piece) -> ast.expr:
         raise text.error(piece.span, f"the expression is nested deeper than {DEPTH} levels") from None
     except SyntaxError as error:
         offset = min(starts[(error.lineno or 1) - 1] + (error.offset or 1) - 1, len(source)) - 1
-        do = "a clause begins with let, where or if" if "\n" in source.strip() else None
-        raise text.error(text.span(piece.start + max(offset, 0)), f"{error.msg}", do) from None
+        raise text.error(text.span(piece.start + max(offset, 0)), f"{error.msg}", _advice(error, source)) from None
     except ValueError as error:  # a null byte, before Python 3.12
         raise text.error(piece.span, f"{error}") from None
     plain = wrapped.isascii()  # columns of `ast` count bytes

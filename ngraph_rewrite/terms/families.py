@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which family an op belongs to, and how operands of other families are brought to it: design section 2.
+"""Which family an op belongs to, and how operands of other families are brought to it.
 
 A family reads a prefix of what axes can know: numpy their lengths, simple also the roles sample and
 recurrent, axes also names. What knows less is labelled with what the other operands know, where positions
@@ -179,9 +179,11 @@ def _nameless(types: Sequence[TensorType]) -> FamilyError:
 
 def _mixed(to: str, types: Sequence[TensorType], why: str) -> FamilyError:
     shown = [f"{t!r} ({family(t.axes)})" for t in types if family(t.axes)]
+    families = {family(t.axes) for t in types} - {None}
+    what = "operands of different families" if len(families) > 1 else f"operands of another family than {to}"
     write = {
         "axes": "label(x, axes=...) to name the axes of the one without",
         "simple": "label(x, axes=...) with unnamed axes to keep positions and roles only",
         "numpy": "strip(x) to keep positions only",
     }
-    return FamilyError(f"operands of different families, {' and '.join(shown)}: {why}", do=f"write {write[to]}")
+    return FamilyError(f"{what}, {' and '.join(shown)}: {why}", do=f"write {write[to]}")

@@ -179,7 +179,13 @@ class Op:
         return Op(self.definition, self.args, self.attrs, self.type, self.info._replace(name=name))
 
     def same_as(self, other: Op) -> bool:
-        """Whether both have the same structure; names, metadata and source lines do not count."""
+        """Whether both have the same structure; names, metadata and source lines do not count.
+
+        Raises:
+            ArgumentError: for something else than a term.
+        """
+        if not isinstance(other, Op):
+            raise ArgumentError(f"{other!r} is not a term", where=user_line(), do="give one, such as ng.constant(...)")
         pairs, seen = [(self, other)], set()
         while pairs:
             a, b = pairs.pop()

@@ -71,6 +71,10 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         SEMI + "rule a: -x => x\n    if x.rank == 1and x.rank == 2\n", 3, 18, "invalid decimal literal", None,
     ),
     "syntax error": (SEMI + "rule a: x + => x\n", 2, 11, "invalid syntax", None),
+    "guard behind the right side": (
+        SEMI + "rule a: -x => x if x.rank == 1\n", 2, 15, "expected 'else' after 'if' expression",
+        "a guard has a line of its own, below: `if ...`",
+    ),
     "unmatched bracket": (SEMI + "rule a: -x => x)\n", 2, 16, "`)` closes nothing", None),
     "unknown class": (
         SEMI + "rule a @quick: -x => x\n", 2, 1, "@quick is not a class of rules",

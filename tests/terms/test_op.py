@@ -63,6 +63,11 @@ def test_comparing_shared_terms_is_linear(x: Op) -> None:
     assert not a.same_as(b + b)
 
 
+def test_structure_is_that_of_terms(x: Op) -> None:
+    with pytest.raises(ArgumentError, match=r"3 is not a term\n  at .*test_op\.py"):
+        x.same_as(3)  # type: ignore[arg-type]
+
+
 def test_a_term_has_no_truth_value_and_no_elements(x: Op) -> None:
     with pytest.raises(ArgumentError, match=r"axes.less\(x, \.\.\.\) is a term and has no truth value"):
         bool(x < 1)
