@@ -9,7 +9,8 @@ Python numbers take the dtype of the terms beside them.
 from __future__ import annotations
 
 from ngraph_rewrite.frontend.building import Operand
-from ngraph_rewrite.terms.op import Op, combine
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.operands import combine
 
 
 def add(x: Operand, y: Operand) -> Op:

@@ -17,7 +17,8 @@ from ngraph_rewrite.ops import semi as _semi  # noqa: F401
 from ngraph_rewrite.ops.alignment import some_of
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, as_operands, build
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.operands import as_operands
 from ngraph_rewrite.types.axes import Axes, AxesLike, Axis
 from ngraph_rewrite.types.lengths import Length
 

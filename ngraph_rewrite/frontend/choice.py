@@ -10,7 +10,8 @@ import numpy as np
 from ngraph_rewrite.frontend.building import Operand, apply, checked, condition_of
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import Op, as_constant, family_of
+from ngraph_rewrite.terms.op import Op, family_of
+from ngraph_rewrite.terms.operands import as_constant
 from ngraph_rewrite.types.dtypes import kind_of, promote, scalar_dtype
 from ngraph_rewrite.types.lengths import Length
 

@@ -15,8 +15,9 @@ from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops.fitting import castable
 from ngraph_rewrite.terms.binders import is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.construction import construction
 from ngraph_rewrite.terms.info import Uid, user_line
-from ngraph_rewrite.terms.op import Op, build, construction
+from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.terms.substitution import substituted
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from types import MappingProxyType
 
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.construction import construction
 from ngraph_rewrite.terms.info import Info
-from ngraph_rewrite.terms.op import Op, construction
+from ngraph_rewrite.terms.op import Op
 
 # Immutable: each modification makes a new one, so that no other thread or task sees it.
 _Reads = Mapping[Op, Op]

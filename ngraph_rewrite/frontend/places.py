@@ -17,7 +17,8 @@ from ngraph_rewrite.ops.fitting import castable, fitted
 from ngraph_rewrite.ops.indexing import Index, count
 from ngraph_rewrite.ops.simple_parts import full_index, one_index
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, as_constant, build
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.operands import as_constant
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import anonymous
 

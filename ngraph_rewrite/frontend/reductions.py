@@ -12,7 +12,8 @@ from typing import Any
 from ngraph_rewrite.frontend.building import AxesOf, Operand, apply, checked, ordered, reduced_axes
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.alignment import some_of
-from ngraph_rewrite.terms.op import Op, as_operands, combine
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.operands import as_operands, combine
 
 
 def reduction(

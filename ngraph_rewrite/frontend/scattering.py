@@ -12,7 +12,8 @@ from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.alignment import axis_of
 from ngraph_rewrite.ops.fitting import fitted
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, as_constant
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.operands import as_constant
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.lengths import product
 

@@ -18,7 +18,8 @@ from ngraph_rewrite.ops.initial import initial_term, initial_value
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.literal import Literal, own_dtype
-from ngraph_rewrite.terms.op import Op, as_constant, build, lengths_of
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.operands import as_constant, lengths_of
 from ngraph_rewrite.types.axes import Axes, AxesLike, anonymous
 from ngraph_rewrite.types.dtypes import DType, as_dtype
 from ngraph_rewrite.types.lengths import Length

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from ngraph_rewrite.frontend.building import Operand
-from ngraph_rewrite.terms.op import Op, combine
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.operands import combine
 
 
 def negative(x: Operand) -> Op:

@@ -28,8 +28,10 @@ from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.terms.binders import NONE, free_parameters
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.construction import as_written
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, as_constant, as_written, build
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.operands import as_constant
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import is_float

@@ -20,9 +20,10 @@ from ngraph_rewrite.rewriting.pattern import App, Pattern
 from ngraph_rewrite.rewriting.remembered import chosen
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.watched import without
+from ngraph_rewrite.terms.calls_told import located
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.keys import keyed
-from ngraph_rewrite.terms.op import Op, located
+from ngraph_rewrite.terms.op import Op
 
 
 class _Target(NamedTuple):

@@ -9,7 +9,8 @@ from typing import Any
 from ngraph_rewrite.errors import DerivativeError
 from ngraph_rewrite.lowering.fitting import zero
 from ngraph_rewrite.lowering.sweep import Adjoint, Pair
-from ngraph_rewrite.terms.op import Op, as_constant
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.operands import as_constant
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType

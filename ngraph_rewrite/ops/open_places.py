@@ -15,7 +15,8 @@ from typing import Any
 from ngraph_rewrite.errors import NGraphRewriteError, OutOfRangeError
 from ngraph_rewrite.ops.indexing import Entry, Index, canonical_triple
 from ngraph_rewrite.ops.simple_parts import full_index, one_index
-from ngraph_rewrite.terms.op import Op, located
+from ngraph_rewrite.terms.calls_told import located
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent, Length, bind
 
 

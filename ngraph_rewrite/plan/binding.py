@@ -8,7 +8,8 @@ from typing import Any
 
 from ngraph_rewrite.errors import ComputationError, LengthError, NGraphRewriteError
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.op import Op, located
+from ngraph_rewrite.terms.calls_told import located
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, Axis

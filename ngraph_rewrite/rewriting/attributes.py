@@ -368,7 +368,7 @@ def exponential(value: Literal) -> Literal:
 def folded(term: Op) -> Literal:
     """The value of an elementwise op whose arguments are all constants filled with one number.
 
-    >>> from ngraph_rewrite.terms.op import as_constant
+    >>> from ngraph_rewrite.terms.operands import as_constant
     >>> folded(as_constant(2.0) + as_constant(3.0))
     5.0
     """

@@ -8,7 +8,8 @@ from typing import Any
 from ngraph_rewrite.errors import UnknownOpError
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, as_operands, build
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.operands import as_operands
 
 
 def make_op(op: str, /, *operands: Any, name: str | None = None, **attributes: Any) -> Op:

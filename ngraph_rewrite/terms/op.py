@@ -8,30 +8,26 @@ line that built it), which is never part of the structure and which rules never 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
-import numpy as np
-
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError, FamilyError, NGraphRewriteError
-from ngraph_rewrite.terms.catalogue import OpDef, find, lookup
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, NGraphRewriteError
+from ngraph_rewrite.terms.calls_told import attributes_told, call_told, clipped, located
+from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.construction import construction
 from ngraph_rewrite.terms.families import coerced, family_of_types
-from ngraph_rewrite.terms.info import NO_INFO, Info, Uid, info_here, user_line
-from ngraph_rewrite.terms.literal import Literal, number, own_dtype
+from ngraph_rewrite.terms.info import NO_INFO, Info, info_here, user_line
+from ngraph_rewrite.terms.operators import Operators
 from ngraph_rewrite.terms.protocols import ask
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, anonymous
-from ngraph_rewrite.types.dtypes import INT64, DType, promote, scalar_dtype
-from ngraph_rewrite.types.lengths import Extent, Length
+from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
-_LONG = 60
 
-
-class Op:
+class Op(Operators):
     """A term. Build one with a frontend function or an operator, never directly.
 
     ``==`` is identity (use `same_as` for structure, `ng.equal` for an op that compares); ``bool(op)``
@@ -211,6 +207,9 @@ class Op:
     def __copy__(self) -> Op:
         return self
 
+    def __pos__(self) -> Op:
+        return self
+
     def __deepcopy__(self, memo: object) -> Op:
         return self
 
@@ -242,97 +241,7 @@ class Op:
             do="take its shape, or parts with slices",
         )
 
-    # -- operators ----------------------------------------------------------------------------------
-
-    def __neg__(self) -> Op:
-        return combine("negative", self)
-
-    def __pos__(self) -> Op:
-        return self
-
-    def __abs__(self) -> Op:
-        return combine("absolute", self)
-
-    def __invert__(self) -> Op:
-        return _operate("logical_not", self)
-
-    def __add__(self, other: Any) -> Op:
-        return combine("add", self, other)
-
-    def __radd__(self, other: Any) -> Op:
-        return combine("add", other, self)
-
-    def __sub__(self, other: Any) -> Op:
-        return combine("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Op:
-        return combine("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Op:
-        return combine("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Op:
-        return combine("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Op:
-        return combine("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Op:
-        return combine("divide", other, self)
-
-    def __floordiv__(self, other: Any) -> Op:
-        return combine("floordivide", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Op:
-        return combine("floordivide", other, self)
-
-    def __mod__(self, other: Any) -> Op:
-        return combine("mod", self, other)
-
-    def __rmod__(self, other: Any) -> Op:
-        return combine("mod", other, self)
-
-    def __pow__(self, other: Any) -> Op:
-        return combine("power", self, other)
-
-    def __rpow__(self, other: Any) -> Op:
-        return combine("power", other, self)
-
-    def __matmul__(self, other: Any) -> Op:
-        return _operate("dot", self, other)
-
-    def __rmatmul__(self, other: Any) -> Op:
-        return _operate("dot", other, self)
-
-    def __and__(self, other: Any) -> Op:
-        return _operate("logical_and", self, other)
-
-    def __rand__(self, other: Any) -> Op:
-        return _operate("logical_and", other, self)
-
-    def __or__(self, other: Any) -> Op:
-        return _operate("logical_or", self, other)
-
-    def __ror__(self, other: Any) -> Op:
-        return _operate("logical_or", other, self)
-
-    def __xor__(self, other: Any) -> Op:
-        return _operate("logical_xor", self, other)
-
-    def __rxor__(self, other: Any) -> Op:
-        return _operate("logical_xor", other, self)
-
-    def __lt__(self, other: Any) -> Op:
-        return combine("less", self, other)
-
-    def __le__(self, other: Any) -> Op:
-        return combine("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Op:
-        return combine("greater", self, other)
-
-    def __ge__(self, other: Any) -> Op:
-        return combine("greater_equal", self, other)
+    # -- parts ------------------------------------------------------------------------------------------
 
     def __getitem__(self, item: Any) -> Op:
         if isinstance(self.type, TupleType):
@@ -353,28 +262,7 @@ class Op:
             do="make another one: ng.numpy.at(x)[index].set(value), or ng.set_slice(x, index, value)",
         )
 
-    def __lshift__(self, other: Any) -> Op:
-        return combine("left_shift", self, other)
-
-    def __rlshift__(self, other: Any) -> Op:
-        return combine("left_shift", other, self)
-
-    def __rshift__(self, other: Any) -> Op:
-        return combine("right_shift", self, other)
-
-    def __rrshift__(self, other: Any) -> Op:
-        return combine("right_shift", other, self)
-
-    # -- NumPy's own functions ------------------------------------------------------------------------
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return ask("ufunc", ufunc, method, inputs, options)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return ask("function", function, args, kwargs)
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return ask("namespace", api_version)
+    # -- what it is not --------------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         raise _without_value(self, "to put into an array")
@@ -405,32 +293,6 @@ def _transposed(term: Op, rank: int) -> Op:
 # -- building handles -------------------------------------------------------------------------------
 
 
-class Construction(Protocol):
-    """What a block such as `ng.ordered` does to the terms that are built inside it."""
-
-    def arguments(self, definition: OpDef, args: tuple[Op, ...], info: Info) -> tuple[Op, ...]:
-        """What a new term gets as its arguments instead of `args`."""
-
-    def built(self, term: Op) -> None:
-        """Take note of a new term."""
-
-    def pending(self, term: Op) -> tuple[Op, ...]:
-        """What a term built of this one would wait for."""
-
-
-construction: ContextVar[Construction | None] = ContextVar("construction", default=None)
-
-
-@contextmanager
-def as_written() -> Iterator[None]:
-    """Inside, no block around it changes what is built: for what is made of terms that stand already."""
-    token = construction.set(None)
-    try:
-        yield
-    finally:
-        construction.reset(token)
-
-
 def build(
     definition: OpDef, args: tuple[Op, ...], *, name: str | None = None, initial: Any = None, **attributes: Any
 ) -> Op:
@@ -449,7 +311,7 @@ def build(
         wanted = definition.arity if definition.arity is not None else f"at least {definition.least}"
         raise ArgumentError(f"{definition} takes {wanted} arguments, not {len(args)}", where=info.place)
     if attributes.keys() != set(definition.attributes):
-        raise ArgumentError(_attribute_message(definition, attributes), where=info.place)
+        raise ArgumentError(attributes_told(definition, attributes), where=info.place)
     try:
         args = _coerced(definition, args, info)
         attrs, type_ = definition.infer(
@@ -458,8 +320,11 @@ def build(
     except NGraphRewriteError as error:
         raise located(error, definition, args, info.place, attributes) from None
     except Exception as error:  # a type rule's, which its author has to mend
+        for stranger in (a for a in args if not isinstance(a, Op)):
+            what = f"{definition}: the argument {clipped(stranger)} is not a term"
+            raise ArgumentError(what, where=info.place, do="give a constant: ng.make_op makes them") from None
         error.add_note(
-            f"raised by the declaration of {definition}, for {_asked(definition, args, attributes)} at {info.place}"
+            f"raised by the declaration of {definition}, for {call_told(definition, args, attributes)} at {info.place}"
         )
         raise
     term = Op(definition, args, attrs, type_, info)
@@ -483,157 +348,6 @@ def _relabelled(term: Op, axes: Axes, info: Info) -> Op:
     return Op(definition, (term,), stored, type_, info._replace(name=None, initial=None))
 
 
-def located(
-    error: NGraphRewriteError, definition: OpDef, args: tuple[Op, ...], place: str, attributes: Mapping[str, Any] = {}
-) -> NGraphRewriteError:
-    """The same error, naming the op, its arguments' types, the attributes that were given, and the user's line."""
-    what = f"{_asked(definition, args, attributes)}: {error.what}"
-    return type(error)(what, where=error.where or place, do=error.do)
-
-
-def _asked(definition: OpDef, args: tuple[Op, ...], attributes: Mapping[str, Any]) -> str:
-    inside = [repr(a.type) for a in args]
-    inside += [f"{name}={_clipped(value)}" for name, value in attributes.items() if not isinstance(value, Uid)]
-    return f"{definition}({', '.join(inside)})"
-
-
-def _clipped(value: Any) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # an integer of more digits than Python writes
-        return "..."
-    return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
-
-
-def _attribute_message(definition: OpDef, given: Mapping[str, Any]) -> str:
-    unknown = [k for k in given if k not in definition.attributes]
-    missing = [k for k in definition.attributes if k not in given]
-    parts = [f"has no attribute {k}" for k in unknown] + [f"needs the attribute {k}" for k in missing]
-    return f"{definition} {' and '.join(parts)}"
-
-
-def combine(short: str, *operands: Any) -> Op:
-    """The op called `short` in the family of its operands; numbers become constants of their dtype.
-
-    Raises:
-        FamilyError: if the family has no such op, it is not clear how operands of two families belong
-            together, or an array has no names for named axes.
-    """
-    terms = [x for x in operands if isinstance(x, Op)]
-    family = family_of(terms)
-    if not any(t.rank for t in terms) and (find(f"{family}.{short}") is None or any(map(_has_axes, operands))):
-        family = "numpy"  # scalars belong to all families: this one has the op, or takes arrays
-    definition = find(f"{family}.{short}")
-    if definition is None:
-        do = f"`ngraph-rewrite ops --family {family}` lists those that it has"
-        raise FamilyError(f"the {family} family has no op {short}", where=user_line(), do=do)
-    return build(definition, tuple(as_operands(operands, family, definition.name)))
-
-
-def _has_axes(operand: Any) -> bool:
-    return isinstance(operand, list | tuple) or (isinstance(operand, np.ndarray) and operand.ndim > 0)
-
-
-# Operators that mean another op without names: bits are combined, and matrices multiplied.
-_IN_NUMPY = {
-    "logical_and": "bitwise_and", "logical_or": "bitwise_or", "logical_xor": "bitwise_xor",
-    "logical_not": "bitwise_invert", "dot": "matmul",
-}  # fmt: skip
-
-
-def _operate(short: str, *operands: Any) -> Op:
-    """`combine`, for an operator that is not the same function in every family."""
-    terms = [x for x in operands if isinstance(x, Op)]
-    if any(t.rank for t in terms):
-        plain = family_of(terms) == "numpy"
-    else:  # scalars alone belong to all families: what was made by numpy ops goes on so
-        plain = any(t.definition.family == "numpy" for t in terms)
-    if not plain:
-        return combine(short, *operands)
-    definition = lookup(f"numpy.{_IN_NUMPY[short]}")
-    return build(definition, tuple(as_operands(operands, "numpy", definition.name)))
-
-
 def family_of(terms: Iterable[Op]) -> str:
     """The family operators choose: that of the operand whose axes know most; axes for scalars alone."""
     return family_of_types(t.type for t in terms)
-
-
-def as_operands(operands: Iterable[Any], family: str | None = None, of: str = "") -> list[Op]:
-    """Operands as terms: a Python number takes the dtype (and, in the semi family, the shape) of the others.
-
-    Args:
-        of: What errors call the op.
-    """
-    operands = list(operands)
-    terms = [x for x in operands if isinstance(x, Op)]
-    try:
-        return [x if isinstance(x, Op) else as_constant(x, terms, family) for x in operands]
-    except NGraphRewriteError as error:
-        what = f"{of}: {error.what}" if of else error.what
-        raise type(error)(what, where=error.where or user_line(), do=error.do) from None
-
-
-def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None) -> Op:
-    """A number as a constant, its dtype weak beside other terms; beside anonymous axes also an array.
-
-    A length that is not known yet is the Python integer that it will be; a list, or an array of objects, may have such.
-
-    Raises:
-        ArgumentError: for what is neither a number nor an array.
-        FamilyError: for an array with axes where there are names to match by.
-    """
-    beside = list(beside)
-    if not isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple | Length):
-        raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line())
-    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
-        return _as_array(value, beside, family or family_of(beside))
-    plain = 1 if isinstance(value, Length) else value
-    is_plain = type(plain) in (bool, int, float)
-    dtype = promote(*(t.dtype for t in beside), plain) if is_plain and beside else scalar_dtype(plain)
-    shapes = {t.axes for t in beside if t.rank} if family == "semi" else set()
-    axes = shapes.pop() if len(shapes) == 1 else Axes()
-    if isinstance(value, Length):
-        return _filled(value, dtype, axes)
-    literal = number(value, dtype) if is_plain else Literal(value, dtype)
-    return build(lookup("core.constant"), (), value=literal, axes=axes)
-
-
-def _filled(length: Length, dtype: DType, axes: Axes) -> Op:
-    """A length as a number, in all places of some axes."""
-    term = build(lookup("semi.size"), (), value=length, dtype=dtype)
-    return build(lookup("semi.broadcast"), (term,), shape=axes.lengths, dims=()) if axes else term
-
-
-def _as_array(value: Any, beside: Iterable[Op], family: str) -> Op:
-    if family not in ("numpy", "simple"):
-        raise FamilyError(
-            f"{_called(value)} has no axes to match by",
-            where=user_line(),
-            do="write ng.constant(array, axes) to name them",
-        )
-    if (vector := lengths_of(value)) is not None:
-        return vector
-    try:
-        literal = Literal(value, own_dtype(value, [t.dtype for t in beside]))
-    except DTypeError as error:
-        raise DTypeError(error.what, where=user_line(), do=error.do) from error
-    return build(lookup("core.constant"), (), value=literal, axes=anonymous(np.shape(value)))
-
-
-def lengths_of(value: Any, dtype: DType = INT64) -> Op | None:
-    """A vector of integers of which some are lengths that are not known yet, or None if it is nothing of the kind.
-
-    >>> lengths_of((Length.symbol("n"), 2)).type, lengths_of((1, 2))
-    (int64[2], None)
-    """
-    objects = isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim == 1
-    if not (objects or isinstance(value, list | tuple)) or not any(isinstance(n, Length) for n in value):
-        return None
-    sizes = [build(lookup("semi.size"), (), value=n, dtype=dtype) for n in value]
-    return build(lookup("semi.concat"), tuple(build(lookup("semi.reshape"), (n,), shape=(1,)) for n in sizes), axis=0)
-
-
-def _called(value: Any) -> str:
-    shape = f" of shape {value.shape}" if isinstance(value, np.ndarray) else ""
-    return f"{'an array' if shape else 'a ' + type(value).__name__}{shape}"

@@ -16,7 +16,7 @@ from ngraph_rewrite.rewriting import attributes as fn
 from ngraph_rewrite.rewriting import attributes_positions as at
 from ngraph_rewrite.rewriting.registry import attribute_function, attribute_functions
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.terms.op import as_constant
+from ngraph_rewrite.terms.operands import as_constant
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.dtypes import BFLOAT16, DTYPES, DType, finfo
 from ngraph_rewrite.types.lengths import Length

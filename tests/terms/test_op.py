@@ -16,7 +16,8 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.errors import ArgumentError, DTypeError, FamilyError, IncompatibleAxesError, NGraphRewriteError
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import NO_METADATA
-from ngraph_rewrite.terms.op import Op, build, combine
+from ngraph_rewrite.terms.op import Op, build
+from ngraph_rewrite.terms.operands import combine
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes
@@ -61,6 +62,11 @@ def test_comparing_shared_terms_is_linear(x: Op) -> None:
         a, b = a + a, b + b
     assert a.same_as(b)
     assert not a.same_as(b + b)
+
+
+def test_an_argument_that_is_no_term_is_named() -> None:
+    with pytest.raises(ArgumentError, match=r"axes.exp: the argument 3 is not a term\n  at .*test_op\.py"):
+        build(lookup("axes.exp"), (3,))  # type: ignore[arg-type]
 
 
 def test_structure_is_that_of_terms(x: Op) -> None:

@@ -20,7 +20,8 @@ from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.ops.checks import as_int, extents, listed, one_of
 from ngraph_rewrite.ops.stretching import Shape, stretched
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, lengths_of
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.operands import lengths_of
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.dtypes import FLOAT32, INT64, as_dtype
 from ngraph_rewrite.types.lengths import Extent, Length

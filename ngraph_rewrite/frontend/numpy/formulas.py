@@ -17,7 +17,8 @@ from ngraph_rewrite.frontend.choice import cast
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_terms
 from ngraph_rewrite.ops.alignment import floating
 from ngraph_rewrite.ops.checks import integer_only
-from ngraph_rewrite.terms.op import Op, as_operands, combine, family_of
+from ngraph_rewrite.terms.op import Op, family_of
+from ngraph_rewrite.terms.operands import as_operands, combine
 from ngraph_rewrite.types.dtypes import FLOAT64, finfo, is_float
 
 Make = Callable[..., Op]

@@ -23,7 +23,8 @@ from ngraph_rewrite.frontend.numpy import (
 )
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
 from ngraph_rewrite.frontend.numpy.signatures import averaged, spread
-from ngraph_rewrite.terms.op import Op, combine, family_of
+from ngraph_rewrite.terms.op import Op, family_of
+from ngraph_rewrite.terms.operands import combine
 from ngraph_rewrite.types.lengths import Extent
 
 # -- signatures of NumPy's own ------------------------------------------------------------------------

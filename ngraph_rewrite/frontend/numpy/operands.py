@@ -15,7 +15,8 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops import stretching
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, as_operands
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.operands import as_operands
 from ngraph_rewrite.types.dtypes import INT64
 from ngraph_rewrite.types.lengths import Length
 

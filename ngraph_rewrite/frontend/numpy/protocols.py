@@ -17,7 +17,8 @@ from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, stat
 from ngraph_rewrite.frontend.numpy.formulas import FORMULAS, in_their_family
 from ngraph_rewrite.frontend.numpy.operands import apply, as_term
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op, combine
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.operands import combine
 from ngraph_rewrite.terms.protocols import answers
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype, can_cast

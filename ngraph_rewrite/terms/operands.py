@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands beside a term: numbers and arrays as constants of its family, and the op that operands then make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ngraph_rewrite.errors import ArgumentError, DTypeError, FamilyError, NGraphRewriteError
+from ngraph_rewrite.terms.catalogue import find, lookup
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.literal import Literal, number, own_dtype
+from ngraph_rewrite.terms.op import Op, build, family_of
+from ngraph_rewrite.terms.operators import Operators
+from ngraph_rewrite.types.axes import Axes, anonymous
+from ngraph_rewrite.types.dtypes import INT64, DType, promote, scalar_dtype
+from ngraph_rewrite.types.lengths import Length
+
+
+def combine(short: str, *operands: Any) -> Op:
+    """The op called `short` in the family of its operands; numbers become constants of their dtype.
+
+    Raises:
+        FamilyError: if the family has no such op, it is not clear how operands of two families belong
+            together, or an array has no names for named axes.
+    """
+    terms = [x for x in operands if isinstance(x, Op)]
+    family = family_of(terms)
+    if not any(t.rank for t in terms) and (find(f"{family}.{short}") is None or any(map(_has_axes, operands))):
+        family = "numpy"  # scalars belong to all families: this one has the op, or takes arrays
+    definition = find(f"{family}.{short}")
+    if definition is None:
+        do = f"`ngraph-rewrite ops --family {family}` lists those that it has"
+        raise FamilyError(f"the {family} family has no op {short}", where=user_line(), do=do)
+    return build(definition, tuple(as_operands(operands, family, definition.name)))
+
+
+def _has_axes(operand: Any) -> bool:
+    return isinstance(operand, list | tuple) or (isinstance(operand, np.ndarray) and operand.ndim > 0)
+
+
+# Operators that mean another op without names: bits are combined, and matrices multiplied.
+_IN_NUMPY = {
+    "logical_and": "bitwise_and", "logical_or": "bitwise_or", "logical_xor": "bitwise_xor",
+    "logical_not": "bitwise_invert", "dot": "matmul",
+}  # fmt: skip
+
+
+def operate(short: str, *operands: Any) -> Op:
+    """`combine`, for an operator that is not the same function in every family."""
+    terms = [x for x in operands if isinstance(x, Op)]
+    if any(t.rank for t in terms):
+        plain = family_of(terms) == "numpy"
+    else:  # scalars alone belong to all families: what was made by numpy ops goes on so
+        plain = any(t.definition.family == "numpy" for t in terms)
+    if not plain:
+        return combine(short, *operands)
+    definition = lookup(f"numpy.{_IN_NUMPY[short]}")
+    return build(definition, tuple(as_operands(operands, "numpy", definition.name)))
+
+
+def as_operands(operands: Iterable[Any], family: str | None = None, of: str = "") -> list[Op]:
+    """Operands as terms: a Python number takes the dtype (and, in the semi family, the shape) of the others.
+
+    Args:
+        of: What errors call the op.
+    """
+    operands = list(operands)
+    terms = [x for x in operands if isinstance(x, Op)]
+    try:
+        return [x if isinstance(x, Op) else as_constant(x, terms, family) for x in operands]
+    except NGraphRewriteError as error:
+        what = f"{of}: {error.what}" if of else error.what
+        raise type(error)(what, where=error.where or user_line(), do=error.do) from None
+
+
+def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None) -> Op:
+    """A number as a constant, its dtype weak beside other terms; beside anonymous axes also an array.
+
+    A length that is not known yet is the Python integer that it will be; a list, or an array of objects, may have such.
+
+    Raises:
+        ArgumentError: for what is neither a number nor an array.
+        FamilyError: for an array with axes where there are names to match by.
+    """
+    beside = list(beside)
+    if not isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple | Length):
+        raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line())
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
+        return _as_array(value, beside, family or family_of(beside))
+    plain = 1 if isinstance(value, Length) else value
+    is_plain = type(plain) in (bool, int, float)
+    dtype = promote(*(t.dtype for t in beside), plain) if is_plain and beside else scalar_dtype(plain)
+    shapes = {t.axes for t in beside if t.rank} if family == "semi" else set()
+    axes = shapes.pop() if len(shapes) == 1 else Axes()
+    if isinstance(value, Length):
+        return _filled(value, dtype, axes)
+    literal = number(value, dtype) if is_plain else Literal(value, dtype)
+    return build(lookup("core.constant"), (), value=literal, axes=axes)
+
+
+def _filled(length: Length, dtype: DType, axes: Axes) -> Op:
+    """A length as a number, in all places of some axes."""
+    term = build(lookup("semi.size"), (), value=length, dtype=dtype)
+    return build(lookup("semi.broadcast"), (term,), shape=axes.lengths, dims=()) if axes else term
+
+
+def _as_array(value: Any, beside: Iterable[Op], family: str) -> Op:
+    if family not in ("numpy", "simple"):
+        raise FamilyError(
+            f"{_called(value)} has no axes to match by",
+            where=user_line(),
+            do="write ng.constant(array, axes) to name them",
+        )
+    if (vector := lengths_of(value)) is not None:
+        return vector
+    try:
+        literal = Literal(value, own_dtype(value, [t.dtype for t in beside]))
+    except DTypeError as error:
+        raise DTypeError(error.what, where=user_line(), do=error.do) from error
+    return build(lookup("core.constant"), (), value=literal, axes=anonymous(np.shape(value)))
+
+
+def lengths_of(value: Any, dtype: DType = INT64) -> Op | None:
+    """A vector of integers of which some are lengths that are not known yet, or None if it is nothing of the kind.
+
+    >>> lengths_of((Length.symbol("n"), 2)).type, lengths_of((1, 2))
+    (int64[2], None)
+    """
+    objects = isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim == 1
+    if not (objects or isinstance(value, list | tuple)) or not any(isinstance(n, Length) for n in value):
+        return None
+    sizes = [build(lookup("semi.size"), (), value=n, dtype=dtype) for n in value]
+    return build(lookup("semi.concat"), tuple(build(lookup("semi.reshape"), (n,), shape=(1,)) for n in sizes), axis=0)
+
+
+def _called(value: Any) -> str:
+    shape = f" of shape {value.shape}" if isinstance(value, np.ndarray) else ""
+    return f"{'an array' if shape else 'a ' + type(value).__name__}{shape}"
+
+
+Operators._combine, Operators._operate = staticmethod(combine), staticmethod(operate)
