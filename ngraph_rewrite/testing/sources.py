@@ -14,7 +14,8 @@ import numpy as np
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.testing.evaluate import Array
-from ngraph_rewrite.types.axes import ROLES_BY_NAME, Axes, Axis
+from ngraph_rewrite.types.axes import Axes, Axis
+from ngraph_rewrite.types.axis_checks import ROLES_BY_NAME
 from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.lengths import Atom, Extent, Length, Natural, Quotient
 

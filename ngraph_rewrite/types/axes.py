@@ -7,9 +7,7 @@ lengths is an error wherever the two meet, not a surprise at run time.
 
 from __future__ import annotations
 
-import operator
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from threading import RLock
@@ -26,10 +24,8 @@ from ngraph_rewrite.errors import (
     OutOfRangeError,
     UnmatchedAxesError,
 )
+from ngraph_rewrite.types.axis_checks import called, checked_length, checked_name, checked_roles
 from ngraph_rewrite.types.lengths import Extent, Length, bind, product, symbols
-
-# The names ngraph-python reserves: an axis called so has the role unless told otherwise.
-ROLES_BY_NAME = {"N": "sample", "REC": "recurrent", "C": "channel"}
 
 
 class Axis:
@@ -60,10 +56,8 @@ class Axis:
     def __init__(
         self, name: str | None, length: int | Length | None = None, roles: Iterable[str] | str | None = None
     ) -> None:
-        own = _checked_length(_checked_name(name), length)
-        if roles is None:
-            roles = (ROLES_BY_NAME[name],) if name in ROLES_BY_NAME else ()
-        self._set(name, own, _checked_roles(name, (roles,) if isinstance(roles, str) else roles), None)
+        own = checked_length(checked_name(name), length)
+        self._set(name, own, checked_roles(name, roles), None)
 
     def _set(self, name: str | None, length: Extent, roles: frozenset[str], components: Axes | None) -> None:
         put = object.__setattr__
@@ -153,43 +147,6 @@ def _axis(name: str | None, length: Extent, roles: frozenset[str], components: A
     result = Axis.__new__(Axis)
     result._set(name, length, roles, components)
     return result
-
-
-def _called(name: str | None) -> str:
-    return "an axis" if name is None else f"axis {name}"
-
-
-def _checked_name(name: Any) -> str | None:
-    if name is not None and (not isinstance(name, str) or not name):
-        raise AxesError(f"an axis name is a non-empty string or None, not {name!r}", do='write Axis("H", 3)')
-    return name
-
-
-def _checked_roles(name: str | None, roles: Any) -> frozenset[str]:
-    found = list(roles) if isinstance(roles, Iterable) and not isinstance(roles, np.ndarray) else [roles]
-    if not all(isinstance(role, str) for role in found):
-        raise AxesError(f"{_called(name)} has the roles {roles!r}", do='give a role, or several, as strings: "sample"')
-    return frozenset(found)
-
-
-def _checked_length(name: str | None, length: Any) -> Extent:
-    if length is None and name is not None:
-        return Length.symbol(name)
-    if isinstance(length, Length):
-        return length
-    try:
-        number = None if isinstance(length, bool | np.bool_) else operator.index(length)
-    except TypeError:
-        number = None
-    if number is None:
-        raise AxesError(
-            f"{_called(name)} has length {length!r}", do="a length is a non-negative integer, or None with a name"
-        )
-    if number > sys.maxsize:
-        raise AxesError(f"{_called(name)} has the length {length!r}", do="give a length of 64 bits")
-    if number < 0:
-        raise AxesError(f"{_called(name)} has the negative length {length!r}", do="give a length of at least 0")
-    return number
 
 
 AxesLike = Union["Axes", Axis, Iterable[Any], Mapping[str, Any], None]
@@ -404,7 +361,7 @@ def _bound_axis(axis: Axis, binding: Mapping[str, int]) -> Axis:
     length = bind(axis.length, binding)
     if isinstance(length, int) and length < 0:
         values = ", ".join(f"{name} is {binding[name]}" for name in dict.fromkeys(symbols(axis.length)))
-        what = f"{_called(axis.name)} has the length {axis.length!r}, which is {length} where {values}"
+        what = f"{called(axis.name)} has the length {axis.length!r}, which is {length} where {values}"
         raise AxesError(what, do="give arguments with which it is at least 0")
     return axis.with_length(length)
 
