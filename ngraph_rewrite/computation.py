@@ -4,22 +4,19 @@
 from __future__ import annotations
 
 import inspect
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import ref
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ngraph_rewrite.answering import Answering
 from ngraph_rewrite.arguments import as_argument, checked_inputs, in_order
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.call_values import CallValues
-from ngraph_rewrite.errors import ArgumentError, InvalidHandleError
-from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.lowering.disabling import Choice, only_off
+from ngraph_rewrite.calls import Calls
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.lowering.disabling import Choice
 from ngraph_rewrite.lowering.passes import Lowering, Passes, lower
-from ngraph_rewrite.lowering.table import Step
 from ngraph_rewrite.outputs import apart, outputs
 from ngraph_rewrite.preparation import Preparation
 from ngraph_rewrite.ready import Ready, Shapes, Signature, machine_call, same_dtype
@@ -27,29 +24,14 @@ from ngraph_rewrite.returns import check_handles, has_value, leaves, packing, re
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.runtime.aligned import result_array
 from ngraph_rewrite.state import State
-from ngraph_rewrite.targets.target import Executable, Target
+from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
-from ngraph_rewrite.types.tuples import TupleType
-
-if TYPE_CHECKING:
-    from ngraph_rewrite.lowering import derivation, replaying, rule_stats, why_not
-    from ngraph_rewrite.lowering.counting import RuleStats
-    from ngraph_rewrite.lowering.replaying import Replay, Seen
-    from ngraph_rewrite.lowering.verdicts import WhyNot
-else:  # for those who ask
-    derivation = lazy_module("ngraph_rewrite.lowering.derivation")
-    replaying = lazy_module("ngraph_rewrite.lowering.replaying")
-    rule_stats = lazy_module("ngraph_rewrite.lowering.rule_stats")
-    why_not = lazy_module("ngraph_rewrite.lowering.why_not")
-
-Array = NDArray[Any]
-_PATIENCE = 10.0  # seconds that a call waits for the garbage collector at most
 
 
-class Computation:
+class Computation(Answering):
     """A function of arrays. Made by `Transformer.computation`; several share the transformer's state.
 
     >>> import numpy as np
@@ -97,14 +79,14 @@ class Computation:
         self._dtypes = [same_dtype(p.dtype) for p in self.inputs]
         # the last call: what was ready, the number of the call, arguments and results
         self._kept: list[tuple[Any, ...] | None] = [None]
-        self._called_by(_Calls(self))
+        self._called_by(Calls(self))
         terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         roots = [terms[h] for h in self._valued]
         self._prepared = Preparation(
             target, self.lowering, self._handles, roots, self.inputs, state, cache, threads, self._signature
         )
 
-    def _called_by(self, calls: _Calls) -> None:
+    def _called_by(self, calls: Calls) -> None:
         """What makes a call: this, or machine code for the shapes of the latest one, where there is any."""
         self._by_python = self._entry = calls._call
         self._signature = Signature(self._dtypes, self.returns, self._kept, calls, self._state, self._cache)
@@ -118,7 +100,7 @@ class Computation:
             return  # it was never whole
         self.forget_executables()
         calls = ref(self._signature.computation)
-        self._called_by(_Calls(self))
+        self._called_by(Calls(self))
         self._prepared.signature = self._signature
         held: Any = calls()
         if held is not None:
@@ -267,167 +249,6 @@ class Computation:
         """Drop what was prepared for calls; the next call prepares it again."""
         self._prepared.forget()
         self._entry, self._kept[0] = self._by_python, None
-
-    # -- asking -------------------------------------------------------------------------------------
-
-    def value(self, op: Op, recompute: bool = False) -> Any:
-        """The value of a handle in the last call (of a variable: its present value; of a tuple, a tuple).
-
-        Arguments and results of that call are not copied: what was changed in them since shows.
-
-        Args:
-            recompute: Evaluate the handle's meaning on the host, from the last arguments, if it has no value.
-
-        Raises:
-            InvalidHandleError: if it has none: the message says what became of it.
-        """
-        check_handles([op])
-        if isinstance(op.type, TupleType):
-            parts = self._parts[op] if op in self._parts else unboxed(op)
-            return replaced(parts, lambda part: self.value(part, recompute))
-        with self._state.lock:
-            self._state.check_open()
-            if op.definition.name == "core.variable":
-                return self._state.array(op).copy()
-            if self._kept[0] is None:
-                raise InvalidHandleError(f"{describe(op, 1)} has no value before a call", where=user_line())
-            return self._values(self._kept[0]).value(op, recompute)
-
-    def _values(self, call: tuple[Any, ...]) -> CallValues:
-        return CallValues(call, self.lowering, self.inputs, self._handles, self._state)
-
-    def explain(self, op: Op) -> str:
-        """How a handle was rewritten, step by step, and what computes it: the rule, its place, before and after."""
-        check_handles([op])
-        with self._state.lock:
-            text = derivation.derivation(self.lowering.table, op, self._replay())
-            where = None if self._kept[0] is None else self._values(self._kept[0]).where(op)
-            return text if where is None else f"{text}\ncomputed {where}"
-
-    def why_not(self, rule: str, op: Op) -> WhyNot:
-        """Why a rule did not fire on a handle: how far it matches, what its guard says, or what came before it.
-
-        Args:
-            rule: Its name; one written with ``for`` stands for all its alternatives.
-
-        Raises:
-            ArgumentError: for a name that no rule has; the message tells the nearest.
-        """
-        check_handles([op])
-        with self._state.lock:
-            return why_not.why_not(rule, op, self.lowering, self._passes, self._target, self._choice)
-
-    def rule_stats(self) -> RuleStats:
-        """How often each rule was tried and fired in this lowering, and the time it took: it is done once more."""
-        with self._state.lock, only_off(self._choice.disabled):
-            return rule_stats.rule_stats(self._handles, self._target, self._passes)
-
-    def steps(self) -> Iterator[Seen]:
-        """Every step of the lowering and what its rule says; what builds a term comes before what rewrites it."""
-        replay = self._replay()
-        handles = topological(self._handles)
-        replay.shown.update(step.before for handle in handles for step in self.lowering.table.history(handle))
-        for handle in handles:
-            yield from replay.steps(handle)
-
-    def step_again(self, step: Step) -> Seen:
-        """A step with what its rule says the term before it is, if that can be told.
-
-        Raises:
-            ArgumentError: for something else than a step.
-        """
-        if not isinstance(step, Step):
-            raise ArgumentError(f"{step!r} is not a step", where=user_line(), do="give one that `steps` tells of")
-        return self._replay().seen(step)
-
-    def meaning(self, term: Op) -> Array:
-        """The value of a term of the lowering for the last arguments, by the meanings of ops.
-
-        Raises:
-            InvalidHandleError: if it has none: before a call, inside a step of a scan, or after a write.
-            ArgumentError: for something else than a term.
-        """
-        if not isinstance(term, Op):
-            raise ArgumentError(f"{term!r} is not a term", where=user_line(), do="give a term of `lowering.roots`")
-        with self._state.lock:
-            return self._values(self._last_call()).recomputed(term)
-
-    def _replay(self) -> Replay:
-        """What can take the steps of this lowering again."""
-        return replaying.Replay(self.lowering.table, self.lowering.bank, self._passes, self._target)
-
-    def plan(self) -> str:
-        """What the last call did, step by step: what moved, what was launched, where values lie, with their bytes.
-
-        Raises:
-            InvalidHandleError: before the first call, unless `entry` has made it ready.
-
-        >>> import ngraph_rewrite as ng
-        >>> x = ng.placeholder({"H": 3}, name="x")
-        >>> with ng.make_transformer("cpu") as transformer:
-        ...     twice = transformer.computation(x + x, x)
-        ...     _ = twice.entry((3,))
-        ...     print(twice.plan())  # doctest: +ELLIPSIS
-        arena: 0 bytes for 0 values
-        0: map_... computes semi.add(strip(x), strip(x)), 12 bytes in the memory of result 0
-        """
-        self._state.check_open()
-        executable = self._prepared.latest.executable if self._prepared.latest is not None else self._executed()
-        return str(getattr(executable, "shown", executable.source)())
-
-    def source(self) -> str:
-        """The text of the kernels that the last call ran.
-
-        Raises:
-            InvalidHandleError: before the first call, which prepares them.
-        """
-        return self._executed().source()
-
-    def stats(self) -> dict[str, Any]:
-        """Figures about the last call: kernels, launches, bytes of the arena.
-
-        Raises:
-            InvalidHandleError: before the first call.
-        """
-        return {**self._executed().stats(), "plans": len(self._prepared)}
-
-    def _executed(self) -> Executable:
-        """What the last call ran."""
-        ready: Ready = self._last_call()[0]
-        return ready.executable
-
-    def _last_call(self) -> tuple[Any, ...]:
-        """What was ready for the last call, its number, arguments and results."""
-        self._state.check_open()
-        if self._kept[0] is None:
-            raise InvalidHandleError("nothing has run yet", where=user_line(), do="call the computation first")
-        return self._kept[0]
-
-
-class _Calls:
-    """Makes the calls of a computation that machine code does not: what a computation keeps may not keep it.
-
-    Its memory would wait for the garbage collector, who does not know how much it is. What he finds has no weak
-    references any more before its `__del__` is called: other threads that call it wait for that.
-    """
-
-    __slots__ = ("__weakref__", "_computation")
-
-    def __init__(self, computation: Computation) -> None:
-        self._computation: Callable[[], Computation | None] = ref(computation)
-
-    def keep(self, computation: Computation) -> None:
-        """From now on it is there as long as this."""
-        self._computation = lambda: computation
-
-    def _call(self, *args: Any, **given: Any) -> Any:
-        end = time.monotonic() + _PATIENCE
-        while (computation := self._computation()) is None:
-            if time.monotonic() > end:
-                what = "the computation that this function calls is gone"
-                raise InvalidHandleError(what, where=user_line(), do="keep the computation beside it")
-            time.sleep(0)
-        return computation._call(*args, **given)
 
 
 class QuickComputation(Computation):

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
-from ngraph_rewrite import computation as computation_module
+from ngraph_rewrite import calls as calls_module
 from ngraph_rewrite import preparation
 from ngraph_rewrite.errors import ClosedError, ComputationError
 from ngraph_rewrite.runtime.array_api import array_api
@@ -580,9 +580,9 @@ def test_a_forked_process_shares_out_what_it_calls() -> None:
 
 
 def test_a_function_whose_computation_never_comes_back_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(computation_module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(calls_module, "_PATIENCE", 0.0)
     x = ng.placeholder([H])
-    calls = computation_module._Calls(ng.make_transformer("cpu").computation(x + 1, x))
+    calls = calls_module.Calls(ng.make_transformer("cpu").computation(x + 1, x))
     gc.collect()
     with pytest.raises(ng.InvalidHandleError, match=r"is gone\n.*\n  keep the computation beside it"):
         calls._call(np.zeros(3))
