@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 from typing import Protocol
 
 from ngraph_rewrite.rewriting.expression import Expression
-from ngraph_rewrite.rewriting.frame import printable
+from ngraph_rewrite.rewriting.frame_parts import printable
 from ngraph_rewrite.rewriting.hoisting import direct
 from ngraph_rewrite.rewriting.pattern import App, Pattern, Var, subpatterns
 from ngraph_rewrite.rewriting.pieces import op_name

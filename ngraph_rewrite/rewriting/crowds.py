@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ngraph_rewrite.rewriting.rows import IsOp, Row, Structural
 from ngraph_rewrite.rewriting.slots import Place
-from ngraph_rewrite.rewriting.tree import IsOp, Row, Structural, Tree, grow, passed, ready
+from ngraph_rewrite.rewriting.tree import Tree, grow, passed, ready
 from ngraph_rewrite.terms.catalogue import OpDef
 
 # So few rows are told apart by a tree, if that stays small.

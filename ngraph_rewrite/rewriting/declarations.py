@@ -20,7 +20,8 @@ from typing import TypeVar
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.expression import Span
 from ngraph_rewrite.rewriting.file_text import rule_text
-from ngraph_rewrite.rewriting.frame import FileFrame, Piece, Text, read_frame
+from ngraph_rewrite.rewriting.frame import read_frame
+from ngraph_rewrite.rewriting.frame_parts import FileFrame, Piece, Text
 from ngraph_rewrite.rewriting.signatures import Signature
 from ngraph_rewrite.terms.catalogue import find, undone_if_refused
 

@@ -25,13 +25,8 @@ from ngraph_rewrite.rewriting.pattern import (
     subpatterns,
 )
 from ngraph_rewrite.rewriting.pieces import PAD, identifier, op_name
+from ngraph_rewrite.rewriting.rows import HasAttribute, HasOperands, IsOp, rows
 from ngraph_rewrite.rewriting.rule import Asking, Let, Rule, Where
-from ngraph_rewrite.rewriting.tree import (
-    HasAttribute,
-    HasOperands,
-    IsOp,
-    rows,
-)
 from ngraph_rewrite.terms.catalogue import OpDef
 
 _BOUNDED = frozenset(function.__name__ for function in BOUNDED.values())

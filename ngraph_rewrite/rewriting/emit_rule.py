@@ -17,7 +17,8 @@ from ngraph_rewrite.rewriting.conditional import (
 from ngraph_rewrite.rewriting.conditions import with_rest
 from ngraph_rewrite.rewriting.direct import may_be_direct, taken_apart
 from ngraph_rewrite.rewriting.expression import BOUNDED, Expression, as_source
-from ngraph_rewrite.rewriting.frame import REWRITE, printable
+from ngraph_rewrite.rewriting.frame import REWRITE
+from ngraph_rewrite.rewriting.frame_parts import printable
 from ngraph_rewrite.rewriting.hoisting import hoisted
 from ngraph_rewrite.rewriting.nests import is_nest, may_be_empty
 from ngraph_rewrite.rewriting.pattern import (

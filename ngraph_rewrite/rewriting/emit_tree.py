@@ -14,23 +14,19 @@ from ngraph_rewrite.rewriting.pattern import (
     variables,
 )
 from ngraph_rewrite.rewriting.pieces import PAD, identifier, items_source, op_name
-from ngraph_rewrite.rewriting.slots import Place, slot_source, term_source, with_arguments
-from ngraph_rewrite.rewriting.tree import (
+from ngraph_rewrite.rewriting.rows import (
     HasArguments,
     HasAttribute,
     HasOperands,
     Holds,
-    If,
     IsNumber,
-    Leaf,
     Row,
     Same,
     Structural,
-    Switch,
     Test,
-    Tree,
-    grow,
 )
+from ngraph_rewrite.rewriting.slots import Place, slot_source, term_source, with_arguments
+from ngraph_rewrite.rewriting.tree import If, Leaf, Switch, Tree, grow
 from ngraph_rewrite.terms.catalogue import OpDef
 
 

@@ -9,7 +9,8 @@ import warnings
 
 from ngraph_rewrite.rewriting.bounds import DEPTH, LINE
 from ngraph_rewrite.rewriting.expression import Refused, check_size
-from ngraph_rewrite.rewriting.frame import Piece, check_brackets, visible
+from ngraph_rewrite.rewriting.frame import check_brackets, visible
+from ngraph_rewrite.rewriting.frame_parts import Piece
 from ngraph_rewrite.rewriting.syntax import walk
 
 # What Python may warn of: a number with a word behind it, and a backslash in a text.

@@ -14,9 +14,7 @@ from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.bounds import BITS
 from ngraph_rewrite.rewriting.conditional import template_names
 from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check_expression
-from ngraph_rewrite.rewriting.frame import (
-    Text,
-)
+from ngraph_rewrite.rewriting.frame_parts import Text
 from ngraph_rewrite.rewriting.nests import IDENTITIES, nests
 from ngraph_rewrite.rewriting.pattern import (
     App,

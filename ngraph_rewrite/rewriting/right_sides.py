@@ -24,7 +24,8 @@ from ngraph_rewrite.rewriting.conditional import (
     template_names,
 )
 from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check_expression
-from ngraph_rewrite.rewriting.frame import REWRITE, ClauseFrame, FileFrame, Piece, RuleFrame
+from ngraph_rewrite.rewriting.frame import REWRITE
+from ngraph_rewrite.rewriting.frame_parts import ClauseFrame, FileFrame, Piece, RuleFrame
 from ngraph_rewrite.rewriting.left_sides import check_pattern, with_sorts
 from ngraph_rewrite.rewriting.parsing import parse_piece
 from ngraph_rewrite.rewriting.pattern import (

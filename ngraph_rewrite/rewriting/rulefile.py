@@ -18,13 +18,8 @@ from ngraph_rewrite.rewriting.declarations import declared
 from ngraph_rewrite.rewriting.expression import Refused, Span
 from ngraph_rewrite.rewriting.extension import extended
 from ngraph_rewrite.rewriting.file_text import rule_text
-from ngraph_rewrite.rewriting.frame import (
-    REWRITE,
-    FileFrame,
-    RuleFrame,
-    WaiveFrame,
-    read_frame,
-)
+from ngraph_rewrite.rewriting.frame import REWRITE, read_frame
+from ngraph_rewrite.rewriting.frame_parts import FileFrame, RuleFrame, WaiveFrame
 from ngraph_rewrite.rewriting.left_sides import check_pattern, with_sorts
 from ngraph_rewrite.rewriting.parsing import parse_piece
 from ngraph_rewrite.rewriting.pattern import (

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
-from ngraph_rewrite.rewriting.frame import FileFrame, Piece, read_frame
+from ngraph_rewrite.rewriting.frame import read_frame
+from ngraph_rewrite.rewriting.frame_parts import FileFrame, Piece
 from ngraph_rewrite.rewriting.parsing import parse_piece
 
 drawn = settings(max_examples=80, deadline=None)

@@ -15,19 +15,10 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.rewriting.emit import emit
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, Var, attribute_names, variables
+from ngraph_rewrite.rewriting.rows import IsNumber, IsOp, Row, Same, rows
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
-from ngraph_rewrite.rewriting.tree import (
-    If,
-    IsNumber,
-    IsOp,
-    Leaf,
-    Row,
-    Same,
-    Tree,
-    grow,
-    rows,
-)
+from ngraph_rewrite.rewriting.tree import If, Leaf, Tree, grow
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid
