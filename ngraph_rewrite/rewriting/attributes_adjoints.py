@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
 from ngraph_rewrite.ops.indexing import Index
-from ngraph_rewrite.rewriting.attributes_positions import Triples
+from ngraph_rewrite.rewriting.attributes_slices import Triples
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent

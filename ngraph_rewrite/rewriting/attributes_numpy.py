@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.ops import stretching
-from ngraph_rewrite.rewriting.attributes_positions import Triples
+from ngraph_rewrite.rewriting.attributes_slices import Triples
 from ngraph_rewrite.rewriting.bounds import counted
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.literal import Literal
@@ -126,7 +126,7 @@ def meet_exactly(left: DType, right: DType) -> bool:
 def spacing(start: Literal, stop: Literal, steps: int) -> Literal:
     """How far apart evenly spaced numbers from `start` to `stop` are, as NumPy has it also where there are no steps.
 
-    >>> from ngraph_rewrite.rewriting.attributes import literal
+    >>> from ngraph_rewrite.rewriting.attributes_numbers import literal
     >>> spacing(literal(0.0, np.dtype("float64")), literal(1.0, np.dtype("float64")), 4)
     0.25
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from ngraph_rewrite.rewriting.attributes_positions import padded_axis
+from ngraph_rewrite.rewriting.attributes_slices import padded_axis
 from ngraph_rewrite.rewriting.matcher import Make
 from ngraph_rewrite.rewriting.registry import term_function
 from ngraph_rewrite.terms.catalogue import lookup

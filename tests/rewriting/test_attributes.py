@@ -13,7 +13,9 @@ from hypothesis.extra import numpy as hnp
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.ops.indexing import canonical_index, count, numpy_index
 from ngraph_rewrite.rewriting import attributes as fn
+from ngraph_rewrite.rewriting import attributes_numbers as numbers
 from ngraph_rewrite.rewriting import attributes_positions as at
+from ngraph_rewrite.rewriting import attributes_slices as cuts_of
 from ngraph_rewrite.rewriting.registry import attribute_function, attribute_functions
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.operands import as_constant
@@ -68,28 +70,28 @@ def test_a_flattened_axis_remembers_its_components() -> None:
 
 @given(left=numpys, right=numpys)
 def test_dtypes_promote_as_in_numpy(left: DType, right: DType) -> None:
-    assert fn.promoted(left, right) == np.result_type(left, right)
+    assert numbers.promoted(left, right) == np.result_type(left, right)
 
 
 @given(dtype=dtypes)
 def test_functions_are_computed_in_the_float_that_numpy_takes(dtype: DType) -> None:
-    assert fn.floating(dtype) == np.sqrt(np.zeros(1, dtype)).dtype
-    assert fn.is_float(dtype) == (dtype.kind not in "biu")
-    assert fn.is_unsigned(dtype) == (dtype.kind in "bu")
+    assert numbers.floating(dtype) == np.sqrt(np.zeros(1, dtype)).dtype
+    assert numbers.is_float(dtype) == (dtype.kind not in "biu")
+    assert numbers.is_unsigned(dtype) == (dtype.kind in "bu")
 
 
-@given(dtype=dtypes.filter(fn.is_float))
+@given(dtype=dtypes.filter(numbers.is_float))
 def test_only_half_precision_is_accumulated_in_single(dtype: DType) -> None:
-    assert fn.wide(dtype) == ("float32" if dtype in ("float16", BFLOAT16) else dtype)
+    assert numbers.wide(dtype) == ("float32" if dtype in ("float16", BFLOAT16) else dtype)
 
 
 @given(wider=dtypes, dtype=dtypes)
 def test_a_dtype_that_holds_another_keeps_its_extremes(wider: DType, dtype: DType) -> None:
-    assume(fn.holds(wider, dtype))
+    assume(numbers.holds(wider, dtype))
     if dtype.kind == "b":
         values = np.array([False, True])
     else:
-        info = finfo(dtype) if fn.is_float(dtype) else np.iinfo(dtype)
+        info = finfo(dtype) if numbers.is_float(dtype) else np.iinfo(dtype)
         values = np.array([info.min, info.max, 1], dtype)
     there_and_back = values.astype(wider).astype(dtype)
     np.testing.assert_array_equal(there_and_back, values)
@@ -115,7 +117,7 @@ def test_a_dtype_that_holds_another_keeps_its_extremes(wider: DType, dtype: DTyp
     ],
 )
 def test_which_dtypes_hold_which(wider: str, dtype: str, held: bool) -> None:
-    assert fn.holds(np.dtype(wider), np.dtype(dtype)) is held
+    assert numbers.holds(np.dtype(wider), np.dtype(dtype)) is held
 
 
 @pytest.mark.parametrize(
@@ -123,35 +125,35 @@ def test_which_dtypes_hold_which(wider: str, dtype: str, held: bool) -> None:
     [(127, "int8", True), (128, "int8", False), (2048, "float16", True), (2049, "float16", False), (1, "bool", False)],
 )
 def test_numbers_that_are_exact_in_a_dtype(number: int, dtype: str, fits: bool) -> None:
-    assert fn.representable(number, np.dtype(dtype)) is fits
-    assert fn.counts(number, np.dtype(dtype)) is fits
+    assert numbers.representable(number, np.dtype(dtype)) is fits
+    assert numbers.counts(number, np.dtype(dtype)) is fits
 
 
 def test_an_unknown_length_is_not_a_number_yet() -> None:
-    assert not fn.representable(LENGTH, np.dtype("int64"))
-    assert fn.representable(0, np.dtype("int64")) and not fn.counts(0, np.dtype("int64"))
+    assert not numbers.representable(LENGTH, np.dtype("int64"))
+    assert numbers.representable(0, np.dtype("int64")) and not numbers.counts(0, np.dtype("int64"))
 
 
 def test_literals_are_computed_in_their_dtype() -> None:
     half, single = np.dtype("float16"), np.dtype("float32")
-    assert fn.literal(1, single) == Literal(1.0, "float32")
-    assert fn.recast(fn.literal(2.5, single), np.dtype("int64")) == Literal(2, "int64")
-    assert fn.times(fn.literal(3.0, half), fn.literal(0.5, half)) == Literal(1.5, "float16")
-    assert fn.exponential(fn.literal(1.0, single)) == Literal(np.exp(np.float32(1)), "float32")
+    assert numbers.literal(1, single) == Literal(1.0, "float32")
+    assert numbers.recast(numbers.literal(2.5, single), np.dtype("int64")) == Literal(2, "int64")
+    assert numbers.times(numbers.literal(3.0, half), numbers.literal(0.5, half)) == Literal(1.5, "float16")
+    assert numbers.exponential(numbers.literal(1.0, single)) == Literal(np.exp(np.float32(1)), "float32")
 
 
 def test_two_numbers_scale_if_their_product_is_ordinary() -> None:
     single = np.dtype("float32")
-    small, large = fn.literal(1e-30, single), fn.literal(1e30, single)
-    assert fn.scales(small, large)
-    assert not fn.scales(small, small) and not fn.scales(large, large)
-    assert not fn.scales(fn.literal(np.nan, single), large)
-    assert not fn.scales(fn.literal(2, np.dtype("int64")), fn.literal(2, np.dtype("int64")))
+    small, large = numbers.literal(1e-30, single), numbers.literal(1e30, single)
+    assert numbers.scales(small, large)
+    assert not numbers.scales(small, small) and not numbers.scales(large, large)
+    assert not numbers.scales(numbers.literal(np.nan, single), large)
+    assert not numbers.scales(numbers.literal(2, np.dtype("int64")), numbers.literal(2, np.dtype("int64")))
 
 
 def test_folding_gives_the_value_of_an_op_of_numbers() -> None:
-    assert fn.folded(as_constant(7.0) / as_constant(2.0)) == Literal(3.5, "float32")
-    assert fn.folded(as_constant(7.0) < as_constant(2.0)) == Literal(False)
+    assert numbers.folded(as_constant(7.0) / as_constant(2.0)) == Literal(3.5, "float32")
+    assert numbers.folded(as_constant(7.0) < as_constant(2.0)) == Literal(False)
 
 
 # -- positions --------------------------------------------------------------------------------------
@@ -203,23 +205,23 @@ def test_slices_compose(inner: slice, outer: slice) -> None:
     line = np.arange(7)
     (first,) = canonical_index((inner,), (7,))
     (second,) = canonical_index((outer,), (line[inner].size,))
-    composed = at.compose_slices(at.triples((first,)), at.triples((second,)))
+    composed = cuts_of.compose_slices(cuts_of.triples((first,)), cuts_of.triples((second,)))
     taken = line[numpy_index(canonical_index(tuple(zip(*composed, strict=True)), (7,)))]
     np.testing.assert_array_equal(taken, line[inner][outer])
 
 
 def test_slices_of_unknown_lengths_compose() -> None:
     inner, outer = ((2,), (LENGTH,), (1,)), ((0,), (LENGTH - 3,), (1,))
-    assert at.compose_slices(inner, outer) == ((2,), (LENGTH - 1,), (1,))
-    assert at.is_whole((0,), (1,)) and not at.is_whole((0,), (-1,))
+    assert cuts_of.compose_slices(inner, outer) == ((2,), (LENGTH - 1,), (1,))
+    assert cuts_of.is_whole((0,), (1,)) and not cuts_of.is_whole((0,), (-1,))
 
 
 @given(index=indices)
 def test_paddings_put_a_slice_back(index: Any) -> None:
     items = canonical_index(index, ARRAY.shape)
-    flips = tuple(zip(*at.flips(items), strict=True))
-    part = ARRAY[numpy_index(items)].reshape(at.kept_shape(items))[numpy_index(flips)]
-    before, after, between = at.paddings(items, ARRAY.shape)
+    flips = tuple(zip(*cuts_of.flips(items), strict=True))
+    part = ARRAY[numpy_index(items)].reshape(cuts_of.kept_shape(items))[numpy_index(flips)]
+    before, after, between = cuts_of.paddings(items, ARRAY.shape)
     stretched = tuple(n + max(n - 1, 0) * b for n, b in zip(part.shape, between, strict=True))
     assert tuple(a + n + b for a, n, b in zip(before, stretched, after, strict=True)) == ARRAY.shape
     result, wanted = np.zeros_like(ARRAY), np.zeros_like(ARRAY)
@@ -230,14 +232,14 @@ def test_paddings_put_a_slice_back(index: Any) -> None:
 
 def test_paddings_of_unknown_lengths() -> None:
     items = canonical_index((slice(1, -2), 0), (LENGTH, LENGTH))
-    assert at.paddings(items, (LENGTH, LENGTH)) == ((1, 0), (2, LENGTH - 1), (0, 0))
-    assert at.kept_shape(items) == (LENGTH - 3, 1)
+    assert cuts_of.paddings(items, (LENGTH, LENGTH)) == ((1, 0), (2, LENGTH - 1), (0, 0))
+    assert cuts_of.kept_shape(items) == (LENGTH - 3, 1)
 
 
 def test_what_was_joined_is_taken_apart() -> None:
-    assert at.inside((1, 0), (2, LENGTH)) == ((1, 3, 1), (0, LENGTH, 1))
-    assert at.layers((2, LENGTH), 0) == ((0, (0, LENGTH, 1)), (1, (0, LENGTH, 1)))
-    assert at.parts((), "H", Axes([H])) == ()
+    assert cuts_of.inside((1, 0), (2, LENGTH)) == ((1, 3, 1), (0, LENGTH, 1))
+    assert cuts_of.layers((2, LENGTH), 0) == ((0, (0, LENGTH, 1)), (1, (0, LENGTH, 1)))
+    assert cuts_of.parts((), "H", Axes([H])) == ()
 
 
 @given(cuts=st.lists(st.integers(0, 3), min_size=1, max_size=3))
@@ -246,7 +248,7 @@ def test_parts_cover_the_joined_axis(cuts: list[int]) -> None:
         def __init__(self, n: int) -> None:
             self.axes = Axes([W, Axis("H", n)])
 
-    parts = at.parts([Part(n) for n in cuts], "H", Axes([Axis("H", sum(cuts)), W]))  # type: ignore[misc]
+    parts = cuts_of.parts([Part(n) for n in cuts], "H", Axes([Axis("H", sum(cuts)), W]))  # type: ignore[misc]
     assert [count(i[0]) for i in parts] == cuts  # type: ignore[arg-type]
     assert all(i[1] == (0, 3, 1) for i in parts)
 
