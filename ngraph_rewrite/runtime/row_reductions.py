@@ -10,6 +10,7 @@ rows, equally far from each other, are taken in together: their lanes are added 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -75,18 +76,19 @@ def _sum(builder: Any, rows: Rows) -> Any:
         return builder.call(reduce, [builder.load(single), builder.load(total)], fastmath=("reassoc",))
 
 
+def _better(builder: Any, sign: str, value: Any) -> Callable[[Any], Any]:
+    """What gives the better one of this and of the best before."""
+    if extrema_know_nan():
+        word = "maximum" if sign == ">" else "minimum"
+        name = f"llvm.{word}.{'f32' if value.type == FLOAT else f'v{value.type.count}f32'}"
+        extremum = declared(builder, name, [value.type] * 2, value.type)
+        return lambda best: builder.call(extremum, [value, best])
+    return lambda best: builder.select(builder.fcmp_ordered(sign, value, best), value, best)
+
+
 def _extremum(builder: Any, rows: Rows, sign: str) -> Any:
     """The largest or the smallest number, as a sign says; NaN if there is one."""
-    lowest = float("-inf") if sign == ">" else float("inf")
-
-    def better(value: Any) -> Callable[[Any], Any]:
-        if extrema_know_nan():
-            word = "maximum" if sign == ">" else "minimum"
-            name = f"llvm.{word}.{'f32' if value.type == FLOAT else f'v{value.type.count}f32'}"
-            extremum = declared(builder, name, [value.type] * 2, value.type)
-            return lambda best: builder.call(extremum, [value, best])
-        return lambda best: builder.select(builder.fcmp_ordered(sign, value, best), value, best)
-
+    lowest, better = float("-inf") if sign == ">" else float("inf"), partial(_better, builder, sign)
     nothing = everywhere(builder, ir.Constant(FLOAT, lowest), rows.lanes)
     flags = ir.VectorType(BIT, rows.lanes)
     bests = [cgutils.alloca_once_value(builder, nothing) for _ in range(AT_A_TIME)]
@@ -122,11 +124,13 @@ def _extremum(builder: Any, rows: Rows, sign: str) -> Any:
             changed(builder, bests[0], better(builder.load(best)))
         best = halved(builder, builder.load(bests[0]), lambda x, y: better(x)(y))
         changed(builder, single, better(best))
-        any_nan = declared(builder, f"llvm.vector.reduce.or.v{rows.lanes}i1", [flags], BIT)
-        found = builder.or_(builder.load(nan), builder.call(any_nan, [builder.load(nans)]))
+        found = builder.load(single)
         if extrema_know_nan():
-            found = builder.fcmp_unordered("uno", builder.load(single), builder.load(single))
-        return builder.select(found, ir.Constant(FLOAT, float("nan")), builder.load(single))
+            is_nan = builder.fcmp_unordered("uno", found, found)
+        else:
+            any_nan = declared(builder, f"llvm.vector.reduce.or.v{rows.lanes}i1", [flags], BIT)
+            is_nan = builder.or_(builder.load(nan), builder.call(any_nan, [builder.load(nans)]))
+        return builder.select(is_nan, ir.Constant(FLOAT, float("nan")), found)
 
 
 row_sum_float32 = of_rows("row_sum_float32", types.float64, _sum)

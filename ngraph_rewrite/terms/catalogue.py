@@ -208,13 +208,7 @@ def op(
         ArgumentError: for what is no name or no function.
     """
     check_words(name, traits, below)
-    unknown = sorted(set(traits) - TRAITS.keys())
-    if unknown:
-        what = f"the op {name!r} cannot have the trait {unknown[0]!r}"
-        raise AttributeValueError(what, do=f"choose among {', '.join(TRAITS)}")
-    if below and below not in _CATALOGUE:
-        what = f"the op {name!r} cannot stand below {below!r}, which no op is called"
-        raise AttributeValueError(what, do=_near(below))
+    _check_known(name, traits, below)
 
     def declare(type_rule: TypeRule) -> TypeRule:
         family, _, short = name.partition(".")
@@ -242,6 +236,16 @@ def op(
         return type_rule
 
     return declare
+
+
+def _check_known(name: str, traits: tuple[str, ...], below: str) -> None:
+    unknown = sorted(set(traits) - TRAITS.keys())
+    if unknown:
+        what = f"the op {name!r} cannot have the trait {unknown[0]!r}"
+        raise AttributeValueError(what, do=f"choose among {', '.join(TRAITS)}")
+    if below and below not in _CATALOGUE:
+        what = f"the op {name!r} cannot stand below {below!r}, which no op is called"
+        raise AttributeValueError(what, do=_near(below))
 
 
 def _is_word(text: str) -> bool:
