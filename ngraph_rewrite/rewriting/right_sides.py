@@ -40,7 +40,8 @@ from ngraph_rewrite.rewriting.pattern import (
     restrictions,
     variables,
 )
-from ngraph_rewrite.rewriting.reading import RESERVED, Reader, is_sequence, span_of
+from ngraph_rewrite.rewriting.reading import RESERVED, Reader
+from ngraph_rewrite.rewriting.reading_names import is_sequence, span_of
 from ngraph_rewrite.rewriting.rule import Asking, Clause, Condition, Let, Matching, Where
 from ngraph_rewrite.rewriting.syntax import walk
 

@@ -29,7 +29,8 @@ from ngraph_rewrite.rewriting.pattern import (
     subpatterns,
     variables,
 )
-from ngraph_rewrite.rewriting.reading import ONCE, Reader, span_of
+from ngraph_rewrite.rewriting.reading import ONCE, Reader
+from ngraph_rewrite.rewriting.reading_names import span_of
 from ngraph_rewrite.rewriting.right_sides import body
 from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Rule, RuleSet, Where
 from ngraph_rewrite.rewriting.shorthand_checks import check_shorthands
