@@ -50,6 +50,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cuda_planning",),
     ("ptx",),
     ("emulating",),
+    ("commands",),
     ("cli",),
     ("__main__",),
 )
