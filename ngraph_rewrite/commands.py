@@ -61,7 +61,8 @@ def run_ops(options: argparse.Namespace) -> int:
     for line in lacks:
         print(line)
     wrong = len({line.split()[0] for line in lacks})
-    print(f"{len(entries) - wrong} of {len(entries)} ops are complete" if options.check else f"{len(entries)} ops")
+    count = "1 op" if len(entries) == 1 else f"{len(entries)} ops"
+    print(f"{len(entries) - wrong} of {len(entries)} ops are complete" if options.check else count)
     return 1 if lacks else 0
 
 

@@ -83,7 +83,7 @@ def leaves(returns: Any) -> Iterator[Op]:
             yield from leaves(item)
     elif returns is not None:
         raise ComputationError(
-            f"a {type(returns).__name__} cannot be computed",
+            f"something of the type {type(returns).__name__} cannot be computed",
             where=user_line(),
             do="return ops, or tuples, lists or dicts of them",
         )

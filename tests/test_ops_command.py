@@ -26,7 +26,7 @@ def lines_of(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -
 
 def test_a_line_has_all_there_is_to_know(capsys: pytest.CaptureFixture[str]) -> None:
     head, line, verdict = lines_of(capsys, "axes.softmax")
-    assert tuple(head.split()) == HEAD and verdict == "1 ops"
+    assert tuple(head.split()) == HEAD and verdict == "1 op"
     name, rest = line.split(maxsplit=1)
     assert name == "axes.softmax" and rest.startswith("(x, *, axes: Axes)")
     assert re.search(r"rules/axes_composite\.rules:\d+", rest)

@@ -197,4 +197,5 @@ class Session:
         found = len(self.failures)
         wrong = f"{found} {'is' if found == 1 else 'are'} wrong" if found else "nothing is wrong"
         more = f" (and {self.again} more like {'that' if found == 1 else 'those'})" if self.again else ""
-        return f"{number} programs of seed {self.setup.seed}, {checks} checks: {wrong}{more}"
+        programs = "1 program" if number == 1 else f"{number} programs"
+        return f"{programs} of seed {self.setup.seed}, {checks} checks: {wrong}{more}"
