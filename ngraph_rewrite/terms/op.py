@@ -29,6 +29,8 @@ from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
 _LONG = 60
+# What stands for the device of every term: where a value will be is up to the target of a transformer.
+DEVICE = "graph"
 
 
 class Op:
@@ -97,6 +99,11 @@ class Op:
     def size(self) -> Extent:
         """The number of elements."""
         return self.type.size
+
+    @property
+    def device(self) -> str:
+        """The one device that terms have, for programs that ask the array API for it."""
+        return DEVICE
 
     @property
     def T(self) -> Op:
@@ -177,6 +184,23 @@ class Op:
         if name is not None and not isinstance(name, str):
             raise ArgumentError(f"the name is {name!r}", where=user_line(), do="give a string, or None")
         return Op(self.definition, self.args, self.attrs, self.type, self.info._replace(name=name))
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Op:
+        """Itself, as all terms have one device.
+
+        Raises:
+            ArgumentError: for another device, or a stream.
+
+        >>> from ngraph_rewrite.frontend.axes import placeholder
+        >>> x = placeholder((3,))
+        >>> x.to_device(x.device) is x
+        True
+        """
+        if device != DEVICE or stream is not None:
+            what = f"to_device({device!r}{'' if stream is None else ', with a stream'}) of {describe(self, 1)}"
+            do = f"terms have the device {DEVICE!r}: the target of a transformer decides where values are"
+            raise ArgumentError(what, where=user_line(), do=do)
+        return self
 
     def same_as(self, other: Op) -> bool:
         """Whether both have the same structure; names, metadata and source lines do not count."""
@@ -538,14 +562,16 @@ _IN_NUMPY = {
 def _operate(short: str, *operands: Any) -> Op:
     """`combine`, for an operator that is not the same function in every family."""
     terms = [x for x in operands if isinstance(x, Op)]
-    if any(t.rank for t in terms):
-        plain = family_of(terms) == "numpy"
-    else:  # scalars alone belong to all families: what was made by numpy ops goes on so
-        plain = any(t.definition.family == "numpy" for t in terms)
-    if not plain:
+    if not (family_of(terms) == "numpy" if any(t.rank for t in terms) else _plain_scalars(terms)):
         return combine(short, *operands)
     definition = lookup(f"numpy.{_IN_NUMPY[short]}")
     return build(definition, tuple(as_operands(operands, "numpy", definition.name)))
+
+
+def _plain_scalars(terms: Iterable[Op]) -> bool:
+    """Scalars alone belong to all families: what numpy ops made goes on so, and integers of no family have bits."""
+    families, kinds = ({t.definition.family for t in terms}, {t.dtype.kind for t in terms})
+    return "numpy" in families or (not families & {"axes", "simple"} and kinds != {"b"} and kinds <= set("biu"))
 
 
 def family_of(terms: Iterable[Op]) -> str:

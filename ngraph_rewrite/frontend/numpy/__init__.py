@@ -8,7 +8,7 @@ from math import e, inf, nan, pi
 from ngraph_rewrite.frontend.numpy import (
     indexing,  # noqa: F401  (it answers what is asked of terms, as protocols do)
     linalg,
-    protocols,  # noqa: F401
+    protocols,
 )
 from ngraph_rewrite.frontend.numpy.aliases import (
     absolute,
@@ -43,14 +43,12 @@ from ngraph_rewrite.frontend.numpy.covariances import (
     cov,
 )
 from ngraph_rewrite.frontend.numpy.creation import (
-    arange,
     asarray,
     empty,
     empty_like,
     eye,
     full,
     full_like,
-    linspace,
     meshgrid,
     ones,
     ones_like,
@@ -152,6 +150,22 @@ from ngraph_rewrite.frontend.numpy.grids import (
     ravel_multi_index,
     unravel_index,
 )
+from ngraph_rewrite.frontend.numpy.inspection import (
+    __array_namespace_info__,
+    bfloat16,
+    bool,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from ngraph_rewrite.frontend.numpy.joining import (
     concat,
     concatenate,
@@ -241,6 +255,7 @@ from ngraph_rewrite.frontend.numpy.order_statistics import (
 )
 from ngraph_rewrite.frontend.numpy.padding import pad
 from ngraph_rewrite.frontend.numpy.putting import at, put_along_axis
+from ngraph_rewrite.frontend.numpy.ranges import arange, linspace
 from ngraph_rewrite.frontend.numpy.samples import (
     ediff1d,
     interp,
@@ -334,8 +349,11 @@ from ngraph_rewrite.frontend.numpy.turning import (
 from ngraph_rewrite.frontend.scan import positional_scan as scan
 
 newaxis = None
+__array_api_version__ = protocols.VERSION
 
 __all__ = [
+    "__array_api_version__",
+    "__array_namespace_info__",
     "abs",
     "absolute",
     "acos",
@@ -372,6 +390,7 @@ __all__ = [
     "atleast_3d",
     "average",
     "bartlett",
+    "bfloat16",
     "bincount",
     "bitwise_and",
     "bitwise_invert",
@@ -382,6 +401,7 @@ __all__ = [
     "bitwise_xor",
     "blackman",
     "block",
+    "bool",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
@@ -441,6 +461,9 @@ __all__ = [
     "flip",
     "fliplr",
     "flipud",
+    "float16",
+    "float32",
+    "float64",
     "float_power",
     "floor",
     "floor_divide",
@@ -466,6 +489,10 @@ __all__ = [
     "inf",
     "inner",
     "insert",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
     "interp",
     "intersect1d",
     "invert",
@@ -597,6 +624,10 @@ __all__ = [
     "triu",
     "true_divide",
     "trunc",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
     "union1d",
     "unique",
     "unique_all",

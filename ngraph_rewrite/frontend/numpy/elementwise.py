@@ -10,7 +10,7 @@ from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import checked, condition_of
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term, no_truth
 from ngraph_rewrite.ops.checks import as_index
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
@@ -29,7 +29,7 @@ def _documented(function: Callable[..., Op], name: str, short: str, call: str, d
 
 def _unary(name: str, short: str | None = None, dtype: str = "float32") -> Callable[[Array], Op]:
     def function(x: Array, /) -> Op:
-        return apply(short or name, x)
+        return apply(short or name, no_truth(x))
 
     _documented(function, name, short or name, "x", dtype)
     return function
