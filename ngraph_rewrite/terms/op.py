@@ -243,7 +243,7 @@ class Op:
         raise ArgumentError(
             f"{describe(self, 1)} is a term and has no truth value",
             where=user_line(),
-            do="compare structure with same_as, or compute a value first",
+            do="choose with ng.numpy.where or ng.cond, or compute it first; same_as compares structure",
         )
 
     def __iter__(self) -> Iterator[Op]:

@@ -93,6 +93,11 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: xp.asarray(np.ones(3), copy=False), errors.AttributeValueError, "is copied, and copy is False"),
     (lambda: xp.asarray(X, dtype="int8", copy=False), errors.AttributeValueError, "x is copied, and copy is False"),
     (lambda: X.__array_namespace__(api_version="2025.12"), errors.AttributeValueError, "ask for 2024.12"),
+    (lambda: xp.conj(ng.placeholder((2,), "bool")), errors.DTypeError, "conj: expected numbers"),
+    (lambda: xp.cumulative_sum(Z), errors.AttributeValueError, "(?s)there are 0 axes.*give an operand with axes"),
+    (lambda: xp.vecdot(Z, X), errors.AttributeValueError, "(?s)axis is -1.*give operands with axes"),
+    (lambda: xp.linalg.pinv(X, rtol=Z), errors.AttributeValueError, "(?s)rtol is z.*one number for all matrices"),
+    (lambda: 1 if xp.any(X > 0) else 2, errors.ArgumentError, "(?s)no truth value.*ng.numpy.where or ng.cond"),
     # == of terms asks for identity: True and False are no arrays
     (lambda: xp.sum(X == 0), errors.DTypeError, "(?s)the array is False, of Python.*compare terms with equal"),
     (lambda: xp.astype(X != 0, xp.float32), errors.DTypeError, "the array is True, of Python"),
@@ -111,6 +116,10 @@ def test_what_makes_no_sense_is_refused_where_it_is_written(number: int) -> None
 
 def test_what_is_a_term_is_not_copied() -> None:
     assert xp.asarray(X, copy=False) is X and xp.asarray(X, dtype=xp.float32, copy=False) is X
+
+
+def test_a_number_that_is_not_complex_is_its_own_conjugate() -> None:
+    assert xp.conj(X) is xp.real(X) is np.real(X) is np.conj(X) is X and xp.conj(J) is J
 
 
 # -- terms without axes ------------------------------------------------------------------------------------------------
