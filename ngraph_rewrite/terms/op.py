@@ -569,9 +569,9 @@ def _operate(short: str, *operands: Any) -> Op:
 
 
 def _plain_scalars(terms: Iterable[Op]) -> bool:
-    """Scalars alone belong to all families: what numpy ops made goes on so, and integers of no family have bits."""
-    families, kinds = ({t.definition.family for t in terms}, {t.dtype.kind for t in terms})
-    return "numpy" in families or (not families & {"axes", "simple"} and kinds != {"b"} and kinds <= set("biu"))
+    """Scalars alone belong to all families: what numpy ops made goes on so, and integers have bits."""
+    kinds = {t.dtype.kind for t in terms}
+    return any(t.definition.family == "numpy" for t in terms) or (kinds != {"b"} and kinds <= set("biu"))
 
 
 def family_of(terms: Iterable[Op]) -> str:

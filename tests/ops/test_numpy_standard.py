@@ -129,7 +129,7 @@ def test_a_number_that_is_not_complex_is_its_own_conjugate() -> None:
     "n", [ng.placeholder((), "int32"), xp.asarray(6), xp.asarray(ng.placeholder((None,)).shape[0])]
 )
 def test_an_integer_without_axes_has_bits(n: ng.Op) -> None:
-    for term in (n & 3, 3 | n, n ^ n, ~n):
+    for term in (n & 3, 3 | n, n ^ n, ~n, n & (n - 1), ~(n + 1)):
         assert term.dtype == n.dtype
 
 
