@@ -257,7 +257,7 @@ class Op:
         raise ArgumentError(
             f"{describe(self, 1)} cannot be iterated over and has no len()",
             where=user_line(),
-            do="take its shape, or parts with slices",
+            do="take its shape, parts with slices, or all of them with ng.numpy.unstack",
         )
 
     # -- operators ----------------------------------------------------------------------------------

@@ -98,6 +98,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: xp.vecdot(Z, X), errors.AttributeValueError, "(?s)axis is -1.*give operands with axes"),
     (lambda: xp.linalg.pinv(X, rtol=Z), errors.AttributeValueError, "(?s)rtol is z.*one number for all matrices"),
     (lambda: 1 if xp.any(X > 0) else 2, errors.ArgumentError, "(?s)no truth value.*ng.numpy.where or ng.cond"),
+    (lambda: list(X), errors.ArgumentError, "(?s)x cannot be iterated over.*ng.numpy.unstack"),
     # == of terms asks for identity: True and False are no arrays
     (lambda: xp.sum(X == 0), errors.DTypeError, "(?s)the array is False, of Python.*compare terms with equal"),
     (lambda: xp.astype(X != 0, xp.float32), errors.DTypeError, "the array is True, of Python"),
