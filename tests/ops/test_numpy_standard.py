@@ -119,6 +119,13 @@ def test_what_is_a_term_is_not_copied() -> None:
     assert xp.asarray(X, copy=False) is X and xp.asarray(X, dtype=xp.float32, copy=False) is X
 
 
+def test_true_is_a_value_beside_an_array_of_bools() -> None:
+    mask = xp.greater(X, 0)
+    assert xp.diff(mask, prepend=True, append=False).type == ng.placeholder((2, 4), "bool").type
+    assert xp.insert(mask, 1, True, axis=1).type == xp.append(mask, [[True], [False]], axis=1).type
+    assert xp.where(mask, True, False).type == xp.logical_and(mask, True).type == mask.type
+
+
 def test_a_number_that_is_not_complex_is_its_own_conjugate() -> None:
     assert xp.conj(X) is xp.real(X) is np.real(X) is np.conj(X) is X and xp.conj(J) is J
 
