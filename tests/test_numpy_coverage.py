@@ -11,9 +11,11 @@ import ngraph_rewrite as ng
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = (DOCS / "numpy.rst").read_text(encoding="utf-8").partition(".. _coverage:")[2]
 TABLE = dict(re.findall(r"^``(\w+)``\s+(yes|no)\b", PAGE, re.MULTILINE))
-# The functions and constants of the standard 2024.12, and its extensions.
+# The functions, constants and dtypes of the standard 2024.12, and its extensions.
 STANDARD = """
     e inf nan newaxis pi
+    __array_api_version__ __array_namespace_info__
+    bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128
     astype can_cast finfo iinfo isdtype result_type
     arange asarray empty empty_like eye from_dlpack full full_like linspace meshgrid ones ones_like tril triu zeros
     zeros_like

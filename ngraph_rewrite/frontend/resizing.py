@@ -14,8 +14,9 @@ import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError, LengthError
 from ngraph_rewrite.frontend.building import Operand, apply, checked
-from ngraph_rewrite.frontend.numpy.creation import arange, asarray
+from ngraph_rewrite.frontend.numpy.creation import asarray
 from ngraph_rewrite.frontend.numpy.data_types import astype
+from ngraph_rewrite.frontend.numpy.ranges import arange
 from ngraph_rewrite.frontend.places import plain
 from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops.alignment import axis_of

@@ -9,11 +9,12 @@ from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError
 from ngraph_rewrite.frontend.building import Operand
-from ngraph_rewrite.frontend.numpy.creation import arange, asarray
+from ngraph_rewrite.frontend.numpy.creation import asarray
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import abs as absolute
 from ngraph_rewrite.frontend.numpy.elementwise import clip, floor, logical_and, remainder, round, where
 from ngraph_rewrite.frontend.numpy.manipulation import moveaxis, reshape
+from ngraph_rewrite.frontend.numpy.ranges import arange
 from ngraph_rewrite.frontend.numpy.searching import take
 from ngraph_rewrite.frontend.places import plain
 from ngraph_rewrite.frontend.resizing import far_cubic, near_cubic

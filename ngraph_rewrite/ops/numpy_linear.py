@@ -162,7 +162,8 @@ def _vecdot_attributes(x: TensorType, y: TensorType, *, axis: Any) -> Attributes
     if x.rank == y.rank and 0 <= number < least:
         number -= least
     if not -least <= number < 0:
-        raise AttributeValueError(f"axis is {number}", do=f"count from the end: -{least} to -1")
+        do = f"count from the end: -{least} to -1" if least else "give operands with axes, or multiply them"
+        raise AttributeValueError(f"axis is {number}", do=do)
     return {"axis": number}
 
 

@@ -26,6 +26,9 @@ from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
+# What stands for the device of every term: where a value will be is up to the target of a transformer.
+DEVICE = "graph"
+
 
 class Op(Operators):
     """A term. Build one with a frontend function or an operator, never directly.
@@ -93,6 +96,11 @@ class Op(Operators):
     def size(self) -> Extent:
         """The number of elements."""
         return self.type.size
+
+    @property
+    def device(self) -> str:
+        """The one device that terms have, for programs that ask the array API for it."""
+        return DEVICE
 
     @property
     def T(self) -> Op:
@@ -174,6 +182,23 @@ class Op(Operators):
             raise ArgumentError(f"the name is {name!r}", where=user_line(), do="give a string, or None")
         return Op(self.definition, self.args, self.attrs, self.type, self.info._replace(name=name))
 
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Op:
+        """Itself, as all terms have one device.
+
+        Raises:
+            ArgumentError: for another device, or a stream.
+
+        >>> from ngraph_rewrite.frontend.axes import placeholder
+        >>> x = placeholder((3,))
+        >>> x.to_device(x.device) is x
+        True
+        """
+        if device != DEVICE or stream is not None:
+            what = f"to_device({device!r}{'' if stream is None else ', with a stream'}) of {describe(self, 1)}"
+            do = f"terms have the device {DEVICE!r}: the target of a transformer decides where values are"
+            raise ArgumentError(what, where=user_line(), do=do)
+        return self
+
     def same_as(self, other: Op) -> bool:
         """Whether both have the same structure; names, metadata and source lines do not count.
 
@@ -224,7 +249,7 @@ class Op(Operators):
         raise ArgumentError(
             f"{describe(self, 1)} is a term and has no truth value",
             where=user_line(),
-            do="compare structure with same_as, or compute a value first",
+            do="choose with ng.numpy.where or ng.cond, or compute it first; same_as compares structure",
         )
 
     def __iter__(self) -> Iterator[Op]:
@@ -238,7 +263,7 @@ class Op(Operators):
         raise ArgumentError(
             f"{describe(self, 1)} cannot be iterated over and has no len()",
             where=user_line(),
-            do="take its shape, or parts with slices",
+            do="take its shape, parts with slices, or all of them with ng.numpy.unstack",
         )
 
     # -- parts ------------------------------------------------------------------------------------------

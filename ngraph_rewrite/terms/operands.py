@@ -51,14 +51,16 @@ _IN_NUMPY = {
 def operate(short: str, *operands: Any) -> Op:
     """`combine`, for an operator that is not the same function in every family."""
     terms = [x for x in operands if isinstance(x, Op)]
-    if any(t.rank for t in terms):
-        plain = family_of(terms) == "numpy"
-    else:  # scalars alone belong to all families: what was made by numpy ops goes on so
-        plain = any(t.definition.family == "numpy" for t in terms)
-    if not plain:
+    if not (family_of(terms) == "numpy" if any(t.rank for t in terms) else _plain_scalars(terms)):
         return combine(short, *operands)
     definition = lookup(f"numpy.{_IN_NUMPY[short]}")
     return build(definition, tuple(as_operands(operands, "numpy", definition.name)))
+
+
+def _plain_scalars(terms: Iterable[Op]) -> bool:
+    """Scalars alone belong to all families: what numpy ops made goes on so, and integers have bits."""
+    kinds = {t.dtype.kind for t in terms}
+    return any(t.definition.family == "numpy" for t in terms) or (kinds != {"b"} and kinds <= set("biu"))
 
 
 def as_operands(operands: Iterable[Any], family: str | None = None, of: str = "") -> list[Op]:

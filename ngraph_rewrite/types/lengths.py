@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any, Union
 
-from ngraph_rewrite.errors import LengthError
+from ngraph_rewrite.errors import ArgumentError, LengthError
 
 Atom = Union[str, "Quotient", "Natural"]
 Monomial = tuple[Atom, ...]
@@ -141,6 +141,33 @@ class Length:
 
         def __ge__(self, other: object) -> bool:
             raise self._uncompared("at least", other)
+
+        def __truediv__(self, other: object) -> Any:
+            return self._no_number(other, "/")
+
+        def __rtruediv__(self, other: object) -> Any:
+            return self._no_number(other, "/")
+
+        def __pow__(self, other: object) -> Any:
+            return self._no_number(other, "**")
+
+        def __float__(self) -> float:
+            raise self._unknown("a float")
+
+        def __int__(self) -> int:
+            raise self._unknown("an int")
+
+    def _no_number(self, other: object, operator: str) -> Any:
+        """What an operator gives that lengths do not have: a term beside it knows what to do, a number does not."""
+        if isinstance(other, bool | int | float | Length):
+            raise self._unknown(f"{operator} with {other!r}")
+        return NotImplemented
+
+    def _unknown(self, what: str) -> ArgumentError:
+        do = "make a term of it first: ng.numpy.asarray(length, dtype=...)"
+        return ArgumentError(
+            f"{what} needs the value of the length {self!r}, which is not known before it is bound", do=do
+        )
 
     def _uncompared(self, how: str, other: object) -> LengthError:
         what = f"whether the length {self!r} is {how} {other!r} is not known before it is bound"

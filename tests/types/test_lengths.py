@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ngraph_rewrite.errors import LengthError, NGraphRewriteError
+from ngraph_rewrite.errors import ArgumentError, LengthError, NGraphRewriteError
 from ngraph_rewrite.types.lengths import Extent, Length, bind, known, natural, product, symbols
 
 drawn = settings(max_examples=80, deadline=None)
@@ -185,6 +187,16 @@ def test_only_integers_and_lengths_take_part(other: object) -> None:
         assert getattr(Length.symbol("N"), operation)(other) is NotImplemented
     with pytest.raises(TypeError):
         Length.symbol("N") + other  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "call", [lambda n: n / 2, lambda n: 1 / n, lambda n: n / n, lambda n: n**0.5, float, int, math.sqrt]
+)
+def test_what_is_no_length_is_said_to_need_a_term(call: Any) -> None:
+    with pytest.raises(
+        ArgumentError, match=r"the length N, which is not known .*\n  .*ng.numpy.asarray\(length, dtype"
+    ):
+        call(Length.symbol("N"))
 
 
 def test_numpy_integers_are_integers() -> None:

@@ -8,7 +8,7 @@ from math import e, inf, nan, pi
 from ngraph_rewrite.frontend.numpy import (
     indexing,  # noqa: F401  (it answers what is asked of terms, as protocols do)
     linalg,
-    protocols,  # noqa: F401
+    protocols,
 )
 from ngraph_rewrite.frontend.numpy.aliases import (
     absolute,
@@ -43,14 +43,12 @@ from ngraph_rewrite.frontend.numpy.covariances import (
     cov,
 )
 from ngraph_rewrite.frontend.numpy.creation import (
-    arange,
     asarray,
     empty,
     empty_like,
     eye,
     full,
     full_like,
-    linspace,
     meshgrid,
     ones,
     ones_like,
@@ -91,6 +89,7 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
     bitwise_xor,
     ceil,
     clip,
+    conj,
     copysign,
     cos,
     cosh,
@@ -129,6 +128,7 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
     not_equal,
     positive,
     pow,
+    real,
     reciprocal,
     remainder,
     round,
@@ -151,6 +151,22 @@ from ngraph_rewrite.frontend.numpy.grids import (
     indices,
     ravel_multi_index,
     unravel_index,
+)
+from ngraph_rewrite.frontend.numpy.inspection import (
+    __array_namespace_info__,
+    bfloat16,
+    bool,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from ngraph_rewrite.frontend.numpy.joining import (
     concat,
@@ -241,6 +257,7 @@ from ngraph_rewrite.frontend.numpy.order_statistics import (
 )
 from ngraph_rewrite.frontend.numpy.padding import pad
 from ngraph_rewrite.frontend.numpy.putting import at, put_along_axis
+from ngraph_rewrite.frontend.numpy.ranges import arange, linspace
 from ngraph_rewrite.frontend.numpy.samples import (
     ediff1d,
     interp,
@@ -334,8 +351,11 @@ from ngraph_rewrite.frontend.numpy.turning import (
 from ngraph_rewrite.frontend.scan import positional_scan as scan
 
 newaxis = None
+__array_api_version__ = protocols.VERSION
 
 __all__ = [
+    "__array_api_version__",
+    "__array_namespace_info__",
     "abs",
     "absolute",
     "acos",
@@ -372,6 +392,7 @@ __all__ = [
     "atleast_3d",
     "average",
     "bartlett",
+    "bfloat16",
     "bincount",
     "bitwise_and",
     "bitwise_invert",
@@ -382,6 +403,7 @@ __all__ = [
     "bitwise_xor",
     "blackman",
     "block",
+    "bool",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
@@ -393,6 +415,7 @@ __all__ = [
     "compress",
     "concat",
     "concatenate",
+    "conj",
     "convolve",
     "copysign",
     "corrcoef",
@@ -441,6 +464,9 @@ __all__ = [
     "flip",
     "fliplr",
     "flipud",
+    "float16",
+    "float32",
+    "float64",
     "float_power",
     "floor",
     "floor_divide",
@@ -466,6 +492,10 @@ __all__ = [
     "inf",
     "inner",
     "insert",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
     "interp",
     "intersect1d",
     "invert",
@@ -550,6 +580,7 @@ __all__ = [
     "radians",
     "ravel",
     "ravel_multi_index",
+    "real",
     "reciprocal",
     "remainder",
     "repeat",
@@ -597,6 +628,10 @@ __all__ = [
     "triu",
     "true_divide",
     "trunc",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
     "union1d",
     "unique",
     "unique_all",

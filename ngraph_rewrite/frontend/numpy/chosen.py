@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AxesError
-from ngraph_rewrite.frontend.numpy.creation import arange, full
+from ngraph_rewrite.frontend.numpy.creation import full
 from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import less, not_equal, subtract, where
@@ -22,6 +22,7 @@ from ngraph_rewrite.frontend.numpy.joining import stack
 from ngraph_rewrite.frontend.numpy.manipulation import ravel, reshape
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
 from ngraph_rewrite.frontend.numpy.putting import at
+from ngraph_rewrite.frontend.numpy.ranges import arange
 from ngraph_rewrite.frontend.numpy.searching import take
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op

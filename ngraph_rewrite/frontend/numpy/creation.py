@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays made of nothing but numbers and lengths; a length may be one that is not known yet, such as ``x.shape[0]``.
+"""Arrays made of nothing but numbers and shapes; a length may be one that is not known yet, such as ``x.shape[0]``.
 
 Where NumPy makes float64 without being asked, these make float32, the default of this library.
 """
@@ -7,35 +7,34 @@ Where NumPy makes float64 without being asked, these make float32, the default o
 from __future__ import annotations
 
 import builtins
-import math
 from typing import Any
-
-import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 from ngraph_rewrite.frontend.building import checked, dimensions
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term, several
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term, on_device, several
 from ngraph_rewrite.frontend.storage import constant
-from ngraph_rewrite.ops.checks import as_int, extents, listed, one_of
+from ngraph_rewrite.ops.checks import extents, listed, one_of
 from ngraph_rewrite.ops.stretching import Shape, stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.operands import lengths_of
 from ngraph_rewrite.types.axes import anonymous
-from ngraph_rewrite.types.dtypes import FLOAT32, INT64, as_dtype
+from ngraph_rewrite.types.dtypes import INT64, as_dtype
 from ngraph_rewrite.types.lengths import Extent, Length
 
-Number = bool | int | float
 
-
-def asarray(obj: Array, /, *, dtype: Any = None, copy: bool | None = None) -> Op:
+def asarray(obj: Array, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Op:
     """A term: the one given, or a constant of an array, a number or nested lists; in another dtype if one is given.
 
     A length that is not known yet, such as ``x.shape[0]``, is an int64 without axes, and a list with such is a vector.
 
+    Args:
+        copy: False for no copy: nothing but a term can be taken as it is, as a constant keeps values of its own.
+
     Raises:
         DTypeError: if it is no array of numbers, or does not fit the dtype.
+        AttributeValueError: if there has to be a copy, and `copy` is False.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.asarray([[1, 2], [3, 4]]).type
@@ -44,6 +43,10 @@ def asarray(obj: Array, /, *, dtype: Any = None, copy: bool | None = None) -> Op
     >>> ng.numpy.asarray(x.shape[0]).type, ng.numpy.asarray(x.shape).type
     (int64[], int64[2])
     """
+    on_device("asarray", device)
+    if copy is False and not (isinstance(obj, Op) and dtype in (None, obj.dtype)):
+        what = f"asarray: {obj!r} is copied, and copy is False"
+        raise AttributeValueError(what, where=user_line(), do="leave copy out: terms are immutable")
     if isinstance(obj, Length):
         return as_number(obj, dtype)
     if (vector := lengths_of(obj, INT64 if dtype is None else dtype)) is not None:
@@ -53,7 +56,7 @@ def asarray(obj: Array, /, *, dtype: Any = None, copy: bool | None = None) -> Op
     return obj if dtype is None else astype(obj, dtype)
 
 
-def full(shape: Any, fill_value: Array, *, dtype: Any = None) -> Op:
+def full(shape: Any, fill_value: Array, *, dtype: Any = None, device: Any = None) -> Op:
     """An array filled with a number, or with a term without axes.
 
     Raises:
@@ -63,156 +66,88 @@ def full(shape: Any, fill_value: Array, *, dtype: Any = None) -> Op:
     >>> ng.numpy.full((2, 3), 0.5).type
     float32[2, 3]
     """
+    on_device("full", device)
     lengths = _shape("full", shape)
     if isinstance(fill_value, Op | Length) or dimensions("full", fill_value):
         return apply("broadcast_to", asarray(fill_value, dtype=dtype), shape=lengths)
     return constant(fill_value, anonymous(lengths), dtype)
 
 
-def zeros(shape: Any, *, dtype: Any = None) -> Op:
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Op:
     """An array of zeros, float32 if no dtype is given.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.zeros(3).type
     float32[3]
     """
+    on_device("zeros", device)
     return constant(0, anonymous(_shape("zeros", shape)), checked("zeros", as_dtype, dtype))
 
 
-def ones(shape: Any, *, dtype: Any = None) -> Op:
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Op:
     """An array of ones, float32 if no dtype is given.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.ones((2, 3), dtype="int8").type
     int8[2, 3]
     """
+    on_device("ones", device)
     return constant(1, anonymous(_shape("ones", shape)), checked("ones", as_dtype, dtype))
 
 
-def empty(shape: Any, *, dtype: Any = None) -> Op:
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Op:
     """An array whose values nobody should rely on: zeros, as a graph has no memory that is left as it was.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.empty(3).type
     float32[3]
     """
-    return zeros(shape, dtype=dtype)
+    return zeros(shape, dtype=dtype, device=device)
 
 
-def full_like(x: Array, /, fill_value: Array, *, dtype: Any = None) -> Op:
+def full_like(x: Array, /, fill_value: Array, *, dtype: Any = None, device: Any = None) -> Op:
     """An array of the shape, and if none is given of the dtype, of `x`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.full_like(ng.placeholder((None, 3)), 7).type
     float32[n0, 3]
     """
+    on_device("full_like", device)
     like = as_term(x)
     return full(like.shape, fill_value, dtype=like.dtype if dtype is None else dtype)
 
 
-def zeros_like(x: Array, /, *, dtype: Any = None) -> Op:
+def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Op:
     """Zeros of the shape, and if none is given of the dtype, of `x`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.zeros_like(ng.placeholder((2,), "int8")).type
     int8[2]
     """
-    return full_like(x, 0, dtype=dtype)
+    return full_like(x, 0, dtype=dtype, device=device)
 
 
-def ones_like(x: Array, /, *, dtype: Any = None) -> Op:
+def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Op:
     """Ones of the shape, and if none is given of the dtype, of `x`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.ones_like(ng.placeholder((2,)), dtype="bool").type
     bool[2]
     """
-    return full_like(x, 1, dtype=dtype)
+    return full_like(x, 1, dtype=dtype, device=device)
 
 
-def empty_like(x: Array, /, *, dtype: Any = None) -> Op:
+def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Op:
     """`empty` of the shape, and if none is given of the dtype, of `x`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.empty_like(ng.placeholder((2,))).type
     float32[2]
     """
-    return full_like(x, 0, dtype=dtype)
+    return full_like(x, 0, dtype=dtype, device=device)
 
 
-def arange(start: Any, /, stop: Any = None, step: Number = 1, *, dtype: Any = None) -> Op:
-    """The numbers from `start` (0 if one number is given) up to `stop`, exclusive, in steps of `step`.
-
-    Args:
-        start, stop: Numbers; for steps of integers they may be lengths that are not known yet.
-        dtype: int64 for integers, else float32, if none is given.
-
-    Raises:
-        AttributeValueError: for a step of 0.
-
-    >>> import ngraph_rewrite as ng
-    >>> ng.numpy.arange(2, 9, 3).type, ng.numpy.arange(0.0, 1.0, 0.25).type
-    (int64[3], float32[4])
-    """
-    given = (0, start, step) if stop is None else (start, stop, step)
-    first, last, step = (n.item() if isinstance(n, np.generic) else n for n in given)  # NumPy's would wrap
-    if step == 0:
-        raise AttributeValueError("arange: the step is 0", where=user_line(), do="use another step")
-    length = _steps(first, last, step)
-    whole = all(isinstance(n, int | Length) for n in (first, last, step))
-    chosen = checked("arange", as_dtype, dtype) if dtype is not None else INT64 if whole else FLOAT32
-    if isinstance(first, Length):
-        places = apply("arange", start=0, step=step, length=length, dtype=INT64)
-        return astype(apply("add", places, asarray(first)), chosen)
-    return apply("arange", start=first, step=step, length=length, dtype=chosen)
-
-
-def _steps(start: Any, stop: Any, step: Any) -> Extent:
-    for what, number in (("start", start), ("stop", stop), ("step", step)):
-        if not isinstance(number, int | float | Length) or (what == "step" and isinstance(number, Length)):
-            raise ArgumentError(
-                f"arange: the {what} is {number!r}",
-                where=user_line(),
-                do="give a number: the shape cannot depend on values" if isinstance(number, Op) else "give a number",
-            )
-        if not isinstance(number, Length) and not math.isfinite(number):
-            raise AttributeValueError(f"arange: the {what} is {number}", where=user_line(), do="give a finite number")
-    if not isinstance(start, Length) and not isinstance(stop, Length):
-        whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
-        count: int = -((start - stop) // step) if whole else math.ceil((stop - start) / step)
-        return max(0, count)
-    size = checked("arange", as_int, step, "a number beside an unknown length")
-    first, last = _end(start), _end(stop)
-    if size < 0:
-        raise AttributeValueError(f"arange: the step {step} beside an unknown length", where=user_line(), do="flip it")
-    length: Extent = (last - first + (size - 1)) // size
-    return length
-
-
-def _end(number: Any) -> Extent:
-    """A start or stop, beside one that is not known yet."""
-    if isinstance(number, Length):
-        return number
-    return checked("arange", as_int, number, "a number beside an unknown length")
-
-
-def linspace(start: float, stop: float, /, num: int, *, dtype: Any = None, endpoint: bool = True) -> Op:
-    """`num` numbers, evenly spaced from `start` to `stop`, which is the last one if `endpoint`.
-
-    Raises:
-        LengthError: for a negative `num`.
-
-    >>> import ngraph_rewrite as ng
-    >>> ng.numpy.linspace(0, 1, 5).type
-    float32[5]
-    """
-    for name, value in (("start", start), ("stop", stop)):
-        if isinstance(value, Op) or dimensions("linspace", value):
-            raise ArgumentError(f"linspace: {name} is {value!r}", where=user_line(), do="give a number")
-    return apply("linspace", start=start, stop=stop, length=num, endpoint=endpoint, dtype=dtype)
-
-
-def eye(n_rows: Extent, n_cols: Extent | None = None, /, *, k: int = 0, dtype: Any = None) -> Op:
+def eye(n_rows: Extent, n_cols: Extent | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Op:
     """1 on the diagonal that lies `k` above the main one, 0 elsewhere.
 
     Raises:
@@ -222,6 +157,7 @@ def eye(n_rows: Extent, n_cols: Extent | None = None, /, *, k: int = 0, dtype: A
     >>> ng.numpy.eye(2, 3).type
     float32[2, 3]
     """
+    on_device("eye", device)
     return apply("eye", rows=n_rows, columns=n_rows if n_cols is None else n_cols, offset=k, dtype=dtype)
 
 

@@ -71,7 +71,8 @@ def _running(short: str, x: Array, axis: int | None, dtype: Any, include_initial
     if axis is None:
         if term.rank != 1:
             what = f"{short}: there are {term.rank} axes and none is named"
-            raise AttributeValueError(what, where=user_line(), do="give axis=")
+            do = "give axis=" if term.rank else "give an operand with axes"
+            raise AttributeValueError(what, where=user_line(), do=do)
         axis = 0
     wide = totalling(term.dtype) if dtype is None else dtype
     return apply(short, term, axis=axis, dtype=wide, include_initial=include_initial)

@@ -7,19 +7,27 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, on_device
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types import dtypes
-from ngraph_rewrite.types.dtypes import DType, as_dtype, promote
+from ngraph_rewrite.types.dtypes import DType, as_dtype, is_float, kind_of, promote
 from ngraph_rewrite.types.lengths import Length
+
+# The letters of each kind of number that the standard names.
+_KINDS = {
+    "bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f",
+    "complex floating": "", "numeric": "iuf",
+}  # fmt: skip
 
 
 def _dtype_of(x: Any) -> Any:
     return x.dtype if isinstance(x, Op) else 1 if isinstance(x, Length) else x
 
 
-def astype(x: Array, dtype: Any, /, *, copy: bool = True) -> Op:
+def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Op:
     """`x` in another dtype; `x` itself if it has it. Floats are truncated to integers, bool is "not zero".
 
     Terms are immutable, so that `copy` makes no difference.
@@ -31,6 +39,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True) -> Op:
     >>> ng.numpy.astype(ng.placeholder((3,), name="x"), "int32")
     numpy.cast(x, dtype=dtype('int32'))
     """
+    on_device("astype", device)
     term, wanted = as_term(x), checked("astype", as_dtype, dtype)
     return term if term.dtype == wanted else apply("cast", term, dtype=wanted)
 
@@ -47,34 +56,53 @@ def can_cast(from_: Any, to: Any, /) -> bool:
 def finfo(type: Any, /) -> Any:
     """The limits of a float dtype, or of the dtype of a term.
 
+    Raises:
+        DTypeError: for another dtype.
+
     >>> float(finfo("float32").eps)
     1.1920928955078125e-07
     """
-    return dtypes.finfo(np.dtype(_dtype_of(type)))
+    dtype = checked("finfo", as_dtype, _dtype_of(type))
+    if not is_float(dtype):
+        raise DTypeError(f"finfo: {dtype} is no float dtype", where=user_line(), do="ask iinfo for integers")
+    return dtypes.finfo(dtype)
 
 
 def iinfo(type: Any, /) -> Any:
     """The limits of an integer dtype, or of the dtype of a term.
 
+    Raises:
+        DTypeError: for another dtype.
+
     >>> iinfo("int8").max
     127
     """
-    return np.iinfo(_dtype_of(type))
+    dtype = checked("iinfo", as_dtype, _dtype_of(type))
+    if dtype.kind not in "iu":
+        raise DTypeError(f"iinfo: {dtype} is no integer dtype", where=user_line(), do="ask finfo for floats")
+    return np.iinfo(dtype)
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind: a dtype, "bool", "signed integer", "integral", "real floating", "numeric", ...
 
+    Raises:
+        AttributeValueError: for what is no kind.
+
     >>> isdtype("float32", "real floating"), isdtype("int8", ("bool", "unsigned integer"))
     (True, False)
     """
-    wanted = tuple(map(_known_to_numpy, kind)) if isinstance(kind, tuple) else _known_to_numpy(kind)
-    return bool(np.isdtype(_known_to_numpy(checked("isdtype", as_dtype, _dtype_of(dtype))), wanted))
+    given = checked("isdtype", as_dtype, _dtype_of(dtype))
+    return any(_is_kind(given, one) for one in (kind if isinstance(kind, tuple) else (kind,)))
 
 
-def _known_to_numpy(kind: Any) -> Any:
-    """A kind or a dtype, a real float that no tensor has in the place of bfloat16, which NumPy counts among no kind."""
-    return np.dtype(np.longdouble) if isinstance(kind, np.dtype) and kind == dtypes.BFLOAT16 else kind
+def _is_kind(dtype: DType, kind: Any) -> bool:
+    if isinstance(kind, str) and kind in _KINDS:
+        return kind_of(dtype) in _KINDS[kind]
+    if not isinstance(kind, str) and kind is not None:
+        return bool(dtype == checked("isdtype", as_dtype, kind))
+    do = f"give a dtype, or one of {', '.join(_KINDS)}"
+    raise AttributeValueError(f"isdtype: the kind is {kind!r}", where=user_line(), do=do)
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
@@ -82,8 +110,11 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
     Raises:
         DTypeError: if there is none that is supported.
+        ArgumentError: if nothing is given.
 
     >>> result_type("int8", 1), result_type("float32", "int32")
     (dtype('int8'), dtype('float64'))
     """
+    if not arrays_and_dtypes:
+        raise ArgumentError("result_type: there are no dtypes", where=user_line(), do="give at least one")
     return checked("result_type", promote, *map(_dtype_of, arrays_and_dtypes))

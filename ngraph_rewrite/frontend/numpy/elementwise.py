@@ -10,8 +10,8 @@ from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import checked, condition_of
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term
-from ngraph_rewrite.ops.checks import as_index
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term, no_truth
+from ngraph_rewrite.ops.checks import as_index, numeric
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, is_float, kind_of, promote, scalar_dtype
@@ -29,7 +29,7 @@ def _documented(function: Callable[..., Op], name: str, short: str, call: str, d
 
 def _unary(name: str, short: str | None = None, dtype: str = "float32") -> Callable[[Array], Op]:
     def function(x: Array, /) -> Op:
-        return apply(short or name, x)
+        return apply(short or name, no_truth(x))
 
     _documented(function, name, short or name, "x", dtype)
     return function
@@ -126,6 +126,40 @@ def positive(x: Array, /) -> Op:
     True
     """
     return as_term(x)
+
+
+def conj(x: Array, /) -> Op:
+    """`x` itself: no number is complex.
+
+    Raises:
+        DTypeError: for bool, which is no number.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((3,), name="x")
+    >>> ng.numpy.conj(x) is x
+    True
+    """
+    return _number("conj", x)
+
+
+def real(x: Array, /) -> Op:
+    """`x` itself: no number is complex.
+
+    Raises:
+        DTypeError: for bool, which is no number.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((3,), name="x")
+    >>> ng.numpy.real(x) is x
+    True
+    """
+    return _number("real", x)
+
+
+def _number(call: str, x: Array) -> Op:
+    term = as_term(x)
+    checked(call, numeric, term.type)
+    return term
 
 
 def round(x: Array, /, decimals: int = 0) -> Op:

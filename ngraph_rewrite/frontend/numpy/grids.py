@@ -10,11 +10,12 @@ from typing import Any
 
 from ngraph_rewrite.errors import AxesError, DTypeError
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.numpy.creation import arange, zeros
+from ngraph_rewrite.frontend.numpy.creation import zeros
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import add, clip, floor_divide, multiply, remainder
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to, reshape
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
+from ngraph_rewrite.frontend.numpy.ranges import arange
 from ngraph_rewrite.ops.checks import extents, listed, one_of
 from ngraph_rewrite.ops.stretching import Shape, known_length, stretched
 from ngraph_rewrite.terms.info import user_line

@@ -76,9 +76,8 @@ def pinv(x: Array, /, rcond: float | None = None, hermitian: bool = False, *, rt
     m, n = lengths("pinv", term)
     if rcond is not None and rtol is not None:
         raise ArgumentError("pinv: rcond and rtol are the same", where=user_line(), do="give one of them")
-    rcond = rtol if rcond is None else rcond
-    dtype = wide(term.dtype)
-    least = _part("pinv", rcond, "rcond") if rcond is not None else max(m, n) * np.finfo(dtype).eps
+    dtype, given, name = wide(term.dtype), *((rtol, "rtol") if rcond is None else (rcond, "rcond"))
+    least = max(m, n) * np.finfo(dtype).eps if given is None else _part("pinv", given, name)
     found = build_term("semi.pinv", flattened(term, dtype), rcond=float(least))
     return astype(apply("reshape", found, shape=(*term.shape[:-2], n, m)), term.dtype)
 

@@ -3,21 +3,19 @@
 
 from __future__ import annotations
 
-from ngraph_rewrite.errors import AxesError, DTypeError, FamilyError
+from ngraph_rewrite.errors import AxesError, DTypeError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
-from ngraph_rewrite.frontend.places import plain
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, positional
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import DType, is_float, wide
 from ngraph_rewrite.types.lengths import product
 
 
 def floats(call: str, x: Array) -> Op:
     """`x` as a term without names, if it is of a float dtype."""
-    return _of_floats(call, _positional(call, as_term(x)))
+    return _of_floats(call, positional(call, x))
 
 
 def square(call: str, x: Array, of_floats: bool = True) -> Op:
@@ -26,18 +24,11 @@ def square(call: str, x: Array, of_floats: bool = True) -> Op:
     Args:
         of_floats: Whether it has to be of a float dtype.
     """
-    term = floats(call, x) if of_floats else _positional(call, as_term(x))
+    term = floats(call, x) if of_floats else positional(call, x)
     if term.rank < 2 or term.shape[-1] != term.shape[-2]:
         what = f"{call}: expected square matrices in the last two axes, got {term.type!r}"
         raise AxesError(what, where=user_line(), do="take a square part of it, or multiply it with its transpose")
     return term
-
-
-def _positional(call: str, term: Op) -> Op:
-    if term.axes.named:
-        what = f"{call} goes by position, and {describe(term, 1)} has the names {', '.join(term.axes.names)}"
-        raise FamilyError(what, where=user_line(), do="write ng.strip(x) to forget its names")
-    return plain(term)
 
 
 def _of_floats(call: str, term: Op) -> Op:

@@ -94,7 +94,7 @@ def _size(a: Array) -> Extent:
 
 # Functions that work on each element by itself: terms with names keep them.
 EACH_ELEMENT = frozenset(
-    {np.where, np.clip, np.shape, np.ndim, np.size, np.result_type, np.can_cast, *beyond_standard.EACH_ELEMENT}
+    {np.where, np.real, np.clip, np.shape, np.ndim, np.size, np.result_type, np.can_cast, *beyond_standard.EACH_ELEMENT}
 )
 
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
@@ -102,6 +102,7 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.clip: _clip,
     np.round: elementwise.round,
     np.around: elementwise.round,
+    np.real: elementwise.real,
     np.astype: data_types.astype,
     np.result_type: data_types.result_type,
     np.can_cast: data_types.can_cast,

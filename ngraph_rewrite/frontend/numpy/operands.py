@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.errors import ArgumentError, DTypeError, FamilyError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.places import plain
 from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops import stretching
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.op import DEVICE, Op
 from ngraph_rewrite.terms.operands import as_operands
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import INT64
 from ngraph_rewrite.types.lengths import Length
 
@@ -26,8 +28,24 @@ Axis = int | Iterable[int] | None
 
 
 def as_term(x: Array, beside: Iterable[Any] = ()) -> Op:
-    """`x` if it is a term, else a constant of it without names, as `as_op` makes it."""
-    return as_op(x, beside)
+    """`x` if it is a term, else a constant of it without names, as `as_op` makes it.
+
+    Raises:
+        DTypeError: for True or False of Python, if there is nothing beside it.
+    """
+    return as_op(x if beside else no_truth(x), beside)
+
+
+def no_truth(x: Array) -> Array:
+    """`x`, unless it is True or False of Python, which is no array: ``x == 0`` of a term gives these.
+
+    Raises:
+        DTypeError: if it is.
+    """
+    if isinstance(x, bool):
+        what, do = f"the array is {x}, of Python", "compare terms with equal: == asks whether they are one term"
+        raise DTypeError(what, where=user_line(), do=f"{do} (a constant is asarray({x}))")
+    return x
 
 
 def apply(short: str, *operands: Array, **attributes: Any) -> Op:
@@ -71,6 +89,30 @@ def several(call: str, arrays: Any) -> list[Op]:
     if not terms:
         raise ArgumentError(f"{call}: there are no arrays", where=user_line(), do="give at least one")
     return terms
+
+
+def positional(call: str, x: Array) -> Op:
+    """`x` as a term without marks of axes.
+
+    Raises:
+        FamilyError: if its axes have names.
+    """
+    term = as_term(x)
+    if term.rank and term.axes.named:
+        what = f"{call} goes by position, and {describe(term, 1)} has the names {', '.join(term.axes.names)}"
+        raise FamilyError(what, where=user_line(), do="write ng.strip(x) to forget its names")
+    return plain(term)
+
+
+def on_device(call: str, device: Any) -> None:
+    """Check what stands for a device in a call: None, or the only one that terms have.
+
+    Raises:
+        ArgumentError: for another device.
+    """
+    if device is not None and device != DEVICE:
+        do = f"leave it out, or give {DEVICE!r}: the target of a transformer decides where values are"
+        raise ArgumentError(f"{call}: terms have no device {device!r}", where=user_line(), do=do)
 
 
 def known_array(call: str, what: str, given: Any) -> NDArray[Any]:

@@ -16,8 +16,9 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, LengthErro
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy import elementwise
-from ngraph_rewrite.frontend.numpy.creation import arange, asarray
+from ngraph_rewrite.frontend.numpy.creation import asarray
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
+from ngraph_rewrite.frontend.numpy.ranges import arange
 from ngraph_rewrite.ops.checks import one_of, position
 from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line

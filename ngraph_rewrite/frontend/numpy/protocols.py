@@ -36,6 +36,7 @@ _REDUCTIONS: Mapping[str, Callable[..., Op]] = {
     "logical_and": statistical.all, "logical_or": statistical.any,
 }  # fmt: skip
 VERSION = "2024.12"  # of the standard
+_EARLIER = ("2021.12", "2022.12", "2023.12")  # which the last one goes on
 _DEFAULTS: Mapping[str, Any] = {"out": (None,), "where": True, "casting": "same_kind", "order": "K", "subok": True}
 
 
@@ -147,13 +148,13 @@ def namespace(version: str | None) -> ModuleType:
     """The module that has the functions of the array API standard.
 
     Raises:
-        AttributeValueError: for a version of the standard other than 2024.12.
+        AttributeValueError: for a version of the standard that is later than 2024.12, or none.
 
     >>> import ngraph_rewrite as ng
     >>> ng.placeholder((3,)).__array_namespace__() is ng.numpy
     True
     """
-    if version not in (None, VERSION):
+    if version not in (None, VERSION, *_EARLIER):
         raise AttributeValueError(f"the array API standard {version!r}", where=user_line(), do=f"ask for {VERSION}")
     return sys.modules[__name__.rpartition(".")[0]]
 

@@ -10,18 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.errors import AxesError, FamilyError
+from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.indexing import item, understood
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, positional
 from ngraph_rewrite.frontend.numpy.picking import put
-from ngraph_rewrite.frontend.places import plain, replaced, value_for
+from ngraph_rewrite.frontend.places import replaced, value_for
 from ngraph_rewrite.frontend.semi_indices import put_along
 from ngraph_rewrite.ops.checks import position
 from ngraph_rewrite.ops.semi_scatter import MADE_BY
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.written import describe
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def at(x: Array, /) -> At:
            [4., 0., 0.]], dtype=float32), array([[0., 7., 7.],
            [4., 7., 7.]], dtype=float32)]
     """
-    return At(_positional("at", x))
+    return At(positional("at", x))
 
 
 def put_along_axis(x: Array, indices: Array, values: Array, /, *, axis: int = -1, how: str = "set") -> Op:
@@ -106,7 +105,7 @@ def put_along_axis(x: Array, indices: Array, values: Array, /, *, axis: int = -1
     >>> ng.numpy.put_along_axis(x, ng.numpy.argsort(x)[:, :2], 0).type
     float32[2, 5]
     """
-    term, index = _positional("put_along_axis", x), as_term(indices)
+    term, index = positional("put_along_axis", x), as_term(indices)
     place = checked("put_along_axis", position, axis, term.rank)
     if index.rank != term.rank:
         what = f"put_along_axis: expected indices of rank {term.rank}, got {index.type!r}"
@@ -115,14 +114,6 @@ def put_along_axis(x: Array, indices: Array, values: Array, /, *, axis: int = -1
     index = index if index.shape == shape else apply("broadcast_to", index, shape=shape)
     new = value_for("put_along_axis", apply("take_along_axis", term, index, axis=place), values)
     return put_along(term, index, new, place, how)
-
-
-def _positional(call: str, x: Array) -> Op:
-    term = as_term(x)
-    if term.axes.named:
-        what = f"{call} goes by position, and {describe(term, 1)} has the names {', '.join(term.axes.names)}"
-        raise FamilyError(what, where=user_line(), do="write ng.strip(x) to forget its names")
-    return plain(term)
 
 
 def _changed(place: Place, values: Array, how: str) -> Op:

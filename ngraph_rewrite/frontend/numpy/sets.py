@@ -10,7 +10,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.frontend.numpy.chosen import gathered, size_of
-from ngraph_rewrite.frontend.numpy.creation import arange, zeros
+from ngraph_rewrite.frontend.numpy.creation import zeros
 from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
 from ngraph_rewrite.frontend.numpy.data_types import astype, result_type
 from ngraph_rewrite.frontend.numpy.elementwise import (
@@ -27,6 +27,7 @@ from ngraph_rewrite.frontend.numpy.joining import concat
 from ngraph_rewrite.frontend.numpy.manipulation import ravel, reshape, roll
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
 from ngraph_rewrite.frontend.numpy.putting import at
+from ngraph_rewrite.frontend.numpy.ranges import arange
 from ngraph_rewrite.frontend.numpy.searching import searchsorted, take
 from ngraph_rewrite.frontend.numpy.sorting import argsort, sort
 from ngraph_rewrite.terms.info import user_line

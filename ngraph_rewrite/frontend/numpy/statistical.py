@@ -173,5 +173,5 @@ def diff(x: Array, /, axis: int = -1, n: int = 1, *, prepend: Array | None = Non
 
 def _end(term: Op, end: Array, place: int) -> Op:
     """What is put beside a term: a number is repeated along the other axes."""
-    given = as_term(end)
+    given = as_term(end, [term])
     return given if given.rank else broadcast_to(given, (*term.shape[:place], 1, *term.shape[place + 1 :]))

@@ -106,7 +106,7 @@ def insert(x: Array, obj: Any, values: Array, /, axis: int | None = None) -> Op:
     """
     term, place, length = _line("insert", x, axis)
     at = _known("insert", obj)
-    new = astype(as_term(values), term.dtype)
+    new = astype(as_term(values, [term]), term.dtype)
     if new.rank < term.rank:
         new = apply("expand_dims", new, axis=tuple(range(term.rank - new.rank)))
     if not isinstance(at, slice) and not at.ndim:
