@@ -9,6 +9,7 @@ from ngraph_rewrite.frontend.numpy import (
     indexing,  # noqa: F401  (it answers what is asked of terms, as protocols do)
     linalg,
     protocols,
+    random,
 )
 from ngraph_rewrite.frontend.numpy.aliases import (
     absolute,
@@ -578,6 +579,7 @@ __all__ = [
     "quantile",
     "rad2deg",
     "radians",
+    "random",
     "ravel",
     "ravel_multi_index",
     "real",

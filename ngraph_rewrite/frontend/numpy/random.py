@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``ng.numpy.random``: random numbers by NumPy's names. A term that draws has other numbers in each call.
+
+The seed is that of a transformer; the same seed draws the same numbers on every target.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
+from ngraph_rewrite.frontend.numpy.data_types import astype
+from ngraph_rewrite.frontend.numpy.distributions import (
+    exponential,
+    gumbel,
+    laplace,
+    logistic,
+    lognormal,
+    normal,
+    pareto,
+    random,
+    rayleigh,
+    standard_cauchy,
+    standard_exponential,
+    standard_normal,
+    triangular,
+    weibull,
+)
+from ngraph_rewrite.frontend.numpy.distributions import uniform_between as uniform
+from ngraph_rewrite.frontend.numpy.elementwise import ceil, clip, floor, log, log1p
+from ngraph_rewrite.frontend.numpy.equations import cholesky
+from ngraph_rewrite.frontend.numpy.linear_algebra import matrix_transpose
+from ngraph_rewrite.frontend.numpy.manipulation import reshape
+from ngraph_rewrite.frontend.numpy.operands import Array, as_number, as_term
+from ngraph_rewrite.frontend.numpy.random_parameters import Size, wanted
+from ngraph_rewrite.frontend.numpy.random_parameters import uniform as drawn
+from ngraph_rewrite.frontend.numpy.searching import searchsorted, take
+from ngraph_rewrite.frontend.numpy.sorting import argsort
+from ngraph_rewrite.frontend.numpy.statistical import sum as total
+from ngraph_rewrite.ops.checks import as_int, extents, listed
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import FLOAT64, as_dtype
+from ngraph_rewrite.types.lengths import Length, product
+
+__all__ = [
+    "binomial",
+    "choice",
+    "exponential",
+    "geometric",
+    "gumbel",
+    "integers",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "multivariate_normal",
+    "normal",
+    "pareto",
+    "permutation",
+    "random",
+    "rayleigh",
+    "standard_cauchy",
+    "standard_exponential",
+    "standard_normal",
+    "triangular",
+    "uniform",
+    "weibull",
+]
+
+_SPAN = 2**52  # so many integers a float64 from [0, 1) tells apart
+
+
+def integers(
+    low: Array, high: Array | None = None, size: Size = None, *, dtype: Any = "int64", endpoint: bool = False
+) -> Op:
+    """Integers from [low, high), or from [0, low) if `high` is None.
+
+    Args:
+        low, high: Integers, lengths that are not known yet, or terms, which are broadcast.
+        size: A length, several, or None for as many as parameters have.
+        dtype: Of the result.
+        endpoint: Whether `high` itself may be drawn.
+
+    Raises:
+        AttributeValueError: if there are none, or more than 2**52.
+        AxesError: if the parameters do not broadcast to the size.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.random.integers(1, 6, (2, 3), endpoint=True).type
+    int64[2, 3]
+    """
+    low, high = (0, low) if high is None else (low, high)
+    if isinstance(low, int) and isinstance(high, int) and not 0 < high - low + endpoint <= _SPAN:
+        raise AttributeValueError(
+            f"integers: {low!r} to {high!r}", where=user_line(), do="give a range of 1 to 2**52 integers"
+        )
+    least, most = (as_number(p) if isinstance(p, int | Length) else as_term(p) for p in (low, high))
+    asked = wanted("integers", size, FLOAT64, least, most)
+    span = asked.parameters[1] - asked.parameters[0] + int(endpoint)
+    return astype(floor(asked.uniform() * span), checked("integers", as_dtype, dtype)) + astype(least, dtype)
+
+
+def binomial(n: int, p: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
+    """How many of `n` attempts succeed, each with probability `p`: n numbers are drawn for each.
+
+    Args:
+        p: A number, or a term, which is broadcast.
+        size: A length, several, or None for as many as `p` has.
+
+    Raises:
+        ArgumentError: if `n` is no integer that is not negative.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.random.binomial(1, 0.9, (2, 3)).type
+    int64[2, 3]
+    """
+    count = checked("binomial", as_int, n, "n")
+    if count < 0:
+        raise ArgumentError(f"binomial: n is {n!r}", where=user_line(), do="give 0 or more")
+    asked = wanted("binomial", size, None, p)
+    won = drawn((count, *asked.shape), asked.inner) < asked.parameters[0]
+    return total(won, axis=0, dtype=checked("binomial", as_dtype, dtype))
+
+
+def geometric(p: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
+    """How many attempts it takes until one succeeds, each with probability `p`. All else is as of `binomial`.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.random.geometric(0.5, 3).type
+    int64[3]
+    """
+    asked = wanted("geometric", size, FLOAT64, p)
+    chance = asked.parameters[0]
+    missed = log1p(-chance) if isinstance(chance, Op) else math.log1p(-chance) if chance < 1 else -math.inf
+    return astype(clip(ceil(log(asked.positive()) / missed), 1, None), checked("geometric", as_dtype, dtype))
+
+
+def permutation(x: Array, *, axis: int = 0) -> Op:
+    """The elements along an axis in another order, each as probable as any; of a number, those of its ``arange``.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.random.permutation(5).type, ng.numpy.random.permutation(ng.placeholder((7, 2))).type
+    (int64[5], float32[7, 2])
+    """
+    if isinstance(x, int | Length):
+        return _order(x)
+    term = as_term(x)
+    return take(term, _order(term.shape[axis]), axis=axis)
+
+
+def _order(count: Any) -> Op:
+    """The first integers, shuffled."""
+    return argsort(drawn((count,), FLOAT64))
+
+
+def choice(a: Array, size: Size = None, replace: bool = True, p: Array | None = None, *, axis: int = 0) -> Op:
+    """Elements of `a` along an axis, or integers below `a`, drawn alike or by probabilities.
+
+    Args:
+        size: How many: a length, several, or None for one.
+        replace: Whether an element may be drawn again.
+        p: A probability for each element; their sum is 1.
+
+    Raises:
+        AxesError: if there are not as many elements, or probabilities of another number.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.random.choice(5, 3, replace=False).type
+    int64[3]
+    >>> ng.numpy.random.choice(ng.placeholder((7, 2)), (4,)).type
+    float32[4, 2]
+    """
+    shape = () if size is None else checked("choice", extents, listed(size))
+    term = None if isinstance(a, int | Length) else as_term(a)
+    count = a if term is None else term.shape[axis]
+    weights = None if p is None else astype(as_term(p), FLOAT64)
+    if weights is not None and weights.shape != (count,):
+        what = f"choice: {weights.shape!r} probabilities of {count!r} elements"
+        raise AxesError(what, where=user_line(), do="give a vector with one for each")
+    found = (_again if replace else _once)(count, shape, weights)
+    return found if term is None else take(term, found, axis=axis)
+
+
+def _again(count: Any, shape: Any, weights: Op | None) -> Op:
+    """Indices that may stand twice."""
+    if weights is None:
+        return integers(0, count, shape)
+    ends = cumulative_sum(weights, axis=0)
+    u = drawn(shape, FLOAT64) * ends[-1]
+    found = searchsorted(ends, reshape(u, (product(shape),)), side="right")
+    return reshape(clip(found, 0, as_number(count) - 1), shape)
+
+
+def _once(count: Any, shape: Any, weights: Op | None) -> Op:
+    """Indices of which none stands twice: the first of a random order, in which what weighs more comes earlier."""
+    number = product(shape)
+    if isinstance(count, int) and isinstance(number, int) and number > count:
+        what = f"choice: {number} of {count} elements, none of them twice"
+        raise AxesError(what, where=user_line(), do="draw fewer, or replace=True")
+    waits = wanted("choice", (count,), FLOAT64)
+    late = -log(waits.positive()) / weights if weights is not None else waits.uniform()
+    return reshape(argsort(late)[:number], shape)
+
+
+def multivariate_normal(mean: Array, cov: Array, size: Size = None, *, dtype: Any = None) -> Op:
+    """Vectors of the normal distribution of a mean (..., n) and a covariance (..., n, n), which is positive definite.
+
+    Args:
+        size: How many, before the axes that `mean` and `cov` have in front.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.random.multivariate_normal(ng.placeholder((3,)), ng.placeholder((3, 3)), 5).type
+    float32[5, 3]
+    """
+    center, matrix = as_term(mean), as_term(cov)
+    if center.rank < 1 or matrix.rank < 2 or matrix.shape[-2:] != (center.shape[-1],) * 2:
+        what = f"multivariate_normal: a mean {center.type!r} and a covariance {matrix.type!r}"
+        raise AxesError(what, where=user_line(), do="give (..., n) and (..., n, n)")
+    more = () if size is None else checked("multivariate_normal", extents, listed(size))
+    asked = wanted("multivariate_normal", None, dtype, center, matrix[..., 0])
+    center, _ = asked.parameters
+    factor = cholesky(astype(matrix, asked.inner))
+    vectors = asked._replace(shape=(*more, *asked.shape)).normal()
+    return asked.result((vectors[..., None, :] @ matrix_transpose(factor))[..., 0, :] + center)

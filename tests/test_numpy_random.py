@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``ng.numpy.random``: numbers are distributed as their names say, alike on every target; parameters may be terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import erf
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.errors import (
+    ArgumentError,
+    AttributeValueError,
+    AxesError,
+    DTypeError,
+    IncompatibleAxesError,
+    LengthError,
+    NGraphRewriteError,
+)
+from ngraph_rewrite.terms.op import Op
+
+random = ng.numpy.random
+COUNT = 20_000
+Curve = Callable[[Any], Any]
+
+
+def ran(returns: Any, inputs: Sequence[Op] = (), values: Sequence[Any] = (), target: str = "cpu", seed: int = 5) -> Any:
+    with ng.make_transformer(target, seed=seed) as transformer:
+        return transformer.computation(returns, *inputs)(*values)
+
+
+def _normal(x: Any) -> Any:
+    return (1 + np.vectorize(erf)(x / np.sqrt(2))) / 2
+
+
+def _triangular(x: Any) -> Any:
+    return np.where(x < 2, (x - 1) ** 2 / 3, 1 - (4 - x) ** 2 / 6)
+
+
+# Each with the share of numbers that are below x (Johnson, Kotz and Balakrishnan 1994).
+CONTINUOUS: dict[str, tuple[Callable[..., Op], tuple[float, ...], Curve]] = {
+    "random": (random.random, (), lambda x: x),
+    "uniform": (random.uniform, (-2.0, 3.0), lambda x: (x + 2) / 5),
+    "standard_normal": (random.standard_normal, (), _normal),
+    "normal": (random.normal, (3.0, 0.5), lambda x: _normal((x - 3) / 0.5)),
+    "lognormal": (random.lognormal, (1.0, 0.5), lambda x: _normal((np.log(x) - 1) / 0.5)),
+    "standard_exponential": (random.standard_exponential, (), lambda x: 1 - np.exp(-x)),
+    "exponential": (random.exponential, (2.5,), lambda x: 1 - np.exp(-x / 2.5)),
+    "laplace": (
+        random.laplace,
+        (1.0, 2.0),
+        lambda x: np.where(x < 1, np.exp((x - 1) / 2) / 2, 1 - np.exp((1 - x) / 2) / 2),
+    ),
+    "logistic": (random.logistic, (1.0, 2.0), lambda x: 1 / (1 + np.exp((1 - x) / 2))),
+    "gumbel": (random.gumbel, (1.0, 2.0), lambda x: np.exp(-np.exp((1 - x) / 2))),
+    "rayleigh": (random.rayleigh, (2.0,), lambda x: 1 - np.exp(-x * x / 8)),
+    "weibull": (random.weibull, (1.5,), lambda x: 1 - np.exp(-(x**1.5))),
+    "pareto": (random.pareto, (3.0,), lambda x: 1 - (1 + x) ** -3.0),
+    "standard_cauchy": (random.standard_cauchy, (), lambda x: 0.5 + np.arctan(x) / np.pi),
+    "triangular": (random.triangular, (1.0, 2.0, 4.0), _triangular),
+}
+
+
+def apart(numbers: Any, below: Curve) -> float:
+    """The largest distance of the shares that are below each number from what they should be (Kolmogorov)."""
+    x = np.sort(np.asarray(numbers, np.float64).ravel())
+    return float(np.abs(below(x) - (np.arange(x.size) + 0.5) / x.size).max())
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_numbers_are_distributed_as_the_name_says(name: str) -> None:
+    function, parameters, below = CONTINUOUS[name]
+    found = ran(function(*parameters, COUNT))
+    assert (found.dtype, found.shape) == (np.float32, (COUNT,))
+    assert apart(found, below) < 1.63 / np.sqrt(COUNT)  # of a hundred seeds one would miss this
+
+
+@pytest.mark.parametrize("name", [n for n, (_, parameters, _) in CONTINUOUS.items() if parameters])
+def test_parameters_may_be_terms_which_are_broadcast(name: str) -> None:
+    function, parameters, below = CONTINUOUS[name]
+    shapes = [(1,) if i else (2, 1) for i in range(len(parameters))]
+    terms = [ng.placeholder(shape, dtype="float64") for shape in shapes]
+    values = [np.full(shape, p) for shape, p in zip(shapes, parameters, strict=True)]
+    found = function(*terms, (2, COUNT))
+    assert found.type == ng.placeholder((2, COUNT), dtype="float64").type
+    for row in ran(found, terms, values):
+        assert apart(row, below) < 1.8 / np.sqrt(COUNT)
+    assert function(*terms).shape == (2, 1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_dtypes(dtype: str) -> None:
+    for name, (function, parameters, _) in CONTINUOUS.items():
+        found = function(*parameters, (50,), dtype=dtype)
+        assert found.dtype == ng.placeholder((), dtype).dtype, name
+        values = np.asarray(ran(found, target="reference"), np.float64)
+        assert np.isfinite(values).all(), name
+        assert len(np.unique(values)) > 10, name
+
+
+def test_targets_draw_the_same() -> None:
+    every = [function(*parameters, 100, dtype="float64") for function, parameters, _ in CONTINUOUS.values()]
+    every += [random.integers(10, size=100), random.permutation(100), random.choice(100, 20, replace=False)]
+    for one, other in zip(ran(every), ran(every, target="reference"), strict=True):
+        assert_allclose(one, other, rtol=1e-9)
+
+
+def test_a_derivative_passes_to_parameters() -> None:
+    mean, width = ng.placeholder((), "float64", name="mean"), ng.placeholder((), "float64", name="width")
+    numbers = random.normal(mean, width, 1000)
+    slopes = ng.deriv(ng.numpy.mean(numbers), [mean, width])
+    found, by_mean, by_width = ran([numbers, *slopes], [mean, width], [2.0, 3.0])
+    assert_allclose(by_mean, 1.0)
+    assert_allclose(by_width, (found.mean() - 2) / 3)
+
+
+def test_integers() -> None:
+    found = ran(random.integers(-2, 3, COUNT))
+    assert found.dtype == np.int64
+    shares = np.bincount(found + 2, minlength=5) / COUNT
+    assert_allclose(shares, 0.2, atol=0.02)
+    assert set(ran(random.integers(2, size=100, dtype="int8"))) == {0, 1}
+    assert set(ran(random.integers(1, 3, 200, endpoint=True))) == {1, 2, 3}
+    high = ng.placeholder((2, 1), dtype="int32")
+    rows = ran(random.integers(0, high, (2, 500)), [high], [[[1], [4]]])
+    assert set(rows[0]) == {0}
+    assert set(rows[1]) == {0, 1, 2, 3}
+
+
+def test_numbers_of_successes_and_of_attempts() -> None:
+    won = ran(random.binomial(4, 0.25, COUNT))
+    assert_allclose(np.bincount(won, minlength=5) / COUNT, [0.3164, 0.4219, 0.2109, 0.0469, 0.0039], atol=0.01)
+    tries = ran(random.geometric(0.4, COUNT))
+    assert tries.min() == 1
+    assert_allclose(np.bincount(tries, minlength=5)[1:5] / COUNT, [0.4, 0.24, 0.144, 0.0864], atol=0.01)
+    assert set(ran(random.geometric(1.0, 50))) == {1}
+
+
+def test_a_permutation_has_every_element_once_and_every_order_is_as_probable() -> None:
+    orders = ran(ng.numpy.vmap(lambda row: random.permutation(row))(ng.numpy.broadcast_to(np.arange(3), (6000, 3))))
+    assert (np.sort(orders, axis=1) == np.arange(3)).all()
+    _, counts = np.unique(orders, axis=0, return_counts=True)
+    assert_allclose(counts / 6000, 1 / 6, atol=0.02)
+    rows = ng.placeholder((None, 2), dtype="float64")
+    values = np.arange(20.0).reshape(10, 2)
+    found = ran(random.permutation(rows), [rows], [values])
+    assert not np.array_equal(found, values)
+    assert np.array_equal(found[np.argsort(found[:, 0])], values)
+
+
+def test_choices() -> None:
+    shares = [0.1, 0.0, 0.6, 0.3]
+    found = ran(random.choice(4, COUNT, p=shares))
+    assert_allclose(np.bincount(found, minlength=4) / COUNT, shares, atol=0.02)
+    once = ran(random.choice(4, 3, replace=False, p=shares))
+    assert sorted(once) == [0, 2, 3]
+    assert len(set(ran(random.choice(50, 50, replace=False)))) == 50
+    table = ng.placeholder((7, 2))
+    assert random.choice(table, (3, 4), axis=1).shape == (7, 3, 4)
+    assert random.choice(table).shape == (2,)
+    assert ran(random.choice(np.array([7, 7]), 3)).tolist() == [7, 7, 7]
+
+
+def test_vectors_with_a_covariance() -> None:
+    mean, cov = np.array([1.0, -2.0]), np.array([[2.0, 0.6], [0.6, 0.5]])
+    found = ran(random.multivariate_normal(mean, cov, COUNT))
+    assert_allclose(found.mean(axis=0), mean, atol=0.05)
+    assert_allclose(np.cov(found.T), cov, atol=0.06)
+    many = random.multivariate_normal(ng.placeholder((5, 1, 2)), ng.placeholder((3, 2, 2)), (4,))
+    assert many.shape == (4, 5, 3, 2)
+
+
+def test_lengths_may_be_unknown() -> None:
+    x = ng.placeholder((None,), name="x")
+    n = x.shape[0]
+    every = [random.normal(size=n), random.integers(0, n, (n, 2)), random.permutation(n), random.choice(n, 2)]
+    normal, whole, order, two = ran(every, [x], [np.zeros(9)])
+    assert (normal.shape, whole.shape, order.shape, two.shape) == ((9,), (9, 2), (9,), (2,))
+    assert sorted(order) == list(range(9))
+    assert whole.max() < 9
+
+
+def test_draws_in_steps_and_calls_differ() -> None:
+    rows = ng.placeholder((6, 2), dtype="float64")
+    noisy = ng.numpy.vmap(lambda row: row + random.laplace(size=2, dtype="float64"))(rows)
+    assert len(np.unique(ran(noisy, [rows], [np.zeros((6, 2))]))) == 12
+
+
+MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
+    (DTypeError, "random: expected a float dtype, got int64", lambda: random.random(3, dtype="int64")),
+    (LengthError, "normal", lambda: random.normal(size=-1)),
+    (AttributeValueError, "normal: scale is -1", lambda: random.normal(0, -1)),
+    (AttributeValueError, "weibull: a is nan", lambda: random.weibull(float("nan"))),
+    (AxesError, r"uniform: parameters of shapes \(3,\) do not", lambda: random.uniform(ng.placeholder((3,)), 1, 1)),
+    (IncompatibleAxesError, "uniform", lambda: random.uniform(ng.placeholder((3,)), ng.placeholder((2,)))),
+    (AttributeValueError, "integers: 3 to 3", lambda: random.integers(3, 3)),
+    (ArgumentError, "binomial: n is -1", lambda: random.binomial(-1, 0.5)),
+    (AxesError, "choice: 4 of 3 elements", lambda: random.choice(3, 4, replace=False)),
+    (AxesError, r"choice: \(2,\) probabilities of 3 elements", lambda: random.choice(3, 4, p=[0.5, 0.5])),
+    (AxesError, "multivariate_normal: a mean", lambda: random.multivariate_normal([0.0, 0.0], [[1.0]])),
+]
+
+
+@pytest.mark.parametrize(("error", "says", "call"), MISTAKES)
+def test_a_wrong_call_says_what_is_wrong_and_where(
+    error: type[NGraphRewriteError], says: str, call: Callable[[], Any]
+) -> None:
+    with pytest.raises(error, match=says) as caught:
+        call()
+    assert "test_numpy_random.py:" in str(caught.value)
