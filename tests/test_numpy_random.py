@@ -20,6 +20,7 @@ from ngraph_rewrite.errors import (
     IncompatibleAxesError,
     LengthError,
     NGraphRewriteError,
+    OutOfRangeError,
 )
 from ngraph_rewrite.terms.op import Op
 
@@ -125,6 +126,7 @@ def test_integers() -> None:
     assert_allclose(shares, 0.2, atol=0.02)
     assert set(ran(random.integers(2, size=100, dtype="int8"))) == {0, 1}
     assert set(ran(random.integers(1, 3, 200, endpoint=True))) == {1, 2, 3}
+    assert set(ran(random.integers(-128, 128, COUNT, dtype="int8"))) == set(range(-128, 128))
     high = ng.placeholder((2, 1), dtype="int32")
     rows = ran(random.integers(0, high, (2, 500)), [high], [[[1], [4]]])
     assert set(rows[0]) == {0}
@@ -197,7 +199,11 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (AttributeValueError, "weibull: a is nan", lambda: random.weibull(float("nan"))),
     (AxesError, r"uniform: parameters of shapes \(3,\) do not", lambda: random.uniform(ng.placeholder((3,)), 1, 1)),
     (IncompatibleAxesError, "uniform", lambda: random.uniform(ng.placeholder((3,)), ng.placeholder((2,)))),
-    (AttributeValueError, "integers: 3 to 3", lambda: random.integers(3, 3)),
+    (AttributeValueError, "integers: 3 to 2", lambda: random.integers(3, 3)),
+    (AttributeValueError, "integers: 0 to 128 as int8", lambda: random.integers(129, dtype="int8")),
+    (AttributeValueError, "integers: 0 to 1 as float32", lambda: random.integers(2, dtype="float32")),
+    (OutOfRangeError, "permutation: axis 2", lambda: random.permutation(ng.placeholder((3, 2)), axis=2)),
+    (OutOfRangeError, "choice: axis 0", lambda: random.choice(ng.placeholder(()))),
     (ArgumentError, "binomial: n is -1", lambda: random.binomial(-1, 0.5)),
     (AxesError, "choice: 4 of 3 elements", lambda: random.choice(3, 4, replace=False)),
     (AxesError, r"choice: \(2,\) probabilities of 3 elements", lambda: random.choice(3, 4, p=[0.5, 0.5])),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
@@ -40,10 +42,10 @@ from ngraph_rewrite.frontend.numpy.random_parameters import uniform as drawn
 from ngraph_rewrite.frontend.numpy.searching import searchsorted, take
 from ngraph_rewrite.frontend.numpy.sorting import argsort
 from ngraph_rewrite.frontend.numpy.statistical import sum as total
-from ngraph_rewrite.ops.checks import as_int, extents, listed
+from ngraph_rewrite.ops.checks import as_int, extents, listed, position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import FLOAT64, as_dtype
+from ngraph_rewrite.types.dtypes import FLOAT64, INT64, DType, as_dtype
 from ngraph_rewrite.types.lengths import Length, product
 
 __all__ = [
@@ -85,7 +87,7 @@ def integers(
         endpoint: Whether `high` itself may be drawn.
 
     Raises:
-        AttributeValueError: if there are none, or more than 2**52.
+        AttributeValueError: if there are none, more than 2**52, or some that the dtype does not have.
         AxesError: if the parameters do not broadcast to the size.
 
     >>> import ngraph_rewrite as ng
@@ -93,14 +95,20 @@ def integers(
     int64[2, 3]
     """
     low, high = (0, low) if high is None else (low, high)
-    if isinstance(low, int) and isinstance(high, int) and not 0 < high - low + endpoint <= _SPAN:
-        raise AttributeValueError(
-            f"integers: {low!r} to {high!r}", where=user_line(), do="give a range of 1 to 2**52 integers"
-        )
+    kind = checked("integers", as_dtype, dtype)
+    if isinstance(low, int) and isinstance(high, int):
+        _check_range(low, high if endpoint else high - 1, kind)
     least, most = (as_number(p) if isinstance(p, int | Length) else as_term(p) for p in (low, high))
     asked = wanted("integers", size, FLOAT64, least, most)
     span = asked.parameters[1] - asked.parameters[0] + int(endpoint)
-    return astype(floor(asked.uniform() * span), checked("integers", as_dtype, dtype)) + astype(least, dtype)
+    return astype(astype(floor(asked.uniform() * span), INT64) + astype(least, INT64), kind)
+
+
+def _check_range(least: int, most: int, kind: DType) -> None:
+    fits = kind.kind in "iu" and np.iinfo(kind).min <= least and most <= np.iinfo(kind).max
+    if not 0 <= most - least < _SPAN or not fits:
+        do = "give a range of 1 to 2**52 integers that the dtype has"
+        raise AttributeValueError(f"integers: {least} to {most} as {kind}", where=user_line(), do=do)
 
 
 def binomial(n: int, p: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
@@ -148,7 +156,8 @@ def permutation(x: Array, *, axis: int = 0) -> Op:
     if isinstance(x, int | Length):
         return _order(x)
     term = as_term(x)
-    return take(term, _order(term.shape[axis]), axis=axis)
+    place = checked("permutation", position, axis, term.rank)
+    return take(term, _order(term.shape[place]), axis=place)
 
 
 def _order(count: Any) -> Op:
@@ -175,13 +184,14 @@ def choice(a: Array, size: Size = None, replace: bool = True, p: Array | None = 
     """
     shape = () if size is None else checked("choice", extents, listed(size))
     term = None if isinstance(a, int | Length) else as_term(a)
-    count = a if term is None else term.shape[axis]
+    place = 0 if term is None else checked("choice", position, axis, term.rank)
+    count = a if term is None else term.shape[place]
     weights = None if p is None else astype(as_term(p), FLOAT64)
     if weights is not None and weights.shape != (count,):
         what = f"choice: {weights.shape!r} probabilities of {count!r} elements"
         raise AxesError(what, where=user_line(), do="give a vector with one for each")
     found = (_again if replace else _once)(count, shape, weights)
-    return found if term is None else take(term, found, axis=axis)
+    return found if term is None else take(term, found, axis=place)
 
 
 def _again(count: Any, shape: Any, weights: Op | None) -> Op:
