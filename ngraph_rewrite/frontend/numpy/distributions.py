@@ -11,7 +11,7 @@ from typing import Any
 
 from ngraph_rewrite.frontend.numpy.elementwise import exp, log, log1p, sqrt, tan, where
 from ngraph_rewrite.frontend.numpy.operands import Array
-from ngraph_rewrite.frontend.numpy.random_parameters import Parameter, Size, check_positive, uniform, wanted
+from ngraph_rewrite.frontend.numpy.random_parameters import Parameter, Size, check_positive, drawn, wanted
 from ngraph_rewrite.terms.op import Op
 
 
@@ -31,7 +31,7 @@ def random(size: Size = None, *, dtype: Any = None) -> Op:
     float32[2, 3]
     """
     asked = wanted("random", size, dtype)
-    return uniform(asked.shape, asked.dtype)
+    return drawn(asked.shape, asked.dtype)
 
 
 def standard_normal(size: Size = None, *, dtype: Any = None) -> Op:
@@ -66,7 +66,7 @@ def standard_cauchy(size: Size = None, *, dtype: Any = None) -> Op:
     return asked.result(tan((asked.uniform() - 0.5) * math.pi))
 
 
-def uniform_between(low: Array = 0.0, high: Array = 1.0, size: Size = None, *, dtype: Any = None) -> Op:
+def uniform(low: Array = 0.0, high: Array = 1.0, size: Size = None, *, dtype: Any = None) -> Op:
     """Numbers from [low, high).
 
     Args:
@@ -86,7 +86,7 @@ def uniform_between(low: Array = 0.0, high: Array = 1.0, size: Size = None, *, d
     asked = wanted("uniform", size, dtype, low, high)
     least, most = asked.parameters
     if not isinstance(least, Op) and not isinstance(most, Op):
-        return uniform(asked.shape, asked.dtype, least, most)
+        return drawn(asked.shape, asked.dtype, least, most)
     return asked.result(asked.uniform() * (most - least) + least)
 
 

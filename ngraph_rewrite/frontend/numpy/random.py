@@ -29,16 +29,15 @@ from ngraph_rewrite.frontend.numpy.distributions import (
     standard_exponential,
     standard_normal,
     triangular,
+    uniform,
     weibull,
 )
-from ngraph_rewrite.frontend.numpy.distributions import uniform_between as uniform
 from ngraph_rewrite.frontend.numpy.elementwise import ceil, clip, floor, log, log1p
 from ngraph_rewrite.frontend.numpy.equations import cholesky
 from ngraph_rewrite.frontend.numpy.linear_algebra import matrix_transpose
 from ngraph_rewrite.frontend.numpy.manipulation import reshape
 from ngraph_rewrite.frontend.numpy.operands import Array, as_number, as_term
-from ngraph_rewrite.frontend.numpy.random_parameters import Size, wanted
-from ngraph_rewrite.frontend.numpy.random_parameters import uniform as drawn
+from ngraph_rewrite.frontend.numpy.random_parameters import Size, drawn, wanted
 from ngraph_rewrite.frontend.numpy.searching import searchsorted, take
 from ngraph_rewrite.frontend.numpy.sorting import argsort
 from ngraph_rewrite.frontend.numpy.statistical import sum as total

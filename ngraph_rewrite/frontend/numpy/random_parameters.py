@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> Op:
         """Numbers from [low, high), of the dtype that is computed in."""
-        return uniform(self.shape, self.inner, low, high)
+        return drawn(self.shape, self.inner, low, high)
 
     def positive(self) -> Op:
         """Numbers from (0, 1), of the dtype that is computed in."""
@@ -57,7 +57,7 @@ class Wanted(NamedTuple):
         return astype(x, self.dtype)
 
 
-def uniform(shape: Shape, dtype: DType, low: float = 0.0, high: float = 1.0) -> Op:
+def drawn(shape: Shape, dtype: DType, low: float = 0.0, high: float = 1.0) -> Op:
     """Numbers from [low, high)."""
     return build_term("semi.uniform", shape=shape, dtype=dtype, low=low, high=high, uid=Uid())
 
