@@ -120,6 +120,15 @@ def test_a_derivative_passes_to_parameters() -> None:
     assert_allclose(by_width, (found.mean() - 2) / 3)
 
 
+@pytest.mark.parametrize("mode", [0.0, 1.0])
+def test_a_triangle_whose_mode_is_an_end_has_a_derivative(mode: float) -> None:
+    """Each number is a part of the way from one end to the other, and moves with both by as much."""
+    left, right = ng.placeholder((), "float64"), ng.placeholder((), "float64")
+    numbers = random.triangular(left, right if mode else left, right, 500)
+    found, by_left, by_right = ran([numbers, *ng.deriv(ng.numpy.mean(numbers), [left, right])], [left, right], [0, 1])
+    assert_allclose([by_left, by_right], [1 - found.mean(), found.mean()])
+
+
 def test_integers() -> None:
     found = ran(random.integers(-2, 3, COUNT))
     assert found.dtype == np.int64

@@ -236,9 +236,10 @@ def triangular(left: Array, mode: Array, right: Array, size: Size = None, *, dty
     asked = wanted("triangular", size, dtype, left, mode, right)
     _check_order(left, mode, right)
     low, top, high = asked.parameters
-    u, span = asked.uniform(), high - low
+    u, span = asked.positive(), high - low
     rising = u * span < top - low
-    return asked.result(where(rising, low + sqrt(u * span * (top - low)), high - sqrt((1 - u) * span * (high - top))))
+    root = sqrt(where(rising, u * (top - low), (1 - u) * (high - top)) * span)  # of what is not 0: it has a slope
+    return asked.result(where(rising, low + root, high - root))
 
 
 def _check_bounds(low: Array, high: Array) -> None:
