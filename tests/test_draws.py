@@ -185,3 +185,16 @@ def test_a_draw_is_told_of_at_its_own_line() -> None:
     assert draw.info.filename.endswith("test_draws.py")
     assert draw.info.lineno == step.__code__.co_firstlineno + 1
     assert draw.axes == ng.make_axes([T, H])
+
+
+def test_a_derivative_of_ones_own_that_draws_for_a_step_is_refused_and_may_be_given_draws_of_the_step() -> None:
+    def by_own_draw(h: Op, x: Op) -> Op:
+        return ng.with_deriv(x * 2, lambda d, _: d * ng.uniform([H], **AXES), x)
+
+    def by_draw_of_the_step(h: Op, x: Op) -> Op:
+        return ng.with_deriv(x * 2, lambda d, _, u: (d * u, None), x, ng.uniform([H], **AXES))
+
+    with pytest.raises(SequencingError, match=r"draws random numbers[\s\S]*test_draws.py:[\s\S]*draw in the step"):
+        ng.deriv(ng.sum(scanned(by_own_draw), out_axes=[]), X)
+    slope = ng.deriv(ng.sum(scanned(by_draw_of_the_step), out_axes=[]), X)
+    assert len(np.unique(on_both(slope, [X], [ZEROS]))) == 15

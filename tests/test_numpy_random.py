@@ -23,6 +23,7 @@ from ngraph_rewrite.errors import (
     OutOfRangeError,
 )
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 random = ng.numpy.random
 COUNT = 20_000
@@ -119,6 +120,15 @@ def test_a_derivative_passes_to_parameters() -> None:
     assert_allclose(by_width, (found.mean() - 2) / 3)
 
 
+@pytest.mark.parametrize("mode", [0.0, 1.0])
+def test_a_triangle_whose_mode_is_an_end_has_a_derivative(mode: float) -> None:
+    """Each number is a part of the way from one end to the other, and moves with both by as much."""
+    left, right = ng.placeholder((), "float64"), ng.placeholder((), "float64")
+    numbers = random.triangular(left, right if mode else left, right, 500)
+    found, by_left, by_right = ran([numbers, *ng.deriv(ng.numpy.mean(numbers), [left, right])], [left, right], [0, 1])
+    assert_allclose([by_left, by_right], [1 - found.mean(), found.mean()])
+
+
 def test_integers() -> None:
     found = ran(random.integers(-2, 3, COUNT))
     assert found.dtype == np.int64
@@ -192,6 +202,56 @@ def test_draws_in_steps_and_calls_differ() -> None:
     assert len(np.unique(ran(noisy, [rows], [np.zeros((6, 2))]))) == 12
 
 
+def test_integers_near_the_ends_of_their_dtypes() -> None:
+    """Ends of a range are subtracted as integers: as floats, all of these are the same."""
+    assert set(ran(random.integers(2**63 - 3, 2**63, 50))) == {2**63 - 3, 2**63 - 2, 2**63 - 1}
+    assert set(ran(random.integers(2**64 - 2, 2**64, 50, "uint64"))) == {2**64 - 2, 2**64 - 1}
+    low = ng.placeholder((), "int64")
+    assert set(ran(random.integers(low, low + 3, 50), [low], [2**62 + 1])) == {2**62 + 1, 2**62 + 2, 2**62 + 3}
+    assert set(ran(random.integers(np.int8(-128), np.int8(127), COUNT))) == set(range(-128, 127))
+    assert ran(random.integers(0, 2, 50, bool)).dtype == np.bool_
+    assert random.integers(0, size=0).shape == (0,)
+
+
+def test_numbers_of_attempts_that_an_integer_has_no_room_for_are_near_the_largest() -> None:
+    assert ran(random.geometric(1e-300, 5)).min() >= 2**63 - 1024
+    assert set(ran(random.geometric(1e-9, 5, dtype="int8"))) == {127}
+    p = ng.placeholder((), "float64")
+    assert ran(random.geometric(p, 5), [p], [0.0]).min() >= 2**63 - 1024
+
+
+def test_numbers_of_numpy_count_as_numbers() -> None:
+    assert random.permutation(np.int64(5)).type == random.permutation(5).type
+    assert random.choice(np.int32(5), 3).type == random.choice(5, 3).type
+
+
+def test_arguments_may_stand_where_numpy_has_them() -> None:
+    table = ng.placeholder((3, 7))
+    assert random.random(2, "float64").type == random.standard_normal(2, "float64").type
+    assert random.standard_exponential(2, "float64").dtype == np.float64
+    assert random.integers(2, None, 2, "int8", True).dtype == np.int8
+    assert random.permutation(table, 1).type == table.type
+    assert random.choice(table, 2, True, None, 1).shape == (3, 2)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_numbers_of_16_bits_below_1_are_not_rounded_up_to_it(dtype: str) -> None:
+    found = np.asarray(ran(random.random(COUNT, dtype), target="reference"), np.float64)
+    assert 0.99 < found.max() < 1
+
+
+def test_small_numbers_keep_their_digits() -> None:
+    assert apart(ran(random.pareto(1e9, COUNT)), lambda x: -np.expm1(-1e9 * np.log1p(x))) < 1.63 / np.sqrt(COUNT)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_least_number_drawn_is_not_out_of_proportion(dtype: str) -> None:
+    """Its logarithm is far out, but no further than one would expect of as many numbers as there are."""
+    (draw,) = [t for t in topological([random.laplace(size=3, dtype=dtype)]) if t.definition.short == "uniform"]
+    least = float(draw.attribute("low").scalar)
+    assert np.finfo(dtype).eps / 16 < least < np.finfo(dtype).eps / 4
+
+
 MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (DTypeError, "random: expected a float dtype, got int64", lambda: random.random(3, dtype="int64")),
     (LengthError, "normal", lambda: random.normal(size=-1)),
@@ -204,6 +264,25 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (AttributeValueError, "integers: 0 to 1 as float32", lambda: random.integers(2, dtype="float32")),
     (OutOfRangeError, "permutation: axis 2", lambda: random.permutation(ng.placeholder((3, 2)), axis=2)),
     (OutOfRangeError, "choice: axis 0", lambda: random.choice(ng.placeholder(()))),
+    (AttributeValueError, r"normal: scale is array\(\[ 1., -1.\]\)", lambda: random.normal(0, np.array([1.0, -1.0]))),
+    (AttributeValueError, r"laplace: scale is np.float32\(-1.0\)", lambda: random.laplace(0, np.float32(-1))),
+    (AttributeValueError, "normal: scale is inf[\\s\\S]*a finite one", lambda: random.normal(0, float("inf"))),
+    (AttributeValueError, "normal: scale is 10000", lambda: random.normal(0, 10**400)),
+    (AttributeValueError, "uniform: from nan to 1", lambda: random.uniform(float("nan"), 1)),
+    (AttributeValueError, "uniform: from -1e[+]308 to 1e[+]308", lambda: random.uniform(-1e308, 1e308)),
+    (AttributeValueError, "triangular: left, mode and right are 0, 3, 1", lambda: random.triangular(0, 3, 1)),
+    (AttributeValueError, "integers: 0 to -1 as int64", lambda: random.integers(np.int64(0))),
+    (AttributeValueError, r"integers: 0 to \[299\] as int8", lambda: random.integers(0, [300], dtype="int8")),
+    (DTypeError, "integers: an end of the range is 5.5", lambda: random.integers(5.5)),
+    (AttributeValueError, "binomial: p is 1.5", lambda: random.binomial(3, 1.5)),
+    (AttributeValueError, r"binomial: p is \[0.5, nan\]", lambda: random.binomial(3, [0.5, float("nan")])),
+    (AttributeValueError, "binomial: n is 300, and int8 ends at 127", lambda: random.binomial(300, 0.5, dtype="int8")),
+    (AttributeValueError, "geometric: p is 0", lambda: random.geometric(0)),
+    (AxesError, "choice: there are 0 elements", lambda: random.choice(0)),
+    (AttributeValueError, r"choice: p is \[1, 1\], of sum 2.0", lambda: random.choice(2, 1, p=[1, 1])),
+    (AttributeValueError, "choice: p is .* of sum 1.0", lambda: random.choice(2, 1, p=[-1, 2])),
+    (AttributeValueError, "choice: 2 elements, .* and 1 have", lambda: random.choice(2, 2, False, [0, 1])),
+    (LengthError, "permutation: a length is -3", lambda: random.permutation(-3)),
     (ArgumentError, "binomial: n is -1", lambda: random.binomial(-1, 0.5)),
     (AxesError, "choice: 4 of 3 elements", lambda: random.choice(3, 4, replace=False)),
     (AxesError, r"choice: \(2,\) probabilities of 3 elements", lambda: random.choice(3, 4, p=[0.5, 0.5])),

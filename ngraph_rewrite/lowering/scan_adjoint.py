@@ -13,11 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ngraph_rewrite.errors import SequencingError
 from ngraph_rewrite.lowering.fitting import added, has_slope, labelled, zero
 from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Sweep
 from ngraph_rewrite.terms.binders import NONE, body_terms, free_parameters, is_binder, is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.info import Uid, scope
 from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
@@ -53,7 +54,20 @@ def _swept(
     """The adjoints of what a step is made of, from those of its next states and its outputs."""
     seeds: list[Pair] = [(scan.following[i], backward.states[at]) for at, i in enumerate(states)]
     seeds += [(y, d) for i, y in enumerate(scan.outputs) if (d := backward.slice_of(len(scan.inits) + i)) is not None]
-    return sweep.inner(seeds, [*(scan.state(i) for i in states), *others])
+    mark = object()
+    with scope(mark):
+        found = sweep.inner(seeds, [*(scan.state(i) for i in states), *others])
+    _check_undrawn(found.values(), mark)
+    return found
+
+
+def _check_undrawn(found: Iterable[Adjoint], mark: object) -> None:
+    """Refuse what a derivative of the user's own draws: it would be drawn once for all times."""
+    for term in topological(_tensor(d) for d in found):
+        if mark in term.info.scope and "draw" in term.definition.traits:
+            what = f"the derivative of a step draws random numbers, {term.definition} of {term.type!r}"
+            do = "draw in the step, and give the draw to the handler as one of its terms"
+            raise SequencingError(f"{what}, once for all times", where=term.info.place, do=do)
 
 
 def _active(scan: ScanParts, sweep: Sweep) -> list[int]:

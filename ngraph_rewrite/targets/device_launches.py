@@ -51,22 +51,25 @@ class UnrolledLaunches:
             return number + 1
         if work.flag is not None:
             return self._span(work, work.flag, number)
+        return self._repeated(work, work.times, number)
+
+    def _repeated(self, work: Loop, times: int, number: int) -> int:
         end, begin = number, self._first[number] if number < len(self._first) else 0
-        for _ in range(work.times):
+        for _ in range(times):
             end = number
             for inner in work.work:
                 end = self._unroll(inner, end)
             for at, step in work.steps:
                 self._moved[begin + at] += step
         for at, step in work.steps:
-            self._moved[begin + at] -= step * work.times
-        return end if work.times else number + sum(1 for _ in kernels(work.work))
+            self._moved[begin + at] -= step * times
+        return end if times else number + sum(1 for _ in kernels(work.work))
 
     def _span(self, loop: Loop, flag: Ref, number: int) -> int:
-        first = len(self._order)
-        for inner in loop.work:
-            number = self._unroll(inner, number)
-        self.spans.append(Span(first, len(self._order), flag, loop.limit))
+        first, parts = len(self._order), loop.limit or 0 if loop.steps else 1
+        number = self._repeated(loop, parts, number)
+        if len(self._order) > first:
+            self.spans.append(Span(first, len(self._order), flag, loop.limit, parts))
         return number
 
     def __len__(self) -> int:

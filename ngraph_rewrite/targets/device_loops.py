@@ -17,12 +17,16 @@ from ngraph_rewrite.runtime.cuda.device import Array, Changed, Device, Launched,
 
 
 class Span(NamedTuple):
-    """Launches that are repeated: the first, the one after the last, where their flag lies, and how often at most."""
+    """Launches that are repeated: the first, the one after the last, where their flag lies, and how often at most.
+
+    Those whose arguments move from time to time stand there once for each: `parts` are as many as the limit.
+    """
 
     first: int
     end: int
     flag: Ref
     limit: int | None = None
+    parts: int = 1
 
 
 class RepeatedLaunches:
@@ -42,11 +46,12 @@ class RepeatedLaunches:
 
     def _steps(self, first: int, end: int, spans: Sequence[Span]) -> Iterator[Callable[[], None]]:
         """What is run, one after the other, for the launches from one to another."""
+        spans = [span for span in spans if first <= span.first < end]
         while spans:
             span = spans[0]
             inside = [other for other in spans[1:] if other.first < span.end]
             yield from self._recording(first, span.first)
-            yield self._repeating(span, [*self._steps(span.first, span.end, inside)])
+            yield self._repeating(span, [[*self._steps(*part, inside)] for part in _parts(span)])
             first, spans = span.end, spans[1 + len(inside) :]
         yield from self._recording(first, end)
 
@@ -56,7 +61,7 @@ class RepeatedLaunches:
             self._recorded.append((range(first, end), made))
             yield made.run
 
-    def _repeating(self, span: Span, steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    def _repeating(self, span: Span, parts: Sequence[Sequence[Callable[[], None]]]) -> Callable[[], None]:
         found = np.zeros(1, np.bool_)
 
         def goes_on() -> bool:
@@ -64,10 +69,10 @@ class RepeatedLaunches:
             return bool(found[0])
 
         def run() -> None:
-            for _ in count() if span.limit is None else range(span.limit):
+            for i in count() if span.limit is None else range(span.limit):
                 if not goes_on():
                     break
-                _run_all(steps)
+                _run_all(parts[i % len(parts)])
 
         return run
 
@@ -87,6 +92,12 @@ class RepeatedLaunches:
         """Free what the device keeps of them."""
         for _, recorded in self._recorded:
             recorded.close()
+
+
+def _parts(span: Span) -> Iterator[tuple[int, int]]:
+    """The first launch of each part and the one after its last."""
+    size = (span.end - span.first) // span.parts
+    return ((first, first + size) for first in range(span.first, span.end, size))
 
 
 def _run_all(steps: Iterable[Callable[[], Any]]) -> None:

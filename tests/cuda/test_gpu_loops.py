@@ -99,3 +99,19 @@ def test_mapped_functions_are_no_loops_and_steps_have_the_product_that_they_wait
             assert_allclose(got, right, rtol=1e-8, atol=1e-10)
         loops = [line for line in computation.plan().splitlines() if " times " in line]
     assert len(loops) == 2  # there and back, over the steps of all
+
+
+def test_each_step_of_a_loop_with_a_limit_draws_its_own_number() -> None:
+    """It ends before its limit, and what it draws is walked through: each step reads at another place."""
+
+    def step(state: Any) -> Any:
+        return state[0] * 2 + ng.floor(ng.uniform([], dtype="float64") * 2), state[1] + 1
+
+    bits = ng.while_loop(lambda s: s[1] < COUNT, step, (ng.constant(0.0, dtype="float64"), 0), limit=12)[0]
+    found = []
+    for target in ("cuda", "cpu"):
+        with ng.make_transformer(target, seed=5) as transformer:
+            computation = transformer.computation(bits, COUNT)
+            found.append([float(computation(number)) for number in (10, 0, 20)])
+    assert found[0] == found[1]
+    assert 0 < found[0][0] < 1023

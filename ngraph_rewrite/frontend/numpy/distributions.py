@@ -9,13 +9,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ngraph_rewrite.frontend.numpy.elementwise import exp, log, log1p, sqrt, tan, where
+import numpy as np
+
+from ngraph_rewrite.errors import AttributeValueError
+from ngraph_rewrite.frontend.numpy.elementwise import clip, exp, expm1, log, log1p, sqrt, tan, where
 from ngraph_rewrite.frontend.numpy.operands import Array
-from ngraph_rewrite.frontend.numpy.random_parameters import Parameter, Size, check_positive, drawn, wanted
+from ngraph_rewrite.frontend.numpy.random_parameters import Parameter, Size, check_positive, drawn, known, wanted
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import finfo
 
 
-def random(size: Size = None, *, dtype: Any = None) -> Op:
+def random(size: Size = None, dtype: Any = None) -> Op:
     """Numbers from [0, 1).
 
     Args:
@@ -31,10 +36,12 @@ def random(size: Size = None, *, dtype: Any = None) -> Op:
     float32[2, 3]
     """
     asked = wanted("random", size, dtype)
-    return drawn(asked.shape, asked.dtype)
+    if asked.inner == asked.dtype:
+        return drawn(asked.shape, asked.dtype)
+    return asked.result(clip(asked.uniform(), None, 1 - float(finfo(asked.dtype).eps) / 2))
 
 
-def standard_normal(size: Size = None, *, dtype: Any = None) -> Op:
+def standard_normal(size: Size = None, dtype: Any = None) -> Op:
     """Numbers of the normal distribution of mean 0 and deviation 1.
 
     >>> import ngraph_rewrite as ng
@@ -45,7 +52,7 @@ def standard_normal(size: Size = None, *, dtype: Any = None) -> Op:
     return asked.result(asked.normal())
 
 
-def standard_exponential(size: Size = None, *, dtype: Any = None) -> Op:
+def standard_exponential(size: Size = None, dtype: Any = None) -> Op:
     """Numbers of the exponential distribution of mean 1.
 
     >>> import ngraph_rewrite as ng
@@ -67,7 +74,7 @@ def standard_cauchy(size: Size = None, *, dtype: Any = None) -> Op:
 
 
 def uniform(low: Array = 0.0, high: Array = 1.0, size: Size = None, *, dtype: Any = None) -> Op:
-    """Numbers from [low, high).
+    """Numbers from [low, high); rounding may give `high` itself, as it does in NumPy.
 
     Args:
         low, high: Numbers, or terms, which are broadcast. A derivative passes to terms.
@@ -75,6 +82,7 @@ def uniform(low: Array = 0.0, high: Array = 1.0, size: Size = None, *, dtype: An
         dtype: A float dtype; by default that of parameters that are terms, or float32.
 
     Raises:
+        AttributeValueError: for numbers that are not finite.
         AxesError: if the parameters do not broadcast to the size.
         DTypeError: for another dtype.
         LengthError: for a negative length.
@@ -83,6 +91,7 @@ def uniform(low: Array = 0.0, high: Array = 1.0, size: Size = None, *, dtype: An
     >>> ng.numpy.random.uniform(-1, 1, (2, 3)).type
     float32[2, 3]
     """
+    _check_bounds(low, high)
     asked = wanted("uniform", size, dtype, low, high)
     least, most = asked.parameters
     if not isinstance(least, Op) and not isinstance(most, Op):
@@ -211,21 +220,45 @@ def pareto(a: Array, size: Size = None, *, dtype: Any = None) -> Op:
     """
     check_positive("pareto", a=a)
     asked = wanted("pareto", size, dtype, a)
-    return asked.result(exp(-log1p(-asked.uniform()) * _inverse(asked.parameters[0])) - 1)
+    return asked.result(expm1(-log1p(-asked.uniform()) * _inverse(asked.parameters[0])))
 
 
 def triangular(left: Array, mode: Array, right: Array, size: Size = None, *, dtype: Any = None) -> Op:
     """Numbers from `left` to `right`, the more of them the nearer `mode`. All else is as of `uniform`.
+
+    Raises:
+        AttributeValueError: for numbers of which `mode` is not between the others.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.random.triangular(0, 1, 4, 3).type
     float32[3]
     """
     asked = wanted("triangular", size, dtype, left, mode, right)
+    _check_order(left, mode, right)
     low, top, high = asked.parameters
-    u, span = asked.uniform(), high - low
+    u, span = asked.positive(), high - low
     rising = u * span < top - low
-    return asked.result(where(rising, low + sqrt(u * span * (top - low)), high - sqrt((1 - u) * span * (high - top))))
+    root = sqrt(where(rising, u * (top - low), (1 - u) * (high - top)) * span)  # of what is not 0: it has a slope
+    return asked.result(where(rising, low + root, high - root))
+
+
+def _check_bounds(low: Array, high: Array) -> None:
+    """Refuse numbers that are known between which a float64 has no way."""
+    ends = [x for x in (known(low), known(high)) if x is not None and x.size]
+    far = bool(ends) and not math.isfinite(float(ends[-1].max()) - float(ends[0].min()))
+    if far or not all(np.isfinite(x).all() for x in ends):
+        do = "give finite numbers, and a finite range"
+        raise AttributeValueError(f"uniform: from {low!r} to {high!r}", where=user_line(), do=do)
+
+
+def _check_order(*given: Array) -> None:
+    """Refuse corners of a triangle, if all are known, that do not follow on each other."""
+    left, mode, right = map(known, given)
+    if left is None or mode is None or right is None or (np.all(left <= mode) and np.all(mode <= right)):
+        return
+    shown = ", ".join(map(repr, given))
+    do = "give left, mode and right, none less than the one before"
+    raise AttributeValueError(f"triangular: left, mode and right are {shown}", where=user_line(), do=do)
 
 
 def _inverse(a: Parameter) -> Any:

@@ -7,11 +7,12 @@ The seed is that of a transformer; the same seed draws the same numbers on every
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError, DTypeError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
 from ngraph_rewrite.frontend.numpy.data_types import astype
@@ -37,14 +38,15 @@ from ngraph_rewrite.frontend.numpy.equations import cholesky
 from ngraph_rewrite.frontend.numpy.linear_algebra import matrix_transpose
 from ngraph_rewrite.frontend.numpy.manipulation import reshape
 from ngraph_rewrite.frontend.numpy.operands import Array, as_number, as_term
-from ngraph_rewrite.frontend.numpy.random_parameters import Size, drawn, wanted
+from ngraph_rewrite.frontend.numpy.random_parameters import Size, check_probability, drawn, known, wanted
 from ngraph_rewrite.frontend.numpy.searching import searchsorted, take
 from ngraph_rewrite.frontend.numpy.sorting import argsort
 from ngraph_rewrite.frontend.numpy.statistical import sum as total
 from ngraph_rewrite.ops.checks import as_int, extents, listed, position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import FLOAT64, INT64, DType, as_dtype
+from ngraph_rewrite.terms.written import describe
+from ngraph_rewrite.types.dtypes import FLOAT64, INT64, DType, as_dtype, finfo, is_float
 from ngraph_rewrite.types.lengths import Length, product
 
 __all__ = [
@@ -75,7 +77,7 @@ _SPAN = 2**52  # so many integers a float64 from [0, 1) tells apart
 
 
 def integers(
-    low: Array, high: Array | None = None, size: Size = None, *, dtype: Any = "int64", endpoint: bool = False
+    low: Array, high: Array | None = None, size: Size = None, dtype: Any = "int64", endpoint: bool = False
 ) -> Op:
     """Integers from [low, high), or from [0, low) if `high` is None.
 
@@ -87,6 +89,7 @@ def integers(
 
     Raises:
         AttributeValueError: if there are none, more than 2**52, or some that the dtype does not have.
+        DTypeError: if an end is no integer.
         AxesError: if the parameters do not broadcast to the size.
 
     >>> import ngraph_rewrite as ng
@@ -95,19 +98,45 @@ def integers(
     """
     low, high = (0, low) if high is None else (low, high)
     kind = checked("integers", as_dtype, dtype)
-    if isinstance(low, int) and isinstance(high, int):
-        _check_range(low, high if endpoint else high - 1, kind)
-    least, most = (as_number(p) if isinstance(p, int | Length) else as_term(p) for p in (low, high))
+    least, most = _whole(low), _whole(high)
     asked = wanted("integers", size, FLOAT64, least, most)
-    span = asked.parameters[1] - asked.parameters[0] + int(endpoint)
-    return astype(astype(floor(asked.uniform() * span), INT64) + astype(least, INT64), kind)
+    _check_range(low, high, 0 if endpoint else 1, None if 0 in asked.shape else kind)
+    span = astype(most - least, FLOAT64) + int(endpoint)
+    return astype(astype(floor(asked.uniform() * span), INT64) + least, kind)
 
 
-def _check_range(least: int, most: int, kind: DType) -> None:
-    fits = kind.kind in "iu" and np.iinfo(kind).min <= least and most <= np.iinfo(kind).max
-    if not 0 <= most - least < _SPAN or not fits:
+def _whole(given: Array) -> Op:
+    """An end of a range as int64. An unsigned one wraps around, and differences are right all the same.
+
+    Raises:
+        DTypeError: if it is no integer.
+    """
+    if isinstance(given, int | np.integer):
+        return as_number((int(given) + 2**63) % 2**64 - 2**63, INT64)
+    term = as_number(given) if isinstance(given, Length) else as_term(given)
+    if term.dtype.kind not in "biu":
+        what = f"integers: an end of the range is {describe(term, 1)} of {term.type!r}"
+        raise DTypeError(what, where=user_line(), do="round it, and cast it to int64")
+    return astype(term, INT64)
+
+
+def _check_range(low: Array, high: Array, more: int, kind: DType | None) -> None:
+    """Refuse a range that is known and has no integers, too many, or some that the dtype has not; none is of none."""
+    if kind is None or isinstance(low, Op | Length) or isinstance(high, Op | Length):
+        return
+    least, most = np.asarray(low).astype(object), np.asarray(high).astype(object) - more
+    first, last = _limits(kind)
+    fits = np.all(first <= least) and np.all(most <= last)
+    if not (fits and np.all(0 <= most - least) and np.all(most - least < _SPAN)):
         do = "give a range of 1 to 2**52 integers that the dtype has"
         raise AttributeValueError(f"integers: {least} to {most} as {kind}", where=user_line(), do=do)
+
+
+def _limits(kind: DType) -> tuple[int, int]:
+    """The first and the last integer of a dtype; there are none of floats."""
+    if kind.kind not in "iu":
+        return (0, 1) if kind.kind == "b" else (0, -1)
+    return int(np.iinfo(kind).min), int(np.iinfo(kind).max)
 
 
 def binomial(n: int, p: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
@@ -118,7 +147,8 @@ def binomial(n: int, p: Array, size: Size = None, *, dtype: Any = "int64") -> Op
         size: A length, several, or None for as many as `p` has.
 
     Raises:
-        ArgumentError: if `n` is no integer that is not negative.
+        ArgumentError: if `n` is negative.
+        AttributeValueError: if it is no integer that the dtype has, or `p` is a number that is no probability.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.random.binomial(1, 0.9, (2, 3)).type
@@ -127,36 +157,63 @@ def binomial(n: int, p: Array, size: Size = None, *, dtype: Any = "int64") -> Op
     count = checked("binomial", as_int, n, "n")
     if count < 0:
         raise ArgumentError(f"binomial: n is {n!r}", where=user_line(), do="give 0 or more")
-    asked = wanted("binomial", size, None, p)
-    won = drawn((count, *asked.shape), asked.inner) < asked.parameters[0]
-    return total(won, axis=0, dtype=checked("binomial", as_dtype, dtype))
+    kind = checked("binomial", as_dtype, dtype)
+    if kind.kind in "iu" and count > np.iinfo(kind).max:
+        what = f"binomial: n is {count}, and {kind} ends at {np.iinfo(kind).max}"
+        raise AttributeValueError(what, where=user_line(), do="choose a wider dtype")
+    check_probability("binomial", p)
+    asked = wanted("binomial", size, FLOAT64, p)
+    won = drawn((count, *asked.shape), FLOAT64) < asked.parameters[0]
+    return total(won, axis=0, dtype=kind)
 
 
 def geometric(p: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
     """How many attempts it takes until one succeeds, each with probability `p`. All else is as of `binomial`.
 
+    What the dtype has no room for is near the largest integer that it has.
+
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.random.geometric(0.5, 3).type
     int64[3]
     """
+    check_probability("geometric", p, zero=False)
+    kind = checked("geometric", as_dtype, dtype)
     asked = wanted("geometric", size, FLOAT64, p)
     chance = asked.parameters[0]
     missed = log1p(-chance) if isinstance(chance, Op) else math.log1p(-chance) if chance < 1 else -math.inf
-    return astype(clip(ceil(log(asked.positive()) / missed), 1, None), checked("geometric", as_dtype, dtype))
+    return astype(clip(ceil(log(asked.positive()) / missed), 1, _largest(kind)), kind)
 
 
-def permutation(x: Array, *, axis: int = 0) -> Op:
+def _largest(kind: DType) -> float | None:
+    """The largest float64 that an integer dtype has."""
+    if kind.kind not in "iu":
+        return None
+    most = float(np.iinfo(kind).max)
+    return most if int(most) <= np.iinfo(kind).max else float(np.nextafter(most, 0))
+
+
+def permutation(x: Array, axis: int = 0) -> Op:
     """The elements along an axis in another order, each as probable as any; of a number, those of its ``arange``.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.random.permutation(5).type, ng.numpy.random.permutation(ng.placeholder((7, 2))).type
     (int64[5], float32[7, 2])
     """
-    if isinstance(x, int | Length):
-        return _order(x)
+    if (count := _count(x)) is not None:
+        return _order(*checked("permutation", extents, (count,)))
     term = as_term(x)
     place = checked("permutation", position, axis, term.rank)
     return take(term, _order(term.shape[place]), axis=place)
+
+
+def _count(x: Array) -> Any:
+    """An integer, or a length; None is an array or a term."""
+    if isinstance(x, Op | Length | bool):
+        return None if isinstance(x, Op) else x
+    try:
+        return operator.index(x)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def _order(count: Any) -> Op:
@@ -164,7 +221,7 @@ def _order(count: Any) -> Op:
     return argsort(drawn((count,), FLOAT64))
 
 
-def choice(a: Array, size: Size = None, replace: bool = True, p: Array | None = None, *, axis: int = 0) -> Op:
+def choice(a: Array, size: Size = None, replace: bool = True, p: Array | None = None, axis: int = 0) -> Op:
     """Elements of `a` along an axis, or integers below `a`, drawn alike or by probabilities.
 
     Args:
@@ -173,6 +230,7 @@ def choice(a: Array, size: Size = None, replace: bool = True, p: Array | None = 
         p: A probability for each element; their sum is 1.
 
     Raises:
+        AttributeValueError: if `p` is known and is no probabilities, or too few are not 0.
         AxesError: if there are not as many elements, or probabilities of another number.
 
     >>> import ngraph_rewrite as ng
@@ -182,15 +240,35 @@ def choice(a: Array, size: Size = None, replace: bool = True, p: Array | None = 
     float32[4, 2]
     """
     shape = () if size is None else checked("choice", extents, listed(size))
-    term = None if isinstance(a, int | Length) else as_term(a)
+    count = _count(a)
+    term = as_term(a) if count is None else None
     place = 0 if term is None else checked("choice", position, axis, term.rank)
-    count = a if term is None else term.shape[place]
+    count = count if term is None else term.shape[place]
+    if isinstance(count, int) and count < 1 and 0 not in shape:
+        raise AxesError(f"choice: there are {count} elements", where=user_line(), do="give one at least")
     weights = None if p is None else astype(as_term(p), FLOAT64)
     if weights is not None and weights.shape != (count,):
         what = f"choice: {weights.shape!r} probabilities of {count!r} elements"
         raise AxesError(what, where=user_line(), do="give a vector with one for each")
+    if p is not None:
+        _check_weights(p, 1 if replace else product(shape))
     found = (_again if replace else _once)(count, shape, weights)
     return found if term is None else take(term, found, axis=place)
+
+
+def _check_weights(p: Array, wanted: Any) -> None:
+    """Refuse probabilities that are known and whose sum is not 1, or of which fewer are positive than are wanted."""
+    x = known(p)
+    if x is None:
+        return
+    narrow = getattr(p, "dtype", FLOAT64)
+    near = math.sqrt(finfo(narrow).eps) if is_float(narrow) else 1e-8
+    if not (np.all(x >= 0) and abs(x.sum() - 1) <= near):
+        do = "give numbers that are not negative, and divide them by their sum"
+        raise AttributeValueError(f"choice: p is {p!r}, of sum {x.sum()}", where=user_line(), do=do)
+    if isinstance(wanted, int) and np.count_nonzero(x) < wanted:
+        what = f"choice: {wanted} elements, none of them twice, and {np.count_nonzero(x)} have a probability above 0"
+        raise AttributeValueError(what, where=user_line(), do="draw fewer, or replace=True")
 
 
 def _again(count: Any, shape: Any, weights: Op | None) -> Op:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError
+import numpy as np
+from numpy.typing import NDArray
+
+from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError, NGraphRewriteError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
@@ -16,6 +18,7 @@ from ngraph_rewrite.ops.stretching import Shape, stretched
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import FLOAT32, DType, as_dtype, finfo, is_float, promote, wide
+from ngraph_rewrite.types.lengths import Length
 
 # A length, several, or None for as many as the parameters have.
 Size = Any
@@ -45,8 +48,12 @@ class Wanted(NamedTuple):
         return drawn(self.shape, self.inner, low, high)
 
     def positive(self) -> Op:
-        """Numbers from (0, 1), of the dtype that is computed in."""
-        return self.uniform(float(finfo(self.inner).tiny))
+        """Numbers from (0, 1), of the dtype that is computed in: the least is no further from 0 than others lie apart.
+
+        Drawn numbers are multiples of half an eps, so that 0 is as probable as any other. What stands for it must not
+        be so small that its logarithm is out of all proportion.
+        """
+        return self.uniform(float(finfo(self.inner).eps) / 8)
 
     def normal(self) -> Op:
         """Numbers of mean 0 and standard deviation 1."""
@@ -85,13 +92,37 @@ def wanted(call: str, size: Size, dtype: Any, *parameters: Array) -> Wanted:
 
 
 def check_positive(call: str, **parameters: Any) -> None:
-    """Refuse a number that is negative or NaN; what a term is, nobody knows yet.
+    """Refuse numbers that are negative or not finite; what a term is, nobody knows yet.
 
     Raises:
         AttributeValueError: for such a number.
     """
     for name, value in parameters.items():
-        if isinstance(value, int | float) and not (value >= 0 and math.isfinite(value)):
-            raise AttributeValueError(
-                f"{call}: {name} is {value!r}", where=user_line(), do="give one that is not negative"
-            )
+        x = known(value)
+        if x is not None and not (np.isfinite(x) & (x >= 0)).all():
+            do = "give a finite one that is not negative"
+            raise AttributeValueError(f"{call}: {name} is {value!r}", where=user_line(), do=do)
+
+
+def check_probability(call: str, p: Array, zero: bool = True) -> None:
+    """Refuse numbers that are no probabilities, or 0 where something has to happen some time.
+
+    Raises:
+        AttributeValueError: for such a number.
+    """
+    x = known(p)
+    if x is not None and not ((x >= 0 if zero else x > 0) & (x <= 1)).all():
+        do = f"give a probability, from {'0' if zero else 'above 0'} to 1"
+        raise AttributeValueError(f"{call}: p is {p!r}", where=user_line(), do=do)
+
+
+def known(given: Array) -> NDArray[np.float64] | None:
+    """Numbers that are known where the graph is built; those too large for a float are infinite."""
+    if isinstance(given, Op | Length):
+        return None
+    try:
+        return np.asarray(given, np.float64)
+    except OverflowError:
+        return np.asarray(np.inf)
+    except (TypeError, ValueError, NGraphRewriteError):
+        return None
