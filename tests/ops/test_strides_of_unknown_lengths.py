@@ -186,7 +186,7 @@ def lengths(slide: tuple[int, ...]) -> range:
     return range(max((size - 1) * dilation + 1 - before - after, 0), 12)
 
 
-@pytest.mark.parametrize(("slide", "order"), zip(SLIDES, ["CHN", "NCH"] * 3, strict=True), ids=str)
+@pytest.mark.parametrize(("slide", "order"), [*zip(SLIDES, ["CHN", "NCH"] * 3, strict=True)], ids=str)
 def test_convolutions_and_their_derivatives(order: str, slide: tuple[int, ...]) -> None:
     size, stride, before, after, dilation = slide
     x = ng.placeholder([ng.Axis(a, {"C": 2}.get(a)) for a in order], "float64")
