@@ -261,7 +261,12 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (IncompatibleAxesError, "uniform", lambda: random.uniform(ng.placeholder((3,)), ng.placeholder((2,)))),
     (AttributeValueError, "integers: 3 to 2", lambda: random.integers(3, 3)),
     (AttributeValueError, "integers: 0 to 128 as int8", lambda: random.integers(129, dtype="int8")),
-    (AttributeValueError, "integers: 0 to 1 as float32", lambda: random.integers(2, dtype="float32")),
+    (DTypeError, "expected an integer dtype, got float32", lambda: random.integers(2, dtype="float32")),
+    (
+        DTypeError,
+        "expected an integer dtype, got float32",
+        lambda: random.integers(ng.placeholder((), "int64"), dtype="float32"),
+    ),
     (OutOfRangeError, "permutation: axis 2", lambda: random.permutation(ng.placeholder((3, 2)), axis=2)),
     (OutOfRangeError, "choice: axis 0", lambda: random.choice(ng.placeholder(()))),
     (AttributeValueError, r"normal: scale is array\(\[ 1., -1.\]\)", lambda: random.normal(0, np.array([1.0, -1.0]))),

@@ -47,7 +47,9 @@ _PRODUCTS = frozenset("prod cumulative_prod".split())
 _UNDERFLOWING = frozenset("exp exp2 sigmoid softplus power reciprocal softmax prod cumulative_prod".split())
 
 # Ops that choose among elements: of zeros of both signs any one, as no meaning says which is the greater.
-_CHOOSING = frozenset("maximum minimum max min relu cummax cummin pooling unpooling scatter".split())
+_CHOOSING = frozenset("maximum minimum max min relu cummax cummin".split())
+# And those that do so or add up, as an attribute says.
+_COMBINING = {"pooling": "kind", "scatter": "how", "put_along": "how"}
 
 # Ops whose meaning subtracts from numbers of the size of 1 or of the arguments.
 _COMPOSITE = frozenset("cross_entropy_multi cross_entropy_binary cross_entropy_softmax cross_entropy_sigmoid".split())
@@ -156,7 +158,12 @@ def overflown(term: Op, value: Array, args: list[Array]) -> Array:
 
 def settled(term: Op, value: Array, args: list[Array]) -> Array:
     """A change: a zero that a maximum or minimum chose is the positive one."""
-    return value + value.dtype.type(0) if term.definition.short in _CHOOSING and is_float(value.dtype) else value
+    return value + value.dtype.type(0) if _chooses(term) and is_float(value.dtype) else value
+
+
+def _chooses(term: Op) -> bool:
+    short = term.definition.short
+    return short in _CHOOSING or (short in _COMBINING and term.attribute(_COMBINING[short]) in ("max", "min"))
 
 
 def refilled(seed: int, every: bool) -> Change:

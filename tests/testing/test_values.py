@@ -21,7 +21,7 @@ from ngraph_rewrite.terms.catalogue import op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing import Literal, term
 from ngraph_rewrite.testing.compare import as_rounded, differ
-from ngraph_rewrite.testing.evaluate import Unknown
+from ngraph_rewrite.testing.evaluate import Unknown, settled
 from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding
 from ngraph_rewrite.testing.shrinking import shrunk
@@ -109,6 +109,13 @@ def test_which_of_two_zeros_is_the_greater_is_open(dtype: str) -> None:
     assert differ(x, y, values, "exact") is not None
     assert differ(x, term("semi.maximum", x, x), values, "exact") is None  # no choice: it is the zero there is
     assert differ(term("semi.negative", x), term("semi.maximum", x, x), values, "exact") is not None
+
+
+@pytest.mark.parametrize(("kind", "open_"), [("max", True), ("min", True), ("sum", False), ("avg", False)])
+def test_which_zero_a_pooling_gives_is_open_only_where_it_chooses(kind: str, open_: bool) -> None:
+    window = {"axes": (0,), "sizes": (2,), "strides": (1,), "before": (0,), "after": (0,), "dilations": (1,)}
+    pooled, zero = term("semi.pooling", leaf(2), **window, kind=kind, counted=True), np.array([-0.0], "float32")
+    assert np.signbit(settled(pooled, zero, [])).item() != open_
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

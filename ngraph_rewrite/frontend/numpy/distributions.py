@@ -7,6 +7,7 @@ So a derivative passes to the parameters, where numbers are drawn all the same (
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,15 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.numpy.elementwise import clip, exp, expm1, log, log1p, sqrt, tan, where
 from ngraph_rewrite.frontend.numpy.operands import Array
-from ngraph_rewrite.frontend.numpy.random_parameters import Parameter, Size, check_positive, drawn, known, wanted
+from ngraph_rewrite.frontend.numpy.random_parameters import (
+    Parameter,
+    Size,
+    Wanted,
+    check_positive,
+    drawn,
+    known,
+    wanted,
+)
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import finfo
@@ -112,10 +121,7 @@ def normal(loc: Array = 0.0, scale: Array = 1.0, size: Size = None, *, dtype: An
     >>> ng.numpy.random.normal(mean, 0.5, (4, 3)).type
     float32[4, 3]
     """
-    check_positive("normal", scale=scale)
-    asked = wanted("normal", size, dtype, loc, scale)
-    center, width = asked.parameters
-    return asked.result(asked.normal() * width + center)
+    return _moved("normal", Wanted.normal, loc, scale, size, dtype)
 
 
 def lognormal(mean: Array = 0.0, sigma: Array = 1.0, size: Size = None, *, dtype: Any = None) -> Op:
@@ -150,12 +156,12 @@ def laplace(loc: Array = 0.0, scale: Array = 1.0, size: Size = None, *, dtype: A
     >>> ng.numpy.random.laplace(0, 1, 3).type
     float32[3]
     """
-    check_positive("laplace", scale=scale)
-    asked = wanted("laplace", size, dtype, loc, scale)
-    center, width = asked.parameters
+    return _moved("laplace", _standard_laplace, loc, scale, size, dtype)
+
+
+def _standard_laplace(asked: Wanted) -> Op:
     u = asked.positive()
-    signed = where(u < 0.5, log(u * 2), -log(2 - u * 2))
-    return asked.result(signed * width + center)
+    return where(u < 0.5, log(u * 2), -log(2 - u * 2))
 
 
 def logistic(loc: Array = 0.0, scale: Array = 1.0, size: Size = None, *, dtype: Any = None) -> Op:
@@ -165,11 +171,12 @@ def logistic(loc: Array = 0.0, scale: Array = 1.0, size: Size = None, *, dtype: 
     >>> ng.numpy.random.logistic(0, 1, 3).type
     float32[3]
     """
-    check_positive("logistic", scale=scale)
-    asked = wanted("logistic", size, dtype, loc, scale)
-    center, width = asked.parameters
+    return _moved("logistic", _standard_logistic, loc, scale, size, dtype)
+
+
+def _standard_logistic(asked: Wanted) -> Op:
     u = asked.positive()
-    return asked.result((log(u) - log1p(-u)) * width + center)
+    return log(u) - log1p(-u)
 
 
 def gumbel(loc: Array = 0.0, scale: Array = 1.0, size: Size = None, *, dtype: Any = None) -> Op:
@@ -181,10 +188,7 @@ def gumbel(loc: Array = 0.0, scale: Array = 1.0, size: Size = None, *, dtype: An
     >>> ng.numpy.random.gumbel(0, 1, 3).type
     float32[3]
     """
-    check_positive("gumbel", scale=scale)
-    asked = wanted("gumbel", size, dtype, loc, scale)
-    center, width = asked.parameters
-    return asked.result(center - log(-log(asked.positive())) * width)
+    return _moved("gumbel", lambda asked: -log(-log(asked.positive())), loc, scale, size, dtype)
 
 
 def rayleigh(scale: Array = 1.0, size: Size = None, *, dtype: Any = None) -> Op:
@@ -240,6 +244,14 @@ def triangular(left: Array, mode: Array, right: Array, size: Size = None, *, dty
     rising = u * span < top - low
     root = sqrt(where(rising, u * (top - low), (1 - u) * (high - top)) * span)  # of what is not 0: it has a slope
     return asked.result(where(rising, low + root, high - root))
+
+
+def _moved(call: str, standard: Callable[[Wanted], Op], loc: Array, scale: Array, size: Size, dtype: Any) -> Op:
+    """Numbers of a distribution around 0, stretched and moved."""
+    check_positive(call, scale=scale)
+    asked = wanted(call, size, dtype, loc, scale)
+    center, width = asked.parameters
+    return asked.result(standard(asked) * width + center)
 
 
 def _check_bounds(low: Array, high: Array) -> None:

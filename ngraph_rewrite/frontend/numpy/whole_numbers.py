@@ -38,7 +38,7 @@ def integers(
 
     Raises:
         AttributeValueError: if there are none, more than 2**52, or some that the dtype does not have.
-        DTypeError: if an end is no integer.
+        DTypeError: if an end is no integer, or the dtype is none of integers.
         AxesError: if the parameters do not broadcast to the size.
 
     >>> import ngraph_rewrite as ng
@@ -47,6 +47,8 @@ def integers(
     """
     low, high = (0, low) if high is None else (low, high)
     kind = checked("integers", as_dtype, dtype)
+    if kind.kind not in "biu":
+        raise DTypeError(f"integers: expected an integer dtype, got {kind}", where=user_line(), do="cast the integers")
     least, most = _whole(low), _whole(high)
     asked = wanted("integers", size, FLOAT64, least, most)
     _check_range(low, high, 0 if endpoint else 1, None if 0 in asked.shape else kind)
@@ -74,18 +76,11 @@ def _check_range(low: Array, high: Array, more: int, kind: DType | None) -> None
     if kind is None or isinstance(low, Op | Length) or isinstance(high, Op | Length):
         return
     least, most = np.asarray(low).astype(object), np.asarray(high).astype(object) - more
-    first, last = _limits(kind)
+    first, last = (0, 1) if kind.kind == "b" else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
     fits = np.all(first <= least) and np.all(most <= last)
     if not (fits and np.all(0 <= most - least) and np.all(most - least < _SPAN)):
         do = "give a range of 1 to 2**52 integers that the dtype has"
         raise AttributeValueError(f"integers: {least} to {most} as {kind}", where=user_line(), do=do)
-
-
-def _limits(kind: DType) -> tuple[int, int]:
-    """The first and the last integer of a dtype; there are none of floats."""
-    if kind.kind not in "iu":
-        return (0, 1) if kind.kind == "b" else (0, -1)
-    return int(np.iinfo(kind).min), int(np.iinfo(kind).max)
 
 
 def binomial(n: int, p: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
