@@ -216,8 +216,7 @@ def test_special_values_of_tensor_cores_are_those_of_softmax() -> None:
         assert_allclose(found, wanted(scores, values), rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.parametrize("fill", [-np.inf, -3.4e38, -1e4, 2.0])
-@pytest.mark.parametrize("scale", [0.25, 3.0])
+@pytest.mark.parametrize(("fill", "scale"), [(-np.inf, 3.0), (-3.4e38, 0.25), (-1e4, 3.0), (2.0, 0.25)])
 def test_what_is_hidden_from_tensor_cores_may_be_any_number(fill: float, scale: float) -> None:
     """Rows all of whose scores are hidden have equal weights if what takes their place is a number, however small."""
     values = numbers(2, (1, 1, 40, 5), dtype="float16")[0]
