@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,11 +80,15 @@ class CallValues:
 
     def _known(self) -> dict[Op, Array]:
         bound, table = self.ready.bound, self._lowering.table
-        known = dict(zip(self.ready.results, map(np.asarray, self._results), strict=True))
+        known = self._computed()
         for placeholder, array in zip(self._inputs, map(np.asarray, self._arguments), strict=True):
             known[placeholder] = array
             known[bound.get(table.snap(placeholder), placeholder)] = array
         return through_views(known, bound.values())
+
+    def _computed(self) -> dict[Op, Array]:
+        """What the call has computed and is still there."""
+        return dict(zip(self.ready.results, map(np.asarray, self._results), strict=True))
 
     def _reason(self, op: Op, term: Op) -> str:
         if not self._lowering.table.knows(op) and op not in topological(self._handles):
@@ -111,23 +115,34 @@ class CallValues:
         bound = bind_graph([term], binding)
         values: dict[Op, Array] = {}
         by_uid = {p.attribute("uid"): a for p, a in zip(self._inputs, arrays, strict=True)}
-        written = {w.args[0].attribute("uid") for w in self._lowering.sequenced.writes}
         for leaf in bound.values():
             if leaf.definition.name == "core.placeholder":
                 if leaf.attribute("uid") not in by_uid:
                     raise InvalidHandleError(f"{describe(leaf, 1)} was not an input", where=op.info.place)
                 values[leaf] = by_uid[leaf.attribute("uid")]
             elif leaf.definition.name == "core.variable":
-                if leaf.attribute("uid") in written:
-                    raise InvalidHandleError(
-                        f"{describe(op, 2)} cannot be recomputed: {describe(leaf, 1)} was written since",
-                        where=op.info.place,
-                        do="list it in keep=[...]",
-                    )
-                values[leaf] = self._state.array(leaf)
+                values[leaf] = self._variable(leaf, op)
+        found = evaluate([bound[term]], values, self._draws(bound.values()))
+        return found[bound[term]].copy()
+
+    def _variable(self, leaf: Op, op: Op) -> Array:
+        """What a variable was when the call began.
+
+        Raises:
+            InvalidHandleError: if the call wrote it; the message names the handle that wants it.
+        """
+        if leaf.attribute("uid") in {w.args[0].attribute("uid") for w in self._lowering.sequenced.writes}:
+            raise InvalidHandleError(
+                f"{describe(op, 2)} cannot be recomputed: {describe(leaf, 1)} was written since",
+                where=op.info.place,
+                do="list it in keep=[...]",
+            )
+        return self._state.array(leaf)
+
+    def _draws(self, terms: Iterable[Op]) -> Draws:
+        """Where the random draws of terms come from in this call."""
         streams = {**self._state.streams}
-        for leaf in bound.values():
+        for leaf in terms:
             if "draw" in leaf.definition.traits:
                 streams.setdefault(leaf.attribute("uid"), len(streams))
-        found = evaluate([bound[term]], values, Draws(self._state.seed, streams, self.number))
-        return found[bound[term]].copy()
+        return Draws(self._state.seed, streams, self.number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import ref
 
@@ -24,6 +25,7 @@ from ngraph_rewrite.returns import check_handles, has_value, leaves, packing, re
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.runtime.aligned import result_array
 from ngraph_rewrite.state import State
+from ngraph_rewrite.stepping import Stepping, StepValues
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -199,6 +201,39 @@ class Computation(Answering):
                 self._kept[0] = (ready, number, *args, *results)
                 words[1] = number + 1
             return results
+
+    def step(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None) -> Stepping:
+        """A call that is made kernel by kernel: what runs next runs when it is asked for, and any handle can be probed.
+
+        Args:
+            args, feed_dict, out: As those of a call.
+
+        Raises:
+            ComputationError, ClosedError: as calls do.
+
+        >>> import ngraph_rewrite as ng
+        >>> x = ng.placeholder({"H": 3}, name="x")
+        >>> y = ng.tanh(ng.dot(x, x))
+        >>> with ng.make_transformer("cpu") as transformer:
+        ...     call = transformer.computation(x + y, x).step([1, 2, 3])
+        ...     for stepped in call:
+        ...         print(stepped, call.value(y))  # doctest: +ELLIPSIS
+        ...     call.results()
+        0: gemm_... computes semi.tanh(...) 1.0
+        1: map_... computes semi.add(..., ...) 1.0
+        array([2., 3., 4.], dtype=float32)
+        """
+        state = self._state
+        with state.lock:
+            state.allocate()
+            given = in_order(self.inputs, args, feed_dict)
+            arrays = list(map(self._argument, given, self.inputs, self._dtypes))
+            ready = self._prepared.made(tuple([a.shape for a in arrays]), apart=True)
+            results = outputs(ready.shapes, self._valued, self.returns, out)
+            call = (ready, state.calls, *[apart(array, results) for array in arrays], *results)
+            values = StepValues(call, self.lowering, self.inputs, self._handles, state)
+            state.calls += 1
+        return Stepping(values, state, partial(self._kept.__setitem__, 0, call), self._packed)
 
     def _argument(self, value: Any, term: Op, dtype: np.dtype[Any]) -> Any:
         """A value as an array that kernels can read: on the device of the target, if it is there."""

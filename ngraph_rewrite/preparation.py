@@ -76,17 +76,21 @@ class Preparation:
         self.entry = self._entries[shapes]
         return ready
 
-    def made(self, shapes: Shapes) -> Ready:
-        """What is planned for a set of shapes, now."""
+    def made(self, shapes: Shapes, apart: bool = False) -> Ready:
+        """What is planned for a set of shapes, now.
+
+        Args:
+            apart: Whether it may stand still while others run: then it shares no memory with them.
+        """
         with no_garbage_collection():
-            return self._planned(shapes)
+            return self._planned(shapes, {} if apart else self._shared)
 
     @cached_property
     def _places(self) -> list[Op]:
         """What takes places of axes of unknown length; asked for where there are some."""
         return open_places(topological(self._handles))
 
-    def _planned(self, shapes: Shapes) -> Ready:
+    def _planned(self, shapes: Shapes, shared: dict[str, Any]) -> Ready:
         binding = bind_lengths(self._inputs, shapes)
         if binding:
             check_places(self._places, binding)
@@ -110,7 +114,7 @@ class Preparation:
             cache=self._cache,
             order=None if binding else list(bound),
             threads=self._threads,
-            shared=self._shared,
+            shared=shared,
         )
         return Ready(self._target.executable(program), bound, program.results, shapes)
 

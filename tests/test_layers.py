@@ -35,7 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("state", "outputs"),
     ("ready",),
     ("preparation", "call_values", "calls"),
-    ("answering",),
+    ("answering", "stepping"),
     ("computation",),
     ("transformer",),
     ("saturation",),

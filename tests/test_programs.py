@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from programs import ANALYTIC, EXACT, Program, assert_same, both, drawn
 
 import ngraph_rewrite as ng
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.dtypes import finfo, is_float
 
 DTYPES = [
@@ -58,6 +59,30 @@ def test_programs_of_small_integers_agree_exactly(data: st.DataObject) -> None:
     assume(all(is_exact(r) for r in expected[0]))
     for one, other in zip(expected, found, strict=True):
         assert_same(one, other)
+
+
+@drawn(10)
+@given(st.data())
+def test_any_term_has_its_value_between_two_kernels(data: st.DataObject) -> None:
+    """Whether a kernel has stored it, or will, whether it stands in the middle of one, or was rewritten away."""
+    program = exact_program(data, data.draw(st.sampled_from(DTYPES)), 7)
+    with ng.make_transformer("reference") as transformer:
+        right = transformer.computation(program.terms, *program.inputs)(*program.arguments)
+    assume(all(map(is_exact, right)))
+    with ng.make_transformer("cpu") as transformer:
+        call = transformer.computation(program.terms[-1], *program.inputs).step(*program.arguments)
+        has = variables(program.terms[-1])
+        probed = [i for i, term in enumerate(program.terms) if variables(term) <= has]
+        for number, _ in enumerate(call):
+            at = probed[number % len(probed)]
+            assert_same([call.value(program.terms[at])], [right[at]])
+        assert_same([call.results()], [right[-1]])
+        assert_same([call.value(program.terms[i]) for i in probed], [right[i] for i in probed])
+
+
+def variables(term: ng.Op) -> set[ng.Op]:
+    """Those that its transformer has to have."""
+    return {t for t in topological([term]) if t.definition.name == "core.variable"}
 
 
 @drawn(50)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,11 @@ from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernels
 from ngraph_rewrite.runtime.machine import NEVER, SLICE, Beside, Launch, LaunchTable, Repeat, Row
 from ngraph_rewrite.targets.arguments import Arguments
+from ngraph_rewrite.targets.rows import Ran, run_rows, tell_rows
 from ngraph_rewrite.targets.target import Array, Program, Quick, Target
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.tracing import CallLog, listener, told
+from ngraph_rewrite.terms.tracing import listener, told
 from ngraph_rewrite.terms.written import describe
 
 if TYPE_CHECKING:
@@ -92,13 +93,26 @@ class CpuExecutable:
 
     def run(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:
         """Fill in the addresses of this call and walk the table."""
-        self._table.rewind()
-        self._arguments.fill(self._table.arguments, inputs, results)
-        self._arguments.call[0] = call
+        self._begin(inputs, results, call)
         if not told[0]:
             self._table.run(self.program.threads)
         else:
             self._run_heard(results)
+        self._echo(inputs, results)
+
+    def run_rows(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> Iterator[Ran]:
+        """The same row by row: each runs when it is asked for, and `results` are whole when there are no more."""
+        self._begin(inputs, results, call)
+        yield from self._rows(results)
+        self._echo(inputs, results)
+
+    def _begin(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:
+        self._table.rewind()
+        self._arguments.fill(self._table.arguments, inputs, results)
+        self._arguments.call[0] = call
+
+    def _echo(self, inputs: Sequence[Array], results: Sequence[Array]) -> None:
+        """Copy what is an argument, or lies in one."""
         for number, source, layout in self._echoes:
             np.copyto(results[number], seen(inputs[source], layout))
 
@@ -108,31 +122,17 @@ class CpuExecutable:
         if log is None:
             self._table.run(self.program.threads)
         else:
-            self._run_told(log, results)
+            tell_rows(log, self._rows(results), [*self.program.results, *self.program.writes])
 
-    def _run_told(self, log: CallLog, results: Sequence[Array]) -> None:
-        """Walk the table row by row, and tell what each row computed."""
-        writes = list(self.program.writes)
-        for row, work in enumerate(self.plan.work):
+    def _rows(self, results: Sequence[Array]) -> Iterator[Ran]:
+        """What walks the table row by row."""
+
+        def run(row: int) -> None:
             self._table.step(row, self.program.threads)
-            following = self.plan.work[row + 1 : row + 2]
-            if following and following[0].term is work.term and isinstance(work, Work):
-                continue  # a part of what the next one completes
-            term = self.plan.origins.get(work.term, work.term)
-            if isinstance(work, Loop):
-                log.tell_all(term)
-                continue
-            for other, ref in (*work.others, (work.term, work.stored)):
-                was = self.plan.origins.get(other, other)
-                log.tell_all(was, partial(self._stored, was, ref, results))
-                write = next((w for w in writes if ref[:2] == ("storage", w.args[0])), None)
-                if write is not None:
-                    writes.remove(write)
-                    log.tell_all(write)
-        for term in (*self.program.results, *self.program.writes):
-            log.tell_all(term)
 
-    def _stored(self, term: Op, ref: Ref, results: Sequence[Array]) -> Array:
+        return run_rows(self.plan, self.program.writes, run, partial(self._stored, results))
+
+    def _stored(self, results: Sequence[Array], term: Op, ref: Ref) -> Array:
         """What lies where a kernel stored a term."""
         if ref.space == "result":
             memory = results[int(str(ref.key))]

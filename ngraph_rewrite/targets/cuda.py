@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from ngraph_rewrite.ops import cuda, fused, semi  # noqa: F401  (declare the ops
 from ngraph_rewrite.plan.accesses import dependencies, done_with, finishing
 from ngraph_rewrite.plan.cuda.ends import ends
 from ngraph_rewrite.plan.cuda.renderer import CUDA as RENDERER
-from ngraph_rewrite.plan.launches import Loop, Work, kernels
+from ngraph_rewrite.plan.launches import kernels
 from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.runtime.cuda.device import Device, Launched, Recorded, find_device, has_library
 from ngraph_rewrite.targets.cpu import CORE, shown_place
@@ -24,11 +24,12 @@ from ngraph_rewrite.targets.device_calls import staying_call
 from ngraph_rewrite.targets.device_launches import UnrolledLaunches
 from ngraph_rewrite.targets.device_loops import RepeatedLaunches, Span
 from ngraph_rewrite.targets.device_memory import Download, ProgramMemory
+from ngraph_rewrite.targets.rows import Ran, run_rows, tell_rows
 from ngraph_rewrite.targets.steps import place_of, shown_transfers
 from ngraph_rewrite.targets.target import Program, Target
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.tracing import CallLog, listener, told
+from ngraph_rewrite.terms.tracing import listener, told
 
 _OF_LIBRARY = frozenset({"cuda.gemm"})
 _COMPOSITE = frozenset(
@@ -66,9 +67,7 @@ class CudaExecutable:
     def run(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
         """Copy arguments to the device unless they are there, run, and copy results from it unless they stay."""
         memory = self._memory
-        memory.begin(inputs, results, call)
-        if memory.arena.address != self._arena:
-            self._restart()
+        self._begin(inputs, results, call)
         log = listener([*self.program.results, *self.program.writes]) if told[0] else None
         if log is None:
             self._update()
@@ -76,8 +75,19 @@ class CudaExecutable:
             recorded.run()
             memory.end(inputs, results, self._downloads)
         else:
-            self._run_told(log, results)
+            tell_rows(log, self._row_by_row(), [*self.program.results, *self.program.writes])
             memory.end(inputs, results, {})
+
+    def run_rows(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> Iterator[Ran]:
+        """The same row by row: each runs when it is asked for, and `results` are whole when there are no more."""
+        self._begin(inputs, results, call)
+        yield from self._row_by_row()
+        self._memory.end(inputs, results, {})
+
+    def _begin(self, inputs: Sequence[Any], results: Sequence[Any], call: int) -> None:
+        self._memory.begin(inputs, results, call)
+        if self._memory.arena.address != self._arena:
+            self._restart()
 
     def stay(self, inputs: Sequence[Any], call: int) -> list[Any] | None:
         """A call whose arguments are on the device and whose results stay there: the results.
@@ -139,31 +149,18 @@ class CudaExecutable:
         found = {k: self._rows.of_row(row)[-1:] for k, row in enumerate(rows) if row is not None}
         return {k: last[0] for k, last in found.items() if last and len(done_with(after, last[0])) < len(after)}
 
-    def _run_told(self, log: CallLog, results: Sequence[Any]) -> None:
-        """Run row by row, and tell what each row computed."""
+    def _row_by_row(self) -> Iterator[Ran]:
+        """What runs row by row."""
         self._update()
         launches = self._rows.launches()
-        writes, origins = list(self.program.writes), self.plan.origins
-        for row, work in enumerate(self.plan.work):
+
+        def run(row: int) -> None:
             recorded = self._repeated([launches[i] for i in self._rows.of_row(row)], self._rows.spans_of_row(row))
             recorded.run()
             self.device.synchronize()
             recorded.close()
-            following = self.plan.work[row + 1 : row + 2]
-            if following and following[0].term is work.term and isinstance(work, Work):
-                continue  # a part of what the next one completes
-            if isinstance(work, Loop):
-                log.tell_all(origins.get(work.term, work.term))
-                continue
-            for other, ref in (*work.others, (work.term, work.stored)):
-                was = origins.get(other, other)
-                log.tell_all(was, partial(self._memory.read, was, ref))
-                write = next((w for w in writes if ref[:2] == ("storage", w.args[0])), None)
-                if write is not None:
-                    writes.remove(write)
-                    log.tell_all(write)
-        for term in (*self.program.results, *self.program.writes):
-            log.tell_all(term)
+
+        return run_rows(self.plan, self.program.writes, run, self._memory.read)
 
     def source(self) -> str:
         """Every kernel, once."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import ArgumentError, InvalidHandleError
 from ngraph_rewrite.plan.views import IDENTITIES
 from ngraph_rewrite.runtime import philox
-from ngraph_rewrite.terms.binders import Body, evaluated
+from ngraph_rewrite.terms.binders import Body, Valuation, evaluated, evaluations
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import CallLog
@@ -24,7 +24,11 @@ Array = NDArray[Any]
 
 
 def evaluate(
-    roots: Iterable[Op], values: Mapping[Op, Array], draws: Draws | None = None, log: CallLog | None = None
+    roots: Iterable[Op],
+    values: Mapping[Op, Array],
+    draws: Draws | None = None,
+    log: CallLog | None = None,
+    ends: Container[Op] = (),
 ) -> dict[Op, Array]:
     """The value of every term under `roots`: an array, or a tuple of them; none of what only a step of a scan has.
 
@@ -33,11 +37,20 @@ def evaluate(
         values: The values of placeholders and variables, and of anything else that is known already.
         draws: Where random draws come from.
         log: Who is told of each term that is computed.
+        ends: Those of `values` below which nothing needs a value.
 
     Raises:
         InvalidHandleError: if a term has neither a value nor a meaning.
     """
+    return evaluated(roots, _valuation(values, draws, log), {}, ends)
 
+
+def evaluate_each(roots: Iterable[Op], values: Mapping[Op, Array], draws: Draws) -> Iterator[tuple[Op, Any]]:
+    """The same one by one: each term is evaluated when it is asked for."""
+    return evaluations(roots, _valuation(values, draws, None))
+
+
+def _valuation(values: Mapping[Op, Array], draws: Draws | None, log: CallLog | None) -> Valuation:
     def value(term: Op, args: list[Array], body: Body | None) -> Any:
         if term in values:
             return values[term]
@@ -46,7 +59,7 @@ def evaluate(
             log.tell(term, lambda: found)
         return found
 
-    return evaluated(roots, value, {})
+    return value
 
 
 def _value(term: Op, args: list[Array], body: Body | None, draws: Draws | None) -> Any:

@@ -180,8 +180,10 @@ class Executable(Protocol):
     """A program that can be run; one run at a time.
 
     It may also have methods without arguments: ``quick``, which gives a `Quick` that does what `run` does, or None, and
-    ``shown``, which gives what it does, step by step, as text; and ``stay``, which takes arguments that are on a device
-    and the number of a call, and gives results that stay there, or None if only `run` can make that call.
+    ``shown``, which gives what it does, step by step, as text; ``stay``, which takes arguments that are on a device
+    and the number of a call, and gives results that stay there, or None if only `run` can make that call; and
+    ``run_rows``, which takes what `run` does and runs a part of it for each item that it gives
+    (`ngraph_rewrite.targets.rows.Ran`).
     """
 
     def run(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:

@@ -9,12 +9,12 @@ once for each step or call, and nowhere else.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Container, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.terms.walking import topological, topological_to
 
 NONE: frozenset[Uid] = frozenset()
 Free = Mapping[Op, frozenset[Uid]]
@@ -86,17 +86,31 @@ def body_terms(roots: Iterable[Op], own: Container[Uid], free: Free) -> list[Op]
     return found
 
 
-def evaluated(roots: Iterable[Op], value: Valuation, given: Mapping[Uid, Any]) -> dict[Op, Any]:
+def evaluated(
+    roots: Iterable[Op], value: Valuation, given: Mapping[Uid, Any], ends: Container[Op] = ()
+) -> dict[Op, Any]:
     """The value of every term under `roots` that is not open.
 
     Args:
         value: Evaluates one term.
         given: The values of parameters that nothing under `roots` binds.
+        ends: What is evaluated without what stands below it.
     """
-    order = topological(roots)
+    order = topological_to(roots, ends) if ends else topological(roots)
     found: dict[Op, Any] = {}
     _Evaluation(value, free_parameters(order)).run(order, found, given)
     return found
+
+
+def evaluations(roots: Iterable[Op], value: Valuation) -> Iterator[tuple[Op, Any]]:
+    """Every term under `roots` that is not open, and its value: each is evaluated when it is asked for."""
+    order = topological(roots)
+    found: dict[Op, Any] = {}
+    evaluation = _Evaluation(value, free_parameters(order))
+    for term in order:
+        evaluation.run((term,), found, {})
+        if term in found:
+            yield term, found[term]
 
 
 class _Evaluation:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,4 +27,21 @@ def topological(roots: Iterable[Op]) -> list[Op]:
                 stack += term.args[::-1]
             else:
                 order.append(term)
+    return order
+
+
+def topological_to(roots: Iterable[Op], ends: Container[Op]) -> list[Op]:
+    """As `topological`, but what stands below a term of `ends`, and nowhere else, is left out."""
+    order: list[Op] = []
+    seen: set[Op] = set()
+    stack = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        term, ready = stack.pop()
+        if ready:
+            order.append(term)
+        elif term not in seen:
+            seen.add(term)
+            stack.append((term, True))
+            if term not in ends:
+                stack.extend([(arg, False) for arg in term.args[::-1] if arg not in seen])
     return order

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan run row by row: what each row has computed, as soon as it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from ngraph_rewrite.plan.launches import Loop, Work, kernels
+from ngraph_rewrite.plan.operands import Ref
+from ngraph_rewrite.plan.plan import Plan
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.tracing import CallLog
+
+Array = NDArray[Any]
+Read = Callable[[], Array]
+
+
+class Ran(NamedTuple):
+    """What ran as one.
+
+    Attributes:
+        kernels: Their names, in the order in which they ran.
+        computed: The terms of the program that were computed by that, each with what gives a copy of its value until
+            the next row runs; None for those that have no memory of their own.
+    """
+
+    kernels: tuple[str, ...]
+    computed: tuple[tuple[Op, Read | None], ...]
+
+
+def run_rows(
+    plan: Plan, writes: Sequence[Op], run: Callable[[int], None], read: Callable[[Op, Ref], Array]
+) -> Iterator[Ran]:
+    """Run the rows of a plan. Those that compute a term together are one.
+
+    Args:
+        writes: What the program writes to variables.
+        run: Runs one row.
+        read: A copy of what lies where a term was stored.
+    """
+    left, names = list(writes), list[str]()
+    for row, work in enumerate(plan.work):
+        run(row)
+        names += [one.source.name for one in kernels([work])]
+        following = plan.work[row + 1 : row + 2]
+        if following and following[0].term is work.term and isinstance(work, Work):
+            continue  # a part of what the next one completes
+        yield Ran(tuple(names), tuple(_computed(work, plan, left, read)))
+        names.clear()
+
+
+def _computed(
+    work: Work | Loop, plan: Plan, left: list[Op], read: Callable[[Op, Ref], Array]
+) -> Iterator[tuple[Op, Read | None]]:
+    """What a row computed, and the write that it was, which is not left then."""
+    origins = plan.origins
+    if isinstance(work, Loop):
+        yield origins.get(work.term, work.term), None
+        return
+    for term, ref in (*work.others, (work.term, work.stored)):
+        was = origins.get(term, term)
+        yield was, partial(read, was, ref)
+        write = next((w for w in left if ref[:2] == ("storage", w.args[0])), None)
+        if write is not None:
+            left.remove(write)
+            yield write, partial(read, was, ref)
+
+
+def tell_rows(log: CallLog, rows: Iterable[Ran], last: Iterable[Op]) -> None:
+    """Tell what rows compute, each as soon as it has run, and at the end of what needed no row."""
+    for ran in rows:
+        for term, read in ran.computed:
+            log.tell_all(term, read)
+    for term in last:
+        log.tell_all(term)
