@@ -48,8 +48,8 @@ class Stepped(NamedTuple):
 class Stepping(Iterator[Stepped]):
     """A call that goes on each time it is asked to. Made by `Computation.step`.
 
-    It has memory of its own: other calls may be made meanwhile. Variables have the values that kernels left there.
-    What was written when it is let go before its end stays written.
+    It has memory of its own, and keeps a copy of all that kernels stored: other calls may be made meanwhile. Variables
+    have the values that kernels left there. What was written when it is let go before its end stays written.
 
     Args:
         values: What is known of the values of this call.

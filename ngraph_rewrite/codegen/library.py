@@ -74,10 +74,11 @@ def render_random(kind: str, dtype: str, target: str = "cpu") -> Source:
     """Return the kernel that fills ``count`` elements at ``y`` with uniform or normal draws.
 
     ``call`` is the address of an int64 call counter, which it reads only; ``first`` and ``second`` are the bits of the
-    float64 low and high, or loc and scale. The draws are those of `ngraph_rewrite.runtime.philox`.
+    float64 low and high, or loc and scale, ``most`` those of the last number below high. The draws are those of
+    `ngraph_rewrite.runtime.philox`.
 
     >>> render_random("uniform", "float32").signature
-    ('y', 'count', 'seed', 'call', 'stream', 'first', 'second')
+    ('y', 'count', 'seed', 'call', 'stream', 'first', 'second', 'most')
     """
     has_dtype(dtype, ("float16", "bfloat16", "float32", "float64"), "random")
     has_dtype(kind, ("uniform", "normal"), "random")
@@ -85,13 +86,18 @@ def render_random(kind: str, dtype: str, target: str = "cpu") -> Source:
     if dtype != "float64":
         units = [f"unit_single({word})" for word in "abcd"]
     draws = [f"u{i} = {text}" for i, text in enumerate(units)]
-    if kind == "normal":
+    ends = ("first", "second", "most") if kind == "uniform" else ("first", "second")
+    if kind == "uniform":
+        for i in range(len(units)):
+            draws += [f"u{i} = first + u{i} * (second - first)", f"u{i} = most if u{i} > most else u{i}"]
+    else:
         draws += [f"u{i}, u{i + 1} = box_muller(u{i}, u{i + 1})" for i in range(0, len(units), 2)]
-    scaled = "first + u{i} * (second - first)" if kind == "uniform" else "first + second * u{i}"
-    values = [cast(f"({scaled.format(i=i)})", "float64", dtype) for i in range(len(units))]
+        draws += [f"u{i} = first + second * u{i}" for i in range(len(units))]
+    values = [cast(f"u{i}", "float64", dtype) for i in range(len(units))]
     stores = [f"if at + {i} < count:\n    store_{dtype}(y, at + {i}, {value}, 0)" for i, value in enumerate(values)]
-    names = ("y", "count", "seed", "call", "stream", "first", "second")
     holes = {"per_block": str(len(units)), "draws": "\n".join(draws), "stores": "\n".join(stores)}
+    holes["ends"] = "\n".join(f"{end} = bits_as_float64({end})" for end in ends)
+    names = ("y", "count", "seed", "call", "stream", *ends)
     return rendered("random", names, target, **holes, whole=_whole(dtype, values), width=str(len(units) * _size(dtype)))
 
 

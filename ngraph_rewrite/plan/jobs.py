@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -16,7 +15,7 @@ from ngraph_rewrite.plan.convolution_operands import CONVOLUTION
 from ngraph_rewrite.plan.convolutions import convolution_calls
 from ngraph_rewrite.plan.fusion import Groups, is_leaf
 from ngraph_rewrite.plan.kinds import OTHER
-from ngraph_rewrite.plan.library_calls import CALLS, INSERTIONS
+from ngraph_rewrite.plan.library_calls import CALLS, INSERTIONS, ends_of_draws
 from ngraph_rewrite.plan.nests import Body, Load, Value
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain
 from ngraph_rewrite.plan.pooling import UNPOOLING, unpooling_call
@@ -227,11 +226,10 @@ def _own_kernel(term: Op, groups: Groups) -> Call:
 
 def _random(term: Op, groups: Groups) -> Call:
     kind = term.definition.short
-    first, second = ("low", "high") if kind == "uniform" else ("loc", "scale")
     source = render_random(kind, term.dtype.name)
-    bits = [struct.unpack("<q", struct.pack("<d", term.attribute(a).scalar))[0] for a in (first, second)]
     count = prod(known(term))
-    return Call(source, (OUTPUT, count, "seed", "call", term.attribute("uid"), *bits), loop_share(count, 4))
+    arguments = (OUTPUT, count, "seed", "call", term.attribute("uid"), *ends_of_draws(term))
+    return Call(source, arguments, loop_share(count, 4))
 
 
 # What is computed piece by piece, and what in one call.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from math import log2, prod
 
@@ -21,7 +22,18 @@ from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, a
 from ngraph_rewrite.plan.shapes import around
 from ngraph_rewrite.plan.shares import loop_share, running_share, sorting_share
 from ngraph_rewrite.plan.spectral_calls import eigh_call, svd_call
+from ngraph_rewrite.runtime.philox import last_below
 from ngraph_rewrite.terms.op import Op
+
+
+def ends_of_draws(term: Op) -> list[int]:
+    """Low, high and the last number below it, or loc and scale, as the bits of float64."""
+    if term.definition.short == "normal":
+        ends = [term.attribute("loc").scalar, term.attribute("scale").scalar]
+    else:
+        low, high = term.attribute("low").scalar, term.attribute("high").scalar
+        ends = [low, high, last_below(low, high, term.dtype)]
+    return [struct.unpack("<q", struct.pack("<d", end))[0] for end in ends]
 
 
 def _batch_dot(term: Op, groups: Groups) -> Call:

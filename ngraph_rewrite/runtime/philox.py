@@ -40,13 +40,28 @@ def philox(counter: Sequence[npt.ArrayLike], key: Sequence[int]) -> tuple[Words,
 def uniform(
     seed: int, stream: int, call: int, count: int, dtype: npt.DTypeLike, low: float = 0.0, high: float = 1.0
 ) -> npt.NDArray[Any]:
-    """Return ``count`` draws, evenly spread over [low, high): 24 random bits each for float32, 53 for float64.
+    """Return ``count`` draws, evenly spread over [low, high): 53 random bits each for float64, 24 for the others.
+
+    What would be rounded to `high` is the number before it.
 
     >>> uniform(seed=1, stream=0, call=0, count=3, dtype="float32").shape
     (3,)
     """
     unit = _unit(seed, stream, call, count, np.dtype(dtype))
-    return (low + unit * (high - low))[:count].astype(dtype)
+    return np.minimum(low + unit * (high - low), last_below(low, high, np.dtype(dtype)))[:count].astype(dtype)
+
+
+def last_below(low: float, high: float, dtype: np.dtype[Any]) -> float:
+    """The largest number of a dtype in [low, high), or its nearest to low if it has none there; inf of no interval.
+
+    >>> [last_below(0.0, 1.0, np.dtype(dtype)) for dtype in ("float16", "float32")]
+    [0.99951171875, 0.9999999403953552]
+    """
+    if not -np.inf < low <= high < np.inf:
+        return np.inf
+    end, least = np.asarray(high).astype(dtype), np.asarray(low).astype(dtype)
+    before = np.nextafter(end, np.asarray(-np.inf, dtype)) if float(end) >= high else end
+    return max(float(before), float(least))
 
 
 def normal(

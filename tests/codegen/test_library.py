@@ -18,7 +18,7 @@ from ngraph_rewrite.codegen.library_running import render_recurrence, render_run
 from ngraph_rewrite.codegen.nest import Operand
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.compiler import compile_kernel
-from ngraph_rewrite.runtime.philox import normal, uniform
+from ngraph_rewrite.runtime.philox import last_below, normal, uniform
 
 _KERNEL = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
 
@@ -143,7 +143,7 @@ def bits(value: float) -> int:
 def test_uniform_draws_have_the_same_bits_as_numpys(run: Runner, dtype: str, count: int) -> None:
     y, call = np.full(count + 1, 9, dtype), np.array([2**32 + 3])
     names = {"y": address(y), "count": count, "call": address(call), "stream": 11}
-    ends = {"first": bits(-2.0), "second": bits(3.0)}
+    ends = {"first": bits(-2.0), "second": bits(3.0), "most": bits(last_below(-2.0, 3.0, y.dtype))}
     run(render_random("uniform", dtype), {**names, **ends, "seed": 2**62 + 5}, 3)
     assert same_bits(y[:-1], uniform(2**62 + 5, 11, 2**32 + 3, count, dtype, -2.0, 3.0))
     assert y[-1] == 9

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Philox4x32-10 gives the published answers, and draws depend on nothing but their names and places."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ngraph_rewrite.runtime.philox import normal, philox, uniform
+from ngraph_rewrite.runtime.philox import last_below, normal, philox, uniform
+from ngraph_rewrite.types.dtypes import as_dtype
 
 ONES = 0xFFFFFFFF
 
@@ -63,6 +66,35 @@ def test_draws_have_their_distribution(dtype: str) -> None:
     assert stats.kstest(normal(1, 2, 3, 20000, dtype, 2.0, 3.0), stats.norm(2, 3).cdf).pvalue > 0.01
 
 
-def test_a_uniform_draw_stays_below_one() -> None:
-    draws = uniform(0, 0, 0, 100000, "float32")
-    assert 0 <= draws.min() and draws.max() < 1
+INTERVALS = [(0.0, 1.0), (0.5, 1.0), (-1.0, -0.5), (-3.0, 250.0), (0.0, 1e-7), (1.0, 1.001)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize(("low", "high"), INTERVALS)
+def test_a_uniform_draw_stays_below_the_end_of_its_interval(dtype: str, low: float, high: float) -> None:
+    """Numbers of few bits would be rounded to it: of bfloat16 in [0, 1) each 500th."""
+    kind = as_dtype(dtype)
+    draws = uniform(0, 0, 0, 100000, kind, low, high).astype(float)
+    assert draws.min() >= float(np.asarray(low, kind)) and (draws.max() < high or not has_numbers(low, high, kind))
+
+
+def has_numbers(low: float, high: float, kind: np.dtype[Any]) -> bool:
+    """Whether a dtype has any in [low, high)."""
+    return float(np.asarray(low, kind)) < high
+
+
+@given(st.floats(-1e4, 1e4), st.floats(-1e4, 1e4), st.sampled_from(["float16", "bfloat16", "float32", "float64"]))
+def test_the_last_number_below_an_end_has_none_after_it(low: float, high: float, dtype: str) -> None:
+    kind = as_dtype(dtype)
+    last = last_below(low, high, kind)
+    if not low <= high:
+        assert last == np.inf
+        return
+    next_one = float(np.nextafter(np.asarray(last, kind), np.asarray(np.inf, kind)))
+    assert float(np.asarray(last, kind)) == last
+    assert (last < high <= next_one) or last == float(np.asarray(low, kind)) >= high
+
+
+@pytest.mark.parametrize("ends", [(1.0, -1.0), (0.0, np.inf), (np.nan, 1.0)])
+def test_what_is_no_interval_has_no_last_number(ends: tuple[float, float]) -> None:
+    assert last_below(*ends, np.dtype("float32")) == np.inf

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError
-from ngraph_rewrite.frontend.numpy.elementwise import clip, exp, expm1, log, log1p, sqrt, tan, where
+from ngraph_rewrite.frontend.numpy.elementwise import exp, expm1, log, log1p, sqrt, tan, where
 from ngraph_rewrite.frontend.numpy.operands import Array
 from ngraph_rewrite.frontend.numpy.random_parameters import (
     Parameter,
@@ -26,7 +26,6 @@ from ngraph_rewrite.frontend.numpy.random_parameters import (
 )
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import finfo
 
 
 def random(size: Size = None, dtype: Any = None) -> Op:
@@ -45,9 +44,7 @@ def random(size: Size = None, dtype: Any = None) -> Op:
     float32[2, 3]
     """
     asked = wanted("random", size, dtype)
-    if asked.inner == asked.dtype:
-        return drawn(asked.shape, asked.dtype)
-    return asked.result(clip(asked.uniform(), None, 1 - float(finfo(asked.dtype).eps) / 2))
+    return drawn(asked.shape, asked.dtype)
 
 
 def standard_normal(size: Size = None, dtype: Any = None) -> Op:
@@ -83,7 +80,7 @@ def standard_cauchy(size: Size = None, *, dtype: Any = None) -> Op:
 
 
 def uniform(low: Array = 0.0, high: Array = 1.0, size: Size = None, *, dtype: Any = None) -> Op:
-    """Numbers from [low, high); rounding may give `high` itself, as it does in NumPy.
+    """Numbers from [low, high); between ends that are terms rounding may give `high` itself, as it does in NumPy.
 
     Args:
         low, high: Numbers, or terms, which are broadcast. A derivative passes to terms.

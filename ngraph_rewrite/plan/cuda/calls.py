@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import struct
 from math import prod
 
 from ngraph_rewrite.codegen.library import render_gather, render_random
@@ -20,6 +19,7 @@ from ngraph_rewrite.plan.cuda.spectra import eigh_call, svd_call
 from ngraph_rewrite.plan.cuda.windows import fold_call, spread_call
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import MakeCalls
+from ngraph_rewrite.plan.library_calls import ends_of_draws
 from ngraph_rewrite.plan.operands import OUTPUT, Call, all_plain, known
 from ngraph_rewrite.plan.shapes import around
 from ngraph_rewrite.terms.op import Op
@@ -60,12 +60,11 @@ def _recurrence(term: Op, groups: Groups) -> Call:
 
 def _random(term: Op, groups: Groups) -> Call:
     kind = term.definition.short
-    first, second = ("low", "high") if kind == "uniform" else ("loc", "scale")
     source = render_random(kind, term.dtype.name, "cuda")
-    bits = [struct.unpack("<q", struct.pack("<d", term.attribute(a).scalar))[0] for a in (first, second)]
     count = prod(known(term))
     each = 2 if term.dtype.name == "float64" else 4
-    return Call(source, (OUTPUT, count, "seed", "call", term.attribute("uid"), *bits), grid_for(-(-count // each)))
+    arguments = (OUTPUT, count, "seed", "call", term.attribute("uid"), *ends_of_draws(term))
+    return Call(source, arguments, grid_for(-(-count // each)))
 
 
 # What computes an op in calls, or puts something into its first operand once that is in the memory of the result.
