@@ -86,14 +86,13 @@ class Stepping(Iterator[Stepped]):
                 raise StopIteration
             self._check()
             ran = next(self._rows, None)
-            if self._whole:
-                self._values.whole = True
-                self._finished()
-            elif ran is None:
+            if ran is not None:
+                return self._noted(ran)
+            if not self._whole:
                 raise ComputationError("this call was interrupted", where=user_line(), do="begin another one")
-            if ran is None:
-                raise StopIteration
-            return self._noted(ran)
+            self._values.whole = True
+            self._finished()
+            raise StopIteration
 
     def _check(self) -> None:
         self._state.check_open()
@@ -161,7 +160,7 @@ class StepValues(CallValues):
         """What has been stored now, and what was computed."""
         self._stored.update(values)
         for term in terms:
-            if term.definition.name == "core.assign":
+            if term.definition.name == "core.assign" and term in self._stored:
                 self.written[term.args[0].attribute("uid")] = self._stored[term]
 
     def probed(self, op: Op) -> Array:
