@@ -12,7 +12,7 @@ from sliding_oracle import both, check_gradients
 
 import ngraph_rewrite as ng
 
-DRAWN = settings(max_examples=25, deadline=None)
+DRAWN = settings(max_examples=12, deadline=None)
 V, F, N, K, T = ng.Axis("V", 5), ng.Axis("F", 3), ng.Axis("N", 4), ng.Axis("K", 2), ng.Axis("REC", 2)
 HOW: dict[str, Any] = {
     "set": lambda a, b: b, "add": np.add, "multiply": np.multiply, "max": np.maximum, "min": np.minimum,
