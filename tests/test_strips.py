@@ -369,7 +369,7 @@ def test_what_is_attended_to_may_be_what_attends(order: str, monkeypatch: pytest
     assert close(computation(value), expected) and loops(computation)
 
 
-@drawn(30)
+@drawn(18)
 @given(
     length=st.sampled_from([16, 48, 64]), more=st.sampled_from([0, 16]), apart=st.booleans(), behind=st.booleans(),
     mask=st.sampled_from([None, "added", "keeps"]), kept=st.sets(st.integers(0, 4), min_size=1),

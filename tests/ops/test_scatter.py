@@ -17,7 +17,7 @@ from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.tensor import TensorType
 
 nx = ng.numpy
-FEW = settings(max_examples=36, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=24, deadline=None, suppress_health_check=list(HealthCheck))
 INDICES = hnp.arrays(
     np.int64, hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4), elements=st.integers(-6, 6)
 )
