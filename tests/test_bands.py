@@ -126,7 +126,7 @@ def test_a_band_is_what_its_samples_are_alone(step: Any, samples: int, reverse: 
     assert f"{BANDS}{samples // 16} bands" in told
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.lists(st.sampled_from(STEPS), min_size=2, max_size=4), st.integers(32, 70), st.integers(0, 99))
 def test_steps_of_steps(steps: list[Any], samples: int, seed: int) -> None:
     loop = Loop(samples, seed)

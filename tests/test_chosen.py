@@ -17,20 +17,23 @@ from ngraph_rewrite.errors import ArgumentError, AxesError, LengthError
 from ngraph_rewrite.terms.op import Op
 
 xp = ng.numpy
-SAME = settings(max_examples=25, deadline=None, derandomize=True, database=None)
-DTYPES = ["int64", "float32", "bool", "uint8"]
+SAME = settings(max_examples=12, deadline=None, derandomize=True, database=None)
+DTYPES = ["int64", "float32", "bool"]
 FEW = st.sampled_from([0, 1, 2, 3])
-SIZES = st.sampled_from([0, 1, 4, 30])  # so that kernels are shared: fewer than there are, and more
+SIZES = st.sampled_from([0, 1, 4])  # few, so that kernels are shared: there may be fewer elements, and more
 
 
 SHAPES = st.sampled_from([(0,), (6,), (2, 3)])
+# Equal ones, and some that meet in one of the two: kernels of a third dtype say nothing more.
+PAIRS = [(dtype, dtype) for dtype in DTYPES] + [("int64", "bool"), ("bool", "float32")]
+
+
+def vectors_of(dtype: str, shape: st.SearchStrategy[Any] = SHAPES) -> st.SearchStrategy[Any]:
+    return hnp.arrays(dtype, shape, elements=FEW.map(np.dtype(dtype).type))
 
 
 def vectors(shape: st.SearchStrategy[Any] = SHAPES) -> st.SearchStrategy[Any]:
-    def of(dtype: str) -> st.SearchStrategy[Any]:
-        return hnp.arrays(dtype, shape, elements=FEW.map(np.dtype(dtype).type))
-
-    return st.sampled_from(DTYPES).flatmap(of)
+    return st.sampled_from(DTYPES).flatmap(lambda dtype: vectors_of(dtype, shape))
 
 
 def evaluated(returns: Sequence[Op], inputs: Sequence[Op], values: Sequence[Any]) -> list[Any]:
@@ -91,9 +94,9 @@ def test_each_nan_is_an_element_unless_they_are_said_to_be_equal() -> None:
 
 
 @SAME
-@given(vectors(), vectors(), SIZES)
-def test_members_and_sets_of_two_are_numpys(a: Any, b: Any, size: int) -> None:
-    x, y = inputs = leaves(a, b)
+@given(st.sampled_from(PAIRS).flatmap(lambda pair: st.tuples(*map(vectors_of, pair))), SIZES)
+def test_members_and_sets_of_two_are_numpys(pair: tuple[Any, Any], size: int) -> None:
+    (a, b), (x, y) = pair, (inputs := leaves(*pair))
     returns = [xp.isin(x, y), xp.isin(x, y, invert=True)]
     returns += [f(x, y, size=size, fill_value=1) for f in (xp.union1d, xp.intersect1d, xp.setdiff1d)]
     found = evaluated(returns, inputs, [a, b])

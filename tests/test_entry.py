@@ -111,7 +111,7 @@ def same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
 
 
-@drawn(150)
+@drawn(90)
 @given(
     dtype=st.sampled_from(DTYPES),
     shape=st.sampled_from(list(SHAPES)),

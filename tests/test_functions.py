@@ -169,7 +169,7 @@ def test_it_is_called_in_a_scan_and_has_one_inside(target: str) -> None:
     assert values(total(rows) + total(rows * 2), target).tolist() == [27, 36, 45]
 
 
-@drawn(15)
+@drawn(10)
 @given(st.data())
 def test_drawn_calls_have_the_values_of_python_calls(data: st.DataObject) -> None:
     """Functions of drawn bodies, which call the functions before them, beside the same in NumPy."""

@@ -87,7 +87,7 @@ def test_a_long_chain_of_variables_is_no_limit() -> None:
     assert values([last], "reference")[0] == 3001
 
 
-@drawn(20)
+@drawn(14)
 @given(st.data())
 def test_drawn_initial_values_follow_their_dependencies(data: st.DataObject) -> None:
     """Each variable's initial value is drawn from those before it; they are met in a drawn order."""

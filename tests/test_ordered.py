@@ -285,7 +285,7 @@ class Block:
         self.state = {**self.state, name: np.array(new)}
 
 
-@drawn(30)
+@drawn(20)
 @given(st.data())
 def test_a_block_does_what_python_does_line_by_line(data: st.DataObject) -> None:
     start = {n: np.arange(9.0).reshape(3, 3) * (i + 1) for i, n in enumerate(NAMES)}
@@ -339,7 +339,7 @@ class Nest:
         return ng.doall([ng.sequential(items)] if ordered else items), written
 
 
-@drawn(40)
+@drawn(26)
 @given(st.data())
 def test_nested_sequences_and_doalls_keep_their_order(data: st.DataObject) -> None:
     start = {n: np.arange(9.0).reshape(3, 3) * (i + 1) for i, n in enumerate(NAMES)}

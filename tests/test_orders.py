@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from programs import drawn
 
@@ -120,14 +120,18 @@ def loss_of(net: Net, x: Op) -> Op:
     return ng.mean(ng.square(x) + x, out_axes=[])
 
 
-@drawn(10)
-@given(st.data())
-def test_a_net_has_the_same_values_and_derivatives_in_any_order(data: st.DataObject) -> None:
-    layers = data.draw(st.lists(st.sampled_from(LAYERS), min_size=1, max_size=4))
-    net = Net(data.draw(st.sampled_from(ORDERS)), data.draw(st.integers(0, 99)))
+@drawn(1)
+@given(st.lists(st.integers(0, len(LAYERS) - 1), min_size=1, max_size=4), st.sampled_from(ORDERS), st.integers(0, 99))
+@example([6, 2, 3, 9, 11], (2, 1, 3, 0), 0)
+@example([4, 5, 8, 7, 10], (0, 2, 1, 3), 1)
+def test_a_net_has_the_same_values_and_derivatives_in_any_order(
+    layers: list[int], order: Sequence[int], seed: int
+) -> None:
+    """Every layer at least once; the first one is a convolution and draws begin with a ramp."""
+    net = Net(order, seed)
     x = net.convolution(net.x, 3)
     for layer in layers:
-        x = layer(net, x)
+        x = LAYERS[layer](net, x)
     loss = loss_of(net, x)
     results = [x, loss, *(ng.deriv(loss, w) for w in [*net.weights, net.x])]
     found, _ = net.computed(results, "cpu")

@@ -50,7 +50,7 @@ def wanted(data: st.DataObject, program: Program) -> list[ng.Op]:
     return [program.terms[-1], *others]
 
 
-@drawn(90)
+@drawn(60)
 @given(st.data())
 def test_programs_of_small_integers_agree_exactly(data: st.DataObject) -> None:
     program = exact_program(data, data.draw(st.sampled_from(DTYPES)), 7)
@@ -85,7 +85,7 @@ def variables(term: ng.Op) -> set[ng.Op]:
     return {t for t in topological([term]) if t.definition.name == "core.variable"}
 
 
-@drawn(50)
+@drawn(30)
 @given(st.data())
 def test_smooth_programs_agree_up_to_rounding(data: st.DataObject) -> None:
     program = Program(data.draw, ("float64",), {"H": 2, "W": 3, "K": 3}, batch=data.draw(st.integers(1, 4)))
@@ -97,7 +97,7 @@ def test_smooth_programs_agree_up_to_rounding(data: st.DataObject) -> None:
         assert_same(one, other, **TOLERANCE)
 
 
-@drawn(30)
+@drawn(20)
 @given(st.data())
 def test_gradients_of_smooth_programs_agree_up_to_rounding(data: st.DataObject) -> None:
     program = Program(data.draw, ("float64",), {"H": 2, "W": 3, "K": 3}, batch=data.draw(st.integers(1, 3)))

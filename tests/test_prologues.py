@@ -43,7 +43,7 @@ def prologue(draw: st.DrawFn, shape: tuple[int, ...], dtype: str, inputs: dict[n
     return semi.absolute(found) if draw(st.booleans()) else found
 
 
-@settings(drawn, max_examples=EXAMPLES)
+@settings(drawn, max_examples=10)
 @given(st.data(), st.sampled_from(DTYPES), st.sampled_from([None, 0, 1, 3]), lengths, lengths, lengths)
 def test_an_operand_that_is_a_map_is_as_if_it_were_in_memory(
     monkeypatch: pytest.MonkeyPatch, data: st.DataObject, dtype: str, count: int | None, m: int, n: int, k: int

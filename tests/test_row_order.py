@@ -54,7 +54,7 @@ def test_else_loops_stay_as_they_are(other: RowProgram) -> None:
     assert along_memory(other) is other
 
 
-@settings(deadline=None)
+@settings(max_examples=14, deadline=None)
 @given(
     shape=st.tuples(st.integers(1, 3), st.integers(4, 9), st.integers(4, 6), st.integers(1, 20)),
     axes=st.sampled_from([(1,), (2,), (3,), (1, 2), (0, 2), (1, 3), (2, 3)]),
@@ -83,7 +83,7 @@ def test_pooling_over_any_axes_is_what_it_means(
 
 
 @given(length=st.integers(5, 40), size=st.integers(1, 5), name=st.sampled_from(["argmax", "argmin", "prod", "any"]))
-@settings(deadline=None)
+@settings(max_examples=14, deadline=None)
 def test_reductions_of_windows_side_by_side_are_what_they_mean(length: int, size: int, name: str) -> None:
     x = ng.placeholder((3, length), "bool" if name == "any" else "int32")
     y = getattr(semi, name)(semi.windows(x, [1], [size]), (2,))

@@ -101,7 +101,7 @@ def test_a_part_along_an_axis_is_no_triple() -> None:
         ng.simple.slice_axis(x, 0, (0, 2, 1))  # type: ignore[arg-type]
 
 
-@drawn(25)
+@drawn(16)
 @given(st.data())
 def test_a_part_of_a_variable_may_be_computed_from_the_variable(data: st.DataObject) -> None:
     """Each statement reads what the one before it wrote, however the parts overlap."""

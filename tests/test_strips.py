@@ -97,11 +97,14 @@ def close(found: Sequence[Any], expected: Sequence[Any], dtype: str = "float32")
     return all(np.abs(x - y).max() <= error * np.abs(y).max() for x, y in zip(found, expected, strict=True))
 
 
-# Each with each of two of them.
+# Each with each of two of them, but for the dtype.
 CASES = [
-    (dtype, behind, mask, (i + k) % 2 == 1)
-    for i, (dtype, behind) in enumerate([("float32", False), ("float32", True), ("float64", True)])
-    for k, mask in enumerate([None, "added", "keeps"])
+    ("float32", False, None, False),
+    ("float32", True, None, True),
+    ("float32", False, "added", True),
+    ("float64", True, "added", False),
+    ("float64", False, "keeps", False),
+    ("float32", True, "keeps", True),
 ]
 
 
@@ -366,7 +369,7 @@ def test_what_is_attended_to_may_be_what_attends(order: str, monkeypatch: pytest
     assert close(computation(value), expected) and loops(computation)
 
 
-@drawn(30)
+@drawn(18)
 @given(
     length=st.sampled_from([16, 48, 64]), more=st.sampled_from([0, 16]), apart=st.booleans(), behind=st.booleans(),
     mask=st.sampled_from([None, "added", "keeps"]), kept=st.sets(st.integers(0, 4), min_size=1),

@@ -47,15 +47,16 @@ CASES = """
 """.split()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int8", "bool"])
-def test_einsums_on_both_targets(dtype: str) -> None:
-    sides = [s.split("->")[0].split(",") for s in CASES]
+@pytest.mark.parametrize(("dtype", "cases"), [("float32", CASES), ("int8", CASES[::2]), ("bool", CASES[1::2])])
+def test_einsums_on_both_targets(dtype: str, cases: list[str]) -> None:
+    """Each of floats, and of whole numbers or of truths."""
+    sides = [s.split("->")[0].split(",") for s in cases]
     shapes = [[(*([2] if "." in p else []), *(LENGTHS[c] for c in p.strip("."))) for p in side] for side in sides]
     arrays = [numbers(dtype, s, k) for k, several in enumerate(shapes) for s in several]
 
     def each(xp: Any, xs: Any) -> tuple[Any, ...]:
         rest = iter(xs)
-        return tuple(xp.einsum(s, *(next(rest) for _ in side)) for s, side in zip(CASES, sides, strict=True))
+        return tuple(xp.einsum(s, *(next(rest) for _ in side)) for s, side in zip(cases, sides, strict=True))
 
     agrees(lambda *t: each(nx, t), lambda *a: each(np, a), *arrays)
 

@@ -14,7 +14,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite import errors
 
 nx = ng.numpy
-SOME = settings(max_examples=24, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 MODES = ["edge", "wrap", "symmetric", "reflect"]
 WIDTHS = st.integers(0, 9)
 

@@ -17,7 +17,7 @@ from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.tensor import TensorType
 
 nx = ng.numpy
-FEW = settings(max_examples=36, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=24, deadline=None, suppress_health_check=list(HealthCheck))
 INDICES = hnp.arrays(
     np.int64, hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4), elements=st.integers(-6, 6)
 )
@@ -143,7 +143,7 @@ def test_bools_are_set(axis: int) -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "index_dtype"),
-    [("int8", "int64"), ("uint64", "int8"), ("float16", "int64"), ("float32", "uint8"), ("float64", "int32")],
+    [("int8", "uint8"), ("uint64", "int8"), ("float16", "int32")],  # float64 at int64 is drawn above
 )
 def test_both_targets_read_and_add_alike(dtype: str, index_dtype: str) -> None:
     x, rows, lines = (numbers(dtype, s, k) for k, s in enumerate([(2, 4, 3), (2, 3, 2, 3), (2, 5, 3)]))

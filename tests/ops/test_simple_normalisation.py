@@ -59,7 +59,7 @@ def test_layer_norm_standardizes_each_sample(array: Any, gamma: Any) -> None:
     np.testing.assert_allclose(found, standardized(array, (1, 2), 0.1) * gamma + 0.5, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int32"])
 @pytest.mark.parametrize("shape", [(3, 4, N(5)), (N(5), 3, 4)])
 def test_both_targets_agree(dtype: str, shape: tuple[Any, ...]) -> None:
     x, scale, shift, row = (s.placeholder(k, dtype) for k in (shape, (3,), (3,), (3, 4)))

@@ -32,7 +32,7 @@ from ngraph_rewrite.types.dtypes import finfo, is_float
 from ngraph_rewrite.types.lengths import symbols
 from ngraph_rewrite.types.tensor import TensorType
 
-FEW = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 SLOW = settings(max_examples=24, deadline=None, suppress_health_check=list(HealthCheck))
 OPS = computed("simple")
 TARGETS = [Target("cpu", *p) for p in itertools.product(("first", "last", "any"), repeat=2)]

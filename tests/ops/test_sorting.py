@@ -14,12 +14,15 @@ from on_targets import agrees, apart, check_gradient, computed, numbers, slopes
 import ngraph_rewrite as ng
 from ngraph_rewrite import errors
 from ngraph_rewrite.types.axes import anonymous
-from ngraph_rewrite.types.dtypes import BFLOAT16, DTYPES
+from ngraph_rewrite.types.dtypes import BFLOAT16, DTYPES, as_dtype
 from ngraph_rewrite.types.tensor import TensorType
 
 nx = ng.numpy
 FEW = settings(max_examples=24, deadline=None, suppress_health_check=list(HealthCheck))
-DESCENDING = ("int16", "int64", "uint8", "float16", "float64")
+# Of every size integers with a sign or without one, or both; these are sorted in descending order.
+# One of each size and kind: others are sorted by the same lines.
+SORTED = [d for d in DTYPES if d.name not in ("uint8", "int16", "uint32")]
+DESCENDING = ("int8", "int32", "int64", "float16", "float64")
 FLOATS = [0.0, -0.0, 1.0, -1.5, np.nan, np.inf, -np.inf]
 
 
@@ -39,12 +42,6 @@ def descending_order(x: Any, axis: int) -> Any:
     return np.apply_along_axis(line, axis, x).astype(np.int64) if x.size else np.zeros(x.shape, np.int64)
 
 
-def order_of(t: Any, axis: int) -> tuple[Any, ...]:
-    """An argsort and a sort, ascending and descending."""
-    ways = (False, True)
-    return tuple(f(t, axis=axis, descending=way) for way in ways for f in (nx.argsort, nx.sort))
-
-
 def right_order(x: Any, axis: int, descending: bool) -> Any:
     return descending_order(x, axis) if descending else np.argsort(x, axis, kind="stable")
 
@@ -58,11 +55,25 @@ def check_sorted(values: Any, x: Any, axis: int, right: Any) -> None:
         np.testing.assert_array_equal(*(bits(a.astype(np.float64)) for a in (values, wanted)))
 
 
-def check_order(found: Any, x: Any, axis: int) -> None:
-    for way, (order, values) in enumerate(zip(found[::2], found[1::2], strict=True)):
-        right = right_order(x, axis, bool(way))
-        np.testing.assert_array_equal(order, right)
-        check_sorted(values, x, axis, right)
+def check_ways(x: Any, axis: int, order_ways: tuple[bool, ...], value_ways: tuple[bool, ...], **how: bool) -> None:
+    """Argsorts and sorts of an array, ascending or descending, on both targets."""
+
+    def function(t: Any) -> tuple[Any, ...]:
+        orders = [nx.argsort(t, axis=axis, descending=way) for way in order_ways]
+        return *orders, *(nx.sort(t, axis=axis, descending=way) for way in value_ways)
+
+    for found in computed(function, x, **how):
+        for order, way in zip(found, order_ways, strict=False):
+            np.testing.assert_array_equal(order, right_order(x, axis, way), strict=True)
+        for values, way in zip(found[len(order_ways) :], value_ways, strict=True):
+            assert values.dtype == x.dtype and values.shape == x.shape
+            check_sorted(values, x, axis, right_order(x, axis, way))
+
+
+def check_order(x: Any, axis: int, **how: bool) -> None:
+    """Places one way and values the other: every dtype has two kernels, some of every size and kind each way."""
+    way = x.dtype.name in DESCENDING
+    check_ways(x, axis, (way,), (not way,), **how)
 
 
 # -- order ------------------------------------------------------------------------------------------------
@@ -94,19 +105,9 @@ def test_nan_of_bfloat16_is_last_too(descending: bool) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_every_dtype_is_sorted(dtype: np.dtype) -> None:
-    """Each in one direction: some of every size and kind go each way."""
-    descending = dtype.name in DESCENDING
     x = numbers(dtype.name, (2, 37, 3), 1, special=True)
-
-    def function(t: Any) -> Any:
-        orders = [nx.argsort(t, axis=k, descending=descending) for k in (1, 2)]
-        return *orders, *(nx.sort(t, axis=k, descending=descending) for k in (1, 2))
-
-    for found in computed(function, x):
-        for k, order, values in zip((1, 2), found[:2], found[2:], strict=True):
-            wanted = descending_order(x, k) if descending else np.argsort(x, k, kind="stable")
-            np.testing.assert_array_equal(order, wanted, strict=True)
-            np.testing.assert_array_equal(values, np.take_along_axis(x, wanted, k), strict=True)
+    for axis in (1, 2):
+        check_order(x, axis)
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 15, 16, 17, 31, 100, 128, 129, 1000])
@@ -115,32 +116,22 @@ def test_rows_of_every_length_are_sorted(length: int) -> None:
     agrees(lambda t: (nx.sort(t), nx.argsort(t)), lambda a: (np.sort(a), np.argsort(a, kind="stable")), x, unknown=True)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", SORTED, ids=str)
 def test_long_lines_of_every_dtype_are_sorted(dtype: np.dtype) -> None:
-    """By the digits of keys, next to each other or apart: both zeros are equal, and so are all NaNs.
-
-    Places one way and values the other: more ways are drawn in `test_lines_are_sorted_side_by_side`.
-    """
-    way = dtype.name in DESCENDING
+    """By the digits of keys, next to each other or apart: both zeros are equal, and so are all NaNs."""
     x = numbers(dtype.name, (2, 700, 2), 3, special=True)
     rng = np.random.default_rng(4)
     x[1] = rng.choice(x[1].ravel()[:9], x[1].shape)  # many are equal
     lines = np.ascontiguousarray(x.swapaxes(1, 2))
-    for axis, given_, unknown in ((1, x, True), (2, lines, False)):
-
-        def function(t: Any, axis: int = axis) -> Any:
-            return nx.argsort(t, axis=axis, descending=way), nx.sort(t, axis=axis, descending=not way)
-
-        for order, values in computed(function, given_, unknown=unknown):
-            np.testing.assert_array_equal(order, right_order(given_, axis, way))
-            check_sorted(values, given_, axis, right_order(given_, axis, not way))
+    check_order(x, 1, unknown=True)
+    check_order(lines, 2)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     count=st.integers(1, 40),
     length=st.one_of(st.integers(2, 70), st.sampled_from([96, 112, 127, 128, 129, 250, 512, 513, 1024, 1025])),
-    dtype=st.sampled_from(DTYPES),
+    dtype=st.sampled_from(SORTED),
     axis=st.sampled_from([1, 2]),
     some=st.booleans(),
     seed=st.integers(0, 99),
@@ -160,18 +151,17 @@ def test_lines_are_sorted_side_by_side(
         x[1, 0, 0] = np.nan if some and dtype != BFLOAT16 else 1  # of which ml_dtypes knows no place
     x[0] = np.take(x[0], np.arange(x[0].size) % 5).reshape(x[0].shape)
     x = (x & 1).astype(dtype) if dtype.kind == "b" else np.ascontiguousarray(x)
-    check_order(computed(lambda t: order_of(t, axis), x)[-1], x, axis)
+    check_order(x, axis)
 
 
 @FEW
-@given(st.integers(1, 300), st.sampled_from(["float64", "float32", "float16", "int64", "uint8"]), st.data())
+@given(st.integers(1, 300), st.sampled_from(["float64", "float32", "int64", "uint16"]), st.data())
 def test_lines_short_and_long(length: int, dtype: str, data: st.DataObject) -> None:
     """Of few different numbers, anywhere in a range, so that most digits of keys are the same or none is."""
     few = FLOATS if "float" in dtype else [0, 1, 255, 7]
     some = data.draw(st.lists(st.sampled_from(few) | hnp.from_dtype(np.dtype(dtype)), min_size=1, max_size=30))
     x = np.random.default_rng(length).choice(np.array(some, dtype), (2, length))
-    for found in computed(lambda t: order_of(t, 1), x):
-        check_order(found, x, 1)
+    check_ways(x, 1, (False, True), (False, True))
 
 
 @pytest.mark.parametrize("mode", ["largest", "smallest"])
@@ -207,22 +197,22 @@ FEW_OF_MANY = st.tuples(st.integers(0, 2), st.integers(1, 5), st.integers(12, 80
 
 
 @FEW
-@given(FEW_OF_MANY, st.booleans(), st.sampled_from(DTYPES), st.data())
+@given(FEW_OF_MANY, st.booleans(), st.sampled_from(["int16", "bfloat16", "float32"]), st.data())
 def test_a_few_of_many_are_the_beginning_of_an_order(
-    few: tuple[int, int, int], descending: bool, dtype: Any, data: st.DataObject
+    few: tuple[int, int, int], descending: bool, dtype: str, data: st.DataObject
 ) -> None:
     """Of equal elements the first come first, NaN comes last, whatever lies beside the line."""
     axis, count, length = few
     shape = [3, 2, 5]
     shape[axis] = length
-    kinds = FLOATS if dtype.kind in "fV" else [0, 1, 2]
+    kinds = FLOATS if "float" in dtype else [0, 1, 2]
     array = np.array(data.draw(st.lists(st.sampled_from(kinds), min_size=40, max_size=40)))
     cut = (slice(None),) * axis + (slice(count),)
 
     def beginnings(x: ng.Op) -> tuple[ng.Op, ng.Op]:
         return ng.semi.argsort(x, axis, descending)[cut], ng.semi.sort(x, axis, descending)[cut]
 
-    for one, two in zip(*computed(beginnings, np.resize(array, shape).astype(dtype)), strict=True):
+    for one, two in zip(*computed(beginnings, np.resize(array, shape).astype(as_dtype(dtype))), strict=True):
         assert one.dtype == two.dtype and one.tobytes() == two.tobytes()
 
 
@@ -303,7 +293,7 @@ def test_searchsorted_is_numpys(x: Any, v: Any, right: bool) -> None:
     np.testing.assert_array_equal(found, np.searchsorted(row, v, "right" if right else "left"), strict=True)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32"])
+@pytest.mark.parametrize("dtype", ["bool", "uint64", "float32"])
 def test_searches_on_both_targets(dtype: str) -> None:
     x, v = numbers(dtype, (9,), 2, special=True), numbers(dtype, (2, 5), 3, special=True)
 

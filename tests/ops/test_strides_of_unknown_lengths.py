@@ -243,8 +243,9 @@ def test_deconvolutions_and_their_derivatives(slide: tuple[int, ...]) -> None:
                     np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("kind", ["max", "avg"])
-@pytest.mark.parametrize("slide", SLIDES, ids=str)
+@pytest.mark.parametrize(
+    ("kind", "slide"), [*(("max", s) for s in SLIDES), *(("avg", s) for s in SLIDES[3:5])], ids=str
+)
 def test_poolings_and_their_derivatives(slide: tuple[int, ...], kind: str) -> None:
     size, stride, before, after, dilation = slide
     x = ng.placeholder({"H": None, "N": None}, "float64")

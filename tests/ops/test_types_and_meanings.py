@@ -12,30 +12,24 @@ from ngraph_rewrite.rewriting.domain import SYMBOLIC
 from ngraph_rewrite.terms.catalogue import definitions, lookup
 from ngraph_rewrite.types.lengths import symbols
 
-FEW = settings(max_examples=9, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=7, deadline=None, suppress_health_check=list(HealthCheck))
 OPS = [*computed("semi"), *computed("axes")]
 
 
 @pytest.mark.parametrize("name", OPS)
 @FEW
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
-def test_a_meaning_has_the_shape_and_dtype_of_its_type(name: str, data: st.DataObject, seed: int) -> None:
-    term = data.draw(applications(lookup(name)))
-    values = arrays(term, seed)
-    if undefined(term, values):
-        return
-    result = value(term, values)
-    assert (result.shape, result.dtype) == (term.shape, term.dtype)
-
-
-@pytest.mark.parametrize("name", OPS)
-@FEW
-@given(data=st.data())
-def test_attributes_once_stored_stay_as_they_are(name: str, data: st.DataObject) -> None:
+def test_a_meaning_has_the_type_its_rule_says_and_stored_attributes_stay(
+    name: str, data: st.DataObject, seed: int
+) -> None:
     term = data.draw(applications(lookup(name)))
     types = tuple(a.type for a in term.args)
     assert term.definition.infer(types, term.attrs) == (term.attrs, term.type)
     assert hash(term.attrs) == hash(term.definition.infer(types, term.attrs)[0])
+    values = arrays(term, seed)
+    if not undefined(term, values):
+        result = value(term, values)
+        assert (result.shape, result.dtype) == (term.shape, term.dtype)
 
 
 @pytest.mark.parametrize("name", OPS)
