@@ -107,6 +107,7 @@ def test_what_is_wrong_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_a_kernel_that_there_is_not(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(emulating, "check_compiler", lambda: None)
+    monkeypatch.setattr(emulating, "planned", lambda cache: [Planned("taken", (Source("gather_1", "", ()),))])
     assert main(["emulate", "no_such_kernel"]) == 1
     assert "no kernel is called no_such_kernel" in capsys.readouterr().err
 
