@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.lowering.passes import library
 
 PROGRAM = """
 import sys, numpy as np, ngraph_rewrite as ng
@@ -31,8 +33,11 @@ def run(folder: Path) -> tuple[list[str], str]:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A cache folder that one process has used, and that process's result."""
+    """A cache folder that one process has used, and that process's result; the library had been read before."""
     folder = tmp_path_factory.mktemp("cache")
+    library()
+    for path in Path(os.environ["NGRAPH_REWRITE_CACHE"]).glob("library_*.rules"):
+        shutil.copy(path, folder)
     (result, compiled, numba), _ = run(folder)
     assert int(compiled) > 0
     assert numba == "True"
@@ -67,20 +72,19 @@ def test_entries_that_are_whole_and_say_nothing_are_made_again(
 DAMAGES = (lambda data: data[: len(data) // 2], lambda data: b"raise SystemExit(5)\n" + data, lambda data: b"")
 
 
-@pytest.mark.parametrize(("pattern", "times"), [("*.o", 2), ("*.py", 1)])
-def test_damaged_entries_are_made_again(filled: tuple[Path, str], pattern: str, times: int) -> None:
+@pytest.mark.parametrize("pattern", ["*.o", "*.py"])
+def test_damaged_entries_are_made_again(filled: tuple[Path, str], pattern: str) -> None:
     """All of them at once, one after the other in another way: there are six of machine code, and more of Python."""
     folder, result = filled
     entries = sorted(folder.glob(pattern))
     whole = {path: path.read_bytes() for path in entries}
-    assert entries
-    for begin in range(times):
-        for number, path in enumerate(entries, begin):
-            path.write_bytes(DAMAGES[number % len(DAMAGES)](whole[path]))
-        assert run(folder)[0][0] == result
-        assert {path: path.read_bytes() for path in entries if path.suffix == ".py"} == {
-            path: data for path, data in whole.items() if path.suffix == ".py"
-        }
+    assert len(entries) > len(DAMAGES)
+    for number, path in enumerate(entries):
+        path.write_bytes(DAMAGES[number % len(DAMAGES)](whole[path]))
+    assert run(folder)[0][0] == result
+    assert {path: path.read_bytes() for path in entries if path.suffix == ".py"} == {
+        path: data for path, data in whole.items() if path.suffix == ".py"
+    }
 
 
 def test_a_folder_that_cannot_be_written_is_replaced_with_one_warning(filled: tuple[Path, str], tmp_path: Path) -> None:
