@@ -286,7 +286,7 @@ class Effects:
         return ng.sequential(items), value, state
 
 
-@drawn(60)
+@drawn(40)
 @given(st.data())
 def test_every_read_sees_the_writes_before_it(data: st.DataObject) -> None:
     start = {n: np.arange(9.0).reshape(3, 3) + i for i, n in enumerate(NAMES)}
