@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
@@ -24,10 +25,10 @@ with ng.make_transformer("cpu") as transformer:
 """
 
 
-def run(folder: Path) -> tuple[list[str], str]:
+def run(folder: Path, program: str = PROGRAM) -> tuple[list[str], str]:
     """What a process with this cache folder prints: the result, kernels compiled, whether Numba was imported."""
     environment = {**os.environ, "NGRAPH_REWRITE_CACHE": str(folder)}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     return done.stdout.split(), done.stderr
 
 
@@ -59,10 +60,13 @@ CONTENTS = (b"", b"garbage", b"\xff\0" * 9, b"[[7]]", b"null")
 def test_entries_that_are_whole_and_say_nothing_are_made_again(
     filled: tuple[Path, str], tmp_path: Path, begin: int
 ) -> None:
-    """Another program may have written them: their digests are right."""
+    """Another program may have written them: their digests are right. Those of machine code once, as they take longest."""
     folder, result = filled
     cache = Cache(tmp_path)
     for number, path in enumerate(sorted(folder.iterdir()), begin):
+        if begin and path.suffix == ".o":
+            shutil.copy(path, tmp_path)
+            continue
         content = CONTENTS[number % len(CONTENTS)]
         first = path.read_bytes().partition(b"\n")[0] + b"\n" if path.suffix in (".rules", ".code") else b""
         cache.write(path.stem, path.suffix[1:], first + content)  # what is in front says what they are made of
@@ -87,9 +91,9 @@ def test_damaged_entries_are_made_again(filled: tuple[Path, str], pattern: str) 
     }
 
 
-def test_a_folder_that_cannot_be_written_is_replaced_with_one_warning(filled: tuple[Path, str], tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_replaced_with_one_warning(tmp_path: Path) -> None:
     in_the_way = tmp_path / "file"
     in_the_way.write_text("not a folder")
-    output, errors = run(in_the_way / "cache")
-    assert output[0] == filled[1]
+    output, errors = run(in_the_way / "cache", PROGRAM.replace("ng.dot(w, x)", "x"))
+    assert float(output[0]) == pytest.approx(6 * math.tanh(1), rel=1e-6)
     assert errors.count("CacheWarning") == 1
