@@ -60,7 +60,7 @@ CONTENTS = (b"", b"garbage", b"\xff\0" * 9, b"[[7]]", b"null")
 def test_entries_that_are_whole_and_say_nothing_are_made_again(
     filled: tuple[Path, str], tmp_path: Path, begin: int
 ) -> None:
-    """Another program may have written them: their digests are right. Those of machine code once, as they take longest."""
+    """Another program may have written them: their digests are right. Those of machine code once: they take longest."""
     folder, result = filled
     cache = Cache(tmp_path)
     for number, path in enumerate(sorted(folder.iterdir()), begin):
