@@ -52,12 +52,17 @@ def test_every_dependency_has_a_reason(name: str) -> None:
     assert f"``{name}``" in (ROOT / "docs" / "dependencies.rst").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("page", "begins"), [("docs/rules.rst", "A rule is"), ("README.rst", "Ten lines")])
-def test_the_example_rule_file_is_right(page: str, begins: str, tmp_path: Path) -> None:
+def example_file(page: str, begins: str) -> str:
     text = (ROOT / page).read_text(encoding="utf-8")
     example = re.search(rf"^{begins}.*::\n\n((?:    .*\n|\n)+)", text, re.MULTILINE)
     assert example
-    (tmp_path / "mine.rules").write_text(textwrap.dedent(example[1]), encoding="utf-8")
+    return textwrap.dedent(example[1])
+
+
+def test_the_example_rule_file_is_right_and_the_same_on_both_pages(tmp_path: Path) -> None:
+    text = example_file("docs/rules.rst", "A rule is")
+    assert text == example_file("README.rst", "Ten lines")
+    (tmp_path / "mine.rules").write_text(text, encoding="utf-8")
     names = [rule.name.partition(".")[2] for rule in load_rules(tmp_path / "mine.rules")]
     assert names == ["square_absolute", "sum_of_nothing", "minus_itself"]
     assert check_rules(tmp_path / "mine.rules", examples=20) == len(names)

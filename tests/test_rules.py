@@ -19,7 +19,9 @@ from ngraph_rewrite.testing.compare import same_bits
 from ngraph_rewrite.testing.strategies import WILD, Example, values_of
 from ngraph_rewrite.types.dtypes import DTYPES, finfo, is_float
 
-EXAMPLES = 9  # one in three is aimed at one way to fire
+EXAMPLES = 6  # one in three is aimed at one way to fire
+# So many of rules that fire on few of them: on two or more each rule is compared.
+SELDOM = dict.fromkeys(("deriv_factors.cholesky", "deriv_spectra.svd_of_squares", "spreading.spread_avg"), 12)
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +36,7 @@ def has_drawn_values(rule: Rule) -> bool:
 
 @pytest.mark.parametrize("rule", list(filter(has_drawn_values, library())), ids=lambda rule: rule.name)
 def test_a_shipped_rule_is_right(rule: Rule, folder: Cache) -> None:
-    assert check_rule(rule, EXAMPLES, folder) > 0
+    assert check_rule(rule, SELDOM.get(rule.name, EXAMPLES), folder) > 0
 
 
 def rule_of(equation: str, header: str = "simplify semi", grade: str = "") -> Rule:
@@ -90,14 +92,11 @@ def test_a_wrong_rule_is_found(header: str, grade: str, equation: str, folder: C
         ("exact", "x * 2 => x + x"),
         ("exact", "-(-x) => x"),
         ("exact", "transpose(transpose(x, perm=p), perm=q) => transpose(x, perm=compose(p, q))"),
-        ("real", "x + 0 => x"),
-        ("real", "x ** 2 => x * x"),
-        ("refines", "exp(x) * exp(y) => exp(x + y)"),
         ("refines", "x / x => 1"),
-        ("refines", "log(exp(x)) => x"),
     ],
 )
 def test_a_right_rule_passes(grade: str, equation: str, folder: Cache) -> None:
+    """Rules that are right but for rounding or for special values are in `tests/testing/test_values.py`."""
     assert check_rule(rule_of(equation, grade=grade), 50, folder) == 50
 
 

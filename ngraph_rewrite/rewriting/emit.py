@@ -8,6 +8,7 @@ guard holds; `match_OP(self)` yields every ``(rule index, substitution)``, guard
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from ngraph_rewrite.rewriting.collapse import collapsing
 from ngraph_rewrite.rewriting.conditional import matchings, normalised
@@ -25,11 +26,19 @@ from ngraph_rewrite.rewriting.pattern import (
     subpatterns,
 )
 from ngraph_rewrite.rewriting.pieces import PAD, identifier, op_name
-from ngraph_rewrite.rewriting.rows import HasAttribute, HasOperands, IsOp, rows
+from ngraph_rewrite.rewriting.rows import HasAttribute, HasOperands, IsOp, Row, rows
 from ngraph_rewrite.rewriting.rule import Asking, Let, Rule, Where
 from ngraph_rewrite.terms.catalogue import OpDef
 
 _BOUNDED = frozenset(function.__name__ for function in BOUNDED.values())
+
+
+class _Numbered(NamedTuple):
+    """A rule, what it is called by, and its rows."""
+
+    number: int
+    rule: Rule
+    rows: tuple[Row, ...]
 
 
 def emit(rules: Iterable[Rule], numbers: Iterable[int] | None = None) -> str:
@@ -38,25 +47,26 @@ def emit(rules: Iterable[Rule], numbers: Iterable[int] | None = None) -> str:
     Args:
         numbers: What the rules are called by, in order: 0, 1, 2 without it.
     """
-    numbered = list(zip(numbers, rules, strict=True)) if numbers is not None else list(enumerate(rules))
-    by_root: dict[OpDef, list[tuple[int, Rule]]] = {}
-    for index, rule in numbered:
-        by_root.setdefault(rule.left.definition, []).append((index, rule))
-    body = [line for index, rule in numbered for line in applying(index, rule)]
+    pairs = zip(numbers, rules, strict=True) if numbers is not None else enumerate(rules)
+    numbered = [_Numbered(index, rule, tuple(rows(index, rule))) for index, rule in pairs]
+    by_root: dict[OpDef, list[_Numbered]] = {}
+    for one in numbered:
+        by_root.setdefault(one.rule.left.definition, []).append(one)
+    body = [line for index, rule, _ in numbered for line in applying(index, rule)]
     for definition, own in by_root.items():
-        taken = [row for i, rule in own if not rule.graph for row in rows(i, rule, guarded=True)]
+        taken = [row for i, rule, _ in own if not rule.graph for row in rows(i, rule, guarded=True)]
         body += trying(definition, "step", "self, make, target", taken, step_leaf, "return None")
-        body += collapsing(definition, own, as_source)
-        every = [row for i, rule in own for row in rows(i, rule)]
+        body += collapsing(definition, [(i, rule) for i, rule, _ in own], as_source)
+        every = [row for one in own for row in one.rows]
         body += trying(definition, "match", "self", every, match_leaf, "return; yield")
-    pairs = ", ".join(f'"{d.name}": (step_{identifier(d)}, match_{identifier(d)})' for d in by_root)
-    text = "\n".join(["", *body, f"return {{{pairs}}}"])
+    both = ", ".join(f'"{d.name}": (step_{identifier(d)}, match_{identifier(d)})' for d in by_root)
+    text = "\n".join(["", *body, f"return {{{both}}}"])
     header = [f"{op_name(name)} = op({name!r})" for name in sorted(_named(text, _all_ops(numbered)))]
     header += [f"fn_{name} = fn[{name!r}]" for name in sorted(_functions(numbered))]
     header += [f"{name} = fn['bounded {name}']" for name in sorted(_BOUNDED) if f"{name}(" in text]
     header += [f"nest_{identifier(d)} = fn['nest of']()" for d in _nests(numbered) if f"nest_{identifier(d)}." in text]
-    header += [f"search_{i} = fn['search of']({i})" for i, rule in numbered if is_searched(rule.left)]
-    found = [(i, j) for i, rule in numbered for j, _ in enumerate(matchings(rule))]
+    header += [f"search_{i} = fn['search of']({i})" for i, rule, _ in numbered if is_searched(rule.left)]
+    found = [(i, j) for i, rule, _ in numbered for j, _ in enumerate(matchings(rule))]
     header += [f"matching_{i}_{j} = fn['matching of']({i}, {j})" for i, j in found if f"(matching_{i}_{j}," in text]
     header += ["chain = fn['chain of']"] if "chain(" in text else []
     lines = [f"{PAD}{line}" if line else "" for line in [*header, *text.splitlines()]]
@@ -64,26 +74,26 @@ def emit(rules: Iterable[Rule], numbers: Iterable[int] | None = None) -> str:
     return "\n".join([title, "", "", "def trees(op, fn, fill):", *lines, ""])
 
 
-def _all_ops(numbered: list[tuple[int, Rule]]) -> dict[str, str]:
+def _all_ops(numbered: list[_Numbered]) -> dict[str, str]:
     found = {"op_core_constant": "core.constant"}
-    for _, rule in numbered:
-        for definition in _ops_of(rule):
+    for one in numbered:
+        for definition in _ops_of(one):
             found[op_name(definition.name)] = definition.name
     return found
 
 
-def _nests(numbered: list[tuple[int, Rule]]) -> Iterator[OpDef]:
+def _nests(numbered: list[_Numbered]) -> Iterator[OpDef]:
     """The ops whose nests are looked through, each once."""
-    tests = (test for i, rule in numbered if is_searched(rule.left) for row in rows(i, rule) for test in row.tests)
+    tests = (test for one in numbered if is_searched(one.rule.left) for row in one.rows for test in row.tests)
     yield from dict.fromkeys(test.definition for test in tests if isinstance(test, HasOperands))
 
 
-def _ops_of(rule: Rule) -> Iterator[OpDef]:
-    for row in rows(0, rule):
+def _ops_of(one: _Numbered) -> Iterator[OpDef]:
+    for row in one.rows:
         yield from (t.definition for t in row.tests if isinstance(t, IsOp))
         yield from (d for t in row.tests if isinstance(t, HasOperands) for d in t.ops)
-    yield from (part.definition for part in _matched(rule))
-    templates = _templates(rule)
+    yield from (part.definition for part in _matched(one.rule))
+    templates = _templates(one.rule)
     while templates:
         template = templates.pop()
         if isinstance(template, Build | Computed):
@@ -110,17 +120,18 @@ def _named(text: str, known: dict[str, str]) -> set[str]:
     return {name for identifier, name in known.items() if identifier in text}
 
 
-def _functions(numbered: list[tuple[int, Rule]]) -> set[str]:
-    called = {name for _, rule in numbered for e in _expressions(rule) for name in called_functions(e)}
-    return called | {t.function for _, rule in numbered for t in rule.right if isinstance(t, Computed)}
+def _functions(numbered: list[_Numbered]) -> set[str]:
+    called = {name for one in numbered for e in _expressions(one) for name in called_functions(e)}
+    return called | {t.function for one in numbered for t in one.rule.right if isinstance(t, Computed)}
 
 
-def _expressions(rule: Rule) -> Iterator[Expression]:
+def _expressions(one: _Numbered) -> Iterator[Expression]:
+    rule = one.rule
     if rule.guard is not None:
         yield rule.guard
     yield from (c.expression for c in rule.conditions if isinstance(c, Asking))
     yield from (e for part in _matched(rule) for _, e in part.compares)
-    for row in rows(0, rule):
+    for row in one.rows:
         yield from (t.expression for t in row.tests if isinstance(t, HasAttribute))
     yield from (c.expression for c in rule.clauses if isinstance(c, Where))
     templates = _templates(rule)

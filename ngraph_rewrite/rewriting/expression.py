@@ -300,7 +300,7 @@ def _is_integer(node: ast.expr) -> bool:
 def as_source(expression: Expression, names: dict[str, str]) -> str:
     """The expression as Python source, names replaced and functions prefixed with ``fn_``."""
     copied = ast.parse(expression.text, mode="eval").body
-    return ast.unparse(ast.fix_missing_locations(_Rename(names).visit(copied)))
+    return ast.unparse(_Rename(names).visit(copied))
 
 
 def called_functions(expression: Expression) -> set[str]:

@@ -43,7 +43,7 @@ def hoisted(source: str, terms: Collection[str]) -> tuple[list[str], str]:
         call = next(node for text, node in texts if text == longest)
         lines.append(f"{name} = {ast.unparse(call)}")
         tree = _Named(longest, name).visit(tree)
-    return lines, ast.unparse(ast.fix_missing_locations(tree))
+    return lines, ast.unparse(tree)
 
 
 def direct(source: str, terms: Collection[str] = ()) -> str:
@@ -54,7 +54,7 @@ def direct(source: str, terms: Collection[str] = ()) -> str:
     >>> direct("args[0].dtype"), direct("args[0].dtype", ["args"])
     ('args[0].dtype', 'args[0].type.dtype')
     """
-    return ast.unparse(ast.fix_missing_locations(_direct(source, terms)))
+    return ast.unparse(_direct(source, terms))
 
 
 def _direct(source: str, terms: Collection[str]) -> ast.expr:

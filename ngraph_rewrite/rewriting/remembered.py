@@ -50,18 +50,24 @@ def code_digest() -> str:
     return key(on, *(contents if contents is not None else [os.urandom(16)]))
 
 
-def _contents(paths: Iterable[str]) -> list[bytes] | None:
-    """What is in files; None if one cannot be read, or was written since this process began: code in it is older."""
-    found = []
+def _contents(paths: Iterable[str]) -> list[str] | None:
+    """Of what is in files; None if one cannot be read, or was written since this process began: code in it is older."""
     try:
-        for path in paths:
-            with open(path, "rb", buffering=0) as file:
-                if os.fstat(file.fileno()).st_mtime > _STARTED:
-                    return None
-                found.append(path.encode() + b"\0" + file.read())
+        found = [_content(path, os.stat(path)) for path in paths]
     except OSError:
         return None
-    return found
+    return [one for one in found if one is not None] if None not in found else None
+
+
+def _content(path: str, seen: os.stat_result) -> str | None:
+    return None if seen.st_mtime > _STARTED else _read(path, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino)
+
+
+@memoise
+def _read(path: str, *seen: int) -> str | None:
+    """A digest of a file, read once for as long as it looks the same: of a large package there are hundreds."""
+    with open(path, "rb", buffering=0) as file:
+        return key(path, file.read()) if os.fstat(file.fileno()).st_mtime <= _STARTED else None
 
 
 def others_digest() -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ngraph_rewrite.rewriting.pattern import Number
 from ngraph_rewrite.rewriting.rows import HasArguments, Holds, IsNumber, IsOp, Row, Same, Structural, Test
@@ -91,6 +91,8 @@ def _chosen(first: Row, pending: list[Row]) -> Test | None:
     branches. So that is asked here only if another row asks it too.
     """
     able = ready(first)
+    if len(pending) == 1:
+        return next((t for t in able if isinstance(t, Structural)), None)
     shares = [sum(_asks(row, t) for row in pending) for t in able]
     options = [(n, t) for n, t in zip(shares, able, strict=True) if n > 1 or isinstance(t, Structural)]
     return max(options, key=lambda option: option[0])[1] if options else None
@@ -102,11 +104,10 @@ def ready(row: Row) -> list[Test]:
     Of those that rely on all of the pattern, or on other parts of a guard, the first that is left.
     """
     asked = {t.place for t in row.tests if isinstance(t, IsOp)}
-    counted = {t.place for t in row.tests if isinstance(t, HasArguments)}
+    above = asked.union(t.place for t in row.tests if isinstance(t, HasArguments))
 
     def known(place: Place, op: bool) -> bool:
-        above = any(place[:n] in asked or place[:n] in counted for n in range(len(place)))
-        return not above and not (op and place in asked)
+        return not (op and place in asked) and not any(place[:n] in above for n in range(len(place)))
 
     def possible(test: Test) -> bool:
         if isinstance(test, Same | Holds):
@@ -133,7 +134,8 @@ def _asks(row: Row, test: Test) -> bool:
 
 def passed(row: Row, test: Test) -> Row:
     """The row with one test less to do."""
-    return replace(row, tests=tuple(t for t in row.tests if t != test))
+    tests = tuple(t for t in row.tests if t != test)
+    return Row(row.index, row.rule, tests, row.slots, row.searched, row.bit)
 
 
 def _failed(row: Row, test: Test) -> Row:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -197,8 +198,7 @@ def shaken(seed: int) -> Change:
         ulps = _rounding(term)
         if not ulps or not is_float(value.dtype):
             return value
-        random = np.random.default_rng([seed, zlib.crc32(f"{describe(term, 8)}{term.shape}".encode())])
-        steps = random.integers(1, ulps + 2, value.shape) * random.choice((-1, 1), value.shape)
+        steps = _steps(seed, f"{describe(term, 8)}{term.shape}", ulps, value.shape)
         size, parts = _magnitude(term, value, args), term.definition.short in _SUMS | _PRODUCTS
         with np.errstate(all="ignore"):
             moved = value + np.spacing(size) * steps.astype(value.dtype)
@@ -211,6 +211,13 @@ def shaken(seed: int) -> Change:
         return np.asarray(moved)
 
     return change
+
+
+@lru_cache(maxsize=64)
+def _steps(seed: int, name: str, ulps: int, shape: tuple[int, ...]) -> Array:
+    """By how many units in the last place the elements of a term are moved; the same for all of its values."""
+    random = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    return np.asarray(random.integers(1, ulps + 2, shape) * random.choice((-1, 1), shape))
 
 
 def _anything(value: Array, seed: int) -> Array:

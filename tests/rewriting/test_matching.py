@@ -129,7 +129,7 @@ def _replaced(term: Op, path: list[int], new: Op | None, bank: TrialBank) -> Op 
     return bank.attempt(term.definition, (*term.args[: path[0]], inner, *term.args[path[0] + 1 :]), term.attrs)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=160, deadline=None, derandomize=True)
 @given(SEEDS)
 def test_the_trees_of_all_shipped_rules_find_what_matchpy_finds(seed: int) -> None:
     random, bank = Random(seed), TrialBank()
@@ -142,7 +142,7 @@ def test_the_trees_of_all_shipped_rules_find_what_matchpy_finds(seed: int) -> No
         assert_same_matches(library_matcher(*STEPS, "derive"), mutated(random, mutated(random, term, bank), bank))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(SEEDS)
 def test_the_generated_code_makes_what_the_rule_says(seed: int) -> None:
     """The interpretation of the rule that fired, on one of its matches, is the very term that the step made."""
@@ -235,7 +235,7 @@ def filled(pattern: Pattern, random: Random, build: Builder, given: dict[str, An
     return (term if term is not None else build.leaf("a"),)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(SEEDS)
 def test_the_trees_of_drawn_rules_find_what_matchpy_finds(seed: int) -> None:
     random, build = Random(seed), Builder()
@@ -403,7 +403,7 @@ def test_emission_does_not_depend_on_the_process() -> None:
         "import hashlib\n"
         "from ngraph_rewrite.lowering.passes import library\n"
         "from ngraph_rewrite.rewriting.emit import emit\n"
-        "print(hashlib.sha256(emit(library().of_kind('simplify', 'lower')).encode()).hexdigest())\n"
+        "print(hashlib.sha256(emit(library().of_kind('simplify', 'lower').rules[::3]).encode()).hexdigest())\n"
     )
     root = Path(__file__).parent.parent.parent
     found = {

@@ -17,7 +17,7 @@ from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import definitions, lookup
 
-drawn = settings(max_examples=130, deadline=None)
+drawn = settings(max_examples=80, deadline=None)
 UNARY = [lookup(f"semi.{n}") for n in ("negative", "exp", "log")]
 ORDERED = [lookup(f"semi.{n}") for n in ("subtract", "divide")]
 COMMUTATIVE = [lookup(f"semi.{n}") for n in ("add", "multiply")]

@@ -164,9 +164,10 @@ def assert_harmless(rules: RuleSet) -> None:
         warnings.simplefilter("ignore", SyntaxWarning)
         tree = ast.parse(emit(rules))
         compile(tree, "generated", "exec")
+    nodes = list(ast.walk(tree))
     known = {f"fn_{name}" for name in (*attribute_functions(), *term_functions())}
-    known |= _own(tree)
-    for node in ast.walk(tree):
+    known |= _own(nodes)
+    for node in nodes:
         assert isinstance(node, _NODES), ast.dump(node)
         if isinstance(node, ast.Attribute):
             assert node.attr in _READS
@@ -184,10 +185,10 @@ def _said(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ast.unparse(node)
 
 
-def _own(tree: ast.Module) -> set[str]:
+def _own(nodes: list[ast.AST]) -> set[str]:
     """The functions of generated code itself, and the names under which it looks them up."""
-    found = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    for node in ast.walk(tree):
+    found = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             table = node.value.value if isinstance(node.value, ast.Attribute | ast.Subscript) else None
             looked_up = isinstance(node.value, ast.Call) and "_seek_" in _said(node.value.func)

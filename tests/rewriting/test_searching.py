@@ -37,7 +37,7 @@ from ngraph_rewrite.types.tensor import TensorType
 
 SEEDS = st.integers(0, 2**32 - 1)
 SQUARE = TensorType("float32", anonymous([2, 2]))
-drawn = settings(max_examples=100, deadline=None, derandomize=True)
+drawn = settings(max_examples=60, deadline=None, derandomize=True)
 
 
 if find("searching.join") is None:

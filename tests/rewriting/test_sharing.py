@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import islice
 from random import Random
 from typing import Any
@@ -112,10 +113,15 @@ class Drawn:
         return [self.words[pattern.definition.short](*args) if len(args) > 1 or pattern.args else args[0]]
 
 
+@cache
+def nothing() -> RuleSet:
+    """A rule that no drawn term has a place for."""
+    return ng.signature("test_sharing").rules("rule never: pair(pair(a(), b()), pair(c(), a())) => a()")
+
+
 def of_one_bank(term: ng.Op) -> ng.Op:
     """The term with equal parts as one object, and operands in their order."""
-    nothing = ng.signature("test_sharing").rules("rule never: pair(pair(a(), b()), pair(c(), a())) => a()")
-    return ng.normal_form(term, nothing)
+    return ng.normal_form(term, nothing())
 
 
 def subject(words: ng.Signature, random: Random, flat: tuple[str, ...]) -> tuple[Rule, ng.Op]:

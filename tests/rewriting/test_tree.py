@@ -162,7 +162,7 @@ def test_a_tree_finds_what_trying_the_rules_one_by_one_finds(
         assert (step and step[0].name) == (expected[0][0] if expected else None)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.lists(PATTERNS, min_size=40, max_size=120), st.data())
 def test_a_crowd_of_rules_is_found_as_a_few_are(folder: Cache, patterns: list[Pattern], draw: st.DataObject) -> None:
     rules = as_rules(patterns)
@@ -238,7 +238,7 @@ def one_by_one(own: list[Row], term: Op) -> int:
     return done
 
 
-@drawn
+@settings(drawn, max_examples=25)
 @given(st.lists(PATTERNS, min_size=1, max_size=8))
 def test_the_source_is_python_and_always_the_same(patterns: list[Pattern]) -> None:
     rules = as_rules(patterns)

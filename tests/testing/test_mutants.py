@@ -51,10 +51,10 @@ def parts(rule: Rule) -> tuple[object, ...]:
 # -- notation -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("start", range(8))
+@pytest.mark.parametrize("start", range(4))
 def test_what_is_written_reads_back_as_the_same_rule(start: int) -> None:
-    """Of every eighteenth shipped rule, and of all that is made of it: no mutant says what no file could say."""
-    for rule in library().rules[start * 18 :: 144]:
+    """Of every thirty-sixth shipped rule, and of all that is made of it: no mutant says what no file could say."""
+    for rule in library().rules[start * 36 :: 144]:
         for one in (rule, *(m.rule for m in mutants(rule))):
             (back,) = parse_rules(f"{header(one)}\n{written(one)}\n", "my.rules", "my")
             assert parts(back) == parts(one)
@@ -179,8 +179,8 @@ def test_alternatives_of_one_equation_share_its_mutants_out() -> None:
 
 def test_a_mutant_that_makes_the_same_terms_is_as_right(cache: Cache) -> None:
     rule = rule_of("-(-x)  =>  x\n    if x.rank == 2 and x.shape == self.shape")
-    verdicts = {v.what: v for v in mutation_findings(rule, context_of(rule, cache))}
-    assert verdicts["condition 2 dropped in the guard"].equivalent
+    (verdict,) = mutation_findings(rule, context_of(rule, cache), [made(rule, "condition 2 dropped in the guard")])
+    assert verdict.equivalent
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,8 @@ def test_a_function_is_tried_at_every_number_of_float16(text: str, right: bool, 
 )  # fmt: skip
 def test_where_slopes_are_a_convention_another_one_is_refused(head: str, text: str, mistake: str, cache: Cache) -> None:
     rule = rule_of(text, head)
-    verdicts = [v for v in mutation_findings(rule, context_of(rule, cache)) if v.what == mistake]
+    mistakes = [m for m in mutants(rule) if m.what == mistake]
+    verdicts = mutation_findings(rule, context_of(rule, cache), mistakes)
     assert verdicts and {v.refused for v in verdicts} == {"adjoint"}
 
 

@@ -292,10 +292,6 @@ def test_a_rule_that_selects_what_was_lowered_before_never_fires() -> None:
     assert fires(rules_of(made, "select semi"))["a"].status == PASSED
 
 
-def test_every_rule_of_the_library_can_fire() -> None:
-    assert [str(f) for f in check_subsumption(library(), Context(library())) if f.status == FAILED] == []
-
-
 def test_a_logarithm_of_a_shifted_sum_of_exponentials_is_recognised() -> None:
     """What is inside was taken for a log-sum-exp of its own before the whole was looked at."""
     h = ng.Axis("H", 3)
@@ -327,7 +323,8 @@ def test_the_same_order_is_found_in_every_process() -> None:
         "from ngraph_rewrite.lowering.passes import library\n"
         "from ngraph_rewrite.rewriting.rulefile import parse_rules\n"
         "from ngraph_rewrite.testing.termination import print_order\n"
-        "print(print_order(parse_rules('simplify semi\\nrule a: exp(x) => tanh(x)\\n', 'm', 'm') + library()))\n"
+        "own = parse_rules('simplify semi\\nrule a: exp(x) => tanh(x)\\n', 'm', 'm')\n"
+        "print(print_order(own + library().of_kind('simplify')))\n"
     )
     printed = {
         subprocess.run(

@@ -87,9 +87,8 @@ RIGHT = [
 
 
 @pytest.mark.parametrize(("equation", "grade"), RIGHT)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_what_a_class_allows_passes(equation: str, grade: str, seed: int) -> None:
-    found = checked(rule_of(equation, grade), seed=seed)
+def test_what_a_class_allows_passes(equation: str, grade: str) -> None:
+    found = checked(rule_of(equation, grade))
     assert (found.status, found.says) == (PASSED, "fired on 50 of 50 drawn instances"), found.shown
 
 
@@ -338,7 +337,7 @@ def test_a_rule_about_values_without_elements_is_compared_on_them() -> None:
 
 
 def test_a_way_to_fire_that_no_instance_goes_is_told() -> None:
-    rule = rule_of("negative(negative(x)) => x\n    if x.rank < 2 or x.shape == (17, 19, 23, 29, 31, 37, 41)")
+    rule = rule_of("negative(negative(x)) => x\n    if x.rank < 2 or x.shape == (17, 19, 23, 29, 31)")
     found = checked(rule, examples=12)  # the fewest with which enough are drawn to go each way
     assert found.status == OPEN and "x.shape == (17, 19" in found.says
 

@@ -127,8 +127,8 @@ def instances_of(
     Args:
         kinds: How values are drawn, for each choice of values.
 
-    >>> from hypothesis import find, settings
-    >>> same = settings(max_examples=100, database=None, derandomize=True)
+    >>> from hypothesis import Phase, find, settings
+    >>> same = settings(max_examples=100, database=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
     >>> rule, = parse_rules("simplify semi\\nrule r: transpose(x, perm=p) => x\\n    if p == (1, 0)", "my.rules", "my")
     >>> find(instances_of(rule), lambda example: True, settings=same).instance.term.shape

@@ -48,8 +48,9 @@ def programs(
     Raises:
         ArgumentError: for a family without ops to draw, or numbers that there are not.
 
-    >>> from hypothesis import find
-    >>> program = find(programs(["semi"], effects=False), lambda p: len(p.returns) > 0)
+    >>> from hypothesis import Phase, find, settings
+    >>> quick = settings(phases=[Phase.generate, Phase.shrink])
+    >>> program = find(programs(["semi"], effects=False), lambda p: len(p.returns) > 0, settings=quick)
     >>> len(program.inputs) <= 3
     True
     """
