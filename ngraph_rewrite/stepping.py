@@ -15,7 +15,7 @@ from ngraph_rewrite.lowering.passes import Lowering
 from ngraph_rewrite.returns import check_handles, replaced, unboxed
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.evaluation import evaluate
-from ngraph_rewrite.targets.rows import Ran
+from ngraph_rewrite.targets.target import Ran
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe

@@ -23,8 +23,8 @@ from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernels
 from ngraph_rewrite.runtime.machine import NEVER, SLICE, Beside, Launch, LaunchTable, Repeat, Row
 from ngraph_rewrite.targets.arguments import Arguments
-from ngraph_rewrite.targets.rows import Ran, run_rows, tell_rows
-from ngraph_rewrite.targets.target import Array, Program, Quick, Target
+from ngraph_rewrite.targets.rows import run_rows, tell_rows
+from ngraph_rewrite.targets.target import Array, Program, Quick, Ran, Target
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import listener, told

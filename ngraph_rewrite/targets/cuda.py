@@ -24,9 +24,9 @@ from ngraph_rewrite.targets.device_calls import staying_call
 from ngraph_rewrite.targets.device_launches import UnrolledLaunches
 from ngraph_rewrite.targets.device_loops import RepeatedLaunches, Span
 from ngraph_rewrite.targets.device_memory import Download, ProgramMemory
-from ngraph_rewrite.targets.rows import Ran, run_rows, tell_rows
+from ngraph_rewrite.targets.rows import run_rows, tell_rows
 from ngraph_rewrite.targets.steps import place_of, shown_transfers
-from ngraph_rewrite.targets.target import Program, Target
+from ngraph_rewrite.targets.target import Program, Ran, Target
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import listener, told

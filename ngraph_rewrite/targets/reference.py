@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.targets.evaluation import Draws, evaluate, evaluate_each
-from ngraph_rewrite.targets.rows import Ran
-from ngraph_rewrite.targets.target import Array, Program, Target
+from ngraph_rewrite.targets.target import Array, Program, Ran, Target
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import listener
 from ngraph_rewrite.terms.walking import topological

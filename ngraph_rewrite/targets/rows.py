@@ -5,31 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import NDArray
 
 from ngraph_rewrite.plan.launches import Loop, Work, kernels
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan
+from ngraph_rewrite.targets.target import Ran, Read
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import CallLog
 
 Array = NDArray[Any]
-Read = Callable[[], Array]
-
-
-class Ran(NamedTuple):
-    """What ran as one.
-
-    Attributes:
-        kernels: Their names, in the order in which they ran.
-        computed: The terms of the program that were computed by that, each with what gives a copy of its value until
-            the next row runs; None for those that have no memory of their own.
-    """
-
-    kernels: tuple[str, ...]
-    computed: tuple[tuple[Op, Read | None], ...]
 
 
 def run_rows(

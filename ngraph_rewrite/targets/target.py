@@ -19,6 +19,7 @@ from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.op import Op
 
 Array = NDArray[Any]
+Read = Callable[[], Array]
 # Where a target may want the sample axis and the axis of time steps.
 PLACES = ("first", "last", "any")
 
@@ -176,6 +177,19 @@ class Quick(NamedTuple):
     long: bool = False
 
 
+class Ran(NamedTuple):
+    """What ran as one.
+
+    Attributes:
+        kernels: Their names, in the order in which they ran.
+        computed: The terms of the program that were computed by that, each with what gives a copy of its value until
+            the next row runs; None for those that have no memory of their own.
+    """
+
+    kernels: tuple[str, ...]
+    computed: tuple[tuple[Op, Read | None], ...]
+
+
 class Executable(Protocol):
     """A program that can be run; one run at a time.
 
@@ -183,7 +197,7 @@ class Executable(Protocol):
     ``shown``, which gives what it does, step by step, as text; ``stay``, which takes arguments that are on a device
     and the number of a call, and gives results that stay there, or None if only `run` can make that call; and
     ``run_rows``, which takes what `run` does and runs a part of it for each item that it gives
-    (`ngraph_rewrite.targets.rows.Ran`).
+    (`Ran`).
     """
 
     def run(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:
