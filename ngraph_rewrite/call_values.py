@@ -109,7 +109,7 @@ class CallValues:
             OutOfRangeError: if it takes a place of an axis that is too short.
         """
         arrays = list(map(np.asarray, self._arguments))
-        term = self._lowering.sequenced.terms.get(op, op)
+        term = self._sequenced(op)
         binding = bind_lengths(self._inputs, tuple(a.shape for a in arrays))
         check_places(open_places(topological([term])), binding)
         bound = bind_graph([term], binding)
@@ -124,6 +124,13 @@ class CallValues:
                 values[leaf] = self._variable(leaf, op)
         found = evaluate([bound[term]], values, self._draws(bound.values()))
         return found[bound[term]].copy()
+
+    def _sequenced(self, op: Op) -> Op:
+        """A handle after the writes that it follows; parts of a tuple may be handles that the call does not know."""
+        terms = self._lowering.sequenced.terms
+        if op in terms or op.definition.name != "core.item":
+            return terms.get(op, op)
+        return Op(op.definition, (self._sequenced(op.args[0]),), op.attrs, op.type, op.info)
 
     def _variable(self, leaf: Op, op: Op) -> Array:
         """What a variable was when the call began.

@@ -206,7 +206,7 @@ class Computation(Answering):
         """A call that is made kernel by kernel: what runs next runs when it is asked for, and any handle can be probed.
 
         Args:
-            args, feed_dict, out: As those of a call.
+            args, feed_dict, out: As those of a call. Arrays are copied: what changes in them meanwhile does not show.
 
         Raises:
             ComputationError, ClosedError: as calls do.
@@ -230,7 +230,8 @@ class Computation(Answering):
             arrays = list(map(self._argument, given, self.inputs, self._dtypes))
             ready = self._prepared.made(tuple([a.shape for a in arrays]), apart=True)
             results = outputs(ready.shapes, self._valued, self.returns, out)
-            call = (ready, state.calls, *[apart(array, results) for array in arrays], *results)
+            own = [array.copy() if isinstance(array, np.ndarray) else array for array in arrays]
+            call = (ready, state.calls, *own, *results)
             values = StepValues(call, self.lowering, self.inputs, self._handles, state)
             state.calls += 1
         return Stepping(values, state, partial(self._kept.__setitem__, 0, call), self._packed)

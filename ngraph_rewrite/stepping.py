@@ -49,7 +49,8 @@ class Stepping(Iterator[Stepped]):
     """A call that goes on each time it is asked to. Made by `Computation.step`.
 
     It has memory of its own, and keeps a copy of all that kernels stored: other calls may be made meanwhile. Variables
-    have the values that kernels left there. What was written when it is let go before its end stays written.
+    have the values that kernels left there. What was written when it is let go before its end stays written. (Where
+    ops are evaluated by their meanings, variables are written at the end.)
 
     Args:
         values: What is known of the values of this call.
@@ -66,6 +67,7 @@ class Stepping(Iterator[Stepped]):
 
     def _run(self) -> Iterator[Ran]:
         executable, values = self._values.ready.executable, self._values
+        values.begin()
         run_rows = getattr(executable, "run_rows", None)
         if run_rows is not None:
             yield from run_rows(values.arguments, values.results, values.number)
@@ -102,6 +104,8 @@ class Stepping(Iterator[Stepped]):
 
     def _noted(self, ran: Ran) -> Stepped:
         values = {term: read() for term, read in ran.computed if read is not None}
+        for array in values.values():
+            array.setflags(write=False)  # they are what `value` tells
         self._values.note(values, [term for term, _ in ran.computed])
         self._number += 1
         return Stepped(self._number - 1, ran.kernels, tuple(term for term, _ in ran.computed), values)
@@ -116,10 +120,11 @@ class Stepping(Iterator[Stepped]):
         """The value of any handle, as far as this call has gone (of a tuple, a tuple).
 
         It is what a kernel has stored; what no kernel has stored is what the meanings of ops make of that. A variable
-        has the value that was written to it last.
+        has the value that this call wrote to it last, or its present one.
 
         Raises:
-            InvalidHandleError: if it has none: inside a step of a scan.
+            ComputationError: for what is no handle, or has a value in a step of a scan only.
+            InvalidHandleError: if it depends on what this computation does not have.
         """
         check_handles([op])
         if isinstance(op.type, TupleType):
@@ -145,8 +150,12 @@ class StepValues(CallValues):
         self._stored: dict[Op, Array] = {}
         self.written: dict[Uid, Array] = {}
         self.whole = False
-        targets = [write.args[0] for write in lowering.sequenced.writes]
-        self._before = {v.attribute("uid"): state.array(v).copy() for v in targets}
+        self._before: dict[Uid, Array] = {}
+
+    def begin(self) -> None:
+        """Keep what is written by the call as it is now, before its first kernel."""
+        targets = [write.args[0] for write in self._lowering.sequenced.writes]
+        self._before = {v.attribute("uid"): self._state.array(v).copy() for v in targets}
 
     @property
     def arguments(self) -> tuple[Any, ...]:

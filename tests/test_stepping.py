@@ -136,6 +136,96 @@ def test_a_scan_is_one_step_and_tuples_have_a_value_for_each_part() -> None:
         assert len(steps) < 4
 
 
+# -- memory that is written more than once ---------------------------------------------------------------
+
+
+def written_again(v: ng.Op, value: ng.Op, x: ng.Op) -> tuple[ng.Op, ng.Op]:
+    """A value is written to a variable, which is read, and another one then; and what was read."""
+    read = ng.exp(v)
+    last = ng.assign(v, v * 2 + ng.sum(x, out_axes=[]))
+    return ng.sequential([ng.assign(v, value), read, last, v * 3]), read
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_was_read_between_two_writes_stays_what_it_was(target: str) -> None:
+    """Of a variable that a loop writes, and of two to which one value is written."""
+    v, w = (ng.variable([H], initial_value=0.5, name=name) for name in "vw")
+    xs, x = ng.placeholder([ng.Axis("REC", 6), H], name="xs"), ng.placeholder([H], name="x")
+    last, _ = ng.scan(lambda s, t: (ng.tanh(s + t), s * t), ng.constant(0.0, [H]), xs)
+    shared = ng.tanh(x) * ng.sum(x, out_axes=[])
+    of_loop, of_both = written_again(v, last, xs), written_again(w, shared, x)
+    both = ng.sequential([ng.assign(v, shared), of_both[0]])
+    for program, read, given in ((of_loop[0], of_loop[1], xs), (both, of_both[1], x)):
+        value = np.linspace(0.2, 1, int(np.prod(given.shape))).reshape(given.shape)
+        expected = []
+        for one in ("reference", target):
+            with ng.make_transformer(one) as transformer:
+                computation = transformer.computation([program, ng.tanh(read) * ng.sum(given, out_axes=[])], given)
+                call = computation.step(value)
+                list(call)
+                expected.append([*call.results(), call.value(read)])
+        for found, right in zip(*expected, strict=True):
+            np.testing.assert_allclose(found, right, rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+def test_what_was_written_is_there_for_all_at_once(target: str) -> None:
+    """For other calls, if others set a variable meanwhile, and if the call is let go."""
+    v, w = (ng.variable([H], initial_value=i, name=n) for i, n in ((1.0, "v"), (5.0, "w")))
+    x = ng.placeholder([H], name="x")
+    total = ng.sum(x, out_axes=[])
+    program = ng.sequential([ng.assign(v, v + total), ng.exp(ng.sum(v, out_axes=[]) * 0) + v])
+    with ng.make_transformer(target) as transformer:
+        computation, read = transformer.computation(program, x), transformer.computation([v * 1, w * 1])
+        read()
+        call = computation.step([1, 2, 3])
+        next(step for step in call if any(t.definition.name == "core.assign" for t in step.terms))
+        transformer.set(w, [0, 0, 0])
+        assert [r.tolist() for r in read()] == [[7] * 3, [0] * 3]
+        assert call.results().tolist() == [8] * 3 and transformer.get(v).tolist() == [7] * 3
+        call = computation.step([1, 2, 3])
+        next(step for step in call if any(t.definition.name == "core.assign" for t in step.terms))
+        del call
+        assert transformer.get(v).tolist() == [13] * 3 == read()[0].tolist()
+
+
+def test_a_call_begins_with_its_first_kernel() -> None:
+    v, x = ng.variable([H], initial_value=1.0, name="v"), ng.placeholder([H], name="x")
+    before, array = v * 3, np.ones(3, np.float32)
+    with ng.make_transformer("cpu") as transformer:
+        program = ng.sequential([ng.assign(v, v + ng.sum(x, out_axes=[])), v - 1])
+        call = transformer.computation([program, before + x], x).step(array)
+        array[:] = 9  # what was given is what it was
+        transformer.set(v, [10, 10, 10])
+        next(call)
+        assert call.value(before).tolist() == [30] * 3 and call.results()[1].tolist() == [31] * 3
+        assert call.value(x).tolist() == [1] * 3
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_is_written_has_the_shape_of_its_variable(target: str) -> None:
+    v, x = ng.variable(ng.anonymous((2, 3)), name="v"), ng.placeholder(ng.anonymous((6,)), name="x")
+    with ng.make_transformer(target) as transformer:
+        call = transformer.computation(ng.assign(v, ng.numpy.reshape(ng.tanh(x), (2, 3))), x).step(np.zeros(6))
+        (step, *_) = [s for s in call if any(t.definition.name == "core.assign" for t in s.terms)]
+        assert call.value(v).shape == (2, 3)
+        assert [a.shape for t, a in step.values.items() if t.definition.name == "core.assign"] == [(2, 3)]
+        with pytest.raises(ValueError, match="read-only"):
+            next(iter(step.values.values()))[:] = 1  # `value` tells of these
+
+
+@pytest.mark.parametrize("target", ["reference", "cpu"])
+def test_parts_of_tuples_are_what_they_are_at_their_place(target: str) -> None:
+    v, x = ng.variable([H], initial_value=1.0, name="v"), ng.placeholder([H, N], name="x")
+    pair = ng.make_tuple(v + 1, ng.sum(x, out_axes=[]) + v)
+    program = ng.sequential([ng.assign(v, v * 10), pair])
+    with ng.make_transformer(target) as transformer:
+        call = transformer.computation([program], x).step(np.ones((3, 2)))
+        results = call.results()[0]
+        for found, right in zip((*call.value(program), *call.value(pair)), (*results, *results), strict=True):
+            np.testing.assert_array_equal(found, right)
+
+
 # -- what is refused -----------------------------------------------------------------------------------
 
 

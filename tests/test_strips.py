@@ -139,6 +139,21 @@ def test_sums_of_numbers_of_16_bits_are_not_rounded_with_each_strip(
         assert off <= 2 * usual + 4 * float(ml_dtypes.finfo(dtype).eps) * np.abs(z).max()
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_values_between_two_kernels_are_those_of_whole_products(apart: bool) -> None:
+    """Whatever strips store in parts, or with axes in another order."""
+    case = Attention(apart=apart, mask="keeps" if apart else None)
+    handles = [case.scores, case.weights, *case.results]
+    with ng.make_transformer("reference") as transformer:
+        right = transformer.computation(handles, *case.given)(*case.values)
+    call = case.computation().step(*case.values)
+    for step in call:
+        at = step.number % len(handles)
+        assert close([call.value(handles[at])], [right[at]], "float32")
+        for term, found in step.values.items():
+            assert close([found * 1.0], [call._values.recomputed(term) * 1.0], "float32"), term
+
+
 def test_values_are_those_of_numpy() -> None:
     case = Attention(dtype="float64", behind=False)
     query, key, value = case.values[:3]

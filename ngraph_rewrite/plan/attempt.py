@@ -49,6 +49,7 @@ class Plan:
         again: Terms that several kernels compute, each for itself, and the terms that these compute.
         costs: What decided of terms that several read, between that and memory.
         origins: What the terms of the plan were before corners were marked, and scans became loops.
+        parts: Those of them that may be a part of what they were, or have other axes.
         copies: Its layout copies, those of the bodies of its loops once each.
         home: Where each term lies that has memory, but for those inside loops.
         accesses: Of each of its work what memory it touches, if the target asks.
@@ -63,6 +64,7 @@ class Plan:
     again: dict[Op, list[Op]] = field(default_factory=dict)
     costs: dict[Op, Costs] = field(default_factory=dict)
     origins: dict[Op, Op] = field(default_factory=dict)
+    parts: set[Op] = field(default_factory=set)
     copies: list[LayoutCopy] = field(default_factory=list)
     home: Mapping[Op | Scratch, Ref] = field(default_factory=dict)
     accesses: list[Access] = field(default_factory=list)

@@ -52,18 +52,21 @@ def make_plan(
     count = len(results)
     every = topological([*results, *writes]) if order is None else order
     roots, order, was = with_corners([*results, *writes], every)
+    parts = set[Op]()
     if renderer.strips is not None:
         roots, order, cut = stripped(roots, order, renderer.strips())
+        parts.update(cut)
         was = was | {new: was.get(old, old) for new, old in cut.items()}
     results, writes = roots[:count], roots[count:]
     closed = close(results, writes, order)
     was = was | {new: was.get(old, old) for new, old in closed.origins.items()}
+    parts.update([new for new, old in closed.origins.items() if old in parts])
     plan = _planned(closed.results, closed.writes, closed.order, renderer, threads, was, echoes=True)
     if was:
         plan.inlined = {was.get(t, t): was.get(g, g) for t, g in plan.inlined.items()}
         plan.again = {was.get(t, t): [was.get(g, g) for g in groups] for t, groups in plan.again.items()}
         plan.costs = {was.get(t, t): costs for t, costs in plan.costs.items()}
-    plan.origins = was
+    plan.origins, plan.parts = was, parts
     return plan
 
 

@@ -156,9 +156,11 @@ class CudaExecutable:
 
         def run(row: int) -> None:
             recorded = self._repeated([launches[i] for i in self._rows.of_row(row)], self._rows.spans_of_row(row))
+            self._memory.before_row()
             recorded.run()
             self.device.synchronize()
             recorded.close()
+            self._memory.after_row()
 
         return run_rows(self.plan, self.program.writes, run, self._memory.read)
 

@@ -116,6 +116,16 @@ class ProgramMemory:
         if self._counts:
             self._tell_number(call)
 
+    def before_row(self) -> None:
+        """Bring variables that were set since the call began."""
+        if self._storage.newer_there:
+            self.moved[0] += self._storage.before_run()
+
+    def after_row(self) -> None:
+        """Note that variables may have been written: the call may stand still now, or never end."""
+        if self._written:
+            self._storage.written(self._written)
+
     def _tell_number(self, call: int) -> None:
         """Let kernels read the number of the call: what of its halves is another than before."""
         for half, number in enumerate((call & 0xFFFFFFFF, call >> 32)):

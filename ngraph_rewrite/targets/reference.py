@@ -36,7 +36,7 @@ class ReferenceExecutable:
         for term, value in evaluate_each(roots, values, draws):
             found[term] = value
             if term not in values and term.args:
-                yield Ran((), ((term, partial(np.copy, value)),))
+                yield Ran((), ((term, None if isinstance(value, tuple) else partial(np.copy, value)),))
         self._end(found, results)
 
     def _begin(self, inputs: Sequence[Array], call: int) -> tuple[list[Op], dict[Op, Array], Draws]:

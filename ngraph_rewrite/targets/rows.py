@@ -34,10 +34,17 @@ def run_rows(
         run(row)
         names += [one.source.name for one in kernels([work])]
         following = plan.work[row + 1 : row + 2]
-        if following and following[0].term is work.term and isinstance(work, Work):
+        if following and _is_part(work, following[0]):
             continue  # a part of what the next one completes
         yield Ran(tuple(names), tuple(_computed(work, plan, left, read)))
         names.clear()
+
+
+def _is_part(work: Work | Loop, following: Work | Loop) -> bool:
+    """Whether a row computes a part of what the next one completes: not, if it is all of what a variable is then."""
+    if isinstance(work, Loop) or isinstance(following, Loop) or work.stored.space != "storage":
+        return following.term is work.term
+    return following.term is work.term and work.stored[:2] == following.stored[:2]
 
 
 def _computed(
@@ -47,14 +54,16 @@ def _computed(
     origins = plan.origins
     if isinstance(work, Loop):
         yield origins.get(work.term, work.term), None
-        return
-    for term, ref in (*work.others, (work.term, work.stored)):
+        stored = [(t, ref) for t, ref in plan.home.items() if isinstance(t, Op) and work.term in t.args[:1]]
+    else:
+        stored = [*work.others, (work.term, work.stored)]
+    for term, ref in stored:
         was = origins.get(term, term)
-        yield was, partial(read, was, ref)
+        yield was, None if term in plan.parts else partial(read, was, ref)
         write = next((w for w in left if ref[:2] == ("storage", w.args[0])), None)
         if write is not None:
             left.remove(write)
-            yield write, partial(read, was, ref)
+            yield write, partial(read, write, ref)
 
 
 def tell_rows(log: CallLog, rows: Iterable[Ran], last: Iterable[Op]) -> None:

@@ -35,7 +35,8 @@ def trace_calls(to: TextIO | Say | None = None, *, values: bool = False) -> Iter
         values: Add to each line what was computed: the elements, or their range if there are many.
 
     Target ``cpu`` then runs kernel by kernel: what a kernel computes on the way is told with it. It tells of the terms
-    that lowering left; ``reference`` tells of those that were written. Calls from other threads are not told.
+    that lowering left; ``reference`` tells of those that were written. Calls from other threads are not told, and none
+    that `Computation.step` makes: it tells itself.
 
     Raises:
         ArgumentError: if `to` is neither a stream nor a function.
