@@ -57,7 +57,7 @@ def last_below(low: float, high: float, dtype: np.dtype[Any]) -> float:
     >>> [last_below(0.0, 1.0, np.dtype(dtype)) for dtype in ("float16", "float32")]
     [0.99951171875, 0.9999999403953552]
     """
-    if not -np.inf < low <= high < np.inf:
+    if not 0 <= float(high) - float(low) < np.inf:
         return np.inf
     end, least = np.asarray(high).astype(dtype), np.asarray(low).astype(dtype)
     before = np.nextafter(end, np.asarray(-np.inf, dtype)) if float(end) >= high else end

@@ -95,6 +95,6 @@ def test_the_last_number_below_an_end_has_none_after_it(low: float, high: float,
     assert (last < high <= next_one) or last == float(np.asarray(low, kind)) >= high
 
 
-@pytest.mark.parametrize("ends", [(1.0, -1.0), (0.0, np.inf), (np.nan, 1.0)])
+@pytest.mark.parametrize("ends", [(1.0, -1.0), (0.0, np.inf), (np.nan, 1.0), (-1e308, 1.7e308)])
 def test_what_is_no_interval_has_no_last_number(ends: tuple[float, float]) -> None:
     assert last_below(*ends, np.dtype("float32")) == np.inf
