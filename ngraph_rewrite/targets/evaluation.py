@@ -28,7 +28,7 @@ def evaluate(
     values: Mapping[Op, Array],
     draws: Draws | None = None,
     log: CallLog | None = None,
-    ends: Container[Op] = (),
+    ends: Container[Op] | None = None,
 ) -> dict[Op, Array]:
     """The value of every term under `roots`: an array, or a tuple of them; none of what only a step of a scan has.
 

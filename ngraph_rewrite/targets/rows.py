@@ -41,10 +41,12 @@ def run_rows(
 
 
 def _is_part(work: Work | Loop, following: Work | Loop) -> bool:
-    """Whether a row computes a part of what the next one completes: not, if it is all of what a variable is then."""
+    """Whether a row computes a part of what the next one completes; one value in two variables is two of them."""
+    if following.term is not work.term:
+        return False
     if isinstance(work, Loop) or isinstance(following, Loop) or work.stored.space != "storage":
-        return following.term is work.term
-    return following.term is work.term and work.stored[:2] == following.stored[:2]
+        return True
+    return work.stored[:2] == following.stored[:2]
 
 
 def _computed(

@@ -14,7 +14,7 @@ from typing import Any
 
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.walking import topological, topological_to
+from ngraph_rewrite.terms.walking import topological
 
 NONE: frozenset[Uid] = frozenset()
 Free = Mapping[Op, frozenset[Uid]]
@@ -87,7 +87,7 @@ def body_terms(roots: Iterable[Op], own: Container[Uid], free: Free) -> list[Op]
 
 
 def evaluated(
-    roots: Iterable[Op], value: Valuation, given: Mapping[Uid, Any], ends: Container[Op] = ()
+    roots: Iterable[Op], value: Valuation, given: Mapping[Uid, Any], ends: Container[Op] | None = None
 ) -> dict[Op, Any]:
     """The value of every term under `roots` that is not open.
 
@@ -96,7 +96,7 @@ def evaluated(
         given: The values of parameters that nothing under `roots` binds.
         ends: What is evaluated without what stands below it.
     """
-    order = topological_to(roots, ends) if ends else topological(roots)
+    order = topological(roots, ends)
     found: dict[Op, Any] = {}
     _Evaluation(value, free_parameters(order)).run(order, found, given)
     return found

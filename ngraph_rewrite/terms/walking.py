@@ -10,8 +10,12 @@ if TYPE_CHECKING:
     from ngraph_rewrite.terms.op import Op
 
 
-def topological(roots: Iterable[Op]) -> list[Op]:
-    """Every term reachable from `roots`, arguments first, each once; any depth."""
+def topological(roots: Iterable[Op], ends: Container[Op] | None = None) -> list[Op]:
+    """Every term reachable from `roots`, arguments first, each once; any depth.
+
+    Args:
+        ends: Terms that nothing is reached through.
+    """
     order: list[Op] = []
     seen: set[Op] = set()
     stack: list[Op | None] = [*roots]
@@ -22,26 +26,9 @@ def topological(roots: Iterable[Op]) -> list[Op]:
             order.append(stack.pop())  # type: ignore[arg-type]
         elif term not in seen:
             seen.add(term)
-            if term.args:
+            if term.args and (ends is None or term not in ends):
                 stack += (term, None)
                 stack += term.args[::-1]
             else:
                 order.append(term)
-    return order
-
-
-def topological_to(roots: Iterable[Op], ends: Container[Op]) -> list[Op]:
-    """As `topological`, but what stands below a term of `ends`, and nowhere else, is left out."""
-    order: list[Op] = []
-    seen: set[Op] = set()
-    stack = [(root, False) for root in reversed(list(roots))]
-    while stack:
-        term, ready = stack.pop()
-        if ready:
-            order.append(term)
-        elif term not in seen:
-            seen.add(term)
-            stack.append((term, True))
-            if term not in ends:
-                stack.extend([(arg, False) for arg in term.args[::-1] if arg not in seen])
     return order
