@@ -16,21 +16,25 @@ from llvmlite import binding
 from llvmlite.binding.ffi import ObjectRef
 from llvmlite.binding.newpassmanagers import NewPassManager
 from numba import njit
-from numba.core import compiler, errors, ssa, types, untyped_passes
+from numba.core import compiler, errors, ir, ssa, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-from numba.core.typed_passes import InlineOverloads, IRLegalization, NopythonRewrites
+from numba.core.typed_passes import InlineOverloads, IRLegalization, NopythonRewrites, PreLowerStripPhis
 from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, IRProcessing, ReconstructSSA, WithLifting
 
 from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
 from ngraph_rewrite.runtime.lanes import expanded
 from ngraph_rewrite.runtime.resolved import Resolved, resolving
-from ngraph_rewrite.runtime.single_assignment import assigning_once
+from ngraph_rewrite.runtime.single_assignment import assigning_once, handing_on
 
 _IDLE = (NopythonRewrites, InlineClosureLikes, InlineInlinables, InlineOverloads, IRProcessing, WithLifting)
-_ASSIGN_ONCE = assigning_once(untyped_passes, ssa)
+# Numba's own passes, and what does the same in less time.
+_INSTEAD = {
+    ReconstructSSA: assigning_once(untyped_passes, ssa),
+    PreLowerStripPhis: handing_on(typed_passes, ir, untyped_passes.build_definitions),
+}
 _OPTIONS = {"nopython": True, "error_model": "numpy"}
 # what the linker could see: functions that are not internal yet, and variables that modules share
 _SHARED = re.compile(r"^(define (?!internal|private)(?:(?:linkonce|weak)_odr )?|(@\S+ = )common )", re.MULTILINE)
@@ -190,7 +194,7 @@ class _Pipeline(compiler.CompilerBase):
         passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
         idle = _IDLE if self.state.flags.nrt else (*_IDLE, IRLegalization)
         kept = [one for one in passes.passes if one[0] not in idle]
-        passes.passes = [(_ASSIGN_ONCE if done is ReconstructSSA else done, text) for done, text in kept]
+        passes.passes = [(_INSTEAD.get(done, done), text) for done, text in kept]
         passes.finalize()
         return [passes]
 

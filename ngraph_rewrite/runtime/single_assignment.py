@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables of a kernel that are assigned once: Numba's pass, which is shown only statements that name a variable.
+"""Variables of a kernel that are assigned once, and again in each branch: two passes of Numba's in less time.
 
-Numba's own goes through all statements, twice, for each variable that is assigned in several places. A kernel that is
-unrolled has hundreds of such variables, in thousands of statements.
+Numba's own go through all statements, twice, for each variable that is assigned in several places, and through those of
+a block for each that it hands on. A kernel that is unrolled has hundreds of such variables, in thousands of statements.
 """
 
 from collections import defaultdict
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -34,6 +35,41 @@ def assign_once(blocks: Blocks, ssa: ModuleType) -> None:
             joins[label][:0] = found
     for label, found in joins.items():
         blocks[label].body[:0] = found
+
+
+def hand_on(blocks: Blocks, ir: ModuleType, loc: Any) -> None:
+    """Assign what branches put together in each of them, behind what it is, so that nothing is left where they meet.
+
+    Args:
+        blocks: Of a function, by label; changed in place.
+        ir: Numba's module of statements: one of its two.
+        loc: Where the function begins, which is where a variable that has no value gets none.
+    """
+    handed: dict[int, list[tuple[Any, Any]]] = defaultdict(list)
+    for block in blocks.values():
+        for joined in filter(_is_join, block.body):
+            for label, value in zip(joined.value.incoming_blocks, joined.value.incoming_values, strict=True):
+                handed[label].append((joined.target, value))
+        block.body = [statement for statement in block.body if not _is_join(statement)]
+    for label, pairs in handed.items():
+        body = blocks[label].body
+        for target, value in pairs:
+            if value is ir.UNDEFINED:
+                body.insert(0, ir.Assign(target=target, value=ir.Expr.null(loc=loc), loc=loc))
+            else:
+                body.insert(_behind(body, value.name), ir.Assign(target=target, value=value, loc=value.loc))
+
+
+def _is_join(statement: Any) -> bool:
+    return getattr(getattr(statement, "value", None), "op", None) == "phi"
+
+
+def _behind(body: list[Any], name: str) -> int:
+    """The place after the last statement that assigns to a variable, which is the first one if none does."""
+    for index in range(len(body), 0, -1):
+        if getattr(getattr(body[index - 1], "target", None), "name", None) == name:
+            return index
+    return 0
 
 
 def _places(blocks: Blocks, names: set[str]) -> dict[str, Places]:
@@ -82,3 +118,18 @@ def assigning_once(passes: ModuleType, ssa: ModuleType) -> type:
             return True
 
     return AssignOnce
+
+
+def handing_on(passes: ModuleType, ir: ModuleType, definitions: Callable[[Blocks], Any]) -> type:
+    """The pass, for one of Numba's two compilers. How long variables live is not found out: nothing asks for it."""
+
+    @passes.register_pass(mutates_CFG=True, analysis_only=False)
+    class HandOn(passes.PreLowerStripPhis):  # type: ignore[misc, name-defined]
+        _name = "hand_on"
+
+        def run_pass(self, state: Any) -> bool:
+            hand_on(state.func_ir.blocks, ir, state.func_ir.loc)
+            state.func_ir._definitions = definitions(state.func_ir.blocks)
+            return True
+
+    return HandOn

@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from numba.core import compiler, ssa
+from numba.core import compiler, ir, ssa, typed_passes
 
-from ngraph_rewrite.runtime.single_assignment import assign_once
+from ngraph_rewrite.runtime.single_assignment import assign_once, hand_on
 
 NAMES = st.sampled_from("abc")
 SETS = st.builds("{} = {} + {}".format, NAMES, NAMES, NAMES)
@@ -41,6 +41,17 @@ def test_each_name_is_assigned_in_one_place(body: str) -> None:
     assign_once(made.blocks, ssa)
     targets = [one.target.name for block in made.blocks.values() for one in block.find_insts(ssa.ir.Assign)]
     assert len(targets) == len(set(targets))
+
+
+@given(BODIES)
+def test_branches_hand_on_what_numba_lets_them(body: str) -> None:
+    function = _function(body)
+    own, ours = compiler.run_frontend(function), compiler.run_frontend(function)
+    ssa.reconstruct_ssa(own)
+    ssa.reconstruct_ssa(ours)
+    own = typed_passes.PreLowerStripPhis()._strip_phi_nodes(own)
+    hand_on(ours.blocks, ir, ours.loc)
+    assert _statements(ours) == _statements(own)
 
 
 def _function(body: str) -> Callable[..., Any]:

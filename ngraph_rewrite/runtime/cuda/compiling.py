@@ -12,10 +12,10 @@ from typing import Any
 
 from numba.core import types
 from numba.cuda import compiler
-from numba.cuda.core import errors, ssa, untyped_passes
+from numba.cuda.core import errors, ir, ssa, typed_passes, untyped_passes
 from numba.cuda.core.callconv import CUDACallConv
 from numba.cuda.core.compiler_lock import global_compiler_lock
-from numba.cuda.core.typed_passes import NopythonRewrites
+from numba.cuda.core.typed_passes import NopythonRewrites, PreLowerStripPhis
 from numba.cuda.core.untyped_passes import InlineClosureLikes, IRProcessing, ReconstructSSA, WithLifting
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.flags import CUDAFlags
@@ -27,12 +27,16 @@ from ngraph_rewrite.runtime.cuda.linking import nothing
 from ngraph_rewrite.runtime.cuda.overlapping import overlapping
 from ngraph_rewrite.runtime.cuda.registries import read_registries
 from ngraph_rewrite.runtime.resolved import Resolved, resolving
-from ngraph_rewrite.runtime.single_assignment import assigning_once
+from ngraph_rewrite.runtime.single_assignment import assigning_once, handing_on
 
 _OPTIONS = {"opt": 3, "fma": 0}
 # For whole arrays, and for functions in functions: a kernel has neither.
 _IDLE = (NopythonRewrites, InlineClosureLikes, IRProcessing, WithLifting)
-_ASSIGN_ONCE = assigning_once(untyped_passes, ssa)
+# Numba's own passes, and what does the same in less time.
+_INSTEAD = {
+    ReconstructSSA: assigning_once(untyped_passes, ssa),
+    PreLowerStripPhis: handing_on(typed_passes, ir, untyped_passes.build_definitions),
+}
 
 
 def compile_ptx(kernel: Callable[..., None], arguments: int, capabilities: Sequence[tuple[int, int]]) -> list[str]:
@@ -97,6 +101,6 @@ class _Pipeline(compiler.CUDACompiler):  # type: ignore[misc]
     def define_pipelines(self) -> list[Any]:
         (passes,) = super().define_pipelines()
         kept = [one for one in passes.passes if one[0] not in _IDLE]
-        passes.passes = [(_ASSIGN_ONCE if done is ReconstructSSA else done, text) for done, text in kept]
+        passes.passes = [(_INSTEAD.get(done, done), text) for done, text in kept]
         passes.finalize()
         return [passes]

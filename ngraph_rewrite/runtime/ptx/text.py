@@ -160,7 +160,7 @@ class _Body:
         self.labels: dict[str, int] = {}
 
     def read(self, text: str) -> None:
-        end = 0
+        end, line, counted = 0, self._line, 0
         while found := _TOKEN.match(text, end):
             end = found.end()
             if found["brace"]:
@@ -168,7 +168,9 @@ class _Body:
             elif found["label"]:
                 self._label(found["label"])
             elif statement := found["statement"].strip():
-                self._statement(statement, self._line + text.count("\n", 0, found.start("statement")))
+                begin = found.start("statement")
+                line, counted = line + text.count("\n", counted, begin), begin
+                self._statement(statement, line)
         if text[end:].strip():
             raise KernelError(f"PTX that was not understood: {text[end:].strip()[:60]}", where=f"line {self._line}")
 
