@@ -179,6 +179,12 @@ def test_one_of_two_vectors_may_have_any_length(count: int) -> None:
         nx.convolve(ng.placeholder((None,)), fixed, "same")
 
 
+def test_a_slope_between_equal_gaps_does_not_ask_what_is_at_its_place() -> None:
+    f = np.array([1.0, 2.0, np.nan, 5.0, np.inf, 3.0, 4.0, 6.0])
+    for spacing in (1, 0.1, np.float64(0.7)):
+        agrees(lambda f, s=spacing: nx.gradient(f, s), lambda f, s=spacing: np.gradient(f, s), f, rtol=1e-15)
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_slopes_along_an_axis_of_any_length(order: int) -> None:
     f, at = ng.placeholder((None, 3), "float64"), ng.placeholder((None,), "float64")

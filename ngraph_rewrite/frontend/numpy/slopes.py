@@ -64,7 +64,11 @@ def _slope(f: Op, axis: int, step: Array, order: int) -> Op:
     before, after = part_along(between, axis, None, -1), part_along(between, axis, 1, None)
     bend = subtract(after, before)
     left, right = _shares(gaps)
-    inner = before + multiply(bend, left)
+    if isinstance(left, Op):
+        inner = before + multiply(bend, left)
+    else:  # of equal gaps the place itself has no part in its slope, so that a NaN there does not either
+        across = subtract(part_along(f, axis, 2, None), part_along(f, axis, None, -2))
+        inner = divide(divide(across, 2.0), gaps)
     if order == 2:
         first = first - multiply(_end(bend, axis, 0), _end(left, 0, 0))
         last = last + multiply(_end(bend, axis, -1), _end(right, 0, -1))
