@@ -89,12 +89,21 @@ def refuse_overlaps(arrays: Iterable[Array]) -> None:
         raise ComputationError("two arrays in out share memory", where=user_line(), do="give each result its own")
 
 
-def in_order(inputs: Sequence[Op], args: Sequence[Any], feed_dict: Mapping[Op, Any] | None) -> list[Any]:
+def in_order(
+    inputs: Sequence[Op], args: Sequence[Any], feed_dict: Mapping[Op, Any] | None, others: Iterable[str] = ()
+) -> list[Any]:
     """The values of a call, one for each input.
 
+    Args:
+        others: Names that the call was given values by, which are none of its parameters.
+
     Raises:
-        ComputationError: for too many or too few, or for both kinds at once.
+        ComputationError: for too many or too few, for both kinds at once, or others.
     """
+    if others:
+        what = f"a call takes nothing by the name {', '.join(others)}"
+        do = "give values in order, or feed_dict={placeholder: value, ...}"
+        raise ComputationError(what, where=user_line(), do=do)
     if feed_dict is None:
         if len(args) != len(inputs):
             names = ", ".join(describe(p, 1) for p in inputs) or "none"
@@ -112,7 +121,7 @@ def in_order(inputs: Sequence[Op], args: Sequence[Any], feed_dict: Mapping[Op, A
     missing = [p for p in inputs if p not in feed_dict]
     if extra or missing:
         what = ", ".join([f"{_name(k)} is no input" for k in extra] + [f"{_name(p)} is missing" for p in missing])
-        raise ComputationError(f"feed_dict: {what}", where=user_line())
+        raise ComputationError(f"feed_dict: {what}", where=user_line(), do="give {placeholder: value, ...}")
     return [feed_dict[p] for p in inputs]
 
 

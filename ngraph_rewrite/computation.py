@@ -244,9 +244,9 @@ class Computation(Answering):
         found = None if arrays is None else arrays.adopt(value, term)
         return as_argument(value, term) if found is None else found
 
-    def _call(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None) -> Any:
+    def _call(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None, **others: Any) -> Any:
         """A call, whatever the arguments are."""
-        return self._run(in_order(self.inputs, args, feed_dict), out, result_array)
+        return self._run(in_order(self.inputs, args, feed_dict, others), out, result_array)
 
     def _run(self, values: Sequence[Any], out: Any, empty: Callable[[tuple[int, ...], Any], Any]) -> Any:
         """A call with a value for each input.
@@ -297,4 +297,4 @@ class QuickComputation(Computation):
     @property
     def __signature__(self) -> inspect.Signature:
         """That of calls, which `inspect` does not find in a slot."""
-        return inspect.signature(self._call)
+        return inspect.signature(super().__call__)

@@ -241,7 +241,7 @@ def test_arguments_are_counted_and_looked_at() -> None:
         for wrong in ((ones,), (ones, ones, ones), (ones, np.ones(4, np.float32)), (ones, "one"), (ones, None)):
             with pytest.raises(ComputationError):
                 call(*wrong)
-        with pytest.raises(TypeError):
+        with pytest.raises(ComputationError, match="nothing by the name into"):
             call(ones, ones, into=ones)
     with pytest.raises(ComputationError):
         computation.entry((3,))

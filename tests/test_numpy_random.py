@@ -196,6 +196,18 @@ def test_lengths_may_be_unknown() -> None:
     assert whole.max() < 9
 
 
+def test_elements_of_a_vector_of_any_length_are_drawn_once() -> None:
+    x, weights = ng.placeholder((None,)), ng.placeholder((None,))
+    found = [random.choice(x, 3, replace=False), random.choice(x, 3, replace=False, p=weights)]
+    with ng.make_transformer("cpu", seed=1) as transformer:
+        call = transformer.computation(found, x, weights)
+        even, weighted = call([1, 2, 3, 4, 5], [0.5, 0, 0, 0.3, 0.2])
+        assert len(set(even.tolist())) == 3 and sorted(weighted) == [1, 4, 5]
+        assert sorted(call([7, 8, 9], [0.2, 0.2, 0.6])[0]) == [7, 8, 9]
+        with pytest.raises(NGraphRewriteError):
+            call([1, 2], [0.5, 0.5])
+
+
 def test_draws_in_steps_and_calls_differ() -> None:
     rows = ng.placeholder((6, 2), dtype="float64")
     noisy = ng.numpy.vmap(lambda row: row + random.laplace(size=2, dtype="float64"))(rows)

@@ -186,6 +186,15 @@ def test_a_wrong_feed_dict_is_refused(transformer: ng.Transformer, x: ng.Op) -> 
     for wrong in ("x", 3, [(x, Batch)]):
         with pytest.raises(ng.ComputationError, match=r"feed_dict is a \w+\n.*\n  give {placeholder: value"):
             computation(feed_dict=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ng.ComputationError, match="(?s)'x' is no input, x is missing.*give {placeholder: value"):
+        computation(feed_dict={"x": Batch})  # type: ignore[dict-item]
+
+
+def test_a_call_takes_no_values_by_other_names(transformer: ng.Transformer, x: ng.Op) -> None:
+    computation = transformer.computation(x + 1, x)
+    for call in (computation, computation.entry(Batch.shape)):
+        with pytest.raises(ng.ComputationError, match="(?s)nothing by the name x\n.*feed_dict={placeholder"):
+            call(x=Batch)  # type: ignore[call-arg]
 
 
 def test_an_unknown_length_is_one_number_in_a_call(transformer: ng.Transformer, x: ng.Op) -> None:

@@ -58,7 +58,7 @@ def svd(x: Operand, rows: Axis | str, columns: Axis | str, along: Axis | str) ->
     (float32[N:7, H:5, K:3], float32[N:7, K:3], float32[N:7, K:3, G:3])
     """
     found = matrices("svd", x, rows, columns, are_square=False)
-    m, n = (checked("svd", known_length, axis.length, "the matrices") for axis in (found.rows, found.columns))
+    m, n = (checked("svd", known_length, axis.length, "a matrix") for axis in (found.rows, found.columns))
     number = _numbers(found, along, min(m, n))
     first, last = (found.rows, found.columns) if m >= n else (found.columns, found.rows)
     m, n = max(m, n), min(m, n)

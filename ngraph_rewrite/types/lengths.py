@@ -74,9 +74,7 @@ class Length:
         return Length, (self.terms,)
 
     def __add__(self, other: Extent) -> Extent:
-        if not _is_extent(other):
-            return NotImplemented
-        return _collect([*self.terms, *_terms(other)])
+        return _collect([*self.terms, *_terms(other)]) if _is_extent(other) else self._no_number(other, "+")
 
     __radd__ = __add__
 
@@ -84,14 +82,15 @@ class Length:
         return self * -1
 
     def __sub__(self, other: Extent) -> Extent:
-        return self + other * -1 if _is_extent(other) else NotImplemented
+        return self + other * -1 if _is_extent(other) else self._no_number(other, "-")
 
     def __rsub__(self, other: Extent) -> Extent:
-        return self * -1 + other if _is_extent(other) else NotImplemented
+        return self * -1 + other if _is_extent(other) else self._no_number(other, "-")
 
     def __mul__(self, other: Extent) -> Extent:
         if not _is_extent(other):
-            return NotImplemented
+            beside: Extent = self._no_number(other, "*")
+            return beside
         pairs = [(a + b, m * n) for a, m in self.terms for b, n in _terms(other)]
         return _collect((tuple(sorted(mono, key=repr)), n) for mono, n in pairs)
 

@@ -122,6 +122,17 @@ def test_gradients_where_a_formula_has_a_hole() -> None:
     np.testing.assert_allclose(found, [[0, np.nan, -1], [0, 0, 1]], atol=1e-12)
 
 
+@pytest.mark.parametrize("target", ["reference", "cpu"])
+def test_the_slope_of_a_cube_root_is_infinite_at_zero_and_zero_at_infinity(target: str) -> None:
+    x = ng.placeholder((6,), "float64")
+    with ng.make_transformer(target) as transformer:
+        call = transformer.computation([nx.cbrt(x), ng.deriv(nx.sum(nx.cbrt(x)), x)], x)
+        root, slope = call(np.array([0.0, -0.0, np.inf, -np.inf, -8.0, np.nan]))
+    np.testing.assert_array_equal(root, [0, 0, np.inf, -np.inf, -2, np.nan])
+    np.testing.assert_array_equal(np.signbit(root[:2]), [False, True])
+    np.testing.assert_allclose(slope, [np.inf, np.inf, 0, 0, 1 / 12, np.nan], rtol=1e-15)
+
+
 def test_numpys_functions_of_terms_are_these_and_names_stay() -> None:
     h, x = ng.placeholder({"H": 3}, name="h"), ng.placeholder((3,))
     for name in UNARY:

@@ -168,6 +168,46 @@ def test_windows_and_powers_are_numpys() -> None:
     assert nx.hamming(3, dtype="float64").type.dtype == np.float64
 
 
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_one_of_two_vectors_may_have_any_length(count: int) -> None:
+    x, fixed = np.arange(1.0, count + 1), np.array([1.0, -2.0, 0.5])
+    for name in ("convolve", "correlate"):
+        ours, theirs = getattr(nx, name), getattr(np, name)
+        agrees(lambda x, f=ours: f(x, fixed, "full"), lambda x, f=theirs: f(x, fixed, "full"), x, unknown=True)
+        agrees(lambda x, f=ours: f(fixed, x, "full"), lambda x, f=theirs: f(fixed, x, "full"), x, unknown=True)
+    with pytest.raises(errors.LengthError, match="convolve: a vector has the unknown length n0"):
+        nx.convolve(ng.placeholder((None,)), fixed, "same")
+
+
+def test_a_slope_between_equal_gaps_does_not_ask_what_is_at_its_place() -> None:
+    f = np.array([1.0, 2.0, np.nan, 5.0, np.inf, 3.0, 4.0, 6.0])
+    for spacing in (1, 0.1, np.float64(0.7)):
+        agrees(lambda f, s=spacing: nx.gradient(f, s), lambda f, s=spacing: np.gradient(f, s), f, rtol=1e-15)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_slopes_along_an_axis_of_any_length(order: int) -> None:
+    f, at = ng.placeholder((None, 3), "float64"), ng.placeholder((None,), "float64")
+    made = [nx.gradient(f, 0.5, axis=0, edge_order=order), nx.gradient(f, at, axis=0, edge_order=order)]
+    for target in ("reference", "cpu"):
+        with ng.make_transformer(target) as transformer:
+            call = transformer.computation(made, f, at)
+            for n in range(order + 1, 6):
+                x, places = np.random.default_rng(n).standard_normal((n, 3)), np.cumsum(np.arange(1.0, n + 1))
+                for found, step in zip(call(x, places), (0.5, places), strict=True):
+                    np.testing.assert_allclose(found, np.gradient(x, step, axis=0, edge_order=order), rtol=1e-12)
+            with pytest.raises(errors.NGraphRewriteError, match=r"(?s)of length 0|n0 - 1"):
+                call(np.ones((order, 3)), np.ones(order))
+
+
+def test_as_many_numbers_are_counted_as_an_axis_is_long() -> None:
+    nodes, ends = ng.placeholder((ng.Length.symbol("nodes"),)), ng.placeholder((None,), "int32")
+    with ng.make_transformer("cpu") as transformer:
+        call = transformer.computation(nx.bincount(ends, minlength=nodes.shape[0]), nodes, ends)
+        for n in (3, 1, 0):
+            np.testing.assert_array_equal(call(np.zeros(n), [0, 2, 2, -1, 5]), [1, 0, 2][:n])
+
+
 def test_both_targets_agree() -> None:
     x = np.array([0.5, 2.0, -1.0, 0.25, 3.5], np.float32)
 

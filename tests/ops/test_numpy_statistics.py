@@ -133,6 +133,23 @@ def test_lengths_and_parts_may_be_known_by_each_call_only() -> None:
         np.testing.assert_allclose(one, other, rtol=1e-6, strict=True)
 
 
+def test_the_order_of_an_axis_that_turns_out_to_be_empty_is_nan() -> None:
+    x, n = ng.placeholder((None, 3), "float64"), ng.placeholder((None, 3), "int32")
+    some = np.array([[1.0, 5.0, np.nan], [3.0, 1.0, 2.0]])
+    made = [nx.median(x, 0), nx.nanmedian(x, 0), nx.quantile(x, 0.5, 0), nx.nanquantile(x, 0.5), nx.median(n, 0)]
+    for target in ("reference", "cpu"):
+        with ng.make_transformer(target) as transformer:
+            call = transformer.computation(made, x, n)
+            for found in call(np.zeros((0, 3)), np.zeros((0, 3), "int32")):
+                assert np.isnan(found).all()
+            found = call(some, np.array([[1, 2, 3]] * 2, "int32"))
+        np.testing.assert_array_equal(found[0], [2, 3, np.nan])
+        np.testing.assert_array_equal(found[1], [2, 3, 2])
+        np.testing.assert_array_equal(found[2], [2, 3, np.nan])
+        assert found[3] == 2
+        np.testing.assert_array_equal(found[4], [1, 2, 3])
+
+
 def test_both_targets_find_the_median() -> None:
     agrees(lambda x: nx.median(x, axis=0), lambda x: np.median(x, axis=0), numbers("float32", (4, 3), 1))
 

@@ -14,6 +14,7 @@ from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, INT64, promote
+from ngraph_rewrite.types.lengths import Length
 
 _MODES = ("full", "same", "valid")
 
@@ -27,15 +28,17 @@ def convolve(x1: Array, x2: Array, /, mode: str = "full") -> Op:
 
     Raises:
         AxesError: for what is no vector.
-        LengthError: for an empty vector, or a length that is not known yet.
+        LengthError: for an empty vector, or a length that is not known yet, unless the other is and the mode is "full".
         AttributeValueError: for another mode.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.convolve(ng.placeholder((5,)), [1.0, 2.0, 1.0], "same").type
     float32[5]
+    >>> ng.numpy.convolve(ng.placeholder((None,)), [1.0, 2.0, 1.0]).type
+    float32[n0 + 2]
     """
     left, right = (_vector("convolve", x) for x in (x1, x2))
-    if _length("convolve", right) > _length("convolve", left):
+    if _longer("convolve", right, left, mode):
         left, right = right, left
     return _slid("convolve", left, flip(right), mode)
 
@@ -48,7 +51,7 @@ def correlate(x1: Array, x2: Array, /, mode: str = "valid") -> Op:
     float32[3]
     """
     left, right = (_vector("correlate", x) for x in (x1, x2))
-    if _length("correlate", right) > _length("correlate", left):
+    if _longer("correlate", right, left, mode):
         return flip(_slid("correlate", right, left, mode))
     return _slid("correlate", left, right, mode)
 
@@ -77,6 +80,14 @@ def _vector(call: str, x: Array) -> Op:
     if term.rank > 1:
         raise AxesError(f"{call}: expected vectors, got {term.type!r}", where=user_line(), do="ravel it")
     return term if term.rank else apply("reshape", term, shape=(1,))
+
+
+def _longer(call: str, x: Op, other: Op, mode: str) -> bool:
+    """Whether a vector is the longer one; or that of unknown length, as either may be slid where they meet at all."""
+    lengths = [y.shape[0] for y in (x, other)]
+    if mode == "full" and sum(isinstance(length, Length) for length in lengths) == 1:
+        return isinstance(lengths[0], Length)
+    return _length(call, x) > _length(call, other)
 
 
 def _length(call: str, x: Op) -> int:

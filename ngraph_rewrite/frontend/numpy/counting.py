@@ -23,14 +23,16 @@ from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import FLOAT64, INT64, is_float
+from ngraph_rewrite.types.lengths import Extent, Length
 
 
-def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> Op:
+def bincount(x: Array, /, weights: Array | None = None, minlength: Extent = 0) -> Op:
     """How often each of the numbers 0, 1, 2, ... stands in a vector, as int64; or the sums of weights, as float64.
 
     Args:
         x: Integers. If they are a term, numbers from `minlength` on, and negative ones, are not counted.
-        minlength: How many numbers are counted; if `x` is known, more if there are greater ones.
+        minlength: How many numbers are counted; if `x` is known, more if there are greater ones. Of a term it may be a
+            length that is not known yet.
 
     Raises:
         ArgumentError: for a term without `minlength`.
@@ -42,14 +44,15 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> O
     ...     transformer.computation(ng.numpy.bincount([0, 3, 3, 1], minlength=5))()
     array([1, 1, 0, 2, 0])
     """
-    term, length = as_term(x), checked("bincount", as_index, minlength, "minlength")
+    term, later = as_term(x), isinstance(x, Op) and isinstance(minlength, Length)
+    length: Any = minlength if later else checked("bincount", as_index, minlength, "minlength")
     if term.rank != 1:
         raise AxesError(f"bincount: expected a vector, got {term.type!r}", where=user_line(), do="ravel it")
     if term.dtype.kind not in "iu" and term.size != 0:
         raise DTypeError(f"bincount: expected integers, got {term.type!r}", where=user_line(), do="cast them")
     if not isinstance(x, Op):
         length = max(length, *(int(n) + 1 for n in np.asarray(x).tolist()), 0)
-    elif length < 1:
+    elif not later and length < 1:
         what = "bincount: how many numbers are counted would depend on values"
         raise ArgumentError(what, where=user_line(), do="give minlength")
     return _counted(astype(term, INT64), weights, length)
@@ -111,7 +114,7 @@ def histogram(
     return found, edges
 
 
-def _counted(places: Op, weights: Array | None, length: int) -> Op:
+def _counted(places: Op, weights: Array | None, length: Extent) -> Op:
     """Ones or weights added up at places; those outside, at both ends, are dropped."""
     inside = where(places < 0, length, places)
     if weights is None:

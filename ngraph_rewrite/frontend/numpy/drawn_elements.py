@@ -14,7 +14,7 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import clip, log
-from ngraph_rewrite.frontend.numpy.manipulation import reshape
+from ngraph_rewrite.frontend.numpy.manipulation import flip, reshape
 from ngraph_rewrite.frontend.numpy.operands import Array, as_number, as_term
 from ngraph_rewrite.frontend.numpy.random_parameters import Size, drawn, known, wanted
 from ngraph_rewrite.frontend.numpy.searching import searchsorted, take
@@ -124,4 +124,6 @@ def _once(count: Any, shape: Any, weights: Op | None) -> Op:
         raise AxesError(what, where=user_line(), do="draw fewer, or replace=True")
     waits = wanted("choice", (count,), FLOAT64)
     late = -log(waits.positive()) / weights if weights is not None else waits.uniform()
+    if isinstance(count, Length) and isinstance(number, int):  # from the end on, so that a call with fewer is refused
+        return reshape(flip(argsort(late, descending=True)[count - number :]), shape)
     return reshape(argsort(late)[:number], shape)

@@ -91,13 +91,19 @@ def _exp2(make: Make, x: Op) -> Op:
 
 
 def _cbrt(make: Make, x: Op) -> Op:
-    """A power, and a step of Newton's, which leaves less than one unit in the last place."""
-    size = make("absolute", as_float(x))
+    """A power, and a step of Newton's, which leaves less than one unit in the last place.
+
+    Signs are factors, as the slope of an absolute value is 0 at 0, where that of a root is infinite; and where no step
+    is taken it is computed of 1, so that its slope is finite.
+    """
+    sign = make("copysign", 1.0, as_float(x))
+    size = make("multiply", as_float(x), sign)
     root = make("power", size, 1 / 3)
-    excess = make("subtract", root, make("divide", size, make("multiply", root, root)))
-    better = make("subtract", root, make("divide", excess, 3.0))
     plain = make("logical_and", make("greater", size, 0.0), make("less", size, math.inf))
-    return make("copysign", make("select", plain, better, size), as_float(x))
+    near, exact = (make("select", plain, y, 1.0) for y in (root, size))
+    excess = make("subtract", near, make("divide", exact, make("multiply", near, near)))
+    step = make("select", plain, make("divide", excess, 3.0), 0.0)
+    return make("multiply", make("subtract", root, step), sign)
 
 
 def _float_power(make: Make, x: Op, y: Op) -> Op:

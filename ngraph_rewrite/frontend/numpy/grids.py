@@ -17,9 +17,10 @@ from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to, reshape
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
 from ngraph_rewrite.frontend.numpy.ranges import arange
 from ngraph_rewrite.ops.checks import extents, listed, one_of
-from ngraph_rewrite.ops.stretching import Shape, known_length, stretched
+from ngraph_rewrite.ops.stretching import Shape, stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.lengths import Extent
 
 _MODES = ("raise", "wrap", "clip")
 
@@ -67,13 +68,12 @@ def unravel_index(places: Array, shape: Any, /) -> tuple[Op, ...]:
 
     Raises:
         DTypeError: for places that are not integers.
-        LengthError: for a length that is not known yet.
 
     >>> import ngraph_rewrite as ng
     >>> [index.type for index in ng.numpy.unravel_index(ng.placeholder((5,), "int32"), (2, 3))]
     [int64[5], int64[5]]
     """
-    left, lengths = _integers("unravel_index", places), _known("unravel_index", shape)
+    left, lengths = _integers("unravel_index", places), _shape("unravel_index", shape)
     found = []
     for length in lengths[:0:-1]:
         found.append(remainder(left, length))
@@ -99,7 +99,7 @@ def ravel_multi_index(multi_index: Sequence[Array], dims: Any, /, mode: str | Se
     >>> ng.numpy.ravel_multi_index((row, column), (2, 3)).type
     int64[5]
     """
-    lengths = _known("ravel_multi_index", dims)
+    lengths = _shape("ravel_multi_index", dims)
     modes = [mode] * len(lengths) if isinstance(mode, str) else list(listed(mode))
     parts = [_integers("ravel_multi_index", index) for index in several("ravel_multi_index", multi_index)]
     if not len(parts) == len(modes) == len(lengths) or not parts:
@@ -113,7 +113,7 @@ def ravel_multi_index(multi_index: Sequence[Array], dims: Any, /, mode: str | Se
     return found
 
 
-def _inside(index: Op, length: int, mode: str) -> Op:
+def _inside(index: Op, length: Extent, mode: str) -> Op:
     if checked("ravel_multi_index", one_of, mode, _MODES, "mode") == "clip":
         return clip(index, 0, length - 1)
     return remainder(index, length) if mode == "wrap" else index
@@ -124,10 +124,6 @@ def _integers(call: str, places: Array) -> Op:
     if term.dtype.kind not in "iu":
         raise DTypeError(f"{call}: expected integers, got {term.type!r}", where=user_line(), do="cast them")
     return astype(term, "int64")
-
-
-def _known(call: str, shape: Any) -> list[int]:
-    return [checked(call, known_length, n, f"axis {k}") for k, n in enumerate(_shape(call, shape))]
 
 
 def _shape(call: str, shape: Any) -> Shape:

@@ -97,6 +97,14 @@ EACH_ELEMENT = frozenset(
     {np.where, np.real, np.clip, np.shape, np.ndim, np.size, np.result_type, np.can_cast, *beyond_standard.EACH_ELEMENT}
 )
 
+# Functions whose results are as long as values say: here they are told a size, which NumPy's do not take.
+SIZED = frozenset(
+    {
+        np.argwhere, np.compress, np.extract, np.flatnonzero, np.intersect1d, np.nonzero, np.setdiff1d, np.union1d,
+        np.unique, np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values,
+    }
+)  # fmt: skip
+
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.where: _where,
     np.clip: _clip,

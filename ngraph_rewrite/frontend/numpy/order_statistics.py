@@ -13,7 +13,17 @@ from ngraph_rewrite.errors import AttributeValueError, DTypeError, LengthError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.creation import asarray, full
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import add, clip, divide, isnan, logical_not, multiply, subtract, where
+from ngraph_rewrite.frontend.numpy.elementwise import (
+    add,
+    clip,
+    divide,
+    isnan,
+    logical_not,
+    logical_or,
+    multiply,
+    subtract,
+    where,
+)
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, known_array, places
 from ngraph_rewrite.frontend.numpy.statistical import count_nonzero, max, min
 from ngraph_rewrite.ops.alignment import averaging
@@ -76,7 +86,7 @@ def quantile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "linear"
     Raises:
         AttributeValueError: for another method, or a number that is not from 0 to 1.
         DTypeError: of bool.
-        LengthError: of no elements.
+        LengthError: of no elements. A call in which an axis turns out to have none gives NaN, and 0 for an integer.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.quantile(ng.placeholder((2, 3)), 0.9, axis=1).type
@@ -164,10 +174,16 @@ def _taken(lines: Lines, places: Any) -> Op:
 
 
 def _with_nan(lines: Lines, found: Op) -> Op:
-    """NaN where a line has one, unless these are passed over."""
-    if lines.each or not is_float(lines.term.dtype):
+    """NaN where a line has one, unless these are passed over, and of lines that turn out to have no elements."""
+    asked = not lines.each and is_float(lines.term.dtype)
+    if isinstance(lines.term.shape[0], int):
+        return where(isnan(apply("tensor_slice", lines.term, items=(-1,))), math.nan, found) if asked else found
+    if not is_float(found.dtype):
         return found
-    return where(isnan(apply("tensor_slice", lines.term, items=(-1,))), math.nan, found)
+    bad = lines.last < 0
+    if asked:
+        bad = logical_or(bad, isnan(_taken(lines, clip(lines.last, 0))))
+    return where(bad, math.nan, found)
 
 
 def _median(call: str, x: Array, axis: Axis, keepdims: bool) -> Op:

@@ -85,7 +85,7 @@ def lengths(call: str, term: Op) -> tuple[int, int]:
     """Of the rows and columns of matrices, which have to be known."""
     if term.rank < 2:
         raise AxesError(f"{call}: expected matrices, got {term.type!r}", where=user_line())
-    m, n = [checked(call, known_length, length, "the matrices") for length in term.shape[-2:]]
+    m, n = [checked(call, known_length, length, "a matrix") for length in term.shape[-2:]]
     return m, n
 
 

@@ -42,7 +42,8 @@ def pad(array: Array, pad_width: Any, mode: str = "constant", *, constant_values
     Raises:
         AttributeValueError: for another mode, or a width that is no integer or negative.
         ArgumentError: for widths that are not those of the axes, or values that are terms.
-        LengthError: for an axis without elements, unless it is padded with numbers.
+        LengthError: for an axis without elements, unless it is padded with numbers. One that turns out to have none in
+            a call goes on with zeros.
 
     >>> import ngraph_rewrite as ng
     >>> with ng.make_transformer("cpu") as transformer:

@@ -70,7 +70,8 @@ def called_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict
         return _reduce(name, inputs, options)
     if method == "accumulate" and name in numpy_names.ACCUMULATIONS:
         return numpy_names.ACCUMULATIONS[name](*inputs, **{"axis": 0, **_plain(name, options)})
-    raise ArgumentError(f"np.{name}.{method} has no meaning for terms", where=user_line())
+    do = "ng.numpy.at(x)[index].add(values) gives another term" if method == "at" else "ng.numpy has what there is"
+    raise ArgumentError(f"np.{name}.{method} has no meaning for terms", where=user_line(), do=do)
 
 
 def _in_dtype(name: str, call: Callable[[str, tuple[Any, ...]], Any], inputs: tuple[Any, ...], dtype: Any) -> Any:
@@ -184,7 +185,9 @@ def called_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     name = f"{function.__module__}.{function.__name__}".replace("numpy", "np", 1)
     ours = numpy_names.FUNCTIONS.get(function)
     if ours is None:
-        raise ArgumentError(f"{name} has no meaning for terms", where=user_line(), do="ng.numpy has what there is")
+        sized = f"use ng.{name.replace('np', 'numpy', 1)}, and say how many are wanted: size=..."
+        do = sized if function in numpy_names.SIZED else "ng.numpy has what there is"
+        raise ArgumentError(f"{name} has no meaning for terms", where=user_line(), do=do)
     if function not in numpy_names.EACH_ELEMENT:
         _positional_only(name.removeprefix("np."), args)
     try:

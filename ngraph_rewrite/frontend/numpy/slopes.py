@@ -8,13 +8,14 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import divide, multiply, subtract
 from ngraph_rewrite.frontend.numpy.joining import concat
+from ngraph_rewrite.frontend.numpy.manipulation import expand_dims
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, part_along, places
 from ngraph_rewrite.frontend.numpy.statistical import diff
 from ngraph_rewrite.ops.alignment import averaging
 from ngraph_rewrite.ops.checks import as_index, listed, position
-from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.lengths import Extent
 
 
 def gradient(f: Array, /, *spacing: Array, axis: Axis = None, edge_order: int = 1) -> Op | tuple[Op, ...]:
@@ -29,7 +30,7 @@ def gradient(f: Array, /, *spacing: Array, axis: Axis = None, edge_order: int = 
     Raises:
         ArgumentError: for a spacing that is neither, or not as many as axes.
         AttributeValueError: for another order.
-        LengthError: for an axis with fewer than ``edge_order + 1`` elements, or whose length is not known yet.
+        LengthError: for an axis with fewer than ``edge_order + 1`` elements; a call that gives fewer is refused.
 
     >>> import ngraph_rewrite as ng
     >>> [slope.type for slope in ng.numpy.gradient(ng.placeholder((4, 5)), 0.5)]
@@ -51,22 +52,26 @@ def gradient(f: Array, /, *spacing: Array, axis: Axis = None, edge_order: int = 
 
 
 def _slope(f: Op, axis: int, step: Array, order: int) -> Op:
-    length = checked("gradient", known_length, f.shape[axis], f"axis {axis}")
-    if length < order + 1:
+    length = f.shape[axis]
+    if isinstance(length, int) and length < order + 1:
         what = f"gradient: {length} elements along axis {axis}"
         raise LengthError(what, where=user_line(), do=f"give at least {order + 1}")
     gaps = _gaps(f, axis, step, length)
     between = divide(diff(f, axis), gaps)
-    first, last = part_along(between, axis, 0, 1), part_along(between, axis, -1, None)
+    first, last = _end(between, axis, 0), _end(between, axis, -1)
     if length == 2:
         return concat([first, last], axis=axis)
     before, after = part_along(between, axis, None, -1), part_along(between, axis, 1, None)
     bend = subtract(after, before)
     left, right = _shares(gaps)
-    inner = before + multiply(bend, left)
+    if isinstance(left, Op):
+        inner = before + multiply(bend, left)
+    else:  # of equal gaps the place itself has no part in its slope, so that a NaN there does not either
+        across = subtract(part_along(f, axis, 2, None), part_along(f, axis, None, -2))
+        inner = divide(divide(across, 2.0), gaps)
     if order == 2:
-        first = first - multiply(part_along(bend, axis, 0, 1), _end(left, 0, 1))
-        last = last + multiply(part_along(bend, axis, -1, None), _end(right, -1, None))
+        first = first - multiply(_end(bend, axis, 0), _end(left, 0, 0))
+        last = last + multiply(_end(bend, axis, -1), _end(right, 0, -1))
     return concat([first, inner, last], axis=axis)
 
 
@@ -78,16 +83,19 @@ def _shares(gaps: Array) -> tuple[Array, Array]:
     return divide(before, before + after), divide(after, before + after)
 
 
-def _end(share: Array, start: int, stop: int | None) -> Array:
-    return part_along(share, 0, start, stop) if isinstance(share, Op) else share
+def _end(x: Array, axis: int, place: int) -> Array:
+    """The first part along an axis, or the last one; of a share that is the same everywhere, the share."""
+    if not isinstance(x, Op):
+        return x
+    return expand_dims(apply("tensor_slice", x, items=(slice(None),) * axis + (place,)), axis=axis)
 
 
-def _gaps(f: Op, axis: int, step: Array, length: int) -> Array:
+def _gaps(f: Op, axis: int, step: Array, length: Extent) -> Array:
     """The distances of neighbours, as a number, or along the first axis of what is broadcast to those of `f`."""
     if isinstance(step, int | float) or not as_term(step).rank:
         return step
     given = as_term(step)
     if given.shape != (length,):
-        what = f"gradient: a spacing {given.type!r} along an axis of {length} elements"
+        what = f"gradient: a spacing {given.type!r} along an axis of {length!r} elements"
         raise ArgumentError(what, where=user_line(), do="give a number, or the place of each element")
     return apply("reshape", diff(given), shape=(length - 1,) + (1,) * (f.rank - axis - 1))
