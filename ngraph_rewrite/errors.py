@@ -65,6 +65,10 @@ class OutOfRangeError(NGraphRewriteError, IndexError):
     """A static index beyond the length of its axis."""
 
 
+class MissingMethodError(NGraphRewriteError, AttributeError):
+    """A method that arrays have and terms do not: here it is a function."""
+
+
 class FamilyError(NGraphRewriteError, TypeError):
     """Terms of two op families in one call, where no coercion is unambiguous."""
 

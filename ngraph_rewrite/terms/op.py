@@ -8,9 +8,9 @@ line that built it), which is never part of the structure and which rules never 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, NGraphRewriteError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, MissingMethodError, NGraphRewriteError
 from ngraph_rewrite.terms.calls_told import attributes_told, call_told, clipped, located
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.construction import construction
@@ -296,6 +296,19 @@ class Op(Operators):
         raise _without_value(self, "to make a number of")
 
     __int__ = __complex__ = __float__
+
+    if not TYPE_CHECKING:  # to which a term has what it has, and nothing else
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise _without_attribute(self, name)
+
+
+def _without_attribute(term: Op, name: str) -> AttributeError:
+    if name.startswith("_") or name in Op.__slots__:  # what Python and libraries look for; a term that is being made
+        return AttributeError(f"a term has no attribute {name!r}")
+    told = ask("method", term, name)
+    do = None if told is NotImplemented else told
+    return MissingMethodError(f"{describe(term, 1)} is a term, which has no {name!r}", where=user_line(), do=do)
 
 
 def _without_value(term: Op, wanted: str) -> ArgumentError:

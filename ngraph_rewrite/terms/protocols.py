@@ -2,7 +2,8 @@
 """What Python and NumPy may ask of a term, and who answers: functions that a frontend registers when it is imported.
 
 The questions are ``item`` (``x[i]`` of a term without names), ``ufunc`` and ``function`` (NumPy's own functions called
-with a term), and ``namespace`` (the module with the array API standard's functions). A rule set asks for its ``stats``.
+with a term), ``namespace`` (the module with the array API standard's functions), and ``method`` (what to write for a
+method of arrays). A rule set asks for its ``stats``.
 """
 
 from __future__ import annotations

@@ -159,3 +159,30 @@ def test_a_term_knows_the_namespace_of_the_standard() -> None:
     assert X.__array_namespace__() is X.__array_namespace__(api_version="2024.12") is ng.numpy
     with pytest.raises(errors.AttributeValueError, match="standard '2020.01'"):
         X.__array_namespace__(api_version="2020.01")
+
+
+METHODS: list[tuple[Any, str, str | None]] = [
+    (X, "sum", "ng.numpy.sum(x)"),
+    (X, "astype", "ng.numpy.astype(x)"),
+    (X, "flatten", "ng.numpy.ravel(x)"),
+    (X, "item", "compute it"),
+    (X, "pi", None),  # which ng.numpy has, and no array
+    (X, "nonsense", None),
+    (H, "sum", "ng.sum(x)"),
+    (ng.simple.placeholder((3, ng.simple.N), name="s"), "softmax", "ng.simple.softmax(x)"),
+]
+
+
+@pytest.mark.parametrize(("term", "name", "told"), METHODS, ids=[name for _, name, _ in METHODS])
+def test_a_method_of_arrays_is_told_as_a_function(term: ng.Op, name: str, told: str | None) -> None:
+    assert not hasattr(term, name)
+    with pytest.raises(errors.MissingMethodError) as caught:
+        getattr(term, name)
+    assert isinstance(caught.value, AttributeError) and __file__ in str(caught.value)
+    assert caught.value.do is None if told is None else told in str(caught.value.do)
+
+
+def test_what_python_looks_for_is_plainly_missing() -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(X, "__fspath__")  # noqa: B009
+    assert not isinstance(caught.value, errors.NGraphRewriteError)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
@@ -17,7 +18,7 @@ from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, stat
 from ngraph_rewrite.frontend.numpy.formulas import FORMULAS, in_their_family
 from ngraph_rewrite.frontend.numpy.operands import apply, as_term
 from ngraph_rewrite.terms.info import user_line
-from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.op import Op, family_of
 from ngraph_rewrite.terms.operands import combine
 from ngraph_rewrite.terms.protocols import answers
 from ngraph_rewrite.terms.written import describe
@@ -35,6 +36,9 @@ _REDUCTIONS: Mapping[str, Callable[..., Op]] = {
     "add": statistical.sum, "multiply": statistical.prod, "maximum": statistical.max, "minimum": statistical.min,
     "logical_and": statistical.all, "logical_or": statistical.any,
 }  # fmt: skip
+# Methods of arrays that functions have another name than, and what gives the value of an array.
+_METHODS = {"flatten": "ravel", "view": "reshape", "permute": "permute_dims"}
+_VALUES = frozenset({"item", "tolist", "tobytes", "numpy", "value"})
 VERSION = "2024.12"  # of the standard
 _EARLIER = ("2021.12", "2022.12", "2023.12")  # which the last one goes on
 _DEFAULTS: Mapping[str, Any] = {"out": (None,), "where": True, "casting": "same_kind", "order": "K", "subok": True}
@@ -158,6 +162,23 @@ def namespace(version: str | None) -> ModuleType:
     if version not in (None, VERSION, *_EARLIER):
         raise AttributeValueError(f"the array API standard {version!r}", where=user_line(), do=f"ask for {VERSION}")
     return sys.modules[__name__.rpartition(".")[0]]
+
+
+@answers("method")
+def written_for(term: Op, name: str) -> str | None:
+    """What to write where an array would have a method or an attribute of that name; None if there is nothing.
+
+    >>> import ngraph_rewrite as ng
+    >>> written_for(ng.placeholder((3,)), "sum")
+    'terms have functions, no methods: ng.numpy.sum(x)'
+    """
+    if name in _VALUES:
+        return "a term has no value: compute it, transformer.computation(term)()"
+    family, here = family_of([term]) if term.rank else "numpy", _METHODS.get(name, name)
+    where = "" if family == "axes" else f".{family}"
+    module = sys.modules[__name__.partition(".")[0] + (where and f".frontend{where}")]
+    is_function = here in module.__all__ and inspect.isfunction(getattr(module, here))
+    return f"terms have functions, no methods: ng{where}.{here}(x)" if is_function else None
 
 
 # -- other functions ----------------------------------------------------------------------------------
