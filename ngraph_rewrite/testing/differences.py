@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from ngraph_rewrite.lowering.fitting import fitted
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
-from ngraph_rewrite.testing.evaluate import Array, Values, evaluate
+from ngraph_rewrite.testing.evaluate import Array, Values, evaluate, varied
 from ngraph_rewrite.testing.strategies import lengths
 from ngraph_rewrite.types.dtypes import FLOAT64
 from ngraph_rewrite.types.tuples import TupleType
@@ -90,15 +90,21 @@ def disagreement(
         Undefined: if the term has no value.
     """
     some = np.unique(np.linspace(0, max(0, values[argument].size - 1), _PLACES).astype(int))
-    wanted, nearer = (differences(term, argument, values, weights, step, some) for step in (STEP, STEP / _SHORTER))
-    steady = np.isclose(wanted, nearer, rtol=_STEADY, atol=_STEADY)
-    if wanted.size and not steady.any():
-        raise NoDifferences
-    if term.definition.name == "core.stop_gradient":
-        wanted[steady] = 0
+    value = varied(term, values, argument)
+    wanted = _differences(value, values[argument], weights, STEP, some)
     got = np.zeros(wanted.shape) if found is None else _value(fitted(found, argument.type), values)
     if weights.size == 0:  # 0 times what is not defined where the argument is
         got = np.nan_to_num(got, nan=0.0)
+    stopped = term.definition.name == "core.stop_gradient"
+    if wanted.size and not stopped:
+        if np.isclose(np.ravel(got)[some], np.ravel(wanted)[some], rtol=TOLERANCE, atol=TOLERANCE).all():
+            return None  # whatever a shorter step finds
+    nearer = _differences(value, values[argument], weights, STEP / _SHORTER, some)
+    steady = np.isclose(wanted, nearer, rtol=_STEADY, atol=_STEADY)
+    if wanted.size and not steady.any():
+        raise NoDifferences
+    if stopped:
+        wanted[steady] = 0
     scale = 1 + float(np.abs(wanted[steady]).max(initial=0))
     straight = nearer + (nearer - wanted) / (_SHORTER**2 - 1)  # without the error of second order, which may be large
     near = [np.isclose(got, one, rtol=TOLERANCE, atol=TOLERANCE * scale) for one in (wanted, straight)]
@@ -117,7 +123,13 @@ def differences(
     Args:
         places: Numbers of elements, in row-major order; the others get NaN. By default all.
     """
-    at = values[argument]
+    return _differences(varied(term, values, argument), values[argument], weights, step, places)
+
+
+def _differences(
+    value: Callable[[Array], Array], at: Array, weights: Array, step: float, places: Array | None
+) -> Array:
+    """The same of a function of an array."""
     result = np.full(at.shape, np.nan)
     for flat in range(at.size) if places is None or not at.size else places:
         place = np.unravel_index(flat, at.shape)
@@ -125,8 +137,8 @@ def differences(
         for sign in (1, -1):
             moved = at.copy()
             moved[place] += sign * step
-            value = evaluate(term, {**values, argument: moved})[term]
+            found = value(moved)
             with np.errstate(all="ignore"):
-                sides.append(float(np.sum(weights * value)))
+                sides.append(float(np.sum(weights * found)))
         result[place] = (sides[0] - sides[1]) / (2 * step) if np.isfinite(sides).all() else np.nan
     return result

@@ -21,6 +21,7 @@ from ngraph_rewrite.targets.evaluation import meant
 from ngraph_rewrite.terms.binders import Body, evaluated
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
 from ngraph_rewrite.types.dtypes import DType, computed, finfo, is_float
@@ -68,13 +69,16 @@ class Unknown(Exception):
     """Nothing is known of what a term means."""
 
 
-def evaluate(root: Op, values: Values, change: Change | None = None, strict: bool = True) -> dict[Op, Array]:
+def evaluate(
+    root: Op, values: Values, change: Change | None = None, strict: bool = True, known: Mapping[Op, Any] | None = None
+) -> dict[Op, Array]:
     """The value of every term under `root`, in row-major layout.
 
     Args:
         values: The value of each leaf that has no meaning, and of each random draw by its ``uid``.
         change: What becomes of each value before it is used.
         strict: Whether a cast of what does not fit is an error, or gives a number that no processor gives.
+        known: Values of terms that are not evaluated again; what stands below them has none.
 
     Raises:
         Undefined: where the ops leave the value open: a float cast to an integer it does not fit,
@@ -83,6 +87,8 @@ def evaluate(root: Op, values: Values, change: Change | None = None, strict: boo
     """
 
     def value(term: Op, args: list[Array], body: Body | None) -> Any:
+        if known is not None and term in known:
+            return known[term]
         own = _value(term, args, values, body)
         if args and "dtype" in term.definition.attributes:  # a cast, or what casts before it sums
             own = _cast(args[0], own, term, strict)
@@ -91,7 +97,29 @@ def evaluate(root: Op, values: Values, change: Change | None = None, strict: boo
         array = np.ascontiguousarray(own).reshape(_shape(term))
         return array if change is None else change(term, array, list(_arrays(args)))
 
-    return evaluated([root], value, {k: v for k, v in values.items() if isinstance(k, Uid)})
+    return evaluated([root], value, {k: v for k, v in values.items() if isinstance(k, Uid)}, known)
+
+
+def varied(root: Op, values: Values, leaf: Op) -> Callable[[Array], Array]:
+    """The value of a term as a function of that of a leaf: what does not depend on it is evaluated once, at first."""
+    fixed: dict[Op, Array] | None = None
+
+    def at(array: Array) -> Array:
+        nonlocal fixed
+        if fixed is None:
+            fixed = _without(root, values, leaf)
+        return evaluate(root, {**values, leaf: array}, known=fixed)[root]
+
+    return at
+
+
+def _without(root: Op, values: Values, leaf: Op) -> dict[Op, Array]:
+    """The values of the terms under `root` that do not depend on a leaf."""
+    known, moved = evaluate(root, values), {leaf}
+    for term in topological([root]):
+        if any(arg in moved for arg in term.args):
+            moved.add(term)
+    return {term: found for term, found in known.items() if term not in moved}
 
 
 def _arrays(values: Iterable[Any]) -> Iterator[Array]:

@@ -76,8 +76,12 @@ def test_an_integer_dot_wraps(run: Runner, dtype: str) -> None:
     assert same_bits(c, (a @ b).astype(dtype))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("index_dtype", ["int8", "int64", "uint32"])
+# Of every dtype by one of indices, in turn; of one dtype by each of them.
+INDICES = ("int8", "int64", "uint32")
+GATHERED = {(dtype, INDICES[i % 3]) for i, dtype in enumerate(DTYPES)} | {("float32", index) for index in INDICES}
+
+
+@pytest.mark.parametrize(("dtype", "index_dtype"), sorted(GATHERED))
 def test_gather_wraps_once_and_gives_zeros_outside(run: Runner, dtype: str, index_dtype: str) -> None:
     x, index = small((2, 4, 3), dtype), np.array([0, 3, -1, -4, 4, -5, 2]).astype(index_dtype)
     y = np.ones((2, len(index), 3), dtype)

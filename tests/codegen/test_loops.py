@@ -11,7 +11,7 @@ from running import FLOATS, INTEGERS, Runner, contiguous, nest_arguments, same_b
 from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Step, Tiles, render_map, render_rows, tiles
 from ngraph_rewrite.errors import KernelError
 
-drawn = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+drawn = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @drawn
@@ -123,7 +123,7 @@ def test_memory_that_is_asked_for_ahead_changes_no_bit(run: Runner, shape: tuple
     x = np.random.default_rng(0).normal(size=shape).astype("float32")
     x[..., ::3] = np.nan
     reduced = tuple([i == len(shape) - 2 for i in range(len(shape))])
-    for kinds in (["sum"], ["max", "sum"], ["argmin"], ["prod"]):
+    for kinds in (["sum"], ["max", "prod"], ["argmin"]) if len(shape) == 2 else (["max", "sum"],):
         found = reduce_array(run, x, reduced, kinds, chunks=3, ahead=ahead)
         for a, b in zip(found, reduce_array(run, x, reduced, kinds), strict=True):
             assert same_bits(a, b)
@@ -160,8 +160,14 @@ def test_a_nan_wins_and_its_first_place_is_found(run: Runner, dtype: str, reduce
         assert same_bits(found + 0, kept_only(reduced_value(kind, x, axes), reduced) + 0), kind
 
 
-@pytest.mark.parametrize("reduced", [ROWS, COLUMNS, ALL], ids=["rows", "columns", "all"])
-@pytest.mark.parametrize("dtype", [*INTEGERS, "bool"])
+# Of every dtype rows; of one of each size and kind what lies across, which is reduced by the same lines.
+OF_INTEGERS = [(dtype, ROWS) for dtype in (*INTEGERS, "bool")]
+OF_INTEGERS += [
+    (dtype, reduced) for dtype in ("int8", "uint16", "uint32", "int64", "bool") for reduced in (COLUMNS, ALL)
+]
+
+
+@pytest.mark.parametrize(("dtype", "reduced"), OF_INTEGERS)
 def test_integers_wrap_and_find_their_limits(run: Runner, dtype: str, reduced: tuple[bool, ...]) -> None:
     limits = np.iinfo(dtype) if dtype != "bool" else np.iinfo("uint8")
     x = np.random.default_rng(1).integers(limits.min, limits.max, (5, 600), dtype=limits.dtype, endpoint=True)
@@ -195,7 +201,7 @@ def test_a_sum_that_is_not_finite(run: Runner, values: list[float], total: float
 
 
 @pytest.mark.parametrize("reduced", [ROWS, COLUMNS], ids=["rows", "columns"])
-@pytest.mark.parametrize("dtype", ["bool", "int16", "uint64", "float16", "float64"])
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float16", "float64"])
 def test_an_empty_reduction_is_the_identity(run: Runner, dtype: str, reduced: tuple[bool, ...]) -> None:
     x = np.zeros((3, 0) if reduced == ROWS else (0, 3), dtype)
     kinds = ["sum", "prod", "any", "all", "max", "min", "argmax"]

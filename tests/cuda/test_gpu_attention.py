@@ -270,9 +270,11 @@ def test_large_scores_of_tensor_cores_may_differ_by_little(dtype: str, sign: int
     assert_allclose(found.astype(float), right, rtol=CLOSE[dtype], atol=CLOSE[dtype])
 
 
-@pytest.mark.parametrize("seen", [True, False])
-@pytest.mark.parametrize("at", [(0, 0), (0, 15), (13, 6), (15, 15)])
-@pytest.mark.parametrize("halves", [True, False])
+CORNERS = [(0, 0), (0, 15), (13, 6), (15, 15)]
+ONES = [(halves, at, (i + halves) % 2 == 0) for i, at in enumerate(CORNERS) for halves in (True, False)]
+
+
+@pytest.mark.parametrize(("halves", "at", "seen"), ONES)
 def test_one_of_a_tile_that_is_seen_or_hidden_is_found(halves: bool, at: tuple[int, int], seen: bool) -> None:
     """Wherever it is: a block looks at a mask strip by strip, by four neighbours."""
     dtype = "float16" if halves else "float32"

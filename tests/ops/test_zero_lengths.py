@@ -84,8 +84,12 @@ def _parts(name: str) -> list[tuple[Op, dict[Op, Any]]]:
 
 @pytest.mark.parametrize("target", ["reference", "cpu"])
 def test_base_ops_run_on_no_elements(target: str) -> None:
-    """One computation of them all: what is empty is planned and launched beside what is not."""
-    parts = [pair for d in definitions("semi") if d.meaning is not None for pair in _parts(d.name)]
+    """One computation of them all: what is empty is planned and launched beside what is not.
+
+    Of elementwise ops, which are all written alike, every fourth.
+    """
+    chosen = [d for i, d in enumerate(definitions("semi")) if i % 4 == 0 or "elementwise" not in d.traits]
+    parts = [pair for d in chosen if d.meaning is not None for pair in _parts(d.name)]
     fed = {leaf: array for _, values in parts for leaf, array in values.items()}
     with ng.make_transformer(target) as transformer:
         results = transformer.computation(tuple(part for part, _ in parts), *fed)(*fed.values())

@@ -43,7 +43,7 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    yield Machine(Cache(tmp_path_factory.mktemp("kernels")), True)
+    yield Machine(Cache(tmp_path_factory.mktemp("kernels")))
 
 
 def off(function: str, x: Array, found: Array) -> Array:

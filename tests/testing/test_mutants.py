@@ -51,10 +51,10 @@ def parts(rule: Rule) -> tuple[object, ...]:
 # -- notation -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("start", range(4))
+@pytest.mark.parametrize("start", range(2))
 def test_what_is_written_reads_back_as_the_same_rule(start: int) -> None:
-    """Of every thirty-sixth shipped rule, and of all that is made of it: no mutant says what no file could say."""
-    for rule in library().rules[start * 36 :: 144]:
+    """Of every seventy-second shipped rule, and of all that is made of it: no mutant says what no file could say."""
+    for rule in library().rules[start * 72 :: 144]:
         for one in (rule, *(m.rule for m in mutants(rule))):
             (back,) = parse_rules(f"{header(one)}\n{written(one)}\n", "my.rules", "my")
             assert parts(back) == parts(one)

