@@ -36,7 +36,7 @@ class Calls:
         """From now on it is there as long as this."""
         self._computation = lambda: computation
 
-    def _call(self, *args: Any, **given: Any) -> Any:
+    def _call(self, /, *args: Any, **given: Any) -> Any:
         end = time.monotonic() + _PATIENCE
         while (computation := self._computation()) is None:
             if time.monotonic() > end:

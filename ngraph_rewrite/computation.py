@@ -166,7 +166,7 @@ class Computation(Answering):
             ready = self._executable(shapes)
             return machine_call(ready, self._signature._replace(computation=self)) or self._call
 
-    def on_device(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None) -> Any:
+    def on_device(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, **others: Any) -> Any:
         """As a call, but the results stay where they were computed, on the device of the transformer's target.
 
         They are arrays that other libraries read by the CUDA Array Interface, NumPy by a copy, and computations of the
@@ -183,9 +183,9 @@ class Computation(Answering):
                 where=user_line(),
                 do="call the computation, or use the target cuda",
             )
-        results = self._stay(args) if feed_dict is None else None
+        results = self._stay(args) if feed_dict is None and not others else None
         if results is None:
-            return self._run(in_order(self.inputs, args, feed_dict), None, self._target.arrays.empty)
+            return self._run(in_order(self.inputs, args, feed_dict, others), None, self._target.arrays.empty)
         return self._packed(results)
 
     def _stay(self, args: Sequence[Any]) -> list[Any] | None:
@@ -202,7 +202,7 @@ class Computation(Answering):
                 words[1] = number + 1
             return results
 
-    def step(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None) -> Stepping:
+    def step(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None, **others: Any) -> Stepping:
         """A call that is made kernel by kernel: what runs next runs when it is asked for, and any handle can be probed.
 
         Args:
@@ -226,7 +226,7 @@ class Computation(Answering):
         state = self._state
         with state.lock:
             state.allocate()
-            given = in_order(self.inputs, args, feed_dict)
+            given = in_order(self.inputs, args, feed_dict, others)
             arrays = list(map(self._argument, given, self.inputs, self._dtypes))
             ready = self._prepared.made(tuple([a.shape for a in arrays]), apart=True)
             results = outputs(ready.shapes, self._valued, self.returns, out)
@@ -244,7 +244,7 @@ class Computation(Answering):
         found = None if arrays is None else arrays.adopt(value, term)
         return as_argument(value, term) if found is None else found
 
-    def _call(self, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None, **others: Any) -> Any:
+    def _call(self, /, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None, **others: Any) -> Any:
         """A call, whatever the arguments are."""
         return self._run(in_order(self.inputs, args, feed_dict, others), out, result_array)
 

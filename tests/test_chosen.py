@@ -127,16 +127,17 @@ def test_a_length_that_is_not_known_may_be_searched_and_asked_for() -> None:
 def test_places_in_grids_of_any_lengths() -> None:
     x = ng.placeholder((None, 2, ng.Length.symbol("m")))
     places = xp.argwhere(x, size=3, fill_value=-1)
-    flat = xp.ravel_multi_index(xp.nonzero(x, size=3), x.shape)
+    flat, clipped = [xp.ravel_multi_index(xp.nonzero(x, size=3), x.shape, mode=mode) for mode in ("raise", "clip")]
     for target in ("reference", "cpu"):
         with ng.make_transformer(target) as transformer:
-            call = transformer.computation([places, flat], x)
+            call = transformer.computation([places, flat, clipped], x)
             for shape in ((3, 2, 4), (1, 2, 1), (0, 2, 3), (2, 2, 0)):
                 v = (np.arange(np.prod(shape)).reshape(shape) % 5 == 1).astype("float32")
                 wanted = np.concatenate([np.argwhere(v), np.full((3, 3), -1)])[:3]
                 found = call(v)
                 assert np.array_equal(found[0], wanted)
                 assert np.array_equal(found[1], cut(np.flatnonzero(v), 3, 0))
+                assert np.array_equal(found[2], found[1]) or not v.size
 
 
 def test_derivatives_go_to_what_was_chosen() -> None:

@@ -192,7 +192,7 @@ def test_a_wrong_feed_dict_is_refused(transformer: ng.Transformer, x: ng.Op) -> 
 
 def test_a_call_takes_no_values_by_other_names(transformer: ng.Transformer, x: ng.Op) -> None:
     computation = transformer.computation(x + 1, x)
-    for call in (computation, computation.entry(Batch.shape)):
+    for call in (computation, computation.entry(Batch.shape), computation.step):
         with pytest.raises(ng.ComputationError, match="(?s)nothing by the name x\n.*feed_dict={placeholder"):
             call(x=Batch)  # type: ignore[call-arg]
 

@@ -8,6 +8,7 @@ stands as its *leading* operand does: the first with the most of N and R, and am
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,12 @@ def marker_of(axis: Axis) -> Marker | None:
     >>> marker_of(N(3)), marker_of(Axis(None, 3))
     (N, None)
     """
-    return next((m for m in MARKERS if m.role in axis.roles), None)
+    roles = axis.roles
+    if roles:
+        for marker in MARKERS:
+            if marker.role in roles:
+                return marker
+    return None
 
 
 def keys(axes: Axes) -> tuple[Key, ...]:
@@ -66,11 +72,8 @@ def keys(axes: Axes) -> tuple[Key, ...]:
     >>> keys(marked((N, 3, 4)))
     (N, 0, 1)
     """
-    found: list[Key] = []
-    for axis in axes:
-        marker = marker_of(axis)
-        found.append(sum(isinstance(k, int) for k in found) if marker is None else marker)
-    return tuple(found)
+    number = count()
+    return tuple([next(number) if marker is None else marker for marker in map(marker_of, axes)])
 
 
 def features(axes: Axes) -> tuple[Extent, ...]:

@@ -8,7 +8,9 @@ line that built it), which is never part of the structure and which rules never 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
+
+import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, MissingMethodError, NGraphRewriteError
 from ngraph_rewrite.terms.calls_told import attributes_told, call_told, clipped, located
@@ -297,18 +299,28 @@ class Op(Operators):
 
     __int__ = __complex__ = __float__
 
-    if not TYPE_CHECKING:  # to which a term has what it has, and nothing else
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise _without_attribute(self, name)
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if name not in _METHODS]
 
 
-def _without_attribute(term: Op, name: str) -> AttributeError:
-    if name.startswith("_") or name in Op.__slots__:  # what Python and libraries look for; a term that is being made
-        return AttributeError(f"a term has no attribute {name!r}")
-    told = ask("method", term, name)
-    do = None if told is NotImplemented else told
-    return MissingMethodError(f"{describe(term, 1)} is a term, which has no {name!r}", where=user_line(), do=do)
+class _Method:
+    """What arrays have and terms do not; a ``__getattr__`` of terms would slow down each read of what they have."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, term: Op | None, owner: object) -> NoReturn:
+        if term is None:
+            raise AttributeError(self.name)
+        told = "take a part of it first, with op[i]" if isinstance(term.type, TupleType) else None
+        told = told or ask("method", term, self.name)
+        what = f"{describe(term, 1)} is a term, which has no {self.name!r}"
+        raise MissingMethodError(what, where=user_line(), do=None if told is NotImplemented else told)
+
+
+_METHODS = {name for name in (*dir(np.ndarray), "numpy", "permute") if name[0] != "_" and not hasattr(Op, name)}
+for _name in _METHODS:
+    setattr(Op, _name, _Method(_name))
 
 
 def _without_value(term: Op, wanted: str) -> ArgumentError:

@@ -181,8 +181,14 @@ def test_one_of_two_vectors_may_have_any_length(count: int) -> None:
 
 def test_a_slope_between_equal_gaps_does_not_ask_what_is_at_its_place() -> None:
     f = np.array([1.0, 2.0, np.nan, 5.0, np.inf, 3.0, 4.0, 6.0])
-    for spacing in (1, 0.1, np.float64(0.7)):
+    for spacing in (1, 0.1, np.float64(0.7), np.arange(8.0), np.arange(8)[::-1]):
         agrees(lambda f, s=spacing: nx.gradient(f, s), lambda f, s=spacing: np.gradient(f, s), f, rtol=1e-15)
+
+
+def test_places_of_slopes_may_be_integers_whose_differences_are_out_of_range() -> None:
+    f, at = np.array([1.0, 2.0, 4.0, 5.0]), np.array([9, 6, 2, 1], np.uint8)
+    agrees(lambda f: nx.gradient(f, at), lambda f: np.gradient(f, at), f, rtol=1e-15)
+    agrees(nx.gradient, np.gradient, f, at, rtol=1e-15)
 
 
 @pytest.mark.parametrize("order", [1, 2])

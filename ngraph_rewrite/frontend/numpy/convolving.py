@@ -28,7 +28,8 @@ def convolve(x1: Array, x2: Array, /, mode: str = "full") -> Op:
 
     Raises:
         AxesError: for what is no vector.
-        LengthError: for an empty vector, or a length that is not known yet, unless the other is and the mode is "full".
+        LengthError: for an empty vector, or a length that is not known yet, unless the other is and the mode is
+            "full". A call in which that one turns out to be empty gives zeros.
         AttributeValueError: for another mode.
 
     >>> import ngraph_rewrite as ng

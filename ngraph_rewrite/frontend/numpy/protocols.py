@@ -38,7 +38,7 @@ _REDUCTIONS: Mapping[str, Callable[..., Op]] = {
 }  # fmt: skip
 # Methods of arrays that functions have another name than, and what gives the value of an array.
 _METHODS = {"flatten": "ravel", "view": "reshape", "permute": "permute_dims"}
-_VALUES = frozenset({"item", "tolist", "tobytes", "numpy", "value"})
+_VALUES = frozenset({"item", "tolist", "tobytes", "numpy"})
 VERSION = "2024.12"  # of the standard
 _EARLIER = ("2021.12", "2022.12", "2023.12")  # which the last one goes on
 _DEFAULTS: Mapping[str, Any] = {"out": (None,), "where": True, "casting": "same_kind", "order": "K", "subok": True}

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, LengthError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
@@ -15,6 +17,7 @@ from ngraph_rewrite.ops.alignment import averaging
 from ngraph_rewrite.ops.checks import as_index, listed, position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import FLOAT64
 from ngraph_rewrite.types.lengths import Extent
 
 
@@ -91,11 +94,19 @@ def _end(x: Array, axis: int, place: int) -> Array:
 
 
 def _gaps(f: Op, axis: int, step: Array, length: Extent) -> Array:
-    """The distances of neighbours, as a number, or along the first axis of what is broadcast to those of `f`."""
+    """The distances of neighbours, as a number, or along the first axis of what is broadcast to those of `f`.
+
+    Of places that are known and equally far from each other, as of those of `f`, it is a number.
+    """
     if isinstance(step, int | float) or not as_term(step).rank:
         return step
     given = as_term(step)
+    if given.dtype.kind in "iu":  # the differences of which may be out of range
+        given = astype(given, FLOAT64)
     if given.shape != (length,):
         what = f"gradient: a spacing {given.type!r} along an axis of {length!r} elements"
         raise ArgumentError(what, where=user_line(), do="give a number, or the place of each element")
+    known = np.diff(np.asarray(step, given.dtype)) if not isinstance(step, Op) else np.zeros(0)
+    if known.size and (known == known[0]).all():
+        return known[0]  # type: ignore[no-any-return]
     return apply("reshape", diff(given), shape=(length - 1,) + (1,) * (f.rank - axis - 1))
