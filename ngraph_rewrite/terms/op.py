@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
-import numpy as np
-
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, MissingMethodError, NGraphRewriteError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, NGraphRewriteError
 from ngraph_rewrite.terms.calls_told import attributes_told, call_told, clipped, located
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.construction import construction
 from ngraph_rewrite.terms.families import coerced, family_of_types
 from ngraph_rewrite.terms.info import NO_INFO, Info, info_here, user_line
+from ngraph_rewrite.terms.methods import Methods
 from ngraph_rewrite.terms.operators import Operators
 from ngraph_rewrite.terms.protocols import ask
 from ngraph_rewrite.terms.walking import topological
@@ -32,7 +31,7 @@ from ngraph_rewrite.types.tuples import TupleType
 DEVICE = "graph"
 
 
-class Op(Operators):
+class Op(Operators, Methods):
     """A term. Build one with a frontend function or an operator, never directly.
 
     ``==`` is identity (use `same_as` for structure, `ng.equal` for an op that compares); ``bool(op)``
@@ -298,29 +297,6 @@ class Op(Operators):
         raise _without_value(self, "to make a number of")
 
     __int__ = __complex__ = __float__
-
-    def __dir__(self) -> list[str]:
-        return [name for name in object.__dir__(self) if name not in _METHODS]
-
-
-class _Method:
-    """What arrays have and terms do not; a ``__getattr__`` of terms would slow down each read of what they have."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, term: Op | None, owner: object) -> NoReturn:
-        if term is None:
-            raise AttributeError(self.name)
-        told = "take a part of it first, with op[i]" if isinstance(term.type, TupleType) else None
-        told = told or ask("method", term, self.name)
-        what = f"{describe(term, 1)} is a term, which has no {self.name!r}"
-        raise MissingMethodError(what, where=user_line(), do=None if told is NotImplemented else told)
-
-
-_METHODS = {name for name in (*dir(np.ndarray), "numpy", "permute") if name[0] != "_" and not hasattr(Op, name)}
-for _name in _METHODS:
-    setattr(Op, _name, _Method(_name))
 
 
 def _without_value(term: Op, wanted: str) -> ArgumentError:
