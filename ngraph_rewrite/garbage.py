@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _YOUNGEST = 0
-_FROZEN = 10.0  # seconds after which it is asked again whether there are frozen objects: they are counted one by one
+# Frozen objects are counted one by one. So it is asked again whether there are any only after some seconds, and after
+# so many times what counting them took.
+_FROZEN, _RARELY = 10.0, 1000
 _GROWTH = 1.1  # of the blocks of memory there are, from one search of the old objects to the next
 _PAUSE = 1e-5  # seconds between two looks, for each block: searches take about a fortieth of the time
 
@@ -65,18 +67,18 @@ def garbage_collected() -> Iterator[None]:
 
 
 class _Frozen:
-    """When objects were last found frozen."""
+    """Until when objects are taken to be frozen, as they were found to be."""
 
-    at = -_FROZEN
+    until = 0.0
 
 
 def _age() -> None:
     """Make all objects old."""
     now = time.monotonic()
-    if now - _Frozen.at < _FROZEN:
+    if now < _Frozen.until:
         return
     if gc.get_freeze_count():
-        _Frozen.at = now
+        _Frozen.until = now + max(_FROZEN, _RARELY * (time.monotonic() - now))
     else:
         gc.freeze()
         gc.unfreeze()

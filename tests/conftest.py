@@ -7,6 +7,7 @@ Where there is no GPU, Numba simulates one, in this process and in those that te
 
 import ctypes
 import gc
+import linecache
 import os
 import tempfile
 from collections.abc import Iterator
@@ -48,6 +49,12 @@ def pytest_collection_finish() -> None:
     """Freeze the tests: each search of the garbage collector would go through all of them, in a second."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Forget the lines of files that Numba read: a doctest begins by asking of each whether it has changed."""
+    if isinstance(item, pytest.DoctestItem):
+        linecache.clearcache()
 
 
 @pytest.fixture

@@ -411,7 +411,7 @@ def test_cycles_that_grow_old_unseen_are_found() -> None:
 @pytest.mark.parametrize("enabled", [True, False])
 @pytest.mark.parametrize("frozen", [True, False])
 def test_the_garbage_collector_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch, enabled: bool, frozen: bool) -> None:
-    monkeypatch.setattr(garbage._Frozen, "at", -garbage._FROZEN)
+    monkeypatch.setattr(garbage._Frozen, "until", 0.0)
     monkeypatch.setattr(garbage, "_PAUSE", 1)  # what is old is not searched
     was = gc.isenabled()
     (gc.enable if enabled else gc.disable)()
@@ -429,7 +429,7 @@ def test_the_garbage_collector_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch
 
 
 def test_frozen_objects_are_not_counted_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage._Frozen, "at", -garbage._FROZEN)
+    monkeypatch.setattr(garbage._Frozen, "until", 0.0)
     counts = []
     monkeypatch.setattr(gc, "get_freeze_count", lambda: counts.append(1) or 1)
     for _ in range(100):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ngraph_rewrite.types.lengths import Extent, Length
 from ngraph_rewrite.types.tensor import TensorType
 
 Types = list[TensorType]
+Key = TypeVar("Key")
 # Where a slice starts, before which position it stops, and its step.
 Triple = tuple[Extent, Extent, int]
 # Position, types of the arguments already there, the type the result should have, the domain.
@@ -58,13 +59,16 @@ class Domain:
 
     def pool(self, family: str) -> Types:
         """Types of any tensors that a family takes, the dtype varies first; made once, and gone with the domain."""
-        found = self._pools.get(family)
+        return self._once(family, self._made)
+
+    def _once(self, what: Key, make: Callable[[Key], Types]) -> Types:
+        found = self._pools.get(what)
         if found is None:
-            found = self._pools[family] = self._made(family)
+            found = self._pools[what] = make(what)
         return found
 
     @cached_property
-    def _pools(self) -> dict[str, Types]:
+    def _pools(self) -> dict[Any, Types]:
         return {}
 
     def _made(self, family: str) -> Types:
@@ -111,6 +115,9 @@ class Domain:
 
     def stretching(self, like: TensorType) -> Types:
         """Types that combine with an anonymous one by position: lengths of 1, fewer axes, more, another dtype."""
+        return self._once(like, self._stretched)
+
+    def _stretched(self, like: TensorType) -> Types:
         shape = like.shape
         ones = [(*shape[:i], 1, *shape[i + 1 :]) for i in range(len(shape))]
         longer = [tuple([self.lengths[1] if n == 1 else n for n in shape])] if 1 in shape else []

@@ -161,6 +161,15 @@ class RuleSet:
             if isinstance(wrong[0], RuleSet):
                 raise ArgumentError("a set of rules is not a rule", where=user_line(), do="give each of the set")
             raise ArgumentError(f"{wrong[0]!r} is not a rule", where=user_line(), do=do)
+        self._parts: dict[tuple[str, frozenset[str]], RuleSet] = {}  # that were asked for: each transformer asks
+
+    def _part(self, attribute: str, values: frozenset[str]) -> RuleSet:
+        """The rules whose attribute is one of some values."""
+        found = self._parts.get((attribute, values))
+        if found is None:
+            found = RuleSet([r for r in self.rules if getattr(r, attribute) in values])
+            self._parts[attribute, values] = found
+        return found
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
@@ -171,6 +180,8 @@ class RuleSet:
     def __add__(self, other: RuleSet) -> RuleSet:
         if not isinstance(other, RuleSet):
             return NotImplemented
+        if not self.rules or not other.rules:
+            return self if self.rules else other
         return RuleSet(self.rules + other.rules)
 
     def without(self, names: Iterable[str] | str) -> RuleSet:
@@ -182,6 +193,8 @@ class RuleSet:
         if not isinstance(names, str | Iterable):
             raise ArgumentError(f"{names!r} is not the name of a rule", where=user_line(), do="give names in a list")
         off = {names} if isinstance(names, str) else set(names)
+        if not off:
+            return self
         return RuleSet(r for r in self.rules if not any(covers_name(n, r.name) for n in off))
 
     def of_kind(self, *kinds: str) -> RuleSet:
@@ -193,12 +206,11 @@ class RuleSet:
         unknown = [kind for kind in kinds if kind not in DEFAULT_CLASS]
         if unknown:
             raise ArgumentError(f"no rules are of the kind {unknown[0]!r}", do=f"any of {', '.join(DEFAULT_CLASS)}")
-        return RuleSet(r for r in self.rules if r.kind in kinds)
+        return self._part("kind", frozenset(kinds))
 
     def of_class(self, classes: Iterable[str] | str) -> RuleSet:
         """The rules of these classes, or of one."""
-        wanted = {classes} if isinstance(classes, str) else set(classes)
-        return RuleSet(r for r in self.rules if r.grade in wanted)
+        return self._part("grade", frozenset({classes} if isinstance(classes, str) else classes))
 
     def find(self, name: str) -> Rule | None:
         """The rule called `name`, or None."""

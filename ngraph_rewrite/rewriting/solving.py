@@ -33,7 +33,7 @@ Bindings = Mapping[str, Any]
 MAX_RANK = 5
 # Of the axes of a shape, so many orders are tried.
 ORDERS = 6
-# Of so many pools of types their edges are kept.
+# Of so many types, and pools of them, edges are kept.
 EDGES = 4096
 # Where nothing more is decided, so that no search is needed to see it.
 _LATE = frozenset({"self", "target", "d"})
@@ -300,5 +300,10 @@ def _resized(type_: TensorType, place: int, length: Any) -> TensorType | None:
 def _edges(types: tuple[TensorType, ...]) -> Types:
     """The types of the first dtype with one length, or all of them, made 1 or 0."""
     near = [t for t in types if t.dtype == types[0].dtype and t.rank]
-    one = (_resized(t, i, n) for t in near for i in range(t.rank) for n in (1, 0))
-    return list(dict.fromkeys(t for t in one if t is not None))
+    return list(dict.fromkeys(t for one in near for t in _at_edges(one)))
+
+
+@lru_cache(EDGES)
+def _at_edges(type_: TensorType) -> Types:
+    made = (_resized(type_, i, n) for i in range(type_.rank) for n in (1, 0))
+    return [t for t in made if t is not None]
