@@ -16,15 +16,24 @@ from llvmlite import binding
 from llvmlite.binding.ffi import ObjectRef
 from llvmlite.binding.newpassmanagers import NewPassManager
 from numba import njit
-from numba.core import compiler, errors, ir, ssa, typed_passes, types, untyped_passes
+from numba.core import compiler, errors, interpreter, ir, ssa, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.core.typed_passes import InlineOverloads, IRLegalization, NopythonRewrites, PreLowerStripPhis
-from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, IRProcessing, ReconstructSSA, WithLifting
+from numba.core.untyped_passes import (
+    GenericRewrites,
+    InlineClosureLikes,
+    InlineInlinables,
+    IRProcessing,
+    ReconstructSSA,
+    TranslateByteCode,
+    WithLifting,
+)
 
 from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
+from ngraph_rewrite.runtime.first_passes import rewriting, translating
 from ngraph_rewrite.runtime.lanes import expanded
 from ngraph_rewrite.runtime.resolved import Resolved, resolving
 from ngraph_rewrite.runtime.single_assignment import assigning_once, handing_on
@@ -32,6 +41,8 @@ from ngraph_rewrite.runtime.single_assignment import assigning_once, handing_on
 _IDLE = (NopythonRewrites, InlineClosureLikes, InlineInlinables, InlineOverloads, IRProcessing, WithLifting)
 # Numba's own passes, and what does the same in less time.
 _INSTEAD = {
+    TranslateByteCode: translating(untyped_passes, interpreter),
+    GenericRewrites: rewriting(untyped_passes),
     ReconstructSSA: assigning_once(untyped_passes, ssa),
     PreLowerStripPhis: handing_on(typed_passes, ir, untyped_passes.build_definitions),
 }

@@ -12,11 +12,18 @@ from typing import Any
 
 from numba.core import types
 from numba.cuda import compiler
-from numba.cuda.core import errors, ir, ssa, typed_passes, untyped_passes
+from numba.cuda.core import errors, interpreter, ir, ssa, typed_passes, untyped_passes
 from numba.cuda.core.callconv import CUDACallConv
 from numba.cuda.core.compiler_lock import global_compiler_lock
 from numba.cuda.core.typed_passes import NopythonRewrites, PreLowerStripPhis
-from numba.cuda.core.untyped_passes import InlineClosureLikes, IRProcessing, ReconstructSSA, WithLifting
+from numba.cuda.core.untyped_passes import (
+    GenericRewrites,
+    InlineClosureLikes,
+    IRProcessing,
+    ReconstructSSA,
+    TranslateByteCode,
+    WithLifting,
+)
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.flags import CUDAFlags
 from numba.cuda.utils import numba_target_override
@@ -26,6 +33,7 @@ from ngraph_rewrite.runtime.cuda.generation import AMPERE
 from ngraph_rewrite.runtime.cuda.linking import nothing
 from ngraph_rewrite.runtime.cuda.overlapping import overlapping
 from ngraph_rewrite.runtime.cuda.registries import read_registries
+from ngraph_rewrite.runtime.first_passes import rewriting, translating
 from ngraph_rewrite.runtime.resolved import Resolved, resolving
 from ngraph_rewrite.runtime.single_assignment import assigning_once, handing_on
 
@@ -34,6 +42,8 @@ _OPTIONS = {"opt": 3, "fma": 0}
 _IDLE = (NopythonRewrites, InlineClosureLikes, IRProcessing, WithLifting)
 # Numba's own passes, and what does the same in less time.
 _INSTEAD = {
+    TranslateByteCode: translating(untyped_passes, interpreter),
+    GenericRewrites: rewriting(untyped_passes),
     ReconstructSSA: assigning_once(untyped_passes, ssa),
     PreLowerStripPhis: handing_on(typed_passes, ir, untyped_passes.build_definitions),
 }
