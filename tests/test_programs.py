@@ -50,7 +50,7 @@ def wanted(data: st.DataObject, program: Program) -> list[ng.Op]:
     return [program.terms[-1], *others]
 
 
-@drawn(60)
+@drawn(30)
 @given(st.data())
 def test_programs_of_small_integers_agree_exactly(data: st.DataObject) -> None:
     program = exact_program(data, data.draw(st.sampled_from(DTYPES)), 7)
@@ -61,7 +61,7 @@ def test_programs_of_small_integers_agree_exactly(data: st.DataObject) -> None:
         assert_same(one, other)
 
 
-@drawn(10)
+@drawn(6)
 @given(st.data())
 def test_any_term_has_its_value_between_two_kernels(data: st.DataObject) -> None:
     """Whether a kernel has stored it, or will, whether it stands in the middle of one, or was rewritten away."""
@@ -85,7 +85,7 @@ def variables(term: ng.Op) -> set[ng.Op]:
     return {t for t in topological([term]) if t.definition.name == "core.variable"}
 
 
-@drawn(30)
+@drawn(20)
 @given(st.data())
 def test_smooth_programs_agree_up_to_rounding(data: st.DataObject) -> None:
     program = Program(data.draw, ("float64",), {"H": 2, "W": 3, "K": 3}, batch=data.draw(st.integers(1, 4)))
@@ -97,7 +97,7 @@ def test_smooth_programs_agree_up_to_rounding(data: st.DataObject) -> None:
         assert_same(one, other, **TOLERANCE)
 
 
-@drawn(20)
+@drawn(12)
 @given(st.data())
 def test_gradients_of_smooth_programs_agree_up_to_rounding(data: st.DataObject) -> None:
     program = Program(data.draw, ("float64",), {"H": 2, "W": 3, "K": 3}, batch=data.draw(st.integers(1, 3)))

@@ -7,16 +7,17 @@ from typing import Any
 _KIND = "before-inference"
 
 
-def translating(passes: ModuleType, numba: ModuleType) -> type:
+def translating(passes: ModuleType, numba: ModuleType, reader: Any) -> type:
     """The pass from bytecode to statements: a kernel has no dict and no `with`.
 
     Args:
         passes: One of Numba's two modules of them.
-        numba: Its interpreter of bytecode.
+        numba: That of what is looked for in statements.
+        reader: Numba's interpreter of bytecode.
     """
     idle = numba.peep_hole_fuse_dict_add_updates, numba.peep_hole_delete_with_exit
 
-    class Interpreter(numba.Interpreter):  # type: ignore[misc, name-defined]
+    class Interpreter(reader):  # type: ignore[misc]
         def post_process(self, peepholes: list[Any], func_ir: Any) -> Any:
             return super().post_process([one for one in peepholes if one not in idle], func_ir)
 

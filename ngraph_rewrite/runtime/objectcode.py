@@ -41,7 +41,7 @@ from ngraph_rewrite.runtime.single_assignment import assigning_once, handing_on
 _IDLE = (NopythonRewrites, InlineClosureLikes, InlineInlinables, InlineOverloads, IRProcessing, WithLifting)
 # Numba's own passes, and what does the same in less time.
 _INSTEAD = {
-    TranslateByteCode: translating(untyped_passes, interpreter),
+    TranslateByteCode: translating(untyped_passes, interpreter, interpreter.Interpreter),
     GenericRewrites: rewriting(untyped_passes),
     ReconstructSSA: assigning_once(untyped_passes, ssa),
     PreLowerStripPhis: handing_on(typed_passes, ir, untyped_passes.build_definitions),

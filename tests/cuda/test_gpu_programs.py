@@ -13,7 +13,7 @@ pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `tes
 pytestmark = pytest.mark.cuda
 
 
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(8))
 def test_a_drawn_program_gives_what_it_means(number: int) -> None:
     wrong = wrong_on_cuda(numbered_program(7, number), setup_of(None, 0))
     assert wrong is None, f"{wrong.says}\n{wrong.shown}"

@@ -13,7 +13,7 @@ from numba.core import bytecode, compiler, interpreter, untyped_passes
 from ngraph_rewrite.runtime.first_passes import rewriting, translating
 
 NUMBA = untyped_passes.TranslateByteCode, untyped_passes.GenericRewrites
-OURS = translating(untyped_passes, interpreter), rewriting(untyped_passes)
+OURS = translating(untyped_passes, interpreter, interpreter.Interpreter), rewriting(untyped_passes)
 
 # Indices and powers that are numbers are what is rewritten; those of a name are not.
 VALUES = st.sampled_from(["a + b", "b - c", "(a, b, 4)[1]", "(b, c)[-2]", "(a, b)[c]", "a ** 2", "c ** -1", "b ** a"])

@@ -15,13 +15,13 @@ from numba.cuda import compiler
 from numba.cuda.core import errors, interpreter, ir, ssa, typed_passes, untyped_passes
 from numba.cuda.core.callconv import CUDACallConv
 from numba.cuda.core.compiler_lock import global_compiler_lock
-from numba.cuda.core.typed_passes import NopythonRewrites, PreLowerStripPhis
+from numba.cuda.core.typed_passes import InlineOverloads, NopythonRewrites, PreLowerStripPhis
 from numba.cuda.core.untyped_passes import (
     GenericRewrites,
     InlineClosureLikes,
+    InlineInlinables,
     IRProcessing,
     ReconstructSSA,
-    TranslateByteCode,
     WithLifting,
 )
 from numba.cuda.descriptor import cuda_target
@@ -39,10 +39,10 @@ from ngraph_rewrite.runtime.single_assignment import assigning_once, handing_on
 
 _OPTIONS = {"opt": 3, "fma": 0}
 # For whole arrays, and for functions in functions: a kernel has neither.
-_IDLE = (NopythonRewrites, InlineClosureLikes, IRProcessing, WithLifting)
+_IDLE = (NopythonRewrites, InlineClosureLikes, InlineInlinables, InlineOverloads, IRProcessing, WithLifting)
 # Numba's own passes, and what does the same in less time.
 _INSTEAD = {
-    TranslateByteCode: translating(untyped_passes, interpreter),
+    compiler.CUDATranslateBytecode: translating(untyped_passes, interpreter, compiler.CUDABytecodeInterpreter),
     GenericRewrites: rewriting(untyped_passes),
     ReconstructSSA: assigning_once(untyped_passes, ssa),
     PreLowerStripPhis: handing_on(typed_passes, ir, untyped_passes.build_definitions),
