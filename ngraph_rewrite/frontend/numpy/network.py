@@ -118,10 +118,12 @@ def _alike(*arrays: Array) -> tuple[Op, ...]:
 
 
 def _top(x: Op, axis: tuple[int, ...]) -> Op:
-    """The greatest element, or 0 where that is not finite: no result depends on it, and so no derivative does."""
-    if any(x.shape[k] == 0 for k in axis):
-        return as_term(0.0, [x])
-    found = max(x, axis, keepdims=True)
+    """What exceeds no element by much, or 0 where that is not finite: no result depends on it, so no derivative does.
+
+    It is the greatest element, but where there may be none the logarithm of the sum.
+    """
+    some = all(isinstance(x.shape[k], int) and x.shape[k] for k in axis)
+    found = max(x, axis, keepdims=True) if some else apply("logsumexp", x, axis=axis, keepdims=True)
     return stop_gradient(where(isfinite(found), found, 0.0))
 
 
