@@ -16,7 +16,7 @@ from ngraph_rewrite.types.dtypes import FLOAT32, is_float
 
 
 def relu(x: Operand) -> Op:
-    """The greater of `x` and 0; NaN stays NaN.
+    """The greater of `x` and 0; NaN stays NaN. `x` may be of any family.
 
     Raises:
         DTypeError: if `x` is bool.

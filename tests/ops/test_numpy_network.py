@@ -139,6 +139,28 @@ def test_nothing_has_the_sum_0() -> None:
                     np.testing.assert_allclose(call(y)[3], special.logsumexp(y, 0, b=2.0), 1e-12)
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+def test_what_is_mapped_over_rows_is_that_of_each_row(name: str) -> None:
+    x = ng.placeholder((5, 4))
+    function = getattr(nx, name)
+    with ng.make_transformer("cpu") as transformer:
+        one, other = transformer.computation([nx.vmap(function)(x), function(x, 1)], x).lowering.roots
+    assert one is other
+
+
+def test_names_and_marks_are_forgotten() -> None:
+    x = ng.placeholder({"H": 3, "N": 2})
+    assert (nx.softmax(x, 0).type, nx.logsumexp(x, 0).shape) == (ng.placeholder((3, 2)).type, (2,))
+
+
+def test_relu_is_of_all_families() -> None:
+    terms = ng.placeholder({"H": 3}), ng.simple.placeholder((3, ng.simple.N)), ng.placeholder((3,))
+    assert [ng.relu(x).definition.name for x in terms] == ["axes.relu", "simple.relu", "numpy.relu"]
+    x = np.array([-1.0, 0.0, 2.0, nan])
+    np.testing.assert_array_equal(meaning(nx.relu, x), [0.0, 0.0, 2.0, nan])
+    np.testing.assert_array_equal(slopes(nx.relu, x, target="reference")[0][:3], [0.0, 0.5, 1.0])
+
+
 # -- derivatives --------------------------------------------------------------------------------------------
 
 SMOOTH: dict[str, Callable[..., Any]] = {

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, overload
 
 from ngraph_rewrite.frontend.arrangement import stop_gradient
 from ngraph_rewrite.frontend.building import checked
@@ -23,12 +24,11 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
     subtract,
     where,
 )
-from ngraph_rewrite.frontend.numpy.manipulation import broadcast_arrays
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, as_terms, places
 from ngraph_rewrite.frontend.numpy.statistical import max, sum
 from ngraph_rewrite.ops.alignment import floating
 from ngraph_rewrite.ops.checks import flag
-from ngraph_rewrite.ops.stretching import without
+from ngraph_rewrite.ops.stretching import stretched, without
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import finfo, promote
 
@@ -75,6 +75,14 @@ def log_softmax(x: Array, axis: Axis = None) -> Op:
     return apply("log_softmax", term, axis=places("log_softmax", axis, term.rank))
 
 
+@overload
+def logsumexp(
+    a: Array, axis: Axis = None, b: Array | None = None, keepdims: bool = False, return_sign: Literal[False] = False
+) -> Op: ...
+@overload
+def logsumexp(
+    a: Array, axis: Axis = None, b: Array | None = None, keepdims: bool = False, *, return_sign: Literal[True]
+) -> tuple[Op, Op]: ...
 def logsumexp(
     a: Array, axis: Axis = None, b: Array | None = None, keepdims: bool = False, return_sign: bool = False
 ) -> Op | tuple[Op, Op]:
@@ -90,11 +98,12 @@ def logsumexp(
     Raises:
         OutOfRangeError: for an axis that is not there.
         AttributeValueError: for one named twice.
+        IncompatibleAxesError: if `a` and `b` do not broadcast.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.placeholder((2, 3), name="x")
-    >>> ng.numpy.logsumexp(x, axis=1), ng.numpy.logsumexp(x, b=[1.0, 0.5, -0.5]).type
-    (numpy.logsumexp(x, axis=(1,), keepdims=False), float64[])
+    >>> ng.numpy.logsumexp(x, axis=1), ng.numpy.logsumexp(x, axis=0, b=[1.0, 0.5, -0.5]).type
+    (numpy.logsumexp(x, axis=(1,), keepdims=False), float32[3])
     """
     kept = checked("logsumexp", flag, keepdims, "keepdims")
     signed = checked("logsumexp", flag, return_sign, "return_sign")
@@ -112,9 +121,10 @@ def logsumexp(
 
 def _alike(*arrays: Array) -> tuple[Op, ...]:
     """Arrays of one shape and one float dtype."""
-    terms = broadcast_arrays(*as_terms("logsumexp", *arrays))
+    terms = as_terms("logsumexp", *arrays)
+    shape = checked("logsumexp", stretched, *(x.shape for x in terms))
     dtype = floating(promote(*(x.dtype for x in terms)))
-    return tuple(astype(x, dtype) for x in terms)
+    return tuple(apply("broadcast_to", astype(x, dtype), shape=shape) for x in terms)
 
 
 def _top(x: Op, axis: tuple[int, ...]) -> Op:
