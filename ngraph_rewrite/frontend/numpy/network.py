@@ -128,9 +128,9 @@ def _alike(*arrays: Array) -> tuple[Op, ...]:
 
 
 def _top(x: Op, axis: tuple[int, ...]) -> Op:
-    """What exceeds no element by much, or 0 where that is not finite: no result depends on it, so no derivative does.
+    """The greatest element, or 0 where that is not finite: no result depends on it, so that no derivative does.
 
-    It is the greatest element, but where there may be none the logarithm of the sum.
+    Where it is not known whether there are elements, it is the logarithm of their sum, which is not much more.
     """
     some = all(isinstance(x.shape[k], int) and x.shape[k] for k in axis)
     found = max(x, axis, keepdims=True) if some else apply("logsumexp", x, axis=axis, keepdims=True)
