@@ -87,25 +87,19 @@ def numpy(values: dict[str, np.ndarray]) -> Model:
         average, spread = n.mean(x, axis=-1, keepdims=True), n.var(x, axis=-1, keepdims=True)
         return (x - average) / n.sqrt(spread + 1e-5) * (gain + 1) + shift
 
-    def softmax(x: ng.Op) -> ng.Op:
-        e = n.exp(x - n.max(x, axis=-1, keepdims=True))
-        return e / n.sum(e, axis=-1, keepdims=True)
-
     def attention(x: ng.Op) -> ng.Op:
         q, k, v = (n.einsum("adf,tnf->natd", w[name], x) for name in ("query", "key", "value"))
         fits = n.einsum("natd,nasd->nats", q, k) / math.sqrt(depth)
-        share = softmax(n.where(np.tri(times, dtype=bool), fits, -1e9))
+        share = n.softmax(n.where(np.tri(times, dtype=bool), fits, -1e9), axis=-1)
         return n.einsum("fad,nats,nasd->tnf", w["mix"], share, v)
 
     letters, copy = ng.placeholder((times, None), "int64"), ng.placeholder((times // 2, None), "int64")
     x = w["letters"][letters] + w["places"][:, None]
     x = x + attention(norm(x, w["gain1"], w["shift1"]))
-    y = n.maximum(n.einsum("hf,tnf->tnh", w["up"], norm(x, w["gain2"], w["shift2"])) + w["bias"], 0)
+    y = n.relu(n.einsum("hf,tnf->tnh", w["up"], norm(x, w["gain2"], w["shift2"])) + w["bias"])
     x = x + n.einsum("fh,tnh->tnf", w["down"], y)
     scores = x[times // 2 :] @ n.matrix_transpose(w["scores"])
-    scores = scores - n.max(scores, axis=-1, keepdims=True)
-    chosen = n.take_along_axis(scores, copy[..., None], axis=-1)[..., 0]
-    loss = n.mean(n.log(n.sum(n.exp(scores), axis=-1)) - chosen)
+    loss = -n.mean(n.take_along_axis(n.log_softmax(scores, axis=-1), copy[..., None], axis=-1))
     return Model((letters, copy), loss, n.argmax(scores, axis=-1), w)
 
 

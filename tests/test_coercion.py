@@ -151,6 +151,8 @@ def test_a_function_of_names_says_whose_positions_are_read(family: str, shape: t
     for function in (ng.sum, ng.softmax, ng.flatten):
         with pytest.raises(ng.FamilyError, match=f"expected named axes, got float32.*\n.*\n.*ng.{family}"):
             function(x)
+    with pytest.raises(ng.FamilyError, match=f"use the function of ng.{family} that makes {family}.softmax$"):
+        ng.softmax(x)
 
 
 def test_an_array_beside_names_has_no_axes_to_match_by() -> None:

@@ -102,6 +102,15 @@ def log_softmax() -> tuple[list[ng.Op], list[ng.Op]]:
     return [x - total, total], [x]
 
 
+def log_softmax_by_position() -> tuple[list[ng.Op], list[ng.Op]]:
+    """Spelled out with a maximum that is finite, and its derivative."""
+    x, d = (ng.placeholder((24, 40), name=name) for name in "xd")
+    top = ng.numpy.max(x, axis=1, keepdims=True)
+    e = ng.numpy.exp(x - ng.numpy.where(ng.numpy.isfinite(top), top, 0))
+    y = ng.numpy.log(e / ng.numpy.sum(e, axis=1, keepdims=True))
+    return [y, ng.deriv(ng.numpy.sum(y * d), x)], [x, d]
+
+
 def cross_entropy() -> tuple[list[ng.Op], list[ng.Op]]:
     """The loss of a batch, those of its samples, and the derivative by the logits."""
     x, t = wide(), wide("t")
@@ -120,6 +129,7 @@ ONE_KERNEL = {
     "softmax of columns": lambda: softmax(H),
     "softmax gradient": softmax_gradient,
     "log-softmax": log_softmax,
+    "log-softmax by position, and its gradient": log_softmax_by_position,
     "layer norm": layer_norm,
     "batch norm": batch_norm,
     "batch norm gradient": batch_norm_gradient,

@@ -10,12 +10,13 @@ from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.alignment import combine as combine_axes
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.operands import combine
 from ngraph_rewrite.types.axes import Axes, AxesLike
 from ngraph_rewrite.types.dtypes import FLOAT32, is_float
 
 
 def relu(x: Operand) -> Op:
-    """The greater of `x` and 0; NaN stays NaN.
+    """The greater of `x` and 0; NaN stays NaN. `x` may be of any family.
 
     Raises:
         DTypeError: if `x` is bool.
@@ -24,7 +25,7 @@ def relu(x: Operand) -> Op:
     >>> ng.relu(ng.variable({"H": 3}, name="x"))
     axes.relu(x)
     """
-    return apply("axes.relu", as_op(x))
+    return combine("relu", x)
 
 
 def safelog(x: Operand, limit: float = -50.0) -> Op:

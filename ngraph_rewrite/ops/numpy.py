@@ -11,6 +11,7 @@ from ngraph_rewrite.ops import numpy_movement
 from ngraph_rewrite.ops import numpy_parts
 from ngraph_rewrite.ops import numpy_elementwise
 from ngraph_rewrite.ops import numpy_reduce
+from ngraph_rewrite.ops import numpy_network
 from ngraph_rewrite.ops import numpy_search
 from ngraph_rewrite.ops import numpy_cumulative
 from ngraph_rewrite.ops import numpy_linear
@@ -20,6 +21,7 @@ __all__ = [
     "numpy_elementwise",
     "numpy_linear",
     "numpy_movement",
+    "numpy_network",
     "numpy_parts",
     "numpy_reduce",
     "numpy_search",

@@ -90,8 +90,9 @@ def _eye(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -
 NUMPY: dict[str, Proposal] = {
     "numpy.cast": cast,
     **{f"numpy.{name}": _totalled for name in ("sum", "prod")},
-    **{f"numpy.{name}": _reduced for name in ("max", "min", "any", "all", "count_nonzero", "mean")},
+    **{f"numpy.{name}": _reduced for name in ("max", "min", "any", "all", "count_nonzero", "mean", "logsumexp")},
     **{f"numpy.{name}": _spread for name in ("variance", "deviation")},
+    **{f"numpy.{name}": _places for name in ("softmax", "log_softmax")},
     "numpy.reshape": SEMI["semi.reshape"],
     "numpy.transpose": SEMI["semi.transpose"],
     "numpy.expand_dims": _new_places,

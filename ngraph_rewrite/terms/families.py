@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from ngraph_rewrite.errors import AttributeValueError, FamilyError
+from ngraph_rewrite.terms.catalogue import find
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
@@ -68,12 +69,13 @@ def family_of_types(types: Iterable[TensorType]) -> str:
     return found.pop() or "axes" if len(found) == 1 else next((f for f in reversed(FAMILIES) if f in found), "axes")
 
 
-def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False) -> list[Axes | None]:
+def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False, name: str = "") -> list[Axes | None]:
     """The axes each operand of an op of the family `to` has to be labelled with; None for one that fits.
 
     Args:
         elementwise: Whether the op takes its operands index by index: then a positional operand with the
             whole shape of one that has marks can only have the same.
+        name: What the op is called, for errors.
 
     Raises:
         FamilyError: if it is not clear how, or inside ``coercion("error")``; it names both families and
@@ -91,7 +93,7 @@ def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False) -> 
     if to == "simple":  # a tensor of features alone is of both families
         less = [elementwise and own == 0 and _is_whole(t, types) for t, own in zip(types, levels, strict=True)]
     if to == "axes" and any(less) and level not in levels:
-        raise _nameless(types)
+        raise _nameless(types, name)
     if not more and not any(less):
         return [None] * len(types)
     if _mode.get() == "error":
@@ -169,11 +171,14 @@ def _decides(own: Sequence[Extent], names: Sequence[Extent]) -> bool:
     return list(own) == list(names) and len(set(own)) == len(own)
 
 
-def _nameless(types: Sequence[TensorType]) -> FamilyError:
+def _nameless(types: Sequence[TensorType], name: str) -> FamilyError:
     shown = next(t for t in types if t.rank)
+    own = family(shown.axes)
+    same = f"{own}.{name.partition('.')[2]}"
+    that = f" that makes {same}" if find(same) else ""
     return FamilyError(
         f"expected named axes, got {shown!r}",
-        do=f"write label(x, axes=...) to name them, or use the function of ng.{family(shown.axes)}",
+        do=f"write label(x, axes=...) to name them, or use the function of ng.{own}{that}",
     )
 
 

@@ -363,7 +363,7 @@ def _coerced(definition: OpDef, args: tuple[Op, ...], info: Info) -> tuple[Op, .
     """Operands of another family than the op's, with the coercion that can only be meant."""
     if not args:
         return args
-    wanted = coerced(definition.kin, [a.type for a in args], "elementwise" in definition.traits)
+    wanted = coerced(definition.kin, [a.type for a in args], "elementwise" in definition.traits, definition.name)
     return tuple([a if axes is None else _relabelled(a, axes, info) for a, axes in zip(args, wanted, strict=True)])
 
 

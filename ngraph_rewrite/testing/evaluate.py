@@ -54,7 +54,9 @@ _CHOOSING = frozenset("maximum minimum max min relu cummax cummin".split())
 _COMBINING = {"pooling": "kind", "scatter": "how", "put_along": "how"}
 
 # Ops whose meaning subtracts from numbers of the size of 1 or of the arguments.
-_COMPOSITE = frozenset("cross_entropy_multi cross_entropy_binary cross_entropy_softmax cross_entropy_sigmoid".split())
+_COMPOSITE = frozenset(
+    "cross_entropy_multi cross_entropy_binary cross_entropy_softmax cross_entropy_sigmoid log_softmax logsumexp".split()
+)
 
 
 # What a float that does not fit an integer becomes where nothing may depend on it.

@@ -19,7 +19,7 @@ from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.walking import topological
 
 FEW = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
-PARTS = ("numpy_sources", "numpy_movement", "numpy_parts", "elementwise", "numpy_reduce")
+PARTS = ("numpy_sources", "numpy_movement", "numpy_parts", "elementwise", "numpy_reduce", "numpy_network")
 OPS = [n for n in computed("numpy") if lookup(n).type_rule.__module__.endswith(PARTS)]
 FUNCTIONS = [n for n in computed("semi") if lookup(n).type_rule.__module__.endswith("semi_functions")]
 

@@ -247,6 +247,12 @@ from ngraph_rewrite.frontend.numpy.nan_reductions import (
     nansum,
     nanvar,
 )
+from ngraph_rewrite.frontend.numpy.network import (
+    log_softmax,
+    logsumexp,
+    relu,
+    softmax,
+)
 from ngraph_rewrite.frontend.numpy.order_statistics import (
     median,
     nanmedian,
@@ -521,6 +527,7 @@ __all__ = [
     "log10",
     "log1p",
     "log2",
+    "log_softmax",
     "logaddexp",
     "logaddexp2",
     "logical_and",
@@ -528,6 +535,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logspace",
+    "logsumexp",
     "matmul",
     "matrix_transpose",
     "max",
@@ -584,6 +592,7 @@ __all__ = [
     "ravel_multi_index",
     "real",
     "reciprocal",
+    "relu",
     "remainder",
     "repeat",
     "reshape",
@@ -604,6 +613,7 @@ __all__ = [
     "sin",
     "sinc",
     "sinh",
+    "softmax",
     "sort",
     "split",
     "sqrt",
