@@ -237,6 +237,10 @@ SPELLED: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         ),
         lambda x: nx.logsumexp(x, 1),
     ),
+    "sigmoid": (lambda x: 1 / (1 + nx.exp(-x)), nx.sigmoid),
+    "sigmoid, a reciprocal": (lambda x: nx.reciprocal(1 + nx.exp(-x)), nx.sigmoid),
+    "log1p": (lambda x: nx.log(x + 1), nx.log1p),
+    "expm1": (lambda x: nx.exp(x) - 1, nx.expm1),
 }
 # What looks alike: sums over other axes than those along which they are repeated, or in another dtype.
 APART: dict[str, Callable[..., Any]] = {
