@@ -15,8 +15,8 @@ from contextlib import contextmanager
 
 _YOUNGEST = 0
 # Frozen objects are counted one by one. So it is asked again whether there are any only after some seconds, and after
-# so many times what counting them took.
-_FROZEN, _RARELY = 10.0, 1000
+# so many times what counting them took, but at most a minute.
+_FROZEN, _RARELY, _LONGEST = 10.0, 1000, 60.0
 _GROWTH = 1.1  # of the blocks of memory there are, from one search of the old objects to the next
 _PAUSE = 1e-5  # seconds between two looks, for each block: searches take about a fortieth of the time
 
@@ -78,7 +78,7 @@ def _age() -> None:
     if now < _Frozen.until:
         return
     if gc.get_freeze_count():
-        _Frozen.until = now + max(_FROZEN, _RARELY * (time.monotonic() - now))
+        _Frozen.until = now + min(max(_FROZEN, _RARELY * (time.monotonic() - now)), _LONGEST)
     else:
         gc.freeze()
         gc.unfreeze()

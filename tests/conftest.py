@@ -31,7 +31,20 @@ def gpus() -> int:
     return count.value if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 else 0
 
 
+class Lines:
+    """Forgets the lines of files that Numba read: a doctest begins by asking of each whether it has changed.
+
+    A plugin, as most doctests are not in this folder, and hooks for tests are those of the folders that they are in.
+    """
+
+    @staticmethod
+    def pytest_runtest_setup(item: pytest.Item) -> None:
+        if isinstance(item, pytest.DoctestItem):
+            linecache.clearcache()
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Lines())
     settings.register_profile("tests", settings.default, max_examples=25)  # where a test does not say how many
     settings.load_profile("tests")
     gc.set_threshold(10_000, 20, 20)  # many terms are made and few cycles
@@ -49,12 +62,6 @@ def pytest_collection_finish() -> None:
     """Freeze the tests: each search of the garbage collector would go through all of them, in a second."""
     gc.collect()
     gc.freeze()
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Forget the lines of files that Numba read: a doctest begins by asking of each whether it has changed."""
-    if isinstance(item, pytest.DoctestItem):
-        linecache.clearcache()
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from ngraph_rewrite.types.tensor import TensorType
 
 Types = list[TensorType]
 Key = TypeVar("Key")
+_KEPT = 1000  # lists of types; some domains are there as long as the process
 # Where a slice starts, before which position it stops, and its step.
 Triple = tuple[Extent, Extent, int]
 # Position, types of the arguments already there, the type the result should have, the domain.
@@ -64,6 +65,8 @@ class Domain:
     def _once(self, what: Key, make: Callable[[Key], Types]) -> Types:
         found = self._pools.get(what)
         if found is None:
+            if len(self._pools) >= _KEPT:
+                self._pools.clear()
             found = self._pools[what] = make(what)
         return found
 

@@ -206,6 +206,36 @@ def test_weights_have_derivatives_also_where_they_are_0() -> None:
     np.testing.assert_allclose(found, [[0.0, 1.0], [np.exp(4.0), 1.0]])
 
 
+def test_a_row_without_weights_has_slopes_of_0() -> None:
+    """Its sum is 0, and the logarithm -inf, as it is of elements that are hidden."""
+    x, b = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 0.0], [1.0, 1.0]])
+
+    def seen(x: ng.Op) -> ng.Op:
+        total = nx.logsumexp(x, axis=1, b=b)
+        return nx.where(nx.isfinite(total), total, 0.0)
+
+    (found,) = slopes(seen, x, target="reference")
+    np.testing.assert_allclose(found, [[0.0, 0.0], special.softmax(x[1])])
+
+
+SIGMOIDS: list[Callable[[ng.Op], ng.Op]] = [lambda x: 1 / (1 + ng.exp(-x)), lambda x: ng.reciprocal(1 + ng.exp(-x))]
+
+
+@pytest.mark.parametrize("spelled", SIGMOIDS)
+@pytest.mark.parametrize("family", ["numpy", "axes", "simple"])
+def test_a_sigmoid_that_is_spelled_out_has_its_slope(family: str, spelled: Callable[[ng.Op], ng.Op]) -> None:
+    """Where the exponential overflows, too."""
+    x = {
+        "numpy": ng.placeholder((3,), "float64"),
+        "axes": ng.placeholder({"H": 3}, "float64"),
+        "simple": ng.simple.placeholder((ng.simple.N(3),), "float64"),
+    }[family]
+    assert spelled(x).definition.family == family
+    with ng.make_transformer("reference") as transformer:
+        found = transformer.computation(ng.deriv(nx.sum(spelled(x)), x), x)([-1000.0, 0.0, 1000.0])
+    np.testing.assert_array_equal(found, [0.0, 0.25, 0.0])
+
+
 @pytest.mark.parametrize(
     "spelled", [nx.log_softmax, lambda x: nx.log(nx.softmax(x)), lambda x: nx.log(shifted(x, None))]
 )

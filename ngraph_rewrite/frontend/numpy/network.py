@@ -112,6 +112,7 @@ def logsumexp(
         return apply("logsumexp", term, axis=places("logsumexp", axis, term.rank), keepdims=kept)
     x, weights = _alike(a, 1 if b is None else b)
     reduced = places("logsumexp", axis, x.rank)
+    x = where(equal(weights, 0), stop_gradient(x), x)  # else its slope is no number where all weights are 0
     top = _top(where(equal(weights, 0), -math.inf, x), reduced)
     total = sum(_weighted(subtract(x, top), weights), reduced, keepdims=True)
     found = add(log(abs(total) if signed else total), top), sign(total)
