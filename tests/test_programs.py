@@ -61,7 +61,7 @@ def test_programs_of_small_integers_agree_exactly(data: st.DataObject) -> None:
         assert_same(one, other)
 
 
-@drawn(6)
+@drawn(10)
 @given(st.data())
 def test_any_term_has_its_value_between_two_kernels(data: st.DataObject) -> None:
     """Whether a kernel has stored it, or will, whether it stands in the middle of one, or was rewritten away."""

@@ -55,18 +55,10 @@ def _axes(x: TensorType, *, axes: Any) -> Attributes:
     return {"axes": some_of(x.axes, axes)}
 
 
-def _log_sum_exp(x: Any, places: tuple[int, ...]) -> Any:
-    """With the reduced axes kept at length 1."""
-    less, top = functions.shifted(x, places)
-    return np.log(functions.total(np.exp(less), places, True)) + top
-
-
 def _softmax(term: Op, x: Any) -> Any:
     places = tuple(term.axes.index(a) for a in term.attribute("axes"))
-    x = x.astype(term.dtype)
     with np.errstate(all="ignore"):
-        e = np.exp(functions.shifted(x, places)[0])
-        return e / functions.total(e, places, True)
+        return functions.softmax(x.astype(term.dtype), places)
 
 
 @op("axes.softmax", meaning=_softmax, normalise=_axes)
@@ -80,7 +72,7 @@ def _logsumexp(term: Op, x: Any) -> Any:
     have = term.args[0].axes
     with np.errstate(all="ignore"):
         places = tuple(have.index(a) for a in term.attribute("axes"))
-        return np.asarray(_log_sum_exp(x.astype(term.dtype), places)).reshape(term.shape)
+        return np.asarray(functions.logsumexp(x.astype(term.dtype), places)).reshape(term.shape)
 
 
 @op("axes.logsumexp", "reduction", meaning=_logsumexp, normalise=_axes)

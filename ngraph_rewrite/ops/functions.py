@@ -140,6 +140,18 @@ def shifted(x: Any, axis: Any) -> tuple[Any, Any]:
     return x - top, top
 
 
+def softmax(x: Any, axis: Any) -> Any:
+    """exp(`x`) divided by its sum over `axis`, without overflow."""
+    e = np.exp(shifted(x, axis)[0])
+    return e / total(e, axis, True)
+
+
+def logsumexp(x: Any, axis: Any) -> Any:
+    """log(sum(exp(`x`))) over `axis`, which stays with length 1, without overflow."""
+    less, top = shifted(x, axis)
+    return np.log(total(np.exp(less), axis, True)) + top
+
+
 def safelog(x: Any, limit: Any) -> Any:
     """``maximum(log(x + exp(limit)), limit)``."""
     return np.maximum(np.log(x + np.exp(limit)), limit)

@@ -37,8 +37,7 @@ def _axis_kept(x: TensorType, *, axis: Any, keepdims: Any) -> Attributes:
 def _softmax(term: Op, x: Any) -> Any:
     (axis,) = term.attrs
     with np.errstate(all="ignore"):
-        e = np.exp(functions.shifted(x.astype(term.dtype), axis)[0])
-        return e / functions.total(e, axis, True)
+        return functions.softmax(x.astype(term.dtype), axis)
 
 
 @op("numpy.softmax", meaning=_softmax, normalise=_axis)
@@ -65,8 +64,7 @@ def log_softmax(x: TensorType, *, axis: Places) -> TensorType:
 def _logsumexp(term: Op, x: Any) -> Any:
     axis, _ = term.attrs
     with np.errstate(all="ignore"):
-        less, top = functions.shifted(x.astype(term.dtype), axis)
-        return (np.log(functions.total(np.exp(less), axis, True)) + top).reshape(term.shape)
+        return functions.logsumexp(x.astype(term.dtype), axis).reshape(term.shape)
 
 
 @op("numpy.logsumexp", "reduction", meaning=_logsumexp, normalise=_axis_kept)

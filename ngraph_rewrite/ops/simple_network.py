@@ -50,8 +50,7 @@ def safelog(x: TensorType, *, limit: Literal) -> TensorType:
 def _softmax(term: Op, x: Any) -> Any:
     axis = reduced_places(term)
     with np.errstate(all="ignore"):
-        e = np.exp(functions.shifted(x.astype(term.dtype), axis)[0])
-        return e / functions.total(e, axis, True)
+        return functions.softmax(x.astype(term.dtype), axis)
 
 
 @op("simple.softmax", meaning=_softmax, normalise=reduced_attribute)
@@ -63,8 +62,7 @@ def softmax(x: TensorType, *, axes: tuple[Key, ...]) -> TensorType:
 def _logsumexp(term: Op, x: Any) -> Any:
     axis = reduced_places(term)
     with np.errstate(all="ignore"):
-        less, top = functions.shifted(x.astype(term.dtype), axis)
-        return (np.log(functions.total(np.exp(less), axis, True)) + top).reshape(term.shape)
+        return functions.logsumexp(x.astype(term.dtype), axis).reshape(term.shape)
 
 
 @op("simple.logsumexp", "reduction", meaning=_logsumexp, normalise=reduced_attribute)
