@@ -184,10 +184,12 @@ from ngraph_rewrite.frontend.numpy.linear_algebra import (
     inner,
     matmul,
     matrix_transpose,
+    matvec,
     outer,
     tensordot,
     trace,
     vecdot,
+    vecmat,
 )
 from ngraph_rewrite.frontend.numpy.manipulation import (
     broadcast_arrays,
@@ -215,6 +217,7 @@ from ngraph_rewrite.frontend.numpy.matrices import (
     vdot,
 )
 from ngraph_rewrite.frontend.numpy.more_elementwise import (
+    bitwise_count,
     cbrt,
     deg2rad,
     degrees,
@@ -224,7 +227,9 @@ from ngraph_rewrite.frontend.numpy.more_elementwise import (
     fix,
     float_power,
     fmod,
+    frexp,
     heaviside,
+    i0,
     ldexp,
     logaddexp2,
     modf,
@@ -233,6 +238,7 @@ from ngraph_rewrite.frontend.numpy.more_elementwise import (
     rint,
     select,
     sinc,
+    spacing,
 )
 from ngraph_rewrite.frontend.numpy.nan_reductions import (
     nanargmax,
@@ -355,6 +361,14 @@ from ngraph_rewrite.frontend.numpy.turning import (
     rollaxis,
     rot90,
 )
+from ngraph_rewrite.frontend.numpy.divisors import (
+    gcd,
+    lcm,
+)
+from ngraph_rewrite.frontend.numpy.packing import (
+    packbits,
+    unpackbits,
+)
 from ngraph_rewrite.frontend.scan import positional_scan as scan
 
 newaxis = None
@@ -402,6 +416,7 @@ __all__ = [
     "bfloat16",
     "bincount",
     "bitwise_and",
+    "bitwise_count",
     "bitwise_invert",
     "bitwise_left_shift",
     "bitwise_not",
@@ -480,8 +495,10 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "frexp",
     "full",
     "full_like",
+    "gcd",
     "geomspace",
     "gradient",
     "greater",
@@ -493,6 +510,7 @@ __all__ = [
     "hsplit",
     "hstack",
     "hypot",
+    "i0",
     "identity",
     "iinfo",
     "indices",
@@ -516,6 +534,7 @@ __all__ = [
     "isposinf",
     "kaiser",
     "kron",
+    "lcm",
     "ldexp",
     "left_shift",
     "less",
@@ -538,6 +557,7 @@ __all__ = [
     "logsumexp",
     "matmul",
     "matrix_transpose",
+    "matvec",
     "max",
     "maximum",
     "mean",
@@ -573,6 +593,7 @@ __all__ = [
     "ones",
     "ones_like",
     "outer",
+    "packbits",
     "pad",
     "percentile",
     "permute_dims",
@@ -615,6 +636,7 @@ __all__ = [
     "sinh",
     "softmax",
     "sort",
+    "spacing",
     "split",
     "sqrt",
     "square",
@@ -650,12 +672,14 @@ __all__ = [
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unpackbits",
     "unravel_index",
     "unstack",
     "vander",
     "var",
     "vdot",
     "vecdot",
+    "vecmat",
     "vmap",
     "vsplit",
     "vstack",

@@ -17,6 +17,7 @@ from ngraph_rewrite.frontend.numpy import (
     more_elementwise,
     nan_reductions,
     order_statistics,
+    packing,
     samples,
     slopes,
     special_values,
@@ -49,7 +50,7 @@ def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
 
 
 # Functions that work on each element by itself: terms with names keep them.
-EACH_ELEMENT = frozenset({np.fix, np.sinc, np.isposinf, np.isneginf, np.nan_to_num, np.isclose})
+EACH_ELEMENT = frozenset({np.fix, np.sinc, np.isposinf, np.isneginf, np.nan_to_num, np.isclose, np.i0})
 
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.fix: _in_its_family("fix"), np.sinc: _in_its_family("sinc"), np.isposinf: _in_its_family("isposinf"),
@@ -79,4 +80,5 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.convolve: convolving.convolve, np.correlate: convolving.correlate,
     np.average: covariances.average, np.cov: covariances.cov, np.corrcoef: covariances.corrcoef,
     np.unravel_index: grids.unravel_index, np.ravel_multi_index: grids.ravel_multi_index,
+    np.i0: _in_its_family("i0"), np.packbits: packing.packbits, np.unpackbits: packing.unpackbits,
 }  # fmt: skip

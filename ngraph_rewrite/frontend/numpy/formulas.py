@@ -14,24 +14,23 @@ import numpy as np
 
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.choice import cast
+from ngraph_rewrite.frontend.numpy.number_formulas import (
+    Make,
+    as_float,
+    bitwise_count,
+    frexp,
+    i0,
+    own_float,
+    scaled_by_power,
+    spacing,
+)
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_terms
-from ngraph_rewrite.ops.alignment import floating
 from ngraph_rewrite.ops.checks import integer_only
 from ngraph_rewrite.terms.op import Op, family_of
 from ngraph_rewrite.terms.operands import as_operands, combine
-from ngraph_rewrite.types.dtypes import FLOAT64, finfo, is_float
+from ngraph_rewrite.types.dtypes import FLOAT64, is_float
 
-Make = Callable[..., Op]
 Formula = Callable[..., Any]
-
-
-def as_float(x: Op) -> Op:
-    """`x` in the float dtype in which functions such as exp are computed."""
-    return x if is_float(x.dtype) else cast(x, floating(x.dtype))
-
-
-def _own_float(x: Op) -> Op:
-    return x if is_float(x.dtype) else cast(x, FLOAT64)
 
 
 # -- the greater, the nearest ------------------------------------------------------------------------
@@ -111,16 +110,8 @@ def _float_power(make: Make, x: Op, y: Op) -> Op:
 
 
 def _ldexp(make: Make, x: Op, exponent: Op) -> Op:
-    """Three factors: one alone may be infinite, or zero, where the product is not."""
     integer_only(exponent.type)
-    x = as_float(x)
-    most = 3 * (int(finfo(x.dtype).maxexp) - 1)  # no number is changed by more powers of two than these
-    left = make("maximum", make("minimum", cast(exponent, "int64"), most), -most)
-    for parts in (3, 2, 1):
-        part = left if parts == 1 else make("floordivide", left, parts)
-        x = make("multiply", x, make("power", 2.0, cast(part, x.dtype)))
-        left = make("subtract", left, part)
-    return x
+    return scaled_by_power(make, x, exponent)
 
 
 def _logaddexp2(make: Make, x: Op, y: Op) -> Op:
@@ -143,7 +134,7 @@ def _scaled(factor: float) -> Formula:
 
 def _sinc(make: Make, x: Op) -> Op:
     """The factor beside the one at zero is never zero, so that the derivative is not NaN there."""
-    x, nothing = _own_float(x), make("equal", x, 0)
+    x, nothing = own_float(x), make("equal", x, 0)
     angle = make("multiply", make("select", nothing, 1.0, x), math.pi)
     return make("select", nothing, 1.0, make("divide", make("sin", angle), angle))
 
@@ -175,7 +166,7 @@ def replaced(make: Make, x: Op, nan: Any, posinf: Any, neginf: Any) -> Op:
 
 def close(make: Make, x: Op, y: Op, rtol: Any, atol: Any, equal_nan: bool) -> Op:
     """Whether each `x` is within ``atol + rtol * abs(y)`` of `y`, or equal to it."""
-    y = _own_float(y)
+    y = own_float(y)
     room = make("add", make("multiply", make("absolute", y), rtol), atol)
     near = make("less_equal", make("absolute", make("subtract", x, y)), room)
     found = make("logical_or", make("logical_and", near, make("isfinite", y)), make("equal", x, y))
@@ -190,6 +181,7 @@ FORMULAS: Mapping[str, Formula] = {
     "logaddexp2": _logaddexp2, "deg2rad": _scaled(math.pi / 180), "radians": _scaled(math.pi / 180),
     "rad2deg": _scaled(180 / math.pi), "degrees": _scaled(180 / math.pi), "sinc": _sinc, "heaviside": _heaviside,
     "isposinf": _isposinf, "isneginf": _isneginf, "isclose": close, "nan_to_num": replaced,
+    "bitwise_count": bitwise_count, "frexp": frexp, "spacing": spacing, "i0": i0,
 }  # fmt: skip
 # Functions beside whose terms a number keeps its own dtype.
 _NOT_WEAK = ("ldexp", "float_power")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ngraph_rewrite.errors import ArgumentError, AxesError
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, as_terms
 from ngraph_rewrite.frontend.numpy.statistical import sum as total
 from ngraph_rewrite.ops import subscripts as letters
 from ngraph_rewrite.terms.info import user_line
@@ -81,6 +81,35 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Op:
     float32[7]
     """
     return apply("vecdot", x1, x2, axis=axis)
+
+
+def matvec(x1: Array, x2: Array, /) -> Op:
+    """The products of matrices and vectors, which are columns: (..., m) of (..., m, n) and (..., n).
+
+    Raises:
+        AxesError: if an operand has too few axes, or they have two lengths where they are summed over.
+        IncompatibleAxesError: if the axes before them do not broadcast.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.matvec(ng.placeholder((2, 3)), ng.placeholder((7, 3))).type
+    float32[7, 2]
+    """
+    matrices, vectors = _ranked("matvec", x1, x2, (2, 1))
+    columns = apply("expand_dims", vectors, axis=(vectors.rank,))
+    found = apply("matmul", matrices, columns)
+    return apply("squeeze", found, axis=(found.rank - 1,))
+
+
+def vecmat(x1: Array, x2: Array, /) -> Op:
+    """The products of vectors, which are rows, and matrices: (..., m) of (..., n) and (..., n, m). As `matvec` else.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.vecmat(ng.placeholder((7, 2)), ng.placeholder((2, 3))).type
+    float32[7, 3]
+    """
+    vectors, matrices = _ranked("vecmat", x1, x2, (1, 2))
+    found = apply("matmul", apply("expand_dims", vectors, axis=(vectors.rank - 1,)), matrices)
+    return apply("squeeze", found, axis=(found.rank - 2,))
 
 
 def outer(x1: Array, x2: Array, /) -> Op:
@@ -182,6 +211,15 @@ def einsum(*operands: Any) -> Op:
     inputs, result = letters.parts(full)
     sorted_text = letters.joined([inputs[k] for k in order], result)
     return apply("einsum", *(terms[k] for k in order), subscripts=sorted_text)
+
+
+def _ranked(call: str, x1: Array, x2: Array, least: tuple[int, int]) -> list[Op]:
+    """Both operands, which have so many axes at least."""
+    terms = as_terms(call, x1, x2)
+    if any(t.rank < rank for t, rank in zip(terms, least, strict=True)):
+        what = f"{call}: expected at least {least[0]} and {least[1]} axes, got {terms[0].type!r} and {terms[1].type!r}"
+        raise AxesError(what, where=user_line(), do="put the vectors in the last axis, matrices in the last two")
+    return terms
 
 
 def _written(operands: Sequence[Any]) -> list[Any]:

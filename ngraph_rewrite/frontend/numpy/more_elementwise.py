@@ -192,6 +192,54 @@ def modf(x: Array, /) -> tuple[Op, Op]:
     return rest, whole
 
 
+def frexp(x: Array, /) -> tuple[Op, Op]:
+    """A fraction from 0.5 to 1, with the sign of `x`, and the int32 power of two that it is times to be `x`.
+
+    The power of 0, of infinities and of NaN is 0. The slope of the fraction is that of a multiple.
+
+    >>> import ngraph_rewrite as ng
+    >>> [part.type for part in ng.numpy.frexp(ng.placeholder((3,)))]
+    [float32[3], int32[3]]
+    """
+    part, power = without_names("frexp", x)
+    return part, power
+
+
+def spacing(x: Array, /) -> Op:
+    """How far it is from `x` to the next number away from 0; negative for negative numbers.
+
+    Of float16 it is the distance to the next greater number, as in NumPy.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.spacing(ng.placeholder((3,))).type
+    float32[3]
+    """
+    return _one("spacing", x)
+
+
+def i0(x: Array, /) -> Op:
+    """The modified Bessel function of the first kind, of order 0; float64 of integers.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.i0(ng.placeholder((3,))).type
+    float32[3]
+    """
+    return _one("i0", x)
+
+
+def bitwise_count(x: Array, /) -> Op:
+    """How many bits of the absolute value are 1, as uint8.
+
+    Raises:
+        DTypeError: for floats.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.bitwise_count(ng.placeholder((3,), "int32")).type
+    uint8[3]
+    """
+    return _one("bitwise_count", x)
+
+
 def select(conditions: Sequence[Array], choices: Sequence[Array], /, default: Array = 0) -> Op:
     """For each element the choice whose condition is the first to hold; where none does, the default.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import apply as build_term
-from ngraph_rewrite.frontend.numpy import cumulative, linear_algebra, manipulation, searching, sorting
+from ngraph_rewrite.frontend.numpy import cumulative, divisors, linear_algebra, manipulation, searching, sorting
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -91,7 +91,12 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.einsum: _einsum,
 }
 # Ufuncs of NumPy that work on whole vectors and matrices.
-PRODUCTS: Mapping[str, Callable[..., Op]] = {"matmul": linear_algebra.matmul, "vecdot": linear_algebra.vecdot}
+PRODUCTS: Mapping[str, Callable[..., Op]] = {
+    "matmul": linear_algebra.matmul, "vecdot": linear_algebra.vecdot, "matvec": linear_algebra.matvec,
+    "vecmat": linear_algebra.vecmat,
+}  # fmt: skip
+# Ufuncs that loop over all elements at once: terms with names are refused.
+LOOPS: Mapping[str, Callable[..., Op]] = {"gcd": divisors.gcd, "lcm": divisors.lcm}
 # What ufunc.accumulate is called as a function.
 ACCUMULATIONS: Mapping[str, Callable[..., Op]] = {
     "add": cumulative.cumsum,

@@ -109,6 +109,9 @@ def _call(name: str, inputs: tuple[Any, ...]) -> Any:
         return inputs[0]
     if short in products_and_orders.PRODUCTS:
         return _product(short, inputs)
+    if short in products_and_orders.LOOPS:
+        _positional_only(short, inputs)
+        return products_and_orders.LOOPS[short](*inputs)
     if short in FORMULAS:
         return in_their_family(short, *inputs)
     return combine(short, *inputs)
