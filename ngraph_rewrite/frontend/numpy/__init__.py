@@ -36,7 +36,6 @@ from ngraph_rewrite.frontend.numpy.convolving import (
 from ngraph_rewrite.frontend.numpy.counting import (
     bincount,
     digitize,
-    histogram,
 )
 from ngraph_rewrite.frontend.numpy.covariances import (
     average,
@@ -274,8 +273,8 @@ from ngraph_rewrite.frontend.numpy.ranges import arange, linspace
 from ngraph_rewrite.frontend.numpy.samples import (
     ediff1d,
     interp,
-    polyval,
     trapezoid,
+    unwrap,
 )
 from ngraph_rewrite.frontend.numpy.searching import (
     argmax,
@@ -365,9 +364,24 @@ from ngraph_rewrite.frontend.numpy.divisors import (
     gcd,
     lcm,
 )
+from ngraph_rewrite.frontend.numpy.histograms import (
+    histogram,
+    histogram2d,
+    histogram_bin_edges,
+    histogramdd,
+)
 from ngraph_rewrite.frontend.numpy.packing import (
     packbits,
     unpackbits,
+)
+from ngraph_rewrite.frontend.numpy.polynomials import (
+    polyadd,
+    polyder,
+    polyfit,
+    polyint,
+    polymul,
+    polysub,
+    polyval,
 )
 from ngraph_rewrite.frontend.scan import positional_scan as scan
 
@@ -507,6 +521,9 @@ __all__ = [
     "hanning",
     "heaviside",
     "histogram",
+    "histogram2d",
+    "histogram_bin_edges",
+    "histogramdd",
     "hsplit",
     "hstack",
     "hypot",
@@ -598,6 +615,12 @@ __all__ = [
     "percentile",
     "permute_dims",
     "pi",
+    "polyadd",
+    "polyder",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
     "polyval",
     "positive",
     "pow",
@@ -675,6 +698,7 @@ __all__ = [
     "unpackbits",
     "unravel_index",
     "unstack",
+    "unwrap",
     "vander",
     "var",
     "vdot",

@@ -1,15 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions given by samples along a line, or by coefficients: values between, differences and integrals."""
+"""Functions given by samples along a line: values between, differences, integrals, and angles without jumps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from typing import Any
 
-from ngraph_rewrite.errors import AttributeValueError, AxesError, LengthError
+import numpy as np
+
+from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError, LengthError
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.numpy.creation import asarray, zeros_like
-from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import add, clip, divide, multiply, remainder, subtract, where
+from ngraph_rewrite.frontend.numpy.creation import asarray
+from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
+from ngraph_rewrite.frontend.numpy.data_types import astype, result_type
+from ngraph_rewrite.frontend.numpy.elementwise import abs as absolute
+from ngraph_rewrite.frontend.numpy.elementwise import (
+    add,
+    clip,
+    divide,
+    equal,
+    greater,
+    less,
+    logical_and,
+    multiply,
+    remainder,
+    subtract,
+    where,
+)
 from ngraph_rewrite.frontend.numpy.joining import concat
 from ngraph_rewrite.frontend.numpy.manipulation import ravel
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, part_along
@@ -17,11 +34,11 @@ from ngraph_rewrite.frontend.numpy.searching import searchsorted, take
 from ngraph_rewrite.frontend.numpy.sorting import argsort
 from ngraph_rewrite.frontend.numpy.statistical import diff
 from ngraph_rewrite.frontend.numpy.statistical import sum as total
+from ngraph_rewrite.ops.alignment import totalling
 from ngraph_rewrite.ops.checks import position
-from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import BOOL, FLOAT64
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, is_float
 
 
 def interp(
@@ -124,22 +141,44 @@ def ediff1d(x: Array, /, to_end: Array | None = None, to_begin: Array | None = N
     return concat(terms) if len(terms) > 1 else terms[0]
 
 
-def polyval(p: Array | Sequence[Array], x: Array, /) -> Op:
-    """The polynomial with these coefficients, the highest first, at `x`.
+def unwrap(p: Array, /, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> Op:
+    """`p` without jumps along an axis: where neighbours are apart by more than `discont`, periods are taken off, or put
+    on, so that they are apart by half a period at most.
+
+    Args:
+        discont: How far; by default, and at least, half a period.
+        period: After which distance numbers mean the same; an integer keeps integers what they are.
 
     Raises:
-        AxesError: if they are no vector.
-        LengthError: if there is an unknown number of them.
+        AttributeValueError: for a period, or a distance, that is no number.
+        DTypeError: for unsigned integers with an integer period.
+        OutOfRangeError: for an axis that is not there.
 
     >>> import ngraph_rewrite as ng
-    >>> ng.numpy.polyval([2.0, 0.0, 1.0], ng.placeholder((3,))).type
-    float32[3]
+    >>> ng.numpy.unwrap(ng.placeholder((2, 5))).type, ng.numpy.unwrap(ng.placeholder((5,), "int32"), period=360).type
+    (float32[2, 5], int32[5])
     """
-    factors = as_term(p)  # type: ignore[arg-type]
-    if factors.rank != 1:
-        raise AxesError(f"polyval: expected a vector, got {factors.type!r}", where=user_line(), do="ravel it")
-    term = as_term(x)
-    found = zeros_like(term)
-    for k in range(checked("polyval", known_length, factors.shape[0], "the polynomial")):
-        found = add(multiply(found, term), factors[k])
-    return found
+    _number("period", period)
+    far: Any = period / 2 if discont is None else _number("discont", discont)
+    term = as_term(p)
+    place = checked("unwrap", position, axis, term.rank)
+    dtype = result_type(term.dtype, period)
+    if term.shape[place] == 0:
+        return astype(term, dtype)
+    if dtype.kind == "u":
+        raise DTypeError(f"unwrap: {term.type!r} has no differences below 0", where=user_line(), do="cast it to int64")
+    steps = diff(term, place)
+    half, odd = (period / 2, 0) if is_float(dtype) else divmod(period, 2)
+    inside = add(remainder(subtract(steps, -half), period), -half)
+    if not odd:
+        inside = where(logical_and(equal(inside, -half), greater(steps, 0)), half, inside)
+    turns = where(less(absolute(steps), far), 0, subtract(inside, steps))
+    wide = totalling(dtype)
+    moved = add(astype(term, wide), cumulative_sum(turns, axis=place, dtype=wide, include_initial=True))
+    return astype(moved, dtype)
+
+
+def _number(name: str, given: Any) -> Any:
+    if isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool):
+        return given
+    raise AttributeValueError(f"unwrap: {name} is {given!r}", where=user_line(), do="give a number")
