@@ -13,6 +13,8 @@ from ngraph_rewrite.frontend.numpy import (
 )
 from ngraph_rewrite.frontend.numpy.aliases import (
     absolute,
+    amax,
+    amin,
     arccos,
     arccosh,
     arcsin,
@@ -20,13 +22,36 @@ from ngraph_rewrite.frontend.numpy.aliases import (
     arctan,
     arctan2,
     arctanh,
+    around,
     bitwise_not,
+    conjugate,
     invert,
     left_shift,
     mod,
     power,
     right_shift,
     true_divide,
+)
+from ngraph_rewrite.frontend.numpy.along_axes import (
+    apply_along_axis,
+    apply_over_axes,
+)
+from ngraph_rewrite.frontend.numpy.attributes import (
+    array,
+    asanyarray,
+    ascontiguousarray,
+    copy,
+    iscomplex,
+    iscomplexobj,
+    isreal,
+    isrealobj,
+    ndim,
+    shape,
+    size,
+)
+from ngraph_rewrite.frontend.numpy.choices import (
+    choose,
+    piecewise,
 )
 from ngraph_rewrite.frontend.numpy.chosen import argwhere, compress, extract, flatnonzero, nonzero
 from ngraph_rewrite.frontend.numpy.convolving import (
@@ -71,6 +96,10 @@ from ngraph_rewrite.frontend.numpy.data_types import (
     isdtype,
     result_type,
 )
+from ngraph_rewrite.frontend.numpy.divisors import (
+    gcd,
+    lcm,
+)
 from ngraph_rewrite.frontend.numpy.elementwise import (
     abs,
     acos,
@@ -105,6 +134,7 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
     greater,
     greater_equal,
     hypot,
+    imag,
     isfinite,
     isinf,
     isnan,
@@ -148,9 +178,16 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
 )
 from ngraph_rewrite.frontend.numpy.grids import (
     broadcast_shapes,
+    fromfunction,
     indices,
     ravel_multi_index,
     unravel_index,
+)
+from ngraph_rewrite.frontend.numpy.histograms import (
+    histogram,
+    histogram2d,
+    histogram_bin_edges,
+    histogramdd,
 )
 from ngraph_rewrite.frontend.numpy.inspection import (
     __array_namespace_info__,
@@ -267,9 +304,28 @@ from ngraph_rewrite.frontend.numpy.order_statistics import (
     ptp,
     quantile,
 )
+from ngraph_rewrite.frontend.numpy.packing import (
+    packbits,
+    unpackbits,
+)
 from ngraph_rewrite.frontend.numpy.padding import pad
+from ngraph_rewrite.frontend.numpy.polynomials import (
+    polyadd,
+    polyder,
+    polyfit,
+    polyint,
+    polymul,
+    polysub,
+    polyval,
+)
 from ngraph_rewrite.frontend.numpy.putting import at, put_along_axis
 from ngraph_rewrite.frontend.numpy.ranges import arange, linspace
+from ngraph_rewrite.frontend.numpy.refilled import (
+    place,
+    put,
+    putmask,
+    resize,
+)
 from ngraph_rewrite.frontend.numpy.samples import (
     ediff1d,
     interp,
@@ -284,6 +340,16 @@ from ngraph_rewrite.frontend.numpy.searching import (
     take_along_axis,
     top_k,
 )
+from ngraph_rewrite.frontend.numpy.selections import (
+    diag_indices,
+    diag_indices_from,
+    ix_,
+    mask_indices,
+    tril_indices,
+    tril_indices_from,
+    triu_indices,
+    triu_indices_from,
+)
 from ngraph_rewrite.frontend.numpy.sequences import (
     bartlett,
     blackman,
@@ -297,6 +363,7 @@ from ngraph_rewrite.frontend.numpy.sets import (
     intersect1d,
     isin,
     setdiff1d,
+    setxor1d,
     union1d,
     unique,
     unique_all,
@@ -308,12 +375,16 @@ from ngraph_rewrite.frontend.numpy.slopes import (
     gradient,
 )
 from ngraph_rewrite.frontend.numpy.sorting import (
+    argpartition,
     argsort,
+    lexsort,
+    partition,
     sort,
 )
 from ngraph_rewrite.frontend.numpy.special_values import (
     allclose,
     array_equal,
+    array_equiv,
     fmax,
     fmin,
     isclose,
@@ -360,29 +431,6 @@ from ngraph_rewrite.frontend.numpy.turning import (
     rollaxis,
     rot90,
 )
-from ngraph_rewrite.frontend.numpy.divisors import (
-    gcd,
-    lcm,
-)
-from ngraph_rewrite.frontend.numpy.histograms import (
-    histogram,
-    histogram2d,
-    histogram_bin_edges,
-    histogramdd,
-)
-from ngraph_rewrite.frontend.numpy.packing import (
-    packbits,
-    unpackbits,
-)
-from ngraph_rewrite.frontend.numpy.polynomials import (
-    polyadd,
-    polyder,
-    polyfit,
-    polyint,
-    polymul,
-    polysub,
-    polyval,
-)
 from ngraph_rewrite.frontend.scan import positional_scan as scan
 
 newaxis = None
@@ -398,8 +446,12 @@ __all__ = [
     "add",
     "all",
     "allclose",
+    "amax",
+    "amin",
     "any",
     "append",
+    "apply_along_axis",
+    "apply_over_axes",
     "arange",
     "arccos",
     "arccosh",
@@ -410,11 +462,17 @@ __all__ = [
     "arctanh",
     "argmax",
     "argmin",
+    "argpartition",
     "argsort",
     "argwhere",
+    "around",
+    "array",
     "array_equal",
+    "array_equiv",
     "array_split",
+    "asanyarray",
     "asarray",
+    "ascontiguousarray",
     "asin",
     "asinh",
     "astype",
@@ -446,13 +504,16 @@ __all__ = [
     "can_cast",
     "cbrt",
     "ceil",
+    "choose",
     "clip",
     "column_stack",
     "compress",
     "concat",
     "concatenate",
     "conj",
+    "conjugate",
     "convolve",
+    "copy",
     "copysign",
     "corrcoef",
     "correlate",
@@ -469,6 +530,8 @@ __all__ = [
     "degrees",
     "delete",
     "diag",
+    "diag_indices",
+    "diag_indices_from",
     "diagflat",
     "diagonal",
     "diff",
@@ -510,6 +573,7 @@ __all__ = [
     "fmin",
     "fmod",
     "frexp",
+    "fromfunction",
     "full",
     "full_like",
     "gcd",
@@ -530,6 +594,7 @@ __all__ = [
     "i0",
     "identity",
     "iinfo",
+    "imag",
     "indices",
     "inf",
     "inner",
@@ -542,6 +607,8 @@ __all__ = [
     "intersect1d",
     "invert",
     "isclose",
+    "iscomplex",
+    "iscomplexobj",
     "isdtype",
     "isfinite",
     "isin",
@@ -549,6 +616,9 @@ __all__ = [
     "isnan",
     "isneginf",
     "isposinf",
+    "isreal",
+    "isrealobj",
+    "ix_",
     "kaiser",
     "kron",
     "lcm",
@@ -556,6 +626,7 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
+    "lexsort",
     "lgamma",
     "linalg",
     "linspace",
@@ -572,6 +643,7 @@ __all__ = [
     "logical_xor",
     "logspace",
     "logsumexp",
+    "mask_indices",
     "matmul",
     "matrix_transpose",
     "matvec",
@@ -602,6 +674,7 @@ __all__ = [
     "nanstd",
     "nansum",
     "nanvar",
+    "ndim",
     "negative",
     "newaxis",
     "nextafter",
@@ -612,9 +685,12 @@ __all__ = [
     "outer",
     "packbits",
     "pad",
+    "partition",
     "percentile",
     "permute_dims",
     "pi",
+    "piecewise",
+    "place",
     "polyadd",
     "polyder",
     "polyfit",
@@ -627,7 +703,9 @@ __all__ = [
     "power",
     "prod",
     "ptp",
+    "put",
     "put_along_axis",
+    "putmask",
     "quantile",
     "rad2deg",
     "radians",
@@ -640,6 +718,7 @@ __all__ = [
     "remainder",
     "repeat",
     "reshape",
+    "resize",
     "result_type",
     "right_shift",
     "rint",
@@ -651,12 +730,15 @@ __all__ = [
     "searchsorted",
     "select",
     "setdiff1d",
+    "setxor1d",
+    "shape",
     "sigmoid",
     "sign",
     "signbit",
     "sin",
     "sinc",
     "sinh",
+    "size",
     "softmax",
     "sort",
     "spacing",
@@ -682,7 +764,11 @@ __all__ = [
     "tri",
     "trigamma",
     "tril",
+    "tril_indices",
+    "tril_indices_from",
     "triu",
+    "triu_indices",
+    "triu_indices_from",
     "true_divide",
     "trunc",
     "uint16",

@@ -15,12 +15,17 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
     bitwise_invert,
     bitwise_left_shift,
     bitwise_right_shift,
+    conj,
     divide,
     pow,
     remainder,
+    round,
 )
+from ngraph_rewrite.frontend.numpy.statistical import max, min
 
 absolute = abs
+amax = max
+amin = min
 arccos = acos
 arccosh = acosh
 arcsin = asin
@@ -28,7 +33,9 @@ arcsinh = asinh
 arctan = atan
 arctan2 = atan2
 arctanh = atanh
+around = round
 bitwise_not = bitwise_invert
+conjugate = conj
 invert = bitwise_invert
 left_shift = bitwise_left_shift
 mod = remainder

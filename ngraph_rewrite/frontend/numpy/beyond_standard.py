@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.frontend.numpy import (
+    along_axes,
+    attributes,
+    choices,
     convolving,
     counting,
     covariances,
+    elementwise,
     grids,
     histograms,
     matrices,
@@ -20,8 +24,11 @@ from ngraph_rewrite.frontend.numpy import (
     order_statistics,
     packing,
     polynomials,
+    refilled,
     samples,
+    selections,
     slopes,
+    sorting,
     special_values,
     splitting,
     stacking,
@@ -51,8 +58,12 @@ def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
     return found
 
 
+def _copy(a: Array, order: str = "K", subok: bool = False) -> Op:
+    return attributes.copy(a)
+
+
 # Functions that work on each element by itself: terms with names keep them.
-EACH_ELEMENT = frozenset({np.fix, np.sinc, np.isposinf, np.isneginf, np.nan_to_num, np.isclose, np.i0})
+EACH_ELEMENT = frozenset({np.fix, np.sinc, np.isposinf, np.isneginf, np.nan_to_num, np.isclose, np.i0, np.copy})
 
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.fix: _in_its_family("fix"), np.sinc: _in_its_family("sinc"), np.isposinf: _in_its_family("isposinf"),
@@ -82,9 +93,18 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.convolve: convolving.convolve, np.correlate: convolving.correlate,
     np.average: covariances.average, np.cov: covariances.cov, np.corrcoef: covariances.corrcoef,
     np.unravel_index: grids.unravel_index, np.ravel_multi_index: grids.ravel_multi_index,
-    np.i0: _in_its_family("i0"), np.packbits: packing.packbits, np.unpackbits: packing.unpackbits,
+    np.partition: sorting.partition, np.argpartition: sorting.argpartition, np.lexsort: sorting.lexsort,
+    np.apply_along_axis: along_axes.apply_along_axis, np.apply_over_axes: along_axes.apply_over_axes,
+    np.piecewise: choices.piecewise, np.choose: choices.choose, np.unwrap: samples.unwrap,
+    np.array_equiv: special_values.array_equiv, np.i0: _in_its_family("i0"),
+    np.ix_: selections.ix_, np.diag_indices_from: selections.diag_indices_from,
+    np.tril_indices_from: selections.tril_indices_from, np.triu_indices_from: selections.triu_indices_from,
+    np.imag: elementwise.imag, np.isreal: attributes.isreal, np.iscomplex: attributes.iscomplex,
+    np.isrealobj: attributes.isrealobj, np.iscomplexobj: attributes.iscomplexobj, np.copy: _copy,
+    np.shape: attributes.shape, np.ndim: attributes.ndim, np.size: attributes.size,
     np.histogram_bin_edges: histograms.histogram_bin_edges, np.histogram2d: histograms.histogram2d,
-    np.histogramdd: histograms.histogramdd, np.unwrap: samples.unwrap,
+    np.histogramdd: histograms.histogramdd,
     np.polyadd: polynomials.polyadd, np.polysub: polynomials.polysub, np.polymul: polynomials.polymul,
     np.polyder: polynomials.polyder, np.polyint: polynomials.polyint, np.polyfit: polynomials.polyfit,
+    np.packbits: packing.packbits, np.unpackbits: packing.unpackbits, np.resize: refilled.resize,
 }  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import checked, condition_of
+from ngraph_rewrite.frontend.numpy.creation import zeros_like
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term, no_truth
 from ngraph_rewrite.ops.checks import as_index, numeric
 from ngraph_rewrite.terms.catalogue import lookup
@@ -154,6 +155,19 @@ def real(x: Array, /) -> Op:
     True
     """
     return _number("real", x)
+
+
+def imag(x: Array, /) -> Op:
+    """Zeros of the shape and dtype of `x`: no number is complex.
+
+    Raises:
+        DTypeError: for bool, which is no number.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.imag(ng.placeholder((3,))).type
+    float32[3]
+    """
+    return zeros_like(_number("imag", x))
 
 
 def _number(call: str, x: Array) -> Op:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import mul
 from typing import Any
@@ -20,6 +20,7 @@ from ngraph_rewrite.ops.checks import extents, listed, one_of
 from ngraph_rewrite.ops.stretching import Shape, stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import FLOAT32
 from ngraph_rewrite.types.lengths import Extent, Length
 
 _MODES = ("raise", "wrap", "clip")
@@ -59,6 +60,23 @@ def indices(dimensions: Any, /, *, dtype: Any = None, sparse: bool = False) -> O
     if not rows:
         return zeros((0,), dtype="int64" if dtype is None else dtype)
     return apply("stack", *(broadcast_to(row, shape) for row in rows), axis=0)
+
+
+def fromfunction(function: Callable[..., Any], shape: Any, /, *, dtype: Any = None, **kwargs: Any) -> Any:
+    """What a function makes of the index of each place along each axis of a grid: it is called once, with `indices`.
+
+    Args:
+        function: From as many arrays as the grid has axes.
+        dtype: Of the indices; float32 unless given.
+        kwargs: What the function is given beside them.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.fromfunction(lambda i, j: ng.numpy.hypot(i, j), (2, 3)).type
+    float32[2, 3]
+    """
+    lengths = _shape("fromfunction", shape)
+    rows = indices(lengths, dtype=FLOAT32 if dtype is None else dtype)
+    return function(*(rows[k] for k in range(len(lengths))), **kwargs)
 
 
 def unravel_index(places: Array, shape: Any, /) -> tuple[Op, ...]:

@@ -25,7 +25,6 @@ from ngraph_rewrite.frontend.numpy.operands import Array, as_term
 from ngraph_rewrite.frontend.numpy.signatures import averaged, spread
 from ngraph_rewrite.terms.op import Op, family_of
 from ngraph_rewrite.terms.operands import combine
-from ngraph_rewrite.types.lengths import Extent
 
 # -- signatures of NumPy's own ------------------------------------------------------------------------
 
@@ -78,18 +77,6 @@ def _diff(a: Array, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     return statistical.diff(a, axis, n, prepend=prepend, append=append)
 
 
-def _shape(a: Array) -> tuple[Extent, ...]:
-    return as_term(a).shape
-
-
-def _ndim(a: Array) -> int:
-    return as_term(a).rank
-
-
-def _size(a: Array) -> Extent:
-    return as_term(a).size
-
-
 # -- the table ----------------------------------------------------------------------------------------
 
 # Functions that work on each element by itself: terms with names keep them.
@@ -100,8 +87,8 @@ EACH_ELEMENT = frozenset(
 # Functions whose results are as long as values say: here they are told a size, which NumPy's do not take.
 SIZED = frozenset(
     {
-        np.argwhere, np.compress, np.extract, np.flatnonzero, np.intersect1d, np.nonzero, np.setdiff1d, np.union1d,
-        np.unique, np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values,
+        np.argwhere, np.compress, np.extract, np.flatnonzero, np.intersect1d, np.nonzero, np.setdiff1d, np.setxor1d,
+        np.union1d, np.unique, np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values,
     }
 )  # fmt: skip
 
@@ -114,9 +101,6 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.astype: data_types.astype,
     np.result_type: data_types.result_type,
     np.can_cast: data_types.can_cast,
-    np.shape: _shape,
-    np.ndim: _ndim,
-    np.size: _size,
     np.reshape: manipulation.reshape,
     np.ravel: manipulation.ravel,
     np.expand_dims: manipulation.expand_dims,

@@ -15,6 +15,7 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.places import plain
 from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops import stretching
+from ngraph_rewrite.ops.checks import listed
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import DEVICE, Op
 from ngraph_rewrite.terms.operands import as_operands
@@ -131,9 +132,16 @@ def known_array(call: str, what: str, given: Any) -> NDArray[Any]:
 
 def places(call: str, axis: Axis, rank: int) -> tuple[int, ...]:
     """Positions as an integer, a tuple, or None (all) gives them, in increasing order."""
-    if isinstance(axis, Iterable) and not isinstance(axis, str | np.ndarray):
-        axis = tuple(axis)
-    return checked(call, stretching.positions, axis, rank)
+    return checked(call, stretching.positions, None if axis is None else each(axis), rank)
+
+
+def each(given: Any) -> tuple[Any, ...]:
+    """What is given alone, or what there is in a list, an array, or anything to go through.
+
+    >>> each(3), each(range(2))
+    ((3,), (0, 1))
+    """
+    return listed(tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | np.ndarray) else given)
 
 
 def part_along(x: Op, axis: int, start: int | None, stop: int | None) -> Op:

@@ -187,6 +187,22 @@ def setdiff1d(a: Array, b: Array, /, *, size: Any = None, fill_value: Array = 0)
     return _members(np.setdiff1d, a, b, size, fill_value)
 
 
+def setxor1d(a: Array, b: Array, /, *, size: Any = None, fill_value: Array = 0) -> Op:
+    """The first `size` distinct elements that stand in one of two arrays, but not in both. NaN is in nothing.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.setxor1d(ng.placeholder((5,)), [1.0], size=6).type
+    float32[6]
+    """
+    wanted = size_of("setxor1d", size, lambda: len(np.setxor1d(np.asarray(a), np.asarray(b))), a, b)
+    dtype = result_type(as_term(a), as_term(b))
+    sides = [_ordered(astype(ravel(x), dtype), True) for x in (a, b)]
+    alone = [logical_and(side.first, isin(side.values, y, invert=True)) for side, y in zip(sides, (b, a), strict=True)]
+    both = concat([side.values for side in sides])
+    order = argsort(both)
+    return gathered(take(concat(alone), order), take(both, order), wanted, fill_value)
+
+
 class _Ordered(NamedTuple):
     """The elements in ascending order, their places before, and which are the first of those that are equal."""
 

@@ -123,6 +123,26 @@ def array_equal(x1: Array, x2: Array, /, equal_nan: bool = False) -> Op:
     return all(same)
 
 
+def array_equiv(x1: Array, x2: Array, /) -> Op:
+    """Whether two arrays broadcast to one shape and are equal there: a bool without axes.
+
+    Raises:
+        LengthError: if unknown lengths do not say whether they broadcast.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.array_equiv(ng.placeholder((2, 3)), [1, 2, 3]).type
+    bool[]
+    """
+    x, y = as_term(x1), as_term(x2)
+    pairs = list(zip(x.shape[::-1], y.shape[::-1], strict=False))
+    if any(1 not in pair and _apart(pair[:1], pair[1:]) for pair in pairs):
+        return constant(False)
+    if any(1 not in pair and pair[0] != pair[1] for pair in pairs):
+        do = "give both the same lengths"
+        raise LengthError(f"array_equiv: whether {x.type!r} broadcasts with {y.type!r}", where=user_line(), do=do)
+    return all(equal(x, y))
+
+
 def replaced(family: Callable[..., Any], x: Array, nan: Any, posinf: Any, neginf: Any) -> Op:
     """What `nan_to_num` makes, in a family of ops: `without_names` or `in_their_family`."""
     term = as_term(x)

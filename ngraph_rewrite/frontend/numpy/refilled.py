@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements of one array put in order into the places of another one, from the first again where they end.
+
+NumPy's `put`, `putmask` and `place` change their argument; terms are immutable, and these give a new one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ngraph_rewrite.errors import AxesError, DTypeError, LengthError, OutOfRangeError
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.numpy.creation import asarray, zeros
+from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
+from ngraph_rewrite.frontend.numpy.data_types import astype
+from ngraph_rewrite.frontend.numpy.elementwise import clip, not_equal, remainder, subtract, where
+from ngraph_rewrite.frontend.numpy.manipulation import ravel, reshape
+from ngraph_rewrite.frontend.numpy.operands import Array, as_term, positional
+from ngraph_rewrite.frontend.numpy.putting import at
+from ngraph_rewrite.frontend.numpy.ranges import arange
+from ngraph_rewrite.frontend.numpy.searching import take
+from ngraph_rewrite.ops.checks import extents, listed, one_of
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import BOOL, INT64
+from ngraph_rewrite.types.lengths import Extent, product
+
+_MODES = ("raise", "wrap", "clip")
+
+
+def resize(x: Array, new_shape: Any, /) -> Op:
+    """The elements of `x` in row-major order in another shape: as many as fit, from the first again where they end.
+
+    What has no elements gives zeros.
+
+    Raises:
+        LengthError: for a negative length.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.resize(ng.placeholder((3,)), (2, 4)).type
+    float32[2, 4]
+    """
+    lengths = checked("resize", extents, listed(new_shape))
+    return reshape(_repeated(ravel(x), product(lengths)), lengths)
+
+
+def putmask(x: Array, mask: Array, values: Array, /) -> Op:
+    """`x` with the n-th of `values` in its n-th place, where the mask is true; values are repeated if there are fewer.
+
+    Args:
+        mask: Truths, or numbers that are not 0, as many as `x` has elements.
+        values: They are cast to the dtype of `x`.
+
+    Raises:
+        AxesError: for a mask of another size.
+        LengthError: for no values.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((2, 3))
+    >>> ng.numpy.putmask(x, x > 1, [10, 20]).type
+    float32[2, 3]
+    """
+    term, chosen, new = _masked("putmask", x, mask, values)
+    return reshape(where(chosen, _repeated(new, term.size), ravel(term)), term.shape)
+
+
+def place(x: Array, mask: Array, values: Array, /) -> Op:
+    """`x` with the n-th of `values` in the n-th place where the mask is true; values are repeated if there are fewer.
+
+    The arguments and errors are those of `putmask`.
+
+    >>> import ngraph_rewrite as ng
+    >>> x = ng.placeholder((2, 3))
+    >>> ng.numpy.place(x, x > 1, [10, 20]).type
+    float32[2, 3]
+    """
+    term, chosen, new = _masked("place", x, mask, values)
+    which = subtract(cumulative_sum(astype(chosen, INT64)), 1)
+    found = take(new, _turned(which, new.shape[0]))
+    return reshape(where(chosen, found, ravel(term)), term.shape)
+
+
+def put(x: Array, places: Array, values: Array, /, mode: str = "raise") -> Op:
+    """`x` with `values` at places among all of its elements in row-major order; values are repeated if there are fewer.
+
+    Args:
+        places: Integers; negative ones count from the end. Where one repeats, the last value is there.
+        values: They are cast to the dtype of `x`.
+        mode: What a place outside means: ``"wrap"``, what is left when divided by the number of elements; ``"clip"``,
+            the nearest place. With ``"raise"`` one that is known is refused, and others are dropped.
+
+    Raises:
+        AttributeValueError: for another mode.
+        DTypeError: for places that are not integers.
+        LengthError: for no values.
+        OutOfRangeError: for a place that is known, and outside.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.put(ng.placeholder((2, 3)), [0, -1], 7).type
+    float32[2, 3]
+    """
+    checked("put", one_of, mode, _MODES, "mode")
+    term, index = positional("put", x), ravel(places)
+    if index.dtype.kind not in "iu" and index.size != 0:
+        raise DTypeError(f"put: expected integers, got {index.type!r}", where=user_line(), do="cast them")
+    if mode == "raise" and not isinstance(places, Op):
+        _refuse_outside(np.asarray(places), term.size)
+    index = astype(index, INT64)
+    if mode == "wrap":
+        index = _turned(index, term.size)
+    elif mode == "clip":
+        index = clip(index, 0, subtract(asarray(term.size), 1))
+    new = _repeated(_some("put", term, values, index.size), index.size)
+    return reshape(at(ravel(term))[index].set(new), term.shape)
+
+
+def _masked(call: str, x: Array, mask: Array, values: Array) -> tuple[Op, Op, Op]:
+    """The term, the mask along one axis, and the values, of the dtype of the term."""
+    term, chosen = positional(call, x), ravel(mask)
+    if chosen.size != term.size:
+        what = f"{call}: a mask {as_term(mask).type!r} for {term.type!r}"
+        raise AxesError(what, where=user_line(), do="give one truth for each element")
+    truths = chosen if chosen.dtype == BOOL else not_equal(chosen, 0)
+    return term, truths, _some(call, term, values, term.size)
+
+
+def _some(call: str, x: Op, values: Array, wanted: Extent) -> Op:
+    """Values along one axis, of the dtype of `x`."""
+    new = astype(ravel(as_term(values, [x])), x.dtype)
+    if new.size == 0 and wanted != 0:
+        raise LengthError(f"{call}: there are no values", where=user_line(), do="give at least one")
+    return new
+
+
+def _repeated(x: Op, count: Extent) -> Op:
+    """So many elements of a vector, from the first again where it ends."""
+    if x.size == count:
+        return x
+    if x.size == 0:
+        return zeros((count,), dtype=x.dtype)
+    return take(x, _turned(arange(count, dtype=INT64), x.size))
+
+
+def _turned(places: Op, length: Extent) -> Op:
+    return remainder(places, asarray(length))
+
+
+def _refuse_outside(places: Any, length: Extent) -> None:
+    if isinstance(length, int) and places.size and not (-length <= int(places.min()) and int(places.max()) < length):
+        what = f"put: {places.min()} to {places.max()} for {length} elements"
+        raise OutOfRangeError(what, where=user_line(), do="give places that are there, or mode='wrap' or 'clip'")
