@@ -113,6 +113,22 @@ def test_what_stands_in_one_of_two_sets() -> None:
     assert nx.setxor1d([3, 1], [1, 2]).shape == (2,)
 
 
+def test_diagonals_are_filled_as_numpy_does() -> None:
+    ways: list[Any] = [
+        ((3, 3), 7),
+        ((2, 4), [1, 2]),
+        ((5, 2), [8, 9, 7]),
+        ((2, 2, 2), 3.7),
+        ((0, 3), 1),
+        ((7, 2), 1, True),
+    ]
+    arrays = [np.zeros(shape, np.int16) for shape, *_ in ways]
+    with ng.make_transformer("reference") as transformer:
+        found = transformer.computation([nx.fill_diagonal(x, *w[1:]) for x, w in zip(arrays, ways, strict=True)])()
+    for one, x, way in zip(found, arrays, ways, strict=True):
+        np.testing.assert_array_equal(one, filled(np, "fill_diagonal", x, *way[1:]), strict=True)
+
+
 def test_indices_of_parts_are_numpys() -> None:
     x = np.arange(20).reshape(4, 5)
 
@@ -216,6 +232,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: nx.resize(X, (2, -1)), errors.LengthError, "resize: a length is -1"),
     (lambda: nx.putmask(X, I > 0, 1), errors.AxesError, "(?s)putmask: a mask .*give one truth for each element"),
     (lambda: nx.place(X, X > 0, []), errors.LengthError, "place: there are no values"),
+    (lambda: nx.fill_diagonal(X[0], 1), errors.AxesError, "(?s)fill_diagonal: expected a matrix.*diag_indices"),
     (lambda: nx.put(X, [6], 1), errors.OutOfRangeError, "(?s)put: 6 to 6 for 6 elements.*mode="),
     (lambda: nx.put(X, [0.5], 1), errors.DTypeError, "put: expected integers"),
 ]

@@ -321,6 +321,7 @@ from ngraph_rewrite.frontend.numpy.polynomials import (
 from ngraph_rewrite.frontend.numpy.putting import at, put_along_axis
 from ngraph_rewrite.frontend.numpy.ranges import arange, linspace
 from ngraph_rewrite.frontend.numpy.refilled import (
+    fill_diagonal,
     place,
     put,
     putmask,
@@ -557,6 +558,7 @@ __all__ = [
     "extract",
     "eye",
     "fabs",
+    "fill_diagonal",
     "finfo",
     "fix",
     "flatnonzero",

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements of one array put in order into the places of another one, from the first again where they end.
 
-NumPy's `put`, `putmask` and `place` change their argument; terms are immutable, and these give a new one.
+NumPy's functions of these names, but for `resize`, change their argument; terms are immutable: these give a new one.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from ngraph_rewrite.frontend.numpy.operands import Array, as_term, positional
 from ngraph_rewrite.frontend.numpy.putting import at
 from ngraph_rewrite.frontend.numpy.ranges import arange
 from ngraph_rewrite.frontend.numpy.searching import take
-from ngraph_rewrite.ops.checks import extents, listed, one_of
+from ngraph_rewrite.ops.checks import extents, flag, listed, one_of
+from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, INT64
@@ -114,6 +116,34 @@ def put(x: Array, places: Array, values: Array, /, mode: str = "raise") -> Op:
         index = clip(index, 0, subtract(asarray(term.size), 1))
     new = _repeated(_some("put", term, values, index.size), index.size)
     return reshape(at(ravel(term))[index].set(new), term.shape)
+
+
+def fill_diagonal(x: Array, values: Array, /, wrap: bool = False) -> Op:
+    """`x` with `values` on its main diagonal, repeated if there are fewer.
+
+    Args:
+        x: A matrix, or an array of more axes that have one length.
+        values: They are cast to the dtype of `x`.
+        wrap: Whether the diagonal begins again, a row further down, in a matrix with more rows than columns.
+
+    Raises:
+        AxesError: for fewer than two axes, or more that differ in length.
+        LengthError: for lengths that are not known yet, or no values.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.fill_diagonal(ng.placeholder((3, 3)), 1).type
+    float32[3, 3]
+    """
+    term = positional("fill_diagonal", x)
+    shape = [checked("fill_diagonal", known_length, n, f"axis {k}") for k, n in enumerate(term.shape)]
+    if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
+        what = f"fill_diagonal: expected a matrix, or axes of one length, got {term.type!r}"
+        raise AxesError(what, where=user_line(), do="put values at diag_indices: ng.numpy.at(x)[...].set(values)")
+    step = sum(prod(shape[k + 1 :]) for k in range(len(shape)))
+    whole = checked("fill_diagonal", flag, wrap, "wrap") or len(shape) > 2
+    chosen = np.arange(0, prod(shape) if whole else min(prod(shape), shape[1] * shape[1]), step)
+    new = _repeated(_some("fill_diagonal", term, values, len(chosen)), len(chosen))
+    return reshape(at(ravel(term))[chosen].set(new), term.shape)
 
 
 def _masked(call: str, x: Array, mask: Array, values: Array) -> tuple[Op, Op, Op]:
