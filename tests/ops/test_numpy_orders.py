@@ -210,6 +210,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: nx.apply_along_axis(nx.sum, 2, X), errors.OutOfRangeError, "apply_along_axis: axis 2"),
     (lambda: nx.apply_over_axes(lambda a, k: nx.sum(a), X, 0), errors.AxesError, "(?s)function makes.*keep the axes"),
     (lambda: nx.piecewise(X, [X > 0], [1, 2, 3]), errors.ArgumentError, "3 functions for 1 conditions"),
+    (lambda: nx.piecewise(X, [X > 0], nx.sin), errors.ArgumentError, "give functions in a list"),
     (lambda: nx.piecewise(X, X, [1]), errors.DTypeError, "piecewise: a condition is float32"),
     (lambda: nx.piecewise(X, [X > 0], [lambda v: nx.stack([v, v])]), errors.IncompatibleAxesError, "broadcast"),
     (lambda: nx.choose(X, [1, 2]), errors.DTypeError, "choose: expected integers"),

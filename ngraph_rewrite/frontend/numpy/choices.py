@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ def piecewise(
     float32[3]
     """
     term = as_term(x)
+    if not isinstance(funclist, Iterable):
+        raise ArgumentError(f"piecewise: funclist is {funclist!r}", where=user_line(), do="give functions in a list")
     conditions, functions = _conditions(term, condlist), list(funclist)
     if len(functions) - len(conditions) not in (0, 1):
         what = f"piecewise: {len(functions)} functions for {len(conditions)} conditions"

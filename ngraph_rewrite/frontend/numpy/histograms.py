@@ -50,7 +50,8 @@ def histogram(
 
     Raises:
         ArgumentError: for a number of bins without a range: the edges would depend on values.
-        AttributeValueError: for edges that do not ascend, or fewer than one bin.
+        AttributeValueError: for edges that do not ascend, fewer than one bin, or a range that is not finite.
+        AxesError: for edges that are no vector, or weights of another shape.
 
     >>> import ngraph_rewrite as ng
     >>> counts, edges = ng.numpy.histogram(ng.placeholder((100,)), [0.0, 0.5, 1.0])
@@ -59,10 +60,10 @@ def histogram(
     """
     term = ravel(x)
     edges = as_term(bins if isinstance(bins, Op) else _edges("histogram", bins, range, term.dtype))
-    count = checked("histogram", known_length, edges.shape[0], "bins") - 1
+    count = _bins("histogram", edges)
     place = subtract(searchsorted(edges, term, side="right"), 1)
     last = equal(term, edges[count])
-    share = None if weights is None else ravel(weights)
+    share = None if weights is None else _shares("histogram", weights, as_term(x))
     found = counted(where(last, count - 1, place), share, count)
     if weights is not None:
         found = astype(found, as_term(weights).dtype)
@@ -92,7 +93,8 @@ def histogram2d(
     >>> counts.type, rows.type, columns.type
     (float64[2, 4], float32[3], float64[5])
     """
-    each = isinstance(bins, list | tuple | np.ndarray) and np.ndim(bins[0]) == 0 and len(bins) not in (1, 2)
+    bins = bins.item() if isinstance(bins, np.ndarray) and bins.ndim == 0 else bins
+    each = isinstance(bins, list | tuple | np.ndarray) and len(bins) > 2 and np.ndim(bins[0]) == 0
     both = [bins, bins] if each or (isinstance(bins, Op) and bins.rank == 1) else bins
     found, edges = _gridded("histogram2d", [as_term(x), as_term(y)], both, range, density, weights)
     return found, edges[0], edges[1]
@@ -146,14 +148,27 @@ def _gridded(
     edges = []
     for given, ends in zip(_each(call, "bins", bins, len(vectors)), ranges, strict=True):
         edges.append(as_term(given if isinstance(given, Op) else _edges(call, given, ends, FLOAT64)))
-    counts = [checked(call, known_length, e.shape[0], "bins") - 1 for e in edges]
-    share = None if weights is None else ravel(weights)
-    if share is not None and share.shape != vectors[0].shape:
-        what = f"{call}: weights {share.type!r} for points {vectors[0].type!r}"
-        raise AxesError(what, where=user_line(), do="give one for each point")
+    counts = [_bins(call, e) for e in edges]
+    share = None if weights is None else _shares(call, weights, vectors[0])
     found = counted(_places(vectors, edges, counts), share, math.prod(counts))
     found = reshape(astype(found, FLOAT64), counts)
     return (_dense(found, edges) if checked(call, flag, density, "density") else found), edges
+
+
+def _bins(call: str, edges: Op) -> int:
+    """How many bins there are between edges."""
+    if edges.rank != 1 or edges.shape[0] == 0:
+        raise AxesError(f"{call}: edges are {edges.type!r}", where=user_line(), do="give a vector of at least one")
+    return checked(call, known_length, edges.shape[0], "bins") - 1
+
+
+def _shares(call: str, weights: Array, x: Op) -> Op:
+    """Weights along one axis: one for each element."""
+    share = as_term(weights)
+    if share.shape != x.shape:
+        what = f"{call}: weights {share.type!r} for {x.type!r}"
+        raise AxesError(what, where=user_line(), do="give one for each element")
+    return ravel(share)
 
 
 def _each(call: str, name: str, given: Any, count: int) -> list[Any]:
@@ -201,9 +216,9 @@ def _edges(call: str, bins: Any, range: Any, dtype: DType) -> Any:
     if ends.shape != (2,):
         raise ArgumentError(f"{call}: range is {range!r}", where=user_line(), do="give two numbers")
     low, high = ends.tolist()
-    if count < 1 or not low <= high:
+    if count < 1 or not -math.inf < low <= high < math.inf:
         what = f"{call}: {count} bins from {low} to {high}"
-        raise AttributeValueError(what, where=user_line(), do="give at least 1, and a range that ascends")
+        raise AttributeValueError(what, where=user_line(), do="give at least 1, and a finite range that ascends")
     if low == high:
         low, high = low - 0.5, high + 0.5
     return np.linspace(low, high, count + 1, dtype=dtype if is_float(dtype) else FLOAT64)
