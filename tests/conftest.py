@@ -45,7 +45,7 @@ class Lines:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Lines())
-    settings.register_profile("tests", settings.default, max_examples=25)  # where a test does not say how many
+    settings.register_profile("tests", settings.default, max_examples=20)  # where a test does not say how many
     settings.load_profile("tests")
     gc.set_threshold(10_000, 20, 20)  # many terms are made and few cycles
     if SIMULATOR not in os.environ and EMULATOR not in os.environ and not gpus():

@@ -2,7 +2,8 @@
 """Drawn programs over all families, effects included: cpu gives what reference gives, forward and gradient.
 
 The ops of the catalogue are shuffled and dealt, ten to a program, so that together the programs reach each of
-them. NGRAPH_REWRITE_EXAMPLES=5 draws five programs from each hand.
+them; targets are compared on a part of these. NGRAPH_REWRITE_EXAMPLES=5 draws five programs from each hand, and
+compares all.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from ngraph_rewrite.types.dtypes import finfo, is_float
 
 Array = np.ndarray[Any, Any]
 HANDS = hands(drawn_ops(), seed=1, size=10)
+# Compiling takes seconds: one in two of the hands, in pairs, as what is asked of a program goes by its number.
+SOME = [number for number in range(len(HANDS)) if MORE > 1 or number % 4 < 2]
 # Bits, as Hypothesis would try 0, 1 and numbers near them.
 SEEDS = st.tuples(*[st.booleans()] * 32).map(lambda bits: int("".join("01"[b] for b in bits), 2))
 # In an exact program every op starts from the same numbers, at most 3 in size: a result is off by what one op may
@@ -75,7 +78,7 @@ def is_clear(rounded: Array) -> bool:
     return bool((np.abs(numbers - np.round(numbers)) > MARGIN).all())
 
 
-@pytest.mark.parametrize("number", range(len(HANDS)))
+@pytest.mark.parametrize("number", SOME)
 @drawn(1)
 @given(SEEDS)
 def test_programs_of_small_integers_agree(number: int, seed: int) -> None:
@@ -120,7 +123,7 @@ def test_gradients_of_smooth_programs_are_their_slopes(number: int, seed: int) -
     assert abs(found - slope) <= 1e-5 * (1 + abs(slope))
 
 
-@pytest.mark.parametrize("number", range(0, len(HANDS), 12 if MORE == 1 else 1))
+@pytest.mark.parametrize("number", range(0, len(HANDS), 24 if MORE == 1 else 1))
 @drawn(1)
 @given(SEEDS)
 def test_gradients_of_smooth_programs_agree(number: int, seed: int) -> None:

@@ -19,9 +19,14 @@ from ngraph_rewrite.testing.compare import same_bits
 from ngraph_rewrite.testing.strategies import WILD, Example, values_of
 from ngraph_rewrite.types.dtypes import DTYPES, finfo, is_float
 
-EXAMPLES = 6  # one in three is aimed at one way to fire
-# So many of rules that fire on few of them: on two or more each rule is compared.
+EXAMPLES = 4  # one in three is aimed at one way to fire
+# So many of rules that fire on few of them, or mostly where there is no element: on two or more each is compared.
 SELDOM = dict.fromkeys(("deriv_factors.cholesky", "deriv_spectra.svd_of_squares", "spreading.spread_avg"), 12)
+SELDOM |= dict.fromkeys(
+    "axes_composite.cross_entropy_softmax_empty convolution.convolution_nothing cpu.batch_gemm_of_halves_transposed"
+    " cuda.pooling_avg_counted cuda.pooling_min semi_functions.bitwise_invert_twice".split(),
+    6,
+)
 
 
 @pytest.fixture(scope="session")

@@ -688,7 +688,6 @@ def products_of(x: ng.Op) -> ng.Op:
 
 @pytest.fixture
 def no_collection() -> Iterator[None]:
-    gc.collect()
     gc.disable()
     yield
     gc.enable()

@@ -398,7 +398,7 @@ def written(shapes: Sequence[tuple[int, ...]], dtype: str) -> tuple[ng.Op, list[
 
 
 @pytest.mark.parametrize("target", [ALONE, LIBRARY], ids=["alone", "library"])
-@pytest.mark.parametrize("batch", [(), (2,), (2, 2)])
+@pytest.mark.parametrize("batch", [(), (2, 2)])
 def test_it_is_found_with_a_library_or_without(target: Target, batch: tuple[int, ...]) -> None:
     """One launch, whatever the rules of the target make of products."""
     shapes = [(*batch, *last) for last in ((5, 3), (9, 3), (9, 2))]

@@ -197,5 +197,5 @@ class Session:
         found = len(self.failures)
         wrong = f"{found} {'is' if found == 1 else 'are'} wrong" if found else "nothing is wrong"
         more = f" (and {self.again} more like {'that' if found == 1 else 'those'})" if self.again else ""
-        programs = "1 program" if number == 1 else f"{number} programs"
-        return f"{programs} of seed {self.setup.seed}, {checks} checks: {wrong}{more}"
+        programs, checked = (f"{n} {what}{'s' * (n != 1)}" for n, what in ((number, "program"), (checks, "check")))
+        return f"{programs} of seed {self.setup.seed}, {checked}: {wrong}{more}"
