@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -34,6 +35,7 @@ def main(options: Namespace) -> int:
         0 if nothing was found.
     """
     chosen, kinds = _families(options.families), _checks(options.checks)
+    _demand_writable(options.output)
     with tempfile.TemporaryDirectory() as folder:  # what is compiled here is met only once
         setup = replace(setup_of(options.rules, options.seed), cache=Cache(Path(folder)))
         session = Session(setup, options.output, chosen, kinds=kinds)
@@ -61,6 +63,14 @@ def _checks(names: list[str] | None) -> tuple[str, ...]:
     if "cuda" in (names or ()):
         find_device()
     return tuple(names) if names else tuple(kind for kind in EVERY if kind not in ASKED)
+
+
+def _demand_writable(folder: str | Path) -> None:
+    """Refuse a folder that cannot be written before anything is found that would be."""
+    path = Path(folder).absolute()
+    there = next(one for one in (path, *path.parents) if one.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise ArgumentError(f"nothing can be written in {folder}", do="give --output a folder that can be written")
 
 
 @contextmanager

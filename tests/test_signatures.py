@@ -528,6 +528,11 @@ def test_a_term_is_written_as_the_python_that_builds_it(sets: tuple[ng.Signature
     assert eval(repr(term), names).same_as(term)  # noqa: S307  (what it wrote itself)
 
 
+def test_what_is_no_term_is_not_written() -> None:
+    with pytest.raises(ng.ArgumentError, match=r"(?s)3 is no term.*test_signatures.py"):
+        ng.written(3)  # type: ignore[arg-type]
+
+
 def test_a_long_term_is_written_in_full_when_asked(peano: tuple[ng.Signature, ng.RuleSet]) -> None:
     nat, _ = peano
     assert ng.written(number(nat, 5000)) == "s(" * 5000 + "zero()" + ")" * 5000

@@ -9,11 +9,12 @@ say how; what knows more forgets it, where only one thing can be meant. Everythi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 from ngraph_rewrite.errors import AttributeValueError, FamilyError
 from ngraph_rewrite.terms.catalogue import find
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
@@ -24,8 +25,7 @@ _MODES = ("insert", "error")
 _mode: ContextVar[str] = ContextVar("coercion", default="insert")
 
 
-@contextmanager
-def coercion(mode: str) -> Iterator[None]:
+def coercion(mode: str) -> AbstractContextManager[None]:
     """What happens inside where families meet in one op: ``"insert"`` a coercion if only one is meant, or ``"error"``.
 
     Raises:
@@ -42,7 +42,13 @@ def coercion(mode: str) -> Iterator[None]:
     ngraph_rewrite.errors.FamilyError: ...
     """
     if mode not in _MODES:
-        raise AttributeValueError(f"coercion mode {mode!r}", do=f"choose one of: {', '.join(_MODES)}")
+        what = f"coercion mode {mode!r}"
+        raise AttributeValueError(what, where=user_line(), do=f"choose one of: {', '.join(_MODES)}")
+    return _coerced(mode)
+
+
+@contextmanager
+def _coerced(mode: str) -> Iterator[None]:
     token = _mode.set(mode)
     try:
         yield

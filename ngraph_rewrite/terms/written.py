@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.terms.info import Uid, user_line
 
 if TYPE_CHECKING:
     from ngraph_rewrite.terms.op import Op
@@ -19,6 +20,9 @@ def written(term: Op, most: int | None = None) -> str:
     Args:
         most: How many operations are written; for each argument that comes after them stands ``...``.
 
+    Raises:
+        ArgumentError: for what is no term.
+
     >>> import ngraph_rewrite as ng
     >>> lists = ng.signature("example_lists")
     >>> item, items = lists.sort("Item"), lists.sort("Items")
@@ -29,6 +33,8 @@ def written(term: Op, most: int | None = None) -> str:
     >>> written(cons(one(value=1), nil()), 2)
     'cons(one(value=1), ...)'
     """
+    if not hasattr(term, "definition"):
+        raise ArgumentError(f"written: {term!r} is no term", where=user_line(), do="give what an op gives")
     parts: list[str] = []
     stack: list[Op | str] = [term]
     while stack:

@@ -120,6 +120,7 @@ def test_the_command_fails_where_something_is_wrong(tmp_path: Path, capsys: pyte
         (["--family", "nothing"], "no ops to draw in the family nothing"),
         (["--rules", "none.rules"], "none.rules"),
         (["--check", "nothing"], "no check of programs is called nothing"),
+        (["--output", f"{__file__}/found"], "give --output a folder that can be written"),  # in what is no folder
     ],
 )
 def test_a_wrong_option_is_said(options: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:

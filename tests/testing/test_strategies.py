@@ -99,6 +99,12 @@ def test_axes_reach(what: tuple[str, Callable[[Axes], Any]]) -> None:
     assert what[1](find(axes(), what[1], settings=SAME))
 
 
+def test_there_are_as_many_axes_as_are_asked_for_and_there_are_names_for() -> None:
+    assert len(find(axes(5), lambda a: len(a) == 5, settings=SAME)) == 5
+    with pytest.raises(ArgumentError, match=r"(?s)max_rank is 6.*from 0 to 5"):
+        find(axes(6), lambda a: True, settings=SAME)
+
+
 def test_types_shrink_to_scalars_of_the_first_dtype() -> None:
     for family in STANDARD:
         assert find(tensor_types(family), lambda t: True, settings=FEW) == TensorType(FLOAT32, ())

@@ -18,6 +18,7 @@ from ngraph_rewrite.types.tensor import TensorType
 
 # Names of axes, the plainest first; the last ones have roles of their own.
 NAMES = ("H", "W", "D", "K", "C", "N", "REC")
+MOST = len(NAMES) - 2  # axes: two names are left for the parts of a flattened one
 _ROLES: tuple[tuple[str, ...] | None, ...] = (None, (), ("channel",), ("sample",), ("recurrent",), ("mine", "yours"))
 _SYMBOLS = ("a", "b", "c")
 
@@ -43,9 +44,15 @@ def axis(draw: st.DrawFn, names: Sequence[str] = NAMES, unknown: bool = True) ->
 
 @st.composite
 def axes(draw: st.DrawFn, max_rank: int = 4, unknown: bool = True, flattened: bool = True) -> Axes:
-    """Sets of up to `max_rank` named axes in any order, of which one may be flattened from several others."""
+    """Sets of up to `max_rank` named axes in any order, of which one may be flattened from several others.
+
+    Raises:
+        ArgumentError: for a `max_rank` that is more than there are names for.
+    """
+    if not 0 <= max_rank <= MOST:
+        raise ArgumentError(f"axes: max_rank is {max_rank}", do=f"give a number from 0 to {MOST}")
     names = list(draw(st.permutations(NAMES)))
-    own = [draw(axis([names.pop()], unknown)) for _ in range(draw(st.integers(0, min(max_rank, 4))))]
+    own = [draw(axis([names.pop()], unknown)) for _ in range(draw(st.integers(0, max_rank)))]
     if own and flattened and draw(st.integers(0, 5)) == 5:
         parts = [draw(axis([names.pop()], unknown)) for _ in range(draw(st.integers(1, 2)))]
         own[draw(st.integers(0, len(own) - 1))] = Axis.flattened(parts)
