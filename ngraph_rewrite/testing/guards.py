@@ -49,10 +49,6 @@ CHECK = "guard"
 # One in so many drawn instances has its neighbours tried, every other one with all its lengths made equal. Of those at
 # one place on which the rule fires so many are compared, for one instance and for all.
 SHARE, OF_ONE, OF_ALL = 3, 2, 12
-# Whether time is up is asked once in so many neighbours.
-LOOK = 8
-# One that is compared is given plain numbers, and at most so many times any.
-WILDEST = 4
 # So many searches are made for the first instances, however few are wanted: one may find none.
 SEARCHES = 12
 
@@ -127,7 +123,7 @@ class _Search:
                 wrong = self.wrong(case) if self.wanted(case.near.place) else None
                 if wrong is not None:
                     return wrong
-            self.late = self.tried % LOOK == 0 and time.process_time() > stop
+            self.late = time.process_time() > stop
             if self.late:
                 break
         return None
@@ -175,8 +171,7 @@ class _Search:
         term, derives = case.near.term, self.rule.kind == "derive"
         random = Random(f"{self.rule.name} {self.context.effort.seed} {self.fired}")
         compared = False
-        wild = [WILD] * min(WILDEST, max(1, self.context.effort.examples // WILDEST))
-        for kind in (DISTINCT,) if derives else (PLAIN, *wild):
+        for kind in (DISTINCT,) if derives else (PLAIN, *[WILD] * 4):
             values = random_values(random, valued_leaves(term), kind)
             with suppress(Undefined, NoDifferences):
                 found = self.adjoint(case, values) if derives else self.step(case, values)
