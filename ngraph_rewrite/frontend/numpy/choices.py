@@ -8,21 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import ArgumentError, DTypeError, OutOfRangeError
+from ngraph_rewrite.errors import ArgumentError, DTypeError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.creation import full, zeros_like
 from ngraph_rewrite.frontend.numpy.data_types import astype, result_type
-from ngraph_rewrite.frontend.numpy.elementwise import clip, equal, remainder, where
+from ngraph_rewrite.frontend.numpy.elementwise import equal, where
 from ngraph_rewrite.frontend.numpy.joining import unstack
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term, as_terms
-from ngraph_rewrite.ops.checks import one_of
+from ngraph_rewrite.frontend.numpy.outside import brought_inside, mode_of, refuse_outside
 from ngraph_rewrite.ops.stretching import stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, INT64
-
-_MODES = ("raise", "wrap", "clip")
 
 
 def piecewise(
@@ -102,7 +100,7 @@ def choose(a: Array, choices: Array | Sequence[Array], /, mode: str = "raise") -
     >>> ng.numpy.choose(ng.placeholder((3,), "int8"), [ng.placeholder((2, 3)), 0.5]).type
     float32[2, 3]
     """
-    checked("choose", one_of, mode, _MODES, "mode")
+    mode_of("choose", mode)
     numbers = as_term(a)
     if numbers.dtype.kind not in "biu":
         raise DTypeError(f"choose: expected integers, got {numbers.type!r}", where=user_line(), do="cast them")
@@ -110,14 +108,12 @@ def choose(a: Array, choices: Array | Sequence[Array], /, mode: str = "raise") -
     if not len(given):
         raise ArgumentError("choose: there are no choices", where=user_line(), do="give at least one")
     if mode == "raise" and not isinstance(a, Op):
-        _refuse_outside(np.asarray(a), len(given))
+        refuse_outside("choose", a, 0, len(given), "choices")
     return _chosen(astype(numbers, INT64), list(given), mode)
 
 
 def _chosen(numbers: Op, choices: list[Array], mode: str) -> Op:
-    if mode != "raise":
-        count = len(choices)
-        numbers = remainder(numbers, count) if mode == "wrap" else clip(numbers, 0, count - 1)
+    numbers = brought_inside(numbers, len(choices), mode)
     terms = as_terms("choose", *choices)
     dtype = result_type(*terms)
     shape = checked("choose", stretched, numbers.shape, *(t.shape for t in terms))
@@ -125,9 +121,3 @@ def _chosen(numbers: Op, choices: list[Array], mode: str) -> Op:
     for number, term in enumerate(terms):
         found = where(equal(numbers, number), term, found)
     return found
-
-
-def _refuse_outside(numbers: Any, count: int) -> None:
-    if numbers.size and not (0 <= int(numbers.min()) and int(numbers.max()) < count):
-        what = f"choose: {numbers.min()} to {numbers.max()} for {count} choices"
-        raise OutOfRangeError(what, where=user_line(), do="give numbers of choices, or mode='wrap' or 'clip'")

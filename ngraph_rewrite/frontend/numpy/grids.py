@@ -10,20 +10,19 @@ from typing import Any
 
 from ngraph_rewrite.errors import AxesError, DTypeError
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.numpy.creation import asarray, zeros
+from ngraph_rewrite.frontend.numpy.creation import zeros
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import add, clip, floor_divide, multiply, remainder, subtract
+from ngraph_rewrite.frontend.numpy.elementwise import add, floor_divide, multiply, remainder
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to, reshape
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
+from ngraph_rewrite.frontend.numpy.outside import brought_inside, mode_of
 from ngraph_rewrite.frontend.numpy.ranges import arange
-from ngraph_rewrite.ops.checks import extents, listed, one_of
+from ngraph_rewrite.ops.checks import extents, listed
 from ngraph_rewrite.ops.stretching import Shape, stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import FLOAT32
-from ngraph_rewrite.types.lengths import Extent, Length
-
-_MODES = ("raise", "wrap", "clip")
+from ngraph_rewrite.types.lengths import Extent
 
 
 def broadcast_shapes(*shapes: Any) -> Shape:
@@ -132,9 +131,7 @@ def ravel_multi_index(multi_index: Sequence[Array], dims: Any, /, mode: str | Se
 
 
 def _inside(index: Op, length: Extent, mode: str) -> Op:
-    if checked("ravel_multi_index", one_of, mode, _MODES, "mode") == "clip":
-        return clip(index, 0, subtract(asarray(length), 1) if isinstance(length, Length) else length - 1)
-    return remainder(index, length) if mode == "wrap" else index
+    return brought_inside(index, length, mode_of("ravel_multi_index", mode))
 
 
 def _integers(call: str, places: Array) -> Op:

@@ -11,25 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AxesError, DTypeError, LengthError, OutOfRangeError
+from ngraph_rewrite.errors import AxesError, DTypeError, LengthError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.creation import asarray, zeros
 from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import clip, not_equal, remainder, subtract, where
+from ngraph_rewrite.frontend.numpy.elementwise import not_equal, remainder, subtract, where
 from ngraph_rewrite.frontend.numpy.manipulation import ravel, reshape
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term, positional
+from ngraph_rewrite.frontend.numpy.outside import brought_inside, mode_of, refuse_outside
 from ngraph_rewrite.frontend.numpy.putting import at
 from ngraph_rewrite.frontend.numpy.ranges import arange
 from ngraph_rewrite.frontend.numpy.searching import take
-from ngraph_rewrite.ops.checks import extents, flag, listed, one_of
+from ngraph_rewrite.ops.checks import extents, flag, listed
 from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, INT64
 from ngraph_rewrite.types.lengths import Extent, product
-
-_MODES = ("raise", "wrap", "clip")
 
 
 def resize(x: Array, new_shape: Any, /) -> Op:
@@ -103,17 +102,13 @@ def put(x: Array, places: Array, values: Array, /, mode: str = "raise") -> Op:
     >>> ng.numpy.put(ng.placeholder((2, 3)), [0, -1], 7).type
     float32[2, 3]
     """
-    checked("put", one_of, mode, _MODES, "mode")
+    mode_of("put", mode)
     term, index = positional("put", x), ravel(places)
     if index.dtype.kind not in "iu" and index.size != 0:
         raise DTypeError(f"put: expected integers, got {index.type!r}", where=user_line(), do="cast them")
-    if mode == "raise" and not isinstance(places, Op):
-        _refuse_outside(np.asarray(places), term.size)
-    index = astype(index, INT64)
-    if mode == "wrap":
-        index = _turned(index, term.size)
-    elif mode == "clip":
-        index = clip(index, 0, subtract(asarray(term.size), 1))
+    if mode == "raise" and not isinstance(places, Op) and isinstance(term.size, int):
+        refuse_outside("put", places, -term.size, term.size, "elements")
+    index = brought_inside(astype(index, INT64), term.size, mode)
     new = _repeated(_some("put", term, values, index.size), index.size)
     return reshape(at(ravel(term))[index].set(new), term.shape)
 
@@ -175,9 +170,3 @@ def _repeated(x: Op, count: Extent) -> Op:
 
 def _turned(places: Op, length: Extent) -> Op:
     return remainder(places, asarray(length))
-
-
-def _refuse_outside(places: Any, length: Extent) -> None:
-    if isinstance(length, int) and places.size and not (-length <= int(places.min()) and int(places.max()) < length):
-        what = f"put: {places.min()} to {places.max()} for {length} elements"
-        raise OutOfRangeError(what, where=user_line(), do="give places that are there, or mode='wrap' or 'clip'")
