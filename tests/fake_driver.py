@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from cuda.bindings import driver as cu
 
-from ngraph_rewrite.runtime.cuda import checked, context, device, downloads, driver, recorded, starting
+from ngraph_rewrite.runtime.cuda import checked, context, device, downloads, driver, lent, recorded, starting
 
 _MADE = re.compile("Alloc|Create|Get|Retain|Load|Instantiate|Add|EndCapture")
 ROOM = 1 << 30
@@ -32,12 +32,13 @@ class FakeDriver:
         failing: The names of functions that fail.
         error: What those give.
         version: That of CUDA that the driver is of.
+        devices: How many GPUs there are.
         overlapping: Of each kernel that was launched by its own whether it might begin while the one before ended.
     """
 
     def __init__(self, capability: tuple[int, int] = (9, 0)) -> None:
         self._capability, self.overlapping = capability, list[bool]()
-        self.version, self.error = 13000, cu.CUresult.CUDA_ERROR_UNKNOWN
+        self.devices, self.version, self.error = 1, 13000, cu.CUresult.CUDA_ERROR_UNKNOWN
         self.calls: list[str] = []
         self.launched: list[tuple[int, ...]] = []
         self.memory: dict[int, Any] = {}
@@ -78,6 +79,9 @@ class FakeDriver:
 
     def _cuDriverGetVersion(self) -> int:
         return self.version
+
+    def _cuDeviceGetCount(self) -> int:
+        return self.devices
 
     def _cuDeviceGetName(self, size: int, which: int) -> bytes:
         return b"a device that is none\0"
@@ -180,14 +184,15 @@ class FakeDevice(driver.RealDevice):
 
 
 @contextmanager
-def fake_driver(capability: tuple[int, int] = (9, 0)) -> Iterator[FakeDriver]:
-    """Within the context there is a device of this driver, of a compute capability, and no other."""
+def fake_driver(capability: tuple[int, int] = (9, 0), devices: int = 1) -> Iterator[FakeDriver]:
+    """Within the context there is a device of this driver, of a compute capability, and so many in all."""
     if os.environ.get(device.SIMULATOR, "0") in ("", "0"):
         gc.collect()  # what ends is given back to the driver that it is of
     fake = FakeDriver(capability)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (checked, context, downloads, driver, recorded, starting):
+        for module in (checked, context, downloads, driver, lent, recorded, starting):
             patch.setattr(module, "cu", fake)
+        fake.devices = devices
         own = FakeDevice(fake)
         patch.setattr(device, "_found_device", lambda: own)
         try:

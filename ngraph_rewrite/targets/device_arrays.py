@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 from typing import Any, NoReturn
 
@@ -27,9 +28,10 @@ class DeviceArray:
         dtype: As NumPy has it.
         read_only: Whether whoever it is from may not have it written.
         elsewhere: Whether it was lent for use on another stream than the default one, which its end waits for.
+        stream: The stream where its owner uses it, if that is told; it waits until a call is done that reads it.
     """
 
-    __slots__ = ("__weakref__", "address", "device", "dtype", "elsewhere", "owner", "read_only", "shape")
+    __slots__ = ("__weakref__", "address", "device", "dtype", "elsewhere", "owner", "read_only", "shape", "stream")
 
     def __init__(
         self,
@@ -39,9 +41,10 @@ class DeviceArray:
         address: int,
         owner: object = None,
         read_only: bool = False,
+        stream: int | None = None,
     ) -> None:
         self.device, self.shape, self.dtype, self.address = device, shape, dtype, address
-        self.owner, self.read_only, self.elsewhere = owner, read_only, False
+        self.owner, self.read_only, self.stream, self.elsewhere = owner, read_only, stream, False
 
     def __del__(self) -> None:
         if self.owner is None:
@@ -119,6 +122,7 @@ class DeviceArray:
         """The same values in memory of their own, on the same device."""
         new = DeviceArray.empty(self.device, self.shape, self.dtype)
         self.device.copy(new.address, self.address, self.nbytes)
+        hold_lent(self.device, [self])
         return new
 
     def __deepcopy__(self, memo: object) -> DeviceArray:
@@ -178,14 +182,20 @@ def to_device(value: Any) -> DeviceArray:
         array = np.ascontiguousarray(value)
         found = DeviceArray.empty(find_device(), np.shape(value), array.dtype)
         found.device.upload(found.address, array)
+    found.stream = None  # which may end before it does
     return found
+
+
+def hold_lent(device: Device, values: Iterable[Any]) -> None:
+    """Keep what other libraries lent until the device is done with it; theirs may not write into it before."""
+    lent = [value for value in values if isinstance(value, DeviceArray) and value.owner is not None]
+    if lent:
+        device.hold(lent, {value.stream for value in lent if value.stream is not None})
 
 
 def _adopted(value: Any) -> DeviceArray | None:
     """What another library has on the GPU, seen without a copy."""
-    told = getattr(value, "__cuda_array_interface__", None)
-    if told is None:
-        told = read_dlpack(value)
+    told = _told(value)
     if told is None:
         return None
     shape, dtype = tuple(told["shape"]), _dtype(told["typestr"])
@@ -194,10 +204,25 @@ def _adopted(value: Any) -> DeviceArray | None:
         raise ComputationError(
             f"an array on the GPU has the strides {tuple(strides)}", where=user_line(), do="make it contiguous there"
         )
-    if told.get("stream") not in (None, 0, DEFAULT_STREAM):
-        device.synchronize_stream(int(told["stream"]))
-    address, read_only = told["data"]
-    return DeviceArray(device, shape, dtype, int(address), told.get("owner", value), bool(read_only))
+    (address, read_only), stream = told["data"], told.get("stream")
+    device.check_here(int(address))
+    if stream in (None, 0, DEFAULT_STREAM):
+        stream = None
+    else:
+        device.synchronize_stream(int(stream))
+    return DeviceArray(device, shape, dtype, int(address), told.get("owner", value), bool(read_only), stream)
+
+
+def _told(value: Any) -> dict[str, Any] | None:
+    """What is told of an array on a GPU: by DLPack, where the CUDA Array Interface says nothing of streams."""
+    told: dict[str, Any] | None = getattr(value, "__cuda_array_interface__", None)
+    if told is not None and (told.get("version", 0) >= 3 and "stream" in told):
+        return told
+    known = read_dlpack(value)
+    if known is None or told is None:
+        return known or told
+    address, read_only = known["data"]
+    return {**known, "data": (address, read_only or told["data"][1])}
 
 
 def _dtype(text: str) -> np.dtype[Any]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from cuda.bindings import driver as cu
 
-from ngraph_rewrite.errors import DeviceError
+from ngraph_rewrite.errors import DeviceError, DeviceMemoryError
+from ngraph_rewrite.runtime.cuda.device import FREE_SOME
 
 
 def checked(found: Any, what: str) -> Any:
@@ -15,8 +16,11 @@ def checked(found: Any, what: str) -> Any:
 
     Raises:
         DeviceError: if it failed; it says what the call was for.
+        DeviceMemoryError: if that is for want of memory.
     """
     error, *values = found
+    if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        raise DeviceMemoryError(f"{what} failed: the GPU has too little memory left", do=FREE_SOME)
     if error != cu.CUresult.CUDA_SUCCESS:
         name, text = cu.cuGetErrorName(error)[1], cu.cuGetErrorString(error)[1]
         told = f"{name.decode()}: {text.decode()}" if name and text else str(error)

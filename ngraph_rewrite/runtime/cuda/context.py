@@ -23,21 +23,24 @@ class Context:
 
     Attributes:
         origin: This process.
+        is_alone: Whether there is no other GPU, whose context a thread may have.
+        capturing: Held by who captures what a stream is asked for: to wait for the whole GPU meanwhile ends that.
     """
 
     def __init__(self, device: Any) -> None:
-        self.origin = Origin()
+        self.origin, self.capturing = Origin(), threading.Lock()
+        self.is_alone = checked(cu.cuDeviceGetCount(), "counting GPUs") == 1
         self._handle = checked(cu.cuDevicePrimaryCtxRetain(device), "using the GPU")
         self._entered = _Entered()
         self.enter()
 
     def enter(self) -> None:
-        """Make it that of this thread, once: a library that has another one puts it back.
+        """Make it that of this thread: once, but where there are others, which another library may have chosen.
 
         Raises:
             DeviceError: in a process that was forked from the one it is of.
         """
         self.origin.check()
-        if not self._entered.yes:
+        if not (self._entered.yes and self.is_alone):
             checked(cu.cuCtxSetCurrent(self._handle), "using the GPU")
             self._entered.yes = True

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from cuda import pathfinder
 
-from ngraph_rewrite.errors import DeviceError
+from ngraph_rewrite.errors import DeviceError, DeviceMemoryError
 from ngraph_rewrite.runtime.aligned import address_of
+from ngraph_rewrite.runtime.cuda.device import FREE_SOME
 from ngraph_rewrite.runtime.word_calls import word_call
 
 WORKSPACE = 1 << 25  # bytes, as many as NVIDIA asks for on large GPUs
@@ -25,7 +26,7 @@ _KINDS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}
 _SUMS_OF_FLOAT32, _SUMS_OF_FLOAT64 = 68, 70
 _NO_SHORT_SUMS = 16  # a mode: what parts of a sum give is no number of 16 bits either
 _DEFAULT_ALGORITHM = -1
-_FINE = (0,)
+_FINE, _NO_MEMORY = (0,), 3
 
 # What its product takes, as `word_call` has it, and which words the addresses among the arguments of a launch become.
 _GEMM = "piiiiip" + "piil" * 2 + "p" + "piil" + "iii"
@@ -43,6 +44,8 @@ def found() -> ctypes.CDLL | None:
 
 
 def _check(name: str, status: int) -> None:
+    if status == _NO_MEMORY:
+        raise DeviceMemoryError(f"{name} failed: the GPU has too little memory left", do=FREE_SOME)
     if status != 0:
         raise DeviceError(f"{name} failed with status {status}", do="see cuBLAS's list of errors (cublasStatus_t)")
 

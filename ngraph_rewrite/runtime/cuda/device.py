@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache as memoise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import DeviceError, DeviceMemoryError
+from ngraph_rewrite.errors import ComputationError, DeviceError, DeviceMemoryError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.cuda.origin import Origin
 
@@ -26,6 +26,7 @@ else:
 Array = NDArray[Any]
 SIMULATOR = "NUMBA_ENABLE_CUDASIM"  # of kernels as they were written
 EMULATOR = "NGRAPH_REWRITE_EMULATE_GPU"  # of kernels as they were compiled
+FREE_SOME = "use smaller batches, or drop computations and arrays that are not needed any more"
 
 
 class Launched(NamedTuple):
@@ -132,6 +133,12 @@ class Device(Protocol):
     def synchronize_stream(self, stream: int) -> None:
         """Wait until what another library put on a stream of its own is done."""
 
+    def check_here(self, address: int) -> None:
+        """Refuse memory that is on another GPU."""
+
+    def hold(self, owners: object, streams: Iterable[int]) -> None:
+        """Keep owners of memory until all is done that was asked for; streams of other libraries wait for that, too."""
+
     def memory(self) -> tuple[int, int]:
         """The bytes that are free, and all there are."""
 
@@ -147,8 +154,21 @@ def out_of_memory(name: str, memory: tuple[int, int], size: int, purpose: str) -
     free, total = memory
     return DeviceMemoryError(
         f"{size:,} bytes for {purpose} are asked of {name}, which has {free:,} of {total:,} left",
-        do="use smaller batches, or drop computations and arrays that are not needed any more",
+        do=FREE_SOME,
     )
+
+
+def check_number(number: int) -> None:
+    """Refuse memory that is on another GPU than the first, by its number.
+
+    Raises:
+        ComputationError: if it is.
+    """
+    if number:
+        raise ComputationError(
+            f"an array is on GPU {number}, and GPU 0 is used",
+            do="copy it there, or say which GPU by CUDA_VISIBLE_DEVICES",
+        )
 
 
 @memoise

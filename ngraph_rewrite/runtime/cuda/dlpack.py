@@ -10,7 +10,7 @@ import ctypes
 from functools import cache
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.errors import ComputationError
+from ngraph_rewrite.runtime.cuda.device import check_number
 from ngraph_rewrite.runtime.cuda.giving_back import Functions, Structure, giving_back
 
 CPU, CUDA = 1, 2  # kinds of device, as dlpack.h numbers them
@@ -95,11 +95,7 @@ def read_dlpack(value: Any) -> dict[str, Any] | None:
     kind, number = map(int, value.__dlpack_device__())
     if kind not in (CUDA, _CUDA_MANAGED):
         return None
-    if number:
-        raise ComputationError(
-            f"an array is on GPU {number}, and GPU 0 is used",
-            do="copy it there, or say which GPU by CUDA_VISIBLE_DEVICES",
-        )
+    check_number(number)
     try:
         capsule = value.__dlpack__(stream=DEFAULT_STREAM, max_version=_VERSION)
     except TypeError:  # made before version 1

@@ -7,23 +7,29 @@ wait for and which waits for them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from cuda.bindings import driver as cu
 
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.errors import DeviceMemoryError
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.cuda.checked import checked
 from ngraph_rewrite.runtime.cuda.compiler import code_of, prepare_codes
 from ngraph_rewrite.runtime.cuda.context import Context
 from ngraph_rewrite.runtime.cuda.cublas import WORKSPACE, Cublas
-from ngraph_rewrite.runtime.cuda.device import Array, Launched, out_of_memory
+from ngraph_rewrite.runtime.cuda.device import Array, Launched, check_number, out_of_memory
 from ngraph_rewrite.runtime.cuda.freed import FreedMemory
 from ngraph_rewrite.runtime.cuda.hardware import WARP
+from ngraph_rewrite.runtime.cuda.lent import LentMemory
 from ngraph_rewrite.runtime.cuda.overlapping import may_overlap
 from ngraph_rewrite.runtime.cuda.recorded import STREAM, RecordedGraph, RecordedLaunches
 from ngraph_rewrite.runtime.cuda.starting import check_driver, start_driver
+
+T = TypeVar("T")
 
 # More launches than these are not made one graph, which would take longer to build than it saves.
 MOST_NODES = 1 << 14
@@ -64,10 +70,11 @@ class RealDevice:
             )
         )
         self.capability = (major, minor)
-        pool = checked(cu.cuDeviceGetDefaultMemPool(device), "asking for its memory")
+        self._pool = checked(cu.cuDeviceGetDefaultMemPool(device), "asking for its memory")
         kind = cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-        checked(cu.cuMemPoolSetAttribute(pool, kind, cu.cuuint64_t(2**64 - 1)), "keeping memory for reuse")
-        self._freed = FreedMemory(self.memory()[1] // KEPT)
+        checked(cu.cuMemPoolSetAttribute(self._pool, kind, cu.cuuint64_t(2**64 - 1)), "keeping memory for reuse")
+        self._freed, self._lent = FreedMemory(self.memory()[1] // KEPT), LentMemory()
+        self._elsewhere = deque[int]()  # what was given back and used on other streams, which are not waited for yet
         self._functions: dict[str, Any] = {}
         self._library: Cublas | None = None
 
@@ -78,11 +85,11 @@ class RealDevice:
     def _taken(self, size: int, purpose: str) -> int:
         """As `allocate`, of the driver."""
         self._context.enter()
+        self._take_back()
         wanted = self._freed.rounded(size)
         error, address = cu.cuMemAllocAsync(wanted, STREAM)
         if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-            while (kept := self._freed.drop()) is not None:
-                self._give_back(kept)
+            self._let_go()
             error, address = cu.cuMemAllocAsync(wanted, STREAM)
         if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
             raise out_of_memory(self.name, self.memory(), size, purpose)
@@ -94,11 +101,46 @@ class RealDevice:
         if not self.origin.is_here():
             return
         if elsewhere:
-            self._context.enter()
-            checked(cu.cuCtxSynchronize(), "running on the GPU")
+            self._elsewhere.append(address)
+            self._take_back()
+            return
         for other in self._freed.keep(address):
             self._context.enter()
             self._give_back(other)
+
+    def _take_back(self) -> None:
+        """Take back what other streams used, when all is done there; not during a capture, which that would end."""
+        if not self._elsewhere or not self._context.capturing.acquire(blocking=False):
+            return
+        try:
+            self._context.enter()
+            count = len(self._elsewhere)  # what comes meanwhile is not waited for
+            error = cu.cuCtxSynchronize()
+            if error[0] == cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:  # another library captures
+                return
+            checked(error, "running on the GPU")
+            addresses = [self._elsewhere.popleft() for _ in range(count)]
+        finally:
+            self._context.capturing.release()
+        for address in addresses:
+            self.free(address)
+
+    def _let_go(self) -> None:
+        """Let the driver have all that is kept, once nothing uses it."""
+        self._context.enter()
+        while (kept := self._freed.drop()) is not None:
+            self._give_back(kept)
+        self.synchronize()
+        self._lent.let_go()
+        checked(cu.cuMemPoolTrimTo(self._pool, 0), "giving memory back")
+
+    def _with_room(self, make: Callable[[], T]) -> T:
+        """What the driver makes, which is asked once more if it lacks memory for it."""
+        try:
+            return make()
+        except DeviceMemoryError:
+            self._let_go()
+            return make()
 
     def _give_back(self, address: int) -> None:
         checked(cu.cuMemFreeAsync(address, STREAM), "giving memory back")
@@ -127,7 +169,8 @@ class RealDevice:
         if missing:
             prepare_codes(missing, [self.capability], cache, processes)
             self._context.enter()
-            self._functions |= {text: self._loaded(name, text, cache) for name, text in missing.items()}
+            for name, text in missing.items():
+                self._functions[text] = self._with_room(partial(self._loaded, name, text, cache))
         return {name: self._functions[text] for name, text in sources.items()}
 
     def _loaded(self, name: str, text: str, cache: Cache) -> Any:
@@ -141,7 +184,8 @@ class RealDevice:
     def library(self, name: str) -> Any:
         self._context.enter()
         if self._library is None:
-            self._library = Cublas(self.allocate(WORKSPACE, "products of matrices"))
+            workspace = self.allocate(WORKSPACE, "products of matrices")
+            self._library = self._with_room(partial(Cublas, workspace))
         return self._library.function(name)
 
     def record(
@@ -151,7 +195,9 @@ class RealDevice:
         if not FEW < len(launches) <= MOST_NODES:
             return RecordedLaunches(self._context, launches, may_overlap(self.capability), self.download)
         chain = [(n - 1,) if n else () for n in range(len(launches))]
-        return RecordedGraph(self._context, launches, chain if after is None else after, marks)
+        return self._with_room(
+            partial(RecordedGraph, self._context, launches, chain if after is None else after, marks)
+        )
 
     def synchronize(self) -> None:
         self._context.enter()
@@ -160,6 +206,19 @@ class RealDevice:
     def synchronize_stream(self, stream: int) -> None:
         self._context.enter()
         checked(cu.cuStreamSynchronize(stream), "running on the GPU")
+
+    def check_here(self, address: int) -> None:
+        if self._context.is_alone or not address:
+            return
+        self._context.enter()
+        kind = cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        error, number = cu.cuPointerGetAttribute(kind, address)
+        if error == cu.CUresult.CUDA_SUCCESS:  # else the driver does not know it
+            check_number(int(number))
+
+    def hold(self, owners: object, streams: Iterable[int]) -> None:
+        self._context.enter()
+        self._lent.hold(owners, streams)
 
     def memory(self) -> tuple[int, int]:
         self._context.enter()

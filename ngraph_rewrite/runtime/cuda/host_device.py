@@ -7,7 +7,7 @@ import ctypes
 import heapq
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -107,6 +107,12 @@ class HostDevice(ABC):
 
     def synchronize_stream(self, stream: int) -> None:
         self.origin.check()  # there are no streams
+
+    def check_here(self, address: int) -> None:
+        self.origin.check()  # there is one memory
+
+    def hold(self, owners: object, streams: Iterable[int]) -> None:
+        self.origin.check()  # all is done
 
     def memory(self) -> tuple[int, int]:
         return _MEMORY - sum(array.nbytes for array, _ in self._memory.values()), _MEMORY

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 from cuda.bindings import driver as cu
 
+from ngraph_rewrite.errors import DeviceError
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.cuda.checked import checked
 from ngraph_rewrite.runtime.cuda.context import Context
@@ -20,6 +22,14 @@ from ngraph_rewrite.runtime.cuda.downloads import Downloads
 # The default stream, as functions of libraries take it, and as the driver's do.
 STREAM = 0
 _STREAM_OF_LAUNCHES = cu.CUstream(STREAM)
+# How often launches are captured until they are.
+CAPTURES = 4
+_INVALIDATED = cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+_WAITED_FOR = "capturing launches failed: something waited for the whole GPU meanwhile"
+
+
+class _Invalidated(DeviceError):
+    """A capture ended, as all do when a thread waits for the whole GPU: another library's, if it is not ours."""
 
 
 class _Arguments:
@@ -158,19 +168,31 @@ class RecordedGraph:
         return given, nodes
 
     def _captured(self, number: int) -> Any:
-        """What a function of a library launches, as a graph."""
+        """What a function of a library launches, as a graph; again if another library waits for the GPU meanwhile."""
+        for _ in range(CAPTURES - 1):
+            with suppress(_Invalidated), self._context.capturing:
+                return self._captured_once(number)
+        with self._context.capturing:
+            return self._captured_once(number)
+
+    def _captured_once(self, number: int) -> Any:
         stream = checked(cu.cuStreamCreate(int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING)), "making a stream")
         try:
             mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
             checked(cu.cuStreamBeginCapture(stream, mode), "capturing launches")
             try:
                 self._launches[number].function(self._arguments.numbers(number)).run(int(stream))
-            except BaseException:
+            except BaseException as failure:
                 error, *graphs = cu.cuStreamEndCapture(stream)  # which may fail for the same reason
                 if error == cu.CUresult.CUDA_SUCCESS:
                     cu.cuGraphDestroy(*graphs)
+                if error == _INVALIDATED and isinstance(failure, DeviceError):
+                    raise _Invalidated(_WAITED_FOR) from failure
                 raise
-            return checked(cu.cuStreamEndCapture(stream), "capturing launches")
+            found = cu.cuStreamEndCapture(stream)
+            if found[0] == _INVALIDATED:
+                raise _Invalidated(_WAITED_FOR)
+            return checked(found, "capturing launches")
         finally:
             cu.cuStreamDestroy(stream)
 

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of other libraries: what wrote it is waited for, and what reads it is done before it is theirs again."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.runtime.cuda.device import Launched, find_device
+from ngraph_rewrite.targets.device_arrays import DeviceArray
+
+pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
+
+from cuda.bindings import driver as cu  # noqa: E402
+from fake_driver import ROOM, FakeDriver, fake_driver  # noqa: E402
+
+from ngraph_rewrite.runtime.cuda import cublas  # noqa: E402
+from ngraph_rewrite.runtime.cuda.recorded import CAPTURES, RecordedGraph  # noqa: E402
+
+pytestmark = pytest.mark.cuda
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+x = ng.placeholder(ng.anonymous((2, 3)), name="x")
+BUSY, FULL = cu.CUresult.CUDA_ERROR_NOT_READY, cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeDriver]:
+    with fake_driver() as found:
+        yield found
+
+
+class Interface:
+    """An array of another library by the CUDA Array Interface; `own` has its memory."""
+
+    def __init__(self, own: DeviceArray, **more: Any) -> None:
+        self.own = own
+        self.__cuda_array_interface__ = {"shape": X.shape, "typestr": "<f4", "data": (own.address, False), **more}
+
+
+class Both(Interface):
+    """And by DLPack, which notes for which stream it was asked."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def __dlpack__(self, stream: int, **options: Any) -> Any:
+        self.asked = stream
+        return self.own.__dlpack__(stream=stream, **options)
+
+
+# -- before a call -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("told", [{"version": 2}, {"version": 3}, {"version": 2, "stream": 5}])
+def test_where_no_stream_is_told_dlpack_is_asked_which_waits(told: dict[str, int]) -> None:
+    """PyTorch and JAX have version 2 of the interface, which has no streams."""
+    given = Both(ng.to_device(X), **told)
+    seen = ng.to_device(given)
+    assert given.asked == 1 and seen.address == given.own.address and np.asarray(seen).tolist() == X.tolist()
+    assert not seen.read_only
+    lone = ng.to_device(Interface(given.own, **told))
+    assert lone.address == given.own.address
+
+
+def test_what_may_only_be_read_by_the_interface_may_only_be_read() -> None:
+    own = ng.to_device(X)
+    assert ng.to_device(Both(own, version=2, data=(own.address, True))).read_only
+
+
+@pytest.mark.parametrize("stream", [None, 1, 77])
+def test_a_stream_that_is_told_is_waited_for_and_dlpack_not_asked(fake: FakeDriver, stream: int | None) -> None:
+    given = Both(ng.to_device(X), version=3, stream=stream)
+    fake.counts()
+    ng.to_device(given)
+    assert fake.counts()["cuStreamSynchronize"] == (stream == 77) and not hasattr(given, "asked")
+
+
+def test_an_array_on_another_gpu_is_refused_however_it_is_told() -> None:
+    with fake_driver(devices=2) as fake:
+        own = ng.to_device(X)
+        numbers = {own.address: 0, 4096: 1}
+        fake._cuPointerGetAttribute = lambda kind, address: numbers[address]
+        ng.to_device(Interface(own, version=3, stream=None))
+        with pytest.raises(ng.ComputationError, match="GPU 1"):
+            ng.to_device(Interface(own, version=3, stream=None, data=(4096, False)))
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_thread_has_the_context_of_its_gpu_whatever_another_library_chose(devices: int) -> None:
+    with fake_driver(devices=devices) as fake:
+        fake.counts()
+        ng.to_device(X)
+        assert fake.counts()["cuCtxSetCurrent"] >= devices - 1
+        ng.to_device(X)
+        assert (fake.counts()["cuCtxSetCurrent"] > 0) == (devices == 2)
+
+
+# -- after a call ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_stream_that_is_told_waits_for_the_call_that_reads(fake: FakeDriver, stays: bool) -> None:
+    waits = list[tuple[int, int]]()
+    fake._cuStreamWaitEvent = lambda stream, event, flags: waits.append((stream, event)) or ()
+    with ng.make_transformer("cuda") as transformer:
+        double = transformer.computation(x + x, x)
+        for number in (1, 2, 3):  # of which the last goes the way of a call that moves nothing
+            given = Interface(ng.to_device(X), version=3, stream=77)
+            fake.counts()
+            (double.on_device if stays else double)(given)
+            calls = list(fake.counts())
+            assert calls.index("cuLaunchKernelEx") < calls.index("cuEventRecord") < calls.index("cuStreamWaitEvent")
+            assert len(waits) == number and waits[-1][0] == 77
+        taken = ng.to_device(given)  # whose stream may be over when it is used
+        double.on_device(taken)
+    assert len(waits) == 3
+
+
+@pytest.mark.parametrize("use", ["stay", "call", "copy"])
+def test_memory_of_others_is_kept_until_all_is_done(fake: FakeDriver, use: str) -> None:
+    busy = True
+    fake._cuEventQuery = lambda event: (BUSY if busy else cu.CUresult.CUDA_SUCCESS,)
+    with ng.make_transformer("cuda") as transformer:
+        double = transformer.computation(x + x, x)
+        uses: dict[str, Callable[[Any], Any]] = {
+            "stay": double.on_device,
+            "call": double,
+            "copy": lambda given: ng.to_device(given).__copy__(),
+        }
+        lent = [Interface(ng.to_device(X), version=3, stream=None) for _ in range(3)]
+        alive = [weakref.ref(one) for one in lent]
+        while lent:
+            uses[use](lent.pop(0))
+        assert all(one() for one in alive)
+        busy = False
+        uses[use](Interface(ng.to_device(X), version=3, stream=None))
+        assert not any(one() for one in alive)
+        fake.counts()
+
+
+def test_events_are_given_back(fake: FakeDriver) -> None:
+    given = Interface(ng.to_device(X), version=3, stream=None)
+    with ng.make_transformer("cuda") as transformer:
+        double = transformer.computation(x + x, x)
+        for _ in range(5):
+            double(given)
+        found = fake.counts()
+    assert found["cuEventCreate"] == 5 == found["cuEventDestroy"]
+
+
+# -- captures ----------------------------------------------------------------------------------------------------------
+
+
+def graph_of(run: Callable[[int], None]) -> RecordedGraph:
+    """A graph of one launch, by a library."""
+    launches = [Launched(partial(lambda given: SimpleNamespace(run=run)), 1, 1, False, [7])]
+    return RecordedGraph(find_device()._context, launches, [()], ())  # type: ignore[attr-defined]
+
+
+def test_memory_that_ends_while_launches_are_captured_is_waited_for_later(fake: FakeDriver) -> None:
+    """By the garbage collector, or by another thread: to wait for the whole GPU would end the capture."""
+    capsules = [ng.to_device(X).__dlpack__(stream=2)]
+    address = max(fake.memory)
+    fake.counts()
+    graph_of(lambda stream: capsules.clear())
+    assert not fake.counts()["cuCtxSynchronize"]
+    find_device().allocate(1 << 21, "a test")
+    assert fake.counts()["cuCtxSynchronize"] == 1
+    assert find_device().allocate(X.nbytes, "a test") == address
+
+
+def test_memory_that_ends_while_another_library_captures_is_waited_for_later(fake: FakeDriver) -> None:
+    fake.failing, fake.error = {"cuCtxSynchronize"}, cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+    address = ng.to_device(X).__dlpack__(stream=2) and max(fake.memory)
+    assert find_device().allocate(X.nbytes, "a test") != address
+    fake.failing = set()
+    fake.counts()
+    find_device().allocate(1 << 21, "a test")
+    assert fake.counts()["cuCtxSynchronize"] == 1
+    assert address in [find_device().allocate(X.nbytes, "a test") for _ in range(2)]
+
+
+@pytest.mark.parametrize("where", ["library", "end"])
+@pytest.mark.parametrize("times", [1, CAPTURES])
+def test_a_capture_that_another_library_ended_is_made_again(fake: FakeDriver, where: str, times: int) -> None:
+    left = [times]
+    end = fake._cuStreamEndCapture
+
+    def ended(stream: int) -> Any:
+        left[0] -= 1
+        return end(stream) if left[0] < 0 else (cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 0)
+
+    def run(stream: int) -> None:
+        if where == "library" and left[0] > 0:
+            raise ng.DeviceError("cuBLAS says no")
+
+    fake._cuStreamEndCapture = ended  # type: ignore[method-assign]
+    fake.counts()
+    if times < CAPTURES:
+        graph_of(run)
+    else:
+        with pytest.raises(ng.DeviceError, match="something waited for the whole GPU"):
+            graph_of(run)
+    found = fake.counts()
+    assert found["cuStreamCreate"] == found["cuStreamDestroy"] == min(times + 1, CAPTURES)
+    assert not find_device()._context.capturing.locked()  # type: ignore[attr-defined]
+
+
+def test_an_interrupt_is_no_reason_to_capture_again(fake: FakeDriver) -> None:
+    def run(stream: int) -> None:
+        raise KeyboardInterrupt
+
+    fake._cuStreamEndCapture = lambda stream: (cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 0)  # type: ignore
+    with pytest.raises(KeyboardInterrupt):
+        graph_of(run)
+
+
+# -- memory that is full -----------------------------------------------------------------------------------------------
+
+
+def test_an_allocation_that_is_refused_waits_for_what_is_being_given_back(fake: FakeDriver) -> None:
+    device, refused = find_device(), [True]
+    allocate = fake._cuMemAllocAsync
+    fake._cuMemAllocAsync = lambda size, stream: (FULL, 0) if refused[0] else allocate(size, stream)  # type: ignore
+    fake._cuStreamSynchronize = lambda stream: refused.clear() or refused.append(False) or ()
+    assert device.allocate(1 << 21, "a test") in fake.memory
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_a_graph_for_which_there_is_no_memory_has_what_is_kept(fake: FakeDriver, always: bool) -> None:
+    device = find_device()
+    device.free(device.allocate(ROOM // 16, "a test"))
+    kept, make = [*fake.memory], fake._cuGraphInstantiate
+
+    def instantiate(graph: int, flags: int) -> Any:
+        return (FULL, 0) if always or kept[0] in fake.memory else make(graph, flags)
+
+    fake._cuGraphInstantiate = instantiate  # type: ignore[method-assign]
+    launches = [Launched(partial(lambda given: SimpleNamespace(run=lambda stream: None)), 1, 1, False, [7])] * 4
+    if always:
+        with pytest.raises(ng.DeviceMemoryError, match="making a graph of launches failed: the GPU has too little"):
+            device.record(launches)
+    else:
+        device.record(launches).run()
+    assert kept[0] not in fake.memory and fake.counts()["cuMemPoolTrimTo"] == 1
+
+
+def test_a_library_without_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Library:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *arguments: 3
+
+    monkeypatch.setattr(cublas, "found", Library)
+    with pytest.raises(ng.DeviceMemoryError, match="cublasCreate_v2 failed: the GPU has too little memory left"):
+        cublas.Cublas(4096)
