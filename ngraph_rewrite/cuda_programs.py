@@ -132,8 +132,8 @@ def _along(function: Callable[..., ng.Op], shape: tuple[int, int], dtype: str, a
 
 
 def _searched(dtype: str) -> Built:
-    inputs = _arrays((4000,), (300,), dtype=dtype)
-    return ng.numpy.searchsorted(*inputs), inputs
+    line, values = _arrays((4000,), (300,), dtype=dtype)
+    return ng.numpy.searchsorted(line, values), [line, values]
 
 
 def _drawn(dtype: str) -> Built:

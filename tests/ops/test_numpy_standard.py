@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program that is written for the array API standard asks of the namespace and of its arrays."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -162,3 +165,39 @@ def test_a_number_can_be_set() -> None:
     with ng.make_transformer("reference") as transformer:
         assert float(transformer.computation(xp.at(Z)[()].set(2.0), Z)(np.float32(-3))) == 2
         assert float(transformer.computation(xp.at(Z)[...].add(2.0), Z)(np.float32(-3))) == -1
+
+
+# -- arguments by place ------------------------------------------------------------------------------------------------
+
+
+def _by_place(function: Any) -> list[str]:
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in inspect.signature(function).parameters.values() if p.kind in places]
+
+
+def _also_numpys() -> Iterator[tuple[str, Any, Any]]:
+    """Functions of the namespace that NumPy has too, and says what they take."""
+    for space, numpys in ((xp, np), (xp.linalg, np.linalg)):
+        for name in space.__all__:
+            theirs = getattr(numpys, name, None)
+            if isinstance(getattr(space, name), FunctionType) and isinstance(theirs, Callable):  # type: ignore[arg-type]
+                with suppress(ValueError):
+                    yield name, inspect.signature(getattr(space, name)).parameters, _by_place(theirs)
+
+
+def test_what_numpy_takes_by_place_means_the_same_here() -> None:
+    """No argument stands where NumPy has another; where the next of NumPy's is known, it is taken by place, too."""
+    count = 0
+    for name, own, theirs in _also_numpys():
+        places = [p.name for p in own.values() if p.kind < inspect.Parameter.VAR_POSITIONAL]
+        for place, argument in enumerate(places):
+            assert theirs.index(argument) == place if argument in theirs else True, (name, argument)
+        following = theirs[len(places) : len(places) + 1]
+        assert not following or following[0] not in own or len(places) == len(own), (name, following)
+        count += 1
+    assert count > 150
+
+
+def test_differences_are_taken_as_often_as_the_second_argument_says() -> None:
+    assert xp.diff(ng.placeholder((5, 6)), 2).shape == np.diff(np.zeros((5, 6)), 2).shape == (5, 4)
+    assert xp.diff(ng.placeholder((5, 6)), 2, 0).shape == (3, 6)

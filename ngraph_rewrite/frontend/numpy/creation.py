@@ -24,7 +24,7 @@ from ngraph_rewrite.types.dtypes import INT64, as_dtype
 from ngraph_rewrite.types.lengths import Extent, Length
 
 
-def asarray(obj: Array, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Op:
+def asarray(obj: Array, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None) -> Op:
     """A term: the one given, or a constant of an array, a number or nested lists; in another dtype if one is given.
 
     A length that is not known yet, such as ``x.shape[0]``, is an int64 without axes, and a list with such is a vector.
@@ -56,7 +56,7 @@ def asarray(obj: Array, /, *, dtype: Any = None, device: Any = None, copy: bool 
     return obj if dtype is None else astype(obj, dtype)
 
 
-def full(shape: Any, fill_value: Array, *, dtype: Any = None, device: Any = None) -> Op:
+def full(shape: Any, fill_value: Array, dtype: Any = None, *, device: Any = None) -> Op:
     """An array filled with a number, or with a term without axes.
 
     Raises:
@@ -73,7 +73,7 @@ def full(shape: Any, fill_value: Array, *, dtype: Any = None, device: Any = None
     return constant(fill_value, anonymous(lengths), dtype)
 
 
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Op:
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Op:
     """An array of zeros, float32 if no dtype is given.
 
     >>> import ngraph_rewrite as ng
@@ -84,7 +84,7 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Op:
     return constant(0, anonymous(_shape("zeros", shape)), checked("zeros", as_dtype, dtype))
 
 
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Op:
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Op:
     """An array of ones, float32 if no dtype is given.
 
     >>> import ngraph_rewrite as ng
@@ -95,7 +95,7 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Op:
     return constant(1, anonymous(_shape("ones", shape)), checked("ones", as_dtype, dtype))
 
 
-def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Op:
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Op:
     """An array whose values nobody should rely on: zeros, as a graph has no memory that is left as it was.
 
     >>> import ngraph_rewrite as ng
@@ -105,7 +105,7 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Op:
     return zeros(shape, dtype=dtype, device=device)
 
 
-def full_like(x: Array, /, fill_value: Array, *, dtype: Any = None, device: Any = None) -> Op:
+def full_like(x: Array, /, fill_value: Array, dtype: Any = None, *, device: Any = None) -> Op:
     """An array of the shape, and if none is given of the dtype, of `x`.
 
     >>> import ngraph_rewrite as ng
@@ -117,7 +117,7 @@ def full_like(x: Array, /, fill_value: Array, *, dtype: Any = None, device: Any 
     return full(like.shape, fill_value, dtype=like.dtype if dtype is None else dtype)
 
 
-def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Op:
+def zeros_like(x: Array, /, dtype: Any = None, *, device: Any = None) -> Op:
     """Zeros of the shape, and if none is given of the dtype, of `x`.
 
     >>> import ngraph_rewrite as ng
@@ -127,7 +127,7 @@ def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Op:
     return full_like(x, 0, dtype=dtype, device=device)
 
 
-def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Op:
+def ones_like(x: Array, /, dtype: Any = None, *, device: Any = None) -> Op:
     """Ones of the shape, and if none is given of the dtype, of `x`.
 
     >>> import ngraph_rewrite as ng
@@ -137,7 +137,7 @@ def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Op:
     return full_like(x, 1, dtype=dtype, device=device)
 
 
-def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Op:
+def empty_like(x: Array, /, dtype: Any = None, *, device: Any = None) -> Op:
     """`empty` of the shape, and if none is given of the dtype, of `x`.
 
     >>> import ngraph_rewrite as ng
@@ -147,7 +147,7 @@ def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Op:
     return full_like(x, 0, dtype=dtype, device=device)
 
 
-def eye(n_rows: Extent, n_cols: Extent | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Op:
+def eye(n_rows: Extent, n_cols: Extent | None = None, /, k: int = 0, dtype: Any = None, *, device: Any = None) -> Op:
     """1 on the diagonal that lies `k` above the main one, 0 elsewhere.
 
     Raises:
@@ -161,7 +161,7 @@ def eye(n_rows: Extent, n_cols: Extent | None = None, /, *, k: int = 0, dtype: A
     return apply("eye", rows=n_rows, columns=n_rows if n_cols is None else n_cols, offset=k, dtype=dtype)
 
 
-def tril(x: Array, /, *, k: int = 0) -> Op:
+def tril(x: Array, /, k: int = 0) -> Op:
     """The matrices in the last two axes of `x`, 0 above the diagonal that lies `k` above the main one.
 
     Raises:
@@ -174,7 +174,7 @@ def tril(x: Array, /, *, k: int = 0) -> Op:
     return apply("tril", as_term(x), k=k)
 
 
-def triu(x: Array, /, *, k: int = 0) -> Op:
+def triu(x: Array, /, k: int = 0) -> Op:
     """The matrices in the last two axes of `x`, 0 below the diagonal that lies `k` above the main one.
 
     Raises:

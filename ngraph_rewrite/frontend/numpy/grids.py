@@ -37,7 +37,7 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     return checked("broadcast_shapes", stretched, *(_shape("broadcast_shapes", s) for s in shapes))
 
 
-def indices(dimensions: Any, /, *, dtype: Any = None, sparse: bool = False) -> Op | tuple[Op, ...]:
+def indices(dimensions: Any, /, dtype: Any = None, sparse: bool = False) -> Op | tuple[Op, ...]:
     """The index of each place of a grid: one row for each axis of it.
 
     Args:

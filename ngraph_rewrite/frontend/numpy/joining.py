@@ -23,7 +23,7 @@ from ngraph_rewrite.types.lengths import Extent
 # -- joins --------------------------------------------------------------------------------------------
 
 
-def concat(arrays: Iterable[Array], /, *, axis: int | None = 0) -> Op:
+def concat(arrays: Iterable[Array], /, axis: int | None = 0) -> Op:
     """The arrays, promoted, one after the other along an axis; if it is None, of all elements in row-major order.
 
     Raises:
@@ -50,7 +50,7 @@ def concatenate(arrays: Iterable[Array], /, axis: int | None = 0) -> Op:
     return concat(arrays, axis=axis)
 
 
-def stack(arrays: Iterable[Array], /, *, axis: int = 0) -> Op:
+def stack(arrays: Iterable[Array], /, axis: int = 0) -> Op:
     """The arrays, promoted and of one shape, side by side along a new axis at this position.
 
     Raises:
@@ -98,7 +98,7 @@ def tile(x: Array, repetitions: Any, /) -> Op:
     return apply("tile", as_term(x), reps=repetitions)
 
 
-def repeat(x: Array, repeats: Any, /, *, axis: int | None = None) -> Op:
+def repeat(x: Array, repeats: Any, /, axis: int | None = None) -> Op:
     """`x` with each element along an axis repeated in place; without an axis, each in row-major order.
 
     Args:

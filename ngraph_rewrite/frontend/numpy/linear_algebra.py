@@ -48,7 +48,7 @@ def matrix_transpose(x: Array, /) -> Op:
     return apply("transpose", term, perm=(*range(term.rank - 2), term.rank - 1, term.rank - 2))
 
 
-def tensordot(x1: Array, x2: Array, /, *, axes: int | Sequence[Any] = 2) -> Op:
+def tensordot(x1: Array, x2: Array, /, axes: int | Sequence[Any] = 2) -> Op:
     """The sums of products over pairs of axes, then the other axes of `x1`, then those of `x2`.
 
     Args:

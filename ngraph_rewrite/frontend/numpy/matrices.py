@@ -59,7 +59,7 @@ def diagflat(x: Array, /, k: int = 0) -> Op:
     return diag(ravel(x), k)
 
 
-def tri(n: Extent, m: Extent | None = None, /, k: int = 0, *, dtype: Any = None) -> Op:
+def tri(n: Extent, m: Extent | None = None, /, k: int = 0, dtype: Any = None) -> Op:
     """A matrix of ones up to the diagonal that lies `k` above the main one, and zeros above; float32 unless given.
 
     >>> import ngraph_rewrite as ng
@@ -69,7 +69,7 @@ def tri(n: Extent, m: Extent | None = None, /, k: int = 0, *, dtype: Any = None)
     return tril(ones((n, n if m is None else m), dtype=dtype), k=k)
 
 
-def identity(n: Extent, /, *, dtype: Any = None) -> Op:
+def identity(n: Extent, /, dtype: Any = None) -> Op:
     """The square matrix with ones on its diagonal; float32 unless given.
 
     >>> import ngraph_rewrite as ng

@@ -84,7 +84,7 @@ def nanmin(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
     return found if _whole(x) else where(all(isnan(x), axis, keepdims=keepdims), math.nan, found)
 
 
-def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Op:
+def nanargmax(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Op:
     """The int64 place of the greatest element that is not NaN; where all are, which NumPy refuses, 0.
 
     As in NumPy, NaN cannot be told from an infinity if there is nothing greater.
@@ -96,7 +96,7 @@ def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
     return argmax(_filled(x, -math.inf), axis=axis, keepdims=keepdims)
 
 
-def nanargmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Op:
+def nanargmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Op:
     """The int64 place of the least element that is not NaN, as `nanargmax` finds the greatest.
 
     >>> import ngraph_rewrite as ng

@@ -120,7 +120,7 @@ def _of_singular_values(x: Op, axes: tuple[int, int], order: Order, keepdims: bo
     return apply("expand_dims", found, axis=tuple(sorted(axes))) if keepdims else found
 
 
-def norm(x: Array, /, ord: Order = None, axis: Axis = None, *, keepdims: bool = False) -> Op:
+def norm(x: Array, /, ord: Order = None, axis: Axis = None, keepdims: bool = False) -> Op:
     """NumPy's: of all elements; of vectors along an axis; of matrices in two axes; with an `ord` of what `x` is.
 
     Args:

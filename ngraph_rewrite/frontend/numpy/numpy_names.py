@@ -74,7 +74,7 @@ def _unstack(x: Array, /, *, axis: int = 0) -> tuple[Op, ...]:
 
 
 def _diff(a: Array, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Op:
-    return statistical.diff(a, axis, n, prepend=prepend, append=append)
+    return statistical.diff(a, n, axis, prepend, append)
 
 
 # -- the table ----------------------------------------------------------------------------------------

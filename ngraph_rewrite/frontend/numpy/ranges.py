@@ -80,7 +80,7 @@ def _end(number: Any) -> Extent:
 
 
 def linspace(
-    start: float, stop: float, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+    start: float, stop: float, /, num: int = 50, endpoint: bool = True, *, dtype: Any = None, device: Any = None
 ) -> Op:
     """`num` numbers, evenly spaced from `start` to `stop`, which is the last one if `endpoint`.
 

@@ -121,7 +121,7 @@ def trapezoid(y: Array, /, x: Array | None = None, dx: float = 1.0, axis: int = 
         if given.rank == 1:
             width = apply("reshape", diff(given), shape=(-1,) + (1,) * (term.rank - place - 1))
         else:
-            width = diff(given, axis)
+            width = diff(given, axis=axis)
     both = add(part_along(term, place, 1, None), part_along(term, place, None, -1))
     return total(divide(multiply(width, both), 2.0), axis=place)
 
@@ -167,7 +167,7 @@ def unwrap(p: Array, /, discont: float | None = None, axis: int = -1, *, period:
         return astype(term, dtype)
     if dtype.kind == "u":
         raise DTypeError(f"unwrap: {term.type!r} has no differences below 0", where=user_line(), do="cast it to int64")
-    steps = diff(term, place)
+    steps = diff(term, axis=place)
     half, odd = (period / 2, 0) if is_float(dtype) else divmod(period, 2)
     inside = add(remainder(subtract(steps, -half), period), -half)
     if not odd:

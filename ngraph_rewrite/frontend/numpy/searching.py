@@ -12,7 +12,7 @@ from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
 
-def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Op:
+def argmax(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Op:
     """The int64 place of the greatest element, the first of several, or of the first NaN.
 
     Args:
@@ -30,7 +30,7 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> O
     return apply("argmax", x, axis=places("argmax", axis, as_term(x).rank), keepdims=keepdims)
 
 
-def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Op:
+def argmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Op:
     """The int64 place of the least element. The arguments and errors are those of `argmax`.
 
     >>> import ngraph_rewrite as ng
@@ -40,7 +40,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> O
     return apply("argmin", x, axis=places("argmin", axis, as_term(x).rank), keepdims=keepdims)
 
 
-def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Op:
+def searchsorted(x1: Array, x2: Array, /, side: str = "left", sorter: Array | None = None) -> Op:
     """Where each element of `x2` belongs in the vector `x1`, as int64, so that it stays in ascending order.
 
     Args:
@@ -61,7 +61,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array |
     return apply("searchsorted", vector, x2, right=side == "right")
 
 
-def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Op:
+def take(x: Array, indices: Array, /, axis: int | None = None) -> Op:
     """The elements of `x` at places along an axis, which the axes of `indices` replace.
 
     Args:
@@ -82,7 +82,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Op:
     return apply("gather", term, as_term(indices), axis=axis)
 
 
-def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Op:
+def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Op:
     """For each line of `x` along an axis, its elements at the indices of that line; other axes are broadcast.
 
     Args:

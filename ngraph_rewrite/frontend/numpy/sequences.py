@@ -22,7 +22,7 @@ from ngraph_rewrite.types.dtypes import FLOAT32
 
 
 def logspace(
-    start: float, stop: float, /, num: int = 50, endpoint: bool = True, base: float = 10.0, *, dtype: Any = None
+    start: float, stop: float, /, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None
 ) -> Op:
     """`num` powers of a base, with exponents evenly apart from `start` to `stop`, the last if `endpoint`.
 
@@ -37,7 +37,7 @@ def logspace(
     return _constant("logspace", lambda: np.logspace(start, stop, count, endpoint=endpoint, base=base), dtype)
 
 
-def geomspace(start: float, stop: float, /, num: int = 50, endpoint: bool = True, *, dtype: Any = None) -> Op:
+def geomspace(start: float, stop: float, /, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Op:
     """`num` numbers from `start` to `stop`, each as many times the one before it.
 
     Raises:

@@ -137,7 +137,7 @@ def unique(
     return parts if len(parts) > 1 else parts[0]
 
 
-def isin(element: Array, test_elements: Array, /, *, assume_unique: bool = False, invert: bool = False) -> Op:
+def isin(element: Array, test_elements: Array, /, assume_unique: bool = False, invert: bool = False) -> Op:
     """Whether each element is one of some others, or, with `invert`, none of them. NaN is in nothing.
 
     Args:

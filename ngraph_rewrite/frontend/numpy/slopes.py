@@ -60,7 +60,7 @@ def _slope(f: Op, axis: int, step: Array, order: int) -> Op:
         what = f"gradient: {length} elements along axis {axis}"
         raise LengthError(what, where=user_line(), do=f"give at least {order + 1}")
     gaps = _gaps(f, axis, step, length)
-    between = divide(diff(f, axis), gaps)
+    between = divide(diff(f, axis=axis), gaps)
     first, last = _end(between, axis, 0), _end(between, axis, -1)
     if length == 2:
         return concat([first, last], axis=axis)

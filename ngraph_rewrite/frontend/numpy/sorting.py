@@ -16,7 +16,7 @@ from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
 
-def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Op:
+def argsort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Op:
     """The int64 places along an axis that put `x` in order; equal elements keep theirs.
 
     Args:
@@ -35,7 +35,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     return apply("argsort", x, axis=axis, descending=descending)
 
 
-def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Op:
+def sort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Op:
     """`x` in order along an axis. The arguments and errors are those of `argsort`.
 
     The gradient of each element goes to where it came from.

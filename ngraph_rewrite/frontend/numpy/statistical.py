@@ -141,7 +141,7 @@ def std(x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bo
     return _reduced("deviation", x, axis, keepdims, correction=correction)
 
 
-def diff(x: Array, /, axis: int = -1, n: int = 1, *, prepend: Array | None = None, append: Array | None = None) -> Op:
+def diff(x: Array, /, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Op:
     """The `n`-th differences of neighbours along an axis; of bool, whether they differ.
 
     Args:
