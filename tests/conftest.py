@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One cache folder for all tests of a run, so that each kernel is compiled once, and the user's is left alone.
 
-Where several processes run the tests, none starts others to help it.
+Where several processes run the tests, none starts others to help it. Tests that are marked as `sampled`, and all of
+those that are emulated, run with a part of their cases, the same ones each time; NGRAPH_REWRITE_EXAMPLES=2 runs all.
 Where there is no GPU, Numba simulates one, in this process and in those that tests start.
 """
 
@@ -10,14 +11,16 @@ import gc
 import linecache
 import os
 import tempfile
-from collections.abc import Iterator
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 VARIABLE, SIMULATOR, EMULATOR = "NGRAPH_REWRITE_CACHE", "NUMBA_ENABLE_CUDASIM", "NGRAPH_REWRITE_EMULATE_GPU"
-HELPERS = "NGRAPH_REWRITE_HELPERS"
+HELPERS, EXAMPLES = "NGRAPH_REWRITE_HELPERS", "NGRAPH_REWRITE_EXAMPLES"
 collect_ignore = ["extension_package", "cuda_ptx.py"]  # a third party's, for where it is installed; a script
 
 
@@ -56,6 +59,25 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[VARIABLE] = folder.name
     if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ.setdefault(HELPERS, "0")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not sampled."""
+    if int(os.environ.get(EXAMPLES, "1")) > 1:
+        return
+    every, cases = EMULATOR in os.environ, defaultdict[object, list[pytest.Item]](list)
+    for item in items:
+        if isinstance(item, pytest.Function) and (every or item.get_closest_marker("sampled")):
+            cases[item.function].append(item)
+    left = {item for same in cases.values() for item in left_out(same)}
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
+
+
+def left_out(cases: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Half of the cases of a test, chosen by checksums of their names; of one that is alone, nothing."""
+    return sorted(cases, key=lambda item: zlib.crc32(item.nodeid.encode()))[(len(cases) + 1) // 2 :]
 
 
 def pytest_collection_finish() -> None:

@@ -117,6 +117,7 @@ def halves(loop: Loop, h: Op, x: Op) -> Op:
 STEPS = [product, product_of_rows, weights_first, biased, masked, normalised, largest]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("samples", [32, 53])
 @pytest.mark.parametrize("reverse", [False, True])

@@ -130,6 +130,7 @@ def test_functions_of_every_number_are_off_by_a_rounding(transformer: ng.Transfo
             assert_same(one[special], near[special])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name", "add subtract multiply divide floor_divide remainder hypot atan2 copysign nextafter".split()
 )

@@ -263,6 +263,7 @@ UNKNOWN: dict[str, Callable[[Op], Op]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", UNKNOWN)
 def test_lengths_may_be_unknown(way: str, cpu: Transformer) -> None:
     """One computation serves several lengths, and gives what the differences are at each."""

@@ -95,6 +95,7 @@ def test_a_mapped_function_does_for_each_what_it_does_for_one_without_a_loop(nam
     assert not loops(returns, inputs, values)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in ("an order", "a greatest")])
 def test_its_derivative_is_that_of_each(name: str) -> None:
     function, shapes = FUNCTIONS[name]

@@ -155,6 +155,7 @@ def launched(plan: str) -> Counter[str]:
     return Counter(kind for kind in kinds if kind != "copy")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("order", ORDERS, ids=str)
 def test_whatever_the_order_the_launches_are_those_of_the_batch_first(order: Sequence[int]) -> None:
     """Nothing but copies is more: of images as they are given, and of what is no image."""

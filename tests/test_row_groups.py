@@ -142,6 +142,7 @@ ONE_KERNEL = {
 Case = Callable[[], tuple[list[ng.Op], list[ng.Op]]]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", ONE_KERNEL.values(), ids=ONE_KERNEL)
 def test_one_kernel_does_it(case: Case) -> None:
     returns, inputs = case()
@@ -252,6 +253,7 @@ def test_a_sum_of_sixteen_bits_is_rounded_once_where_its_rows_are_reduced_too(dt
     assert float(found) == float(values.astype(np.float32).sum())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "shape, axes, dtype",
     [

@@ -149,6 +149,7 @@ def test_a_scan_gives_what_its_steps_give(model: Callable[..., Any], target: str
         assert_allclose(a, b, **CLOSE)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("model", STEPS, ids=NAMES)
 def test_so_do_its_derivatives_first_and_second(model: Callable[..., Any]) -> None:
     def slopes(scan: Any) -> list[Op]:

@@ -108,6 +108,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("dtype", "behind", "mask", "apart"), CASES)
 def test_values_are_those_of_whole_products(dtype: str, behind: bool, mask: str | None, apart: bool) -> None:
     """A gradient that comes of the result has a loop of its own, in which the weights are computed again."""
@@ -364,6 +365,7 @@ def test_what_a_loop_computes_is_told_as_terms_of_the_graph() -> None:
     assert "a first state of semi.batch_dot" in told and "beside each other in 6 bands" in told and "scan" not in told
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("order", ["NPD", "NDP", "PND", "PDN", "DNP", "DPN"])
 def test_what_is_attended_to_may_be_what_attends(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In any order of axes: its rows are wanted, and all of it."""

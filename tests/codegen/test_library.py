@@ -31,6 +31,7 @@ def small(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(low, 2 if dtype == "bool" else 4, shape).astype(dtype)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [(3, 4, 5), (2, 300, 3), (1, 1, 1), (3, 4, 0), (0, 4, 2)])
 def test_dot_in_plain_loops(run: Runner, dtype: str, size: tuple[int, int, int]) -> None:
@@ -81,6 +82,7 @@ INDICES = ("int8", "int64", "uint32")
 GATHERED = {(dtype, INDICES[i % 3]) for i, dtype in enumerate(DTYPES)} | {("float32", index) for index in INDICES}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("dtype", "index_dtype"), sorted(GATHERED))
 def test_gather_wraps_once_and_gives_zeros_outside(run: Runner, dtype: str, index_dtype: str) -> None:
     x, index = small((2, 4, 3), dtype), np.array([0, 3, -1, -4, 4, -5, 2]).astype(index_dtype)

@@ -146,6 +146,7 @@ def kept_only(value: np.ndarray, reduced: tuple[bool, ...]) -> np.ndarray:
 ROWS, COLUMNS, ALL = (False, True), (True, False), (True, True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("reduced", [ROWS, COLUMNS, ALL], ids=["rows", "columns", "all"])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_a_nan_wins_and_its_first_place_is_found(run: Runner, dtype: str, reduced: tuple[bool, ...]) -> None:
@@ -167,6 +168,7 @@ OF_INTEGERS += [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("dtype", "reduced"), OF_INTEGERS)
 def test_integers_wrap_and_find_their_limits(run: Runner, dtype: str, reduced: tuple[bool, ...]) -> None:
     limits = np.iinfo(dtype) if dtype != "bool" else np.iinfo("uint8")
@@ -200,6 +202,7 @@ def test_a_sum_that_is_not_finite(run: Runner, values: list[float], total: float
     assert same_bits(found, np.array([total, total]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("reduced", [ROWS, COLUMNS], ids=["rows", "columns"])
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float16", "float64"])
 def test_an_empty_reduction_is_the_identity(run: Runner, dtype: str, reduced: tuple[bool, ...]) -> None:

@@ -153,6 +153,7 @@ def check_ulp(found: np.ndarray, expected: np.ndarray, x: np.ndarray, op: str) -
     assert off.max() <= 2, (op, x[usual][off.argmax()], off.max())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("source", DTYPES)
 def test_cast_to_every_dtype(run: Runner, source: str) -> None:
     x = special(source)
@@ -182,6 +183,7 @@ def test_float64_rounds_to_half_once(run: Runner) -> None:
     check_exact(run, [Step("cast", "float16", (0,))], [np.concatenate([x, -x])])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_constants_are_exact(run: Runner, dtype: str) -> None:
     values = special(dtype)[:30]

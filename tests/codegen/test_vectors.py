@@ -124,6 +124,7 @@ KERNELS = {
 ON_OTHERS = ["sum-rows", "max-columns", "softmax-rows", "bfloat16-cast", "bfloat16-sum-rows", "bfloat16-dot"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_loops_are_packed(run: Runner, name: str) -> None:
     source, operations = KERNELS[name]

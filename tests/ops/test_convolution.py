@@ -124,6 +124,7 @@ def test_a_window_holds_every_dilation_th_element_from_a_multiple_of_the_stride(
     np.testing.assert_array_equal(value(ng.semi.windows(x, [1], size, stride, dilation), {x: array}), wanted)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("axes", "dtype"),
     [

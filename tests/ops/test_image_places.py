@@ -83,6 +83,7 @@ def sampled(x: Any, grid: Any, how: str, beyond: str, places: str) -> Any:
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("beyond", ["zeros", "edge", "reflect"])
 @pytest.mark.parametrize("places", ["centers", "corners"])

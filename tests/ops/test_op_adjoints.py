@@ -25,6 +25,7 @@ def test_the_derivative_of_an_op_is_its_central_difference(op: OpDef) -> None:
     assert (check_adjoint(op, examples=2) > 0) == has_float_results(op)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("op", [d for d in OPS if has_float_results(d)], ids=str)
 def test_so_is_its_second_derivative(op: OpDef) -> None:
     assert check_adjoint(op, examples=2, order=2)

@@ -55,6 +55,7 @@ def filled(case: dict[str, Any]) -> dict[str, Any]:
     return {k: v if isinstance(v, tuple) else (v,) * count for k, v in full.items()}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 def test_both_targets_agree_with_the_loops(name: str) -> None:
     case = filled(CASES[name])

@@ -80,6 +80,7 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Matcher:
     return Matcher(library().of_kind("recognize", "lower", "simplify"), Cache(folder))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", OPS)
 @FEW
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1), target=st.sampled_from(TARGETS))

@@ -289,6 +289,7 @@ def test_first_and_second_derivatives_of_convolutions(function: Any, order: tupl
     check_gradients(whole, values, [x, w], 1e-6)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("kind", "order"),
     [

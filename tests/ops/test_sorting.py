@@ -103,6 +103,7 @@ def test_nan_of_bfloat16_is_last_too(descending: bool) -> None:
     np.testing.assert_array_equal(order, [3, 0, 2, 1] if descending else [2, 0, 3, 1])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", SORTED, ids=str)
 def test_every_dtype_is_sorted(dtype: np.dtype) -> None:
     x = numbers(dtype.name, (2, 37, 3), 1, special=True)

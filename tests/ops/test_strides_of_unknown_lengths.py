@@ -186,6 +186,7 @@ def lengths(slide: tuple[int, ...]) -> range:
     return range(max((size - 1) * dilation + 1 - before - after, 0), 12)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("slide", "order"), [*zip(SLIDES, ["CHN", "NCH"] * 3, strict=True)], ids=str)
 def test_convolutions_and_their_derivatives(order: str, slide: tuple[int, ...]) -> None:
     size, stride, before, after, dilation = slide
@@ -243,6 +244,7 @@ def test_deconvolutions_and_their_derivatives(slide: tuple[int, ...]) -> None:
                     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("kind", "slide"), [*(("max", s) for s in SLIDES), *(("avg", s) for s in SLIDES[3:5])], ids=str
 )

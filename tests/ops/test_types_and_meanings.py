@@ -32,6 +32,7 @@ def test_a_meaning_has_the_type_its_rule_says_and_stored_attributes_stay(
         assert (result.shape, result.dtype) == (term.shape, term.dtype)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", OPS)
 @FEW
 @given(data=st.data(), lengths=st.lists(st.integers(1, 3), min_size=4, max_size=4))

@@ -25,6 +25,7 @@ def rule_of(equation: str) -> Rule:
     return rule
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rule", GUARDED, ids=lambda rule: rule.name)
 def test_nothing_is_cut_off_for_which_the_guard_holds(rule: Rule) -> None:
     for turn in range(3):

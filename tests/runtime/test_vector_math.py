@@ -149,12 +149,14 @@ def sample(dtype: str, size: int) -> Array:
     return np.concatenate([patterns, positive, -positive])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("function", UNARY)
 def test_a_dense_sample_of_float32(machine: Machine, function: str) -> None:
     step = 32771 if function == "erfinv" else 8209  # SciPy is slow there
     check(machine, function, np.arange(0, 2**32, step, dtype=np.uint64).astype(np.uint32).view(np.float32))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("function", UNARY)
 def test_a_sample_of_float64(machine: Machine, function: str) -> None:
     check(machine, function, sample("float64", {"erf": 300, "erfinv": 60}.get(function, 15_000)))
@@ -253,6 +255,7 @@ ENDS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", ENDS)
 def test_where_a_formula_ends(machine: Machine, function: str, dtype: str) -> None:
@@ -403,6 +406,7 @@ OF_16_BITS += [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("machine", "function", "dtype"), OF_16_BITS, indirect=["machine"], ids=str)
 def test_every_number_of_16_bits(machine: Machine, function: str, dtype: np.dtype[Any]) -> None:
     """Computed in float32, rounded once more: at most a rounding error and a little."""
@@ -442,6 +446,7 @@ def inner_loops(assembly: str) -> list[str]:
     return ["\n".join(lines[a : b + 1]) for a, b in inner]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", BOUNDS)
 def test_the_inner_loop_is_as_wide_as_the_processor_and_calls_nothing(

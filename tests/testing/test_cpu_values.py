@@ -43,6 +43,7 @@ def checked(rule: Rule) -> Finding:
 # -- rules that ship -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name",
     ["semi.negative_negative", "cpu.gemm", "recognize.logsumexp", "scan.scan", "axes.dot", "axes.uniform", "deriv.tanh",

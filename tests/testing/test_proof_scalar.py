@@ -377,6 +377,7 @@ def test_taking_signs_out_changes_no_bit(term: Scalar) -> None:
 OPEN = frozenset("maximum minimum max min signbit copysign".split())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [str(d) for d in DTYPES])
 def test_each_op_of_z3_gives_what_numpy_gives(dtype: str) -> None:
     for op in MAKERS[kind_of(NAMES[dtype])]:
