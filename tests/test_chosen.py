@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.errors import ArgumentError, AxesError, LengthError
+from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError, LengthError
 from ngraph_rewrite.terms.op import Op
 
 xp = ng.numpy
@@ -50,6 +50,40 @@ def leaves(*values: Any) -> list[Op]:
 def cut(found: Any, size: int, fill: Any) -> Any:
     """The first elements, filled up."""
     return np.concatenate([found[:size], np.full((max(0, size - len(found)), *found.shape[1:]), fill, found.dtype)])
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, database=None)
+@given(st.integers(0, 3), st.sampled_from([0, 1, 7, 300]), st.sampled_from([0, 1, 5, 400]), st.integers(0, 10))
+def test_places_are_found_in_rows_of_any_length_and_what_is_behind_them_stays(
+    rows: int, length: int, count: int, tenths: int
+) -> None:
+    rng = np.random.default_rng(rows + length)
+    truths, behind = rng.random((rows, length)) < tenths / 10, rng.integers(-9, 0, (rows, count))
+    inputs = leaves(behind, truths)
+    term = ng.make_op("cpu.chosen_places", *inputs)
+    for target in ("cpu", "reference"):
+        (found,) = evaluated([term], inputs, [behind, truths], target)
+        for one, old, chosen in zip(found, behind, truths, strict=True):
+            places = np.flatnonzero(chosen)[:count]
+            assert one.tolist() == [*places, *old[len(places) :]]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+def test_threads_share_a_long_row(share: float) -> None:
+    truths = np.random.default_rng(0).random(300_000) < share
+    (x,) = leaves(truths)
+    with ng.make_transformer("cpu", threads=3) as transformer:
+        for size in (1000, len(truths)):
+            places = transformer.computation(xp.flatnonzero(x, size=size, fill_value=-1), x)
+            assert np.array_equal(places(truths), cut(np.flatnonzero(truths), size, -1))
+            assert "chosen_places" in {name.rpartition("_")[0] for name in places.stats()["kernels"]}
+
+
+def test_places_are_of_truths() -> None:
+    for y, x in [((2, "int64"), (3, "int8")), ((2, "int32"), (3, "bool"))]:
+        operands = [ng.placeholder((length,), dtype) for length, dtype in (y, x)]
+        with pytest.raises(DTypeError, match="rows of int64 and as many rows of truths"):
+            ng.make_op("cpu.chosen_places", *operands)
 
 
 @SAME

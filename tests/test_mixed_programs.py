@@ -43,6 +43,7 @@ NOT_REACHED = {
     "cpu.gemm_of_pairs": "no user writes it: rules of the target make it of products of small integers",
     "cpu.batch_gemm": "no user writes it: rules of the target make it of products of halves (tests/test_prologues.py)",
     "cpu.first_places": "no user writes it: rules of the target make it of the beginning of an order",
+    "cpu.chosen_places": "no user writes it: a rule of the target makes it of what is put at running counts",
     "cpu.convolution": "no user writes it: a rule of the target makes it of convolutions",
     "fused.attention": "no user writes it: rules of the target make it of products and softmax",
     "fused.mixture": "no user writes it: rules of the target make it of softmax and products",

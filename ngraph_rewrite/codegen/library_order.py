@@ -98,6 +98,16 @@ def render_first_places(dtype: str, descending: bool) -> Source:
     return rendered("first_places", names, dtype=dtype, precedes=precedes, room=str(2 * MOST_PLACES))
 
 
+@cache
+def render_chosen_places() -> Source:
+    """Return the kernel of the places of the first ``count`` elements that are true in each row of x[r, :].
+
+    >>> render_chosen_places().signature
+    ('rows', 'n', 'count', 'x', 'y')
+    """
+    return rendered("chosen_places", ("rows", "n", "count", "x", "y"))
+
+
 def _sorting(dtype: str, moved: str, descending: bool, **holes: str) -> Source:
     """A short line's keys have the position below them where there is room, and are never equal then."""
     holes = {"counted_key": holes["number_key"], "shift": "place * 8", "raised": "", **holes}

@@ -18,7 +18,7 @@ from ngraph_rewrite.ops.unpooling import unpooled, unpooling_attributes, unpooli
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import anonymous
-from ngraph_rewrite.types.dtypes import INT32, INT64, TILED
+from ngraph_rewrite.types.dtypes import BOOL, INT32, INT64, TILED
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -107,6 +107,22 @@ def first_places(x: TensorType, *, axis: int, count: int, descending: bool) -> T
     if not 1 <= count <= MOST_PLACES or not isinstance(length, int) or count > length:
         raise OutOfRangeError(f"expected 1 to {MOST_PLACES} of the {length!r} elements along axis {axis}, got {count}")
     return TensorType(INT64, anonymous((*x.shape[:axis], count, *x.shape[axis + 1 :])))
+
+
+def _chosen_places(term: Op, y: Any, x: Any) -> Any:
+    places = np.argsort(~x, axis=-1, kind="stable")[..., : y.shape[-1]]
+    result = y.copy()
+    first = np.arange(places.shape[-1]) < np.count_nonzero(x, axis=-1, keepdims=True)
+    result[..., : places.shape[-1]] = np.where(first, places, y[..., : places.shape[-1]])
+    return result
+
+
+@op("cpu.chosen_places", meaning=_chosen_places)
+def chosen_places(y: TensorType, x: TensorType) -> TensorType:
+    """Rows of int64 that begin with the places at which rows of truths are true, as many as there is room for."""
+    if x.dtype != BOOL or y.dtype != INT64 or not x.rank or x.shape[:-1] != y.shape[:-1]:
+        raise DTypeError(f"expected rows of int64 and as many rows of truths, got {y!r} and {x!r}")
+    return y
 
 
 @op("cpu.unpooling", meaning=unpooling_of_values, normalise=unpooling_attributes)

@@ -25,7 +25,7 @@ from ngraph_rewrite.terms.op import Op
 # Steps of one kernel: longer ones compile slower than they run faster.
 LARGEST_GROUP = 64
 # What puts something into its first operand, in the memory of the result.
-INSERTIONS = ("semi.scatter_add", "semi.scatter", "semi.add_along", "semi.put_along")
+INSERTIONS = ("semi.scatter_add", "semi.scatter", "semi.add_along", "semi.put_along", "cpu.chosen_places")
 # What is computed piece by piece, each argument in a loop nest of its own; and what has several of them.
 _SEVERAL = frozenset({"semi.concat", "semi.update", LOOP})
 _PIECES = _SEVERAL - {LOOP} | {"semi.pad", "semi.on_diagonal", "semi.copy"}

@@ -10,6 +10,7 @@ from math import log2, prod
 from ngraph_rewrite.codegen.library_indexed import render_put_along, render_scatter, render_take_along
 from ngraph_rewrite.codegen.library_order import (
     render_argsort,
+    render_chosen_places,
     render_first_places,
     render_searchsorted,
     render_sort,
@@ -20,10 +21,13 @@ from ngraph_rewrite.plan.factor_calls import factors_call, qr_call, triangular_c
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, plain
 from ngraph_rewrite.plan.shapes import around
-from ngraph_rewrite.plan.shares import loop_share, running_share, sorting_share
+from ngraph_rewrite.plan.shares import Share, loop_share, running_share, sorting_share
 from ngraph_rewrite.plan.spectral_calls import eigh_call, svd_call
 from ngraph_rewrite.runtime.philox import last_below
 from ngraph_rewrite.terms.op import Op
+
+# In so many parts a row is asked for its true elements: each part begins by counting those of all before.
+PARTS = 8
 
 
 def ends_of_draws(term: Op) -> list[int]:
@@ -63,6 +67,14 @@ def _first_places(term: Op, groups: Groups) -> Call:
     count = term.attribute("count")
     arguments = (outer * inner, n, inner, count, x, OUTPUT)
     return Call(source, arguments, loop_share(outer * inner, n + count * count))
+
+
+def _chosen_places(term: Op, groups: Groups) -> Call:
+    x = plain(term.args[1], groups)
+    *rows, n = x.layout.shape
+    arguments = (prod(rows), n, known(term)[-1], x, OUTPUT)
+    size = prod(rows) * n
+    return Call(render_chosen_places(), arguments, Share(size, size // 2, least=n // PARTS + 1))
 
 
 def _searchsorted(term: Op, groups: Groups) -> Call:
@@ -132,6 +144,7 @@ CALLS: dict[str, Callable[[Op, Groups], Call]] = {
 }
 # What puts something into its first operand in one call, once that is in the memory of the result.
 INSERTIONS: dict[str, Callable[[Op, Groups], Call]] = {
+    "cpu.chosen_places": _chosen_places,
     "semi.scatter_add": _scatter,
     "semi.scatter": _scatter,
     "semi.add_along": _put_along,

@@ -18,7 +18,8 @@ from ngraph_rewrite.rewriting.domain import (
 )
 from ngraph_rewrite.rewriting.domains_semi import Proposal as Attributes
 from ngraph_rewrite.rewriting.domains_semi import Values
-from ngraph_rewrite.types.dtypes import FLOAT32, FLOAT64, INT64, DType
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType
+from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
 Known = Mapping[int, TensorType]
@@ -53,14 +54,42 @@ def _some(wish: TensorType | None, domain: Domain) -> Types:
 
 
 def _scatter(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
+    x, i, u = (known.get(k) for k in range(3))
     if position == 0:
-        return _some(wish, domain)
+        x = x or wish
+        return _some(x, domain) if x is not None or i is None or u is None else _scattered_into(i, u, domain)
     if position == 1:
-        return [tensor(d, s) for s in domain.shapes()[1:4] for d in whole(domain)]
-    if 0 not in known or 1 not in known:
-        return []
-    x, i = known[0], known[1]
+        shapes = domain.shapes()[1:4] if x is None or u is None else _scattered_at(x, u)
+        return [tensor(d, s) for s in shapes for d in whole(domain)]
+    if i is None:
+        return [t for t in domain.pool("semi") if t.rank]
+    if x is None:  # of one axis, or the first of two
+        return [tensor(d, (*i.shape, *rest)) for rest in ((), domain.lengths[:1]) for d in domain.dtypes]
     return [tensor(x.dtype, (*x.shape[:k], *i.shape, *x.shape[k + 1 :])) for k in range(x.rank)]
+
+
+def _scattered_into(i: TensorType, u: TensorType, domain: Domain) -> Types:
+    """What has an axis where the updates `u` have those of an index."""
+    places = [k for k in range(u.rank - i.rank + 1) if u.shape[k : k + i.rank] == i.shape]
+    lengths = (*domain.lengths, 0)
+    return [tensor(u.dtype, (*u.shape[:k], n, *u.shape[k + i.rank :])) for k in places for n in lengths]
+
+
+def _scattered_at(x: TensorType, u: TensorType) -> list[tuple[Extent, ...]]:
+    """The shapes of indices for which `x` may have the updates `u`."""
+    rank = u.rank - x.rank + 1
+    return [
+        u.shape[k : k + rank]
+        for k in range(x.rank if rank >= 0 else 0)
+        if (*x.shape[:k], *x.shape[k + 1 :]) == (*u.shape[:k], *u.shape[k + rank :])
+    ]
+
+
+def _rows_of_truths(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
+    """Rows of int64, and of truths, as many."""
+    other = known.get(1 - position, wish)
+    rows = [s for s in domain.shapes() if s] if other is None else [(*other.shape[:-1], n) for n in domain.lengths]
+    return [tensor(INT64 if position == 0 else BOOL, s) for s in rows]
 
 
 def _along(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
@@ -134,6 +163,7 @@ ARGUMENTS: dict[str, Proposal] = {
     },
     "semi.scatter_add": _scatter,
     "semi.scatter": _scatter,
+    "cpu.chosen_places": _rows_of_truths,
     "semi.take_along": _along,
     "semi.add_along": _along,
     "semi.put_along": _along,

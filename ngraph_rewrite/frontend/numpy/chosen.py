@@ -49,9 +49,17 @@ def gathered(chosen: Op, values: Op, size: Any, fill: Array) -> Op:
     Args:
         fill: What stands behind them.
     """
+    places = places_of(chosen, size)
+    behind = full((size,), fill, dtype=values.dtype)
+    return where(less(places, chosen.shape[0]), take(values, places), behind)
+
+
+def places_of(chosen: Op, size: Any) -> Op:
+    """The places at which a vector is true, one behind the other, and behind them its length."""
+    length = chosen.shape[0]
     places = subtract(cumulative_sum(astype(chosen, INT64)), 1)
-    start = full((size,), fill, dtype=values.dtype)
-    return at(start)[where(chosen, places, start.shape[0])].set(values)  # what is outside is dropped
+    start = full((size,), length, dtype=INT64)
+    return at(start)[where(chosen, places, start.shape[0])].set(arange(length, dtype=INT64))  # outside it is dropped
 
 
 def nonzero(x: Array, /, *, size: Any = None, fill_value: Array = 0) -> tuple[Op, ...]:
@@ -78,7 +86,7 @@ def nonzero(x: Array, /, *, size: Any = None, fill_value: Array = 0) -> tuple[Op
     wanted = size_of("nonzero", size, lambda: int(np.count_nonzero(np.asarray(x))), x)
     flat = ravel(_truths(term))
     length = flat.shape[0]
-    found = gathered(flat, arange(length, dtype=INT64), wanted, length)
+    found = places_of(flat, wanted)
     there = less(found, length)
     places = (found,) if term.rank == 1 else unravel_index(found, term.shape)
     return tuple(where(there, place, fill_value) for place in places)
@@ -130,11 +138,10 @@ def compress(condition: Array, x: Array, /, axis: int | None = None, *, size: An
         raise AxesError(what, where=user_line(), do="give a vector; ng.numpy.extract takes truths of the shape of `x`")
     wanted = size_of("compress", size, lambda: int(np.count_nonzero(np.asarray(condition))), condition)
     along = 0 if axis is None else axis
-    length = whole.shape[along]
-    places = gathered(truths, arange(truths.shape[0], dtype=INT64), wanted, length)
+    places = places_of(truths, wanted)
     taken = take(whole, places, axis=along)
     shape = (*(1 for _ in range(along % whole.rank)), -1, *(1 for _ in range(whole.rank - 1 - along % whole.rank)))
-    return where(reshape(less(places, length), shape), taken, fill_value)
+    return where(reshape(less(places, truths.shape[0]), shape), taken, fill_value)
 
 
 def extract(condition: Array, x: Array, /, *, size: Any = None, fill_value: Array = 0) -> Op:
