@@ -77,6 +77,17 @@ def condition_of(call: str, condition: T) -> T:
     return condition
 
 
+def function_of(call: str, function: T, name: str) -> T:
+    """A function that a call was given, under a name.
+
+    Raises:
+        ArgumentError: for what cannot be called.
+    """
+    if not callable(function):
+        raise ArgumentError(f"{call}: {name} is {function!r}", where=user_line(), do="give a function")
+    return function
+
+
 def terms_of(call: str, items: Any) -> list[Any]:
     """The operands in a list; one term alone, or a generator, will do.
 

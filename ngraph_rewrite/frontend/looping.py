@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError
-from ngraph_rewrite.frontend.building import Operand, checked, condition_of
+from ngraph_rewrite.frontend.building import Operand, checked, condition_of, function_of
 from ngraph_rewrite.frontend.draws import Drawn, drawn_before
 from ngraph_rewrite.frontend.scan import positional_scan
 from ngraph_rewrite.frontend.steps import check_pure, following, parameter, with_axes
@@ -51,7 +51,7 @@ def while_loop(
 
     Raises:
         AxesError, DTypeError: if a state changes its axes or dtype in a step, or the condition is no bool without axes.
-        ArgumentError: if there are no states, or `step` does not return each.
+        ArgumentError: if there are no states, `step` does not return each, or something is given for a function.
         SequencingError: if the step assigns to a variable, or there is no limit and it draws random numbers.
 
     >>> import ngraph_rewrite as ng
@@ -65,6 +65,8 @@ def while_loop(
     ...     [int(collatz(n)) for n in (1, 6, 27)]
     [0, 8, 111]
     """
+    function_of("while_loop", condition, "condition")
+    function_of("while_loop", step, "step")
     inits = [as_op(s) for s in flat(init)]
     if not inits:
         raise ArgumentError("while_loop: there are no states", where=user_line(), do="give what changes as init")
@@ -115,7 +117,7 @@ def cond(
 
     Raises:
         AxesError, DTypeError: if the branches give other types, or the predicate is no bool without axes.
-        ArgumentError: if one gives more than the other.
+        ArgumentError: if one gives more than the other, or is no function.
         SequencingError: if one assigns to a variable.
 
     >>> import numpy as np
@@ -127,6 +129,8 @@ def cond(
     ...     [a.tolist() for a in either([1, 2, 3])], [a.tolist() for a in either([-1, -2, -3])]
     ([[2.0, 4.0, 6.0], [2.0, 2.0, 2.0]], [[1.0, 2.0, 3.0], [-1.0, -1.0, -1.0]])
     """
+    function_of("cond", then, "then")
+    function_of("cond", otherwise, "otherwise")
     chosen = _flag("cond", "predicate", predicate)
     terms = [as_op(x) for x in flat(operands)]
     first, second = _Branch(then, operands, terms), _Branch(otherwise, operands, terms)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 
 from ngraph_rewrite.errors import ArgumentError, FamilyError, UnmatchedAxesError
-from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.building import checked, function_of
 from ngraph_rewrite.frontend.scan import built
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.frontend.structures import Structure, flat, like
@@ -33,6 +33,7 @@ def vmap(function: Callable[..., Structure], axis: Axis | str) -> Callable[..., 
         A function of the same arguments, some with the axis; what it returns has the axis first.
 
     Raises:
+        ArgumentError: for what is no function.
         UnmatchedAxesError: (by that function) if nothing that it is given has the axis.
         FamilyError: if something has no named axes: see `ng.numpy.vmap`.
         IncompatibleAxesError: if the axis has several lengths.
@@ -45,6 +46,8 @@ def vmap(function: Callable[..., Structure], axis: Axis | str) -> Callable[..., 
     >>> ng.vmap(lambda x: ng.deriv(ng.square(ng.dot(w, x)), w), "N")(x).type
     float32[N:5, F:3]
     """
+
+    function_of("vmap", function, "function")
 
     @wraps(function)
     def mapped(*args: Structure, **named: Structure) -> Structure:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ngraph_rewrite.errors import ArgumentError, AxesError, FamilyError
-from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.building import checked, function_of
 from ngraph_rewrite.frontend.draws import drawn_before
 from ngraph_rewrite.frontend.steps import check_pure, following, parameter
 from ngraph_rewrite.frontend.storage import as_op
@@ -55,7 +55,7 @@ def scan(
         UnmatchedAxesError: if a sequence lacks the axis.
         FamilyError: if it has no named axes.
         IncompatibleAxesError: if it has another length in one of them.
-        ArgumentError: if there is no axis, or `step` does not return a pair.
+        ArgumentError: if there is no axis, or `step` is no function that returns a pair.
         SequencingError: if the step assigns to a variable.
 
     >>> import ngraph_rewrite as ng
@@ -64,6 +64,7 @@ def scan(
     >>> total.type, sums.type
     (float32[H:2], float32[REC:3, H:2])
     """
+    function_of("scan", step, "step")
     sequences = [as_op(s) for s in flat(sequence)]
     along = _axis(sequences, axis)
     slices = [x.axes - along for x in sequences]
@@ -78,7 +79,7 @@ def positional_scan(
 
     Raises:
         AxesError: if sequences differ in the length of their first axis, or have none.
-        ArgumentError: if there are neither sequences nor a length.
+        ArgumentError: if there are neither sequences nor a length, or `step` is no function.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.placeholder((3, 2), name="x")
@@ -86,6 +87,7 @@ def positional_scan(
     >>> total.type, sums.type
     (float32[2], float32[3, 2])
     """
+    function_of("scan", step, "step")
     sequences = [as_op(s) for s in flat(sequence)]
     for x in sequences:
         if not x.rank:

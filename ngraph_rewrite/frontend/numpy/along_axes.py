@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ngraph_rewrite.errors import AxesError
-from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.building import checked, function_of
 from ngraph_rewrite.frontend.numpy.manipulation import expand_dims, moveaxis, permute_dims, reshape
 from ngraph_rewrite.frontend.numpy.mapping import vmap
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term, each
@@ -28,12 +28,14 @@ def apply_along_axis(func1d: Callable[..., Array], axis: int, x: Array, /, *args
         args, kwargs: What it is given beside the vector.
 
     Raises:
+        ArgumentError: for what is no function.
         OutOfRangeError: for an axis that is not there.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.apply_along_axis(lambda v: v[:2] / ng.numpy.sum(v), 0, ng.placeholder((4, 3))).type
     float32[2, 3]
     """
+    function_of("apply_along_axis", func1d, "func1d")
     term = as_term(x)
     place = checked("apply_along_axis", position, axis, term.rank)
     if term.rank == 1:
@@ -58,6 +60,7 @@ def apply_over_axes(func: Callable[..., Array], x: Array, axes: Any, /) -> Op:
         axes: One, or several.
 
     Raises:
+        ArgumentError: for what is no function.
         OutOfRangeError: for an axis that is not there.
         AxesError: if the function gives another number of axes.
 
@@ -65,6 +68,7 @@ def apply_over_axes(func: Callable[..., Array], x: Array, axes: Any, /) -> Op:
     >>> ng.numpy.apply_over_axes(ng.numpy.sum, ng.placeholder((2, 3, 4)), (0, -1)).type
     float32[1, 3, 1]
     """
+    function_of("apply_over_axes", func, "func")
     found = as_term(x)
     rank = found.rank
     for axis in each(axes):

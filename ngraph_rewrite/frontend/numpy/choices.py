@@ -90,7 +90,7 @@ def choose(a: Array, choices: Array | Sequence[Array], /, *, mode: str = "raise"
             ``"clip"``, the nearest. With ``"raise"`` numbers that are known are refused, and elsewhere there are zeros.
 
     Raises:
-        ArgumentError: for no choices.
+        ArgumentError: for no choices, or one that is no list.
         AttributeValueError: for another mode.
         DTypeError: for numbers of choices that are not integers.
         IncompatibleAxesError: for what does not broadcast.
@@ -104,12 +104,19 @@ def choose(a: Array, choices: Array | Sequence[Array], /, *, mode: str = "raise"
     numbers = as_term(a)
     if numbers.dtype.kind not in "biu":
         raise DTypeError(f"choose: expected integers, got {numbers.type!r}", where=user_line(), do="cast them")
-    given = choices if isinstance(choices, list | tuple) else unstack(choices)  # type: ignore[arg-type]
+    given = choices if isinstance(choices, list | tuple) else _choices(as_term(choices))  # type: ignore[arg-type]
     if not len(given):
         raise ArgumentError("choose: there are no choices", where=user_line(), do="give at least one")
     if mode == "raise" and not isinstance(a, Op):
         refuse_outside("choose", a, 0, len(given), "choices")
     return _chosen(astype(numbers, INT64), list(given), mode)
+
+
+def _choices(array: Op) -> tuple[Op, ...]:
+    """The choices in an array."""
+    if not array.rank:
+        raise ArgumentError("choose: the choices are a number", where=user_line(), do="give arrays in a list")
+    return unstack(array)
 
 
 def _chosen(numbers: Op, choices: list[Array], mode: str) -> Op:

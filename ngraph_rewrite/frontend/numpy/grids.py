@@ -9,7 +9,7 @@ from operator import mul
 from typing import Any
 
 from ngraph_rewrite.errors import AxesError, DTypeError
-from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.building import checked, function_of
 from ngraph_rewrite.frontend.numpy.creation import zeros
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import add, floor_divide, multiply, remainder
@@ -69,10 +69,14 @@ def fromfunction(function: Callable[..., Any], shape: Any, /, *, dtype: Any = No
         dtype: Of the indices; float32 unless given.
         kwargs: What the function is given beside them.
 
+    Raises:
+        ArgumentError: for what is no function.
+
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.fromfunction(lambda i, j: ng.numpy.hypot(i, j), (2, 3)).type
     float32[2, 3]
     """
+    function_of("fromfunction", function, "function")
     lengths = _shape("fromfunction", shape)
     rows = indices(lengths, dtype=FLOAT32 if dtype is None else dtype)
     return function(*(rows[k] for k in range(len(lengths))), **kwargs)

@@ -11,6 +11,7 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, as_terms
 from ngraph_rewrite.frontend.numpy.statistical import sum as total
 from ngraph_rewrite.ops import subscripts as letters
+from ngraph_rewrite.ops.stretching import stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
@@ -214,11 +215,16 @@ def einsum(*operands: Any) -> Op:
 
 
 def _ranked(call: str, x1: Array, x2: Array, least: tuple[int, int]) -> list[Op]:
-    """Both operands, which have so many axes at least."""
+    """Both operands, which have so many axes at least, and lengths that fit."""
     terms = as_terms(call, x1, x2)
     if any(t.rank < rank for t, rank in zip(terms, least, strict=True)):
         what = f"{call}: expected at least {least[0]} and {least[1]} axes, got {terms[0].type!r} and {terms[1].type!r}"
         raise AxesError(what, where=user_line(), do="put the vectors in the last axis, matrices in the last two")
+    summed = terms[0].shape[-1], terms[1].shape[-least[1]]
+    if summed[0] != summed[1]:
+        what = f"{call}: {terms[0].type!r} and {terms[1].type!r} have the lengths {summed[0]} and {summed[1]}"
+        raise AxesError(f"{what} where they are summed over", where=user_line(), do="give them one length")
+    checked(call, stretched, *(term.shape[:-rank] for term, rank in zip(terms, least, strict=True)))
     return terms
 
 

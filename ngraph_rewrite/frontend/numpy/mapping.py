@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import Any
 
 from ngraph_rewrite.errors import ArgumentError, AxesError
-from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.building import checked, function_of
 from ngraph_rewrite.frontend.numpy.manipulation import moveaxis
 from ngraph_rewrite.frontend.numpy.operands import as_term
 from ngraph_rewrite.frontend.scan import built
@@ -44,7 +44,8 @@ def vmap(
         A function of the same arguments, with the axis.
 
     Raises:
-        ArgumentError: (by that function) if nothing is mapped over, or `in_axes` or `out_axes` does not fit.
+        ArgumentError: for what is no function; (by that function) if nothing is mapped over, or `in_axes` or
+            `out_axes` does not fit.
         AxesError: if an operand lacks the axis, or operands differ in its length.
         SequencingError: if the function assigns to a variable.
 
@@ -53,6 +54,8 @@ def vmap(
     >>> ng.numpy.vmap(lambda row, w: ng.numpy.tanh(row @ w), in_axes=(0, None))(rows, w).type
     float32[7, 2]
     """
+
+    function_of("vmap", function, "function")
 
     @wraps(function)
     def mapped(*args: Structure, **named: Structure) -> Structure:

@@ -124,7 +124,7 @@ def polyint(p: Polynomial, /, m: int = 1, k: Any = None) -> Op:
     Raises:
         ArgumentError: if there are not as many constants as integrals.
         AttributeValueError: for a negative `m`.
-        AxesError: if the coefficients are no vector.
+        AxesError: if the coefficients are no vector, or the constants are not.
         LengthError: if there is an unknown number of them.
 
     >>> import ngraph_rewrite as ng
@@ -249,6 +249,9 @@ def _constants(k: Any, count: int) -> list[Any]:
     if isinstance(k, Op):
         k = [k] if not k.rank else [k[i] for i in range(checked("polyint", known_length, k.shape[0], "k"))]
     given = [0] if k is None else list(k) if isinstance(k, list | tuple) or np.ndim(k) else [k]
+    if any(c.rank if isinstance(c, Op) else np.ndim(c) for c in given):
+        what = "polyint: the constants are no vector"
+        raise AxesError(what, where=user_line(), do="give a number for each integral, or one for all")
     if len(given) == 1:
         return given * count
     if len(given) < count:

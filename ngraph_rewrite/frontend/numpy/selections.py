@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError
-from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.building import checked, function_of
 from ngraph_rewrite.frontend.numpy import creation
 from ngraph_rewrite.frontend.numpy.manipulation import reshape
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
@@ -149,13 +149,14 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0, /) -> tuple[
         k: What it is given beside the matrix.
 
     Raises:
-        ArgumentError: for a function that gives a term, whose values are not known.
+        ArgumentError: for a function that gives a term, whose values are not known, and for what is none.
         LengthError: for a negative length, or one that is not known yet.
 
     >>> import ngraph_rewrite as ng
     >>> [index.type for index in ng.numpy.mask_indices(3, ng.numpy.triu, 1)]
     [int64[3], int64[3]]
     """
+    function_of("mask_indices", mask_func, "mask_func")
     count = _count("mask_indices", n, "n")
     known: Any = {creation.tril: np.tril, creation.triu: np.triu}.get(mask_func, mask_func)
     mask = known(np.ones((count, count), np.int64), k)

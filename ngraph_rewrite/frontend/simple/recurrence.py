@@ -8,7 +8,7 @@ from typing import Any
 
 from ngraph_rewrite.errors import ArgumentError, AxesError, UnmatchedAxesError
 from ngraph_rewrite.frontend.arrangement import strip
-from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.building import checked, function_of
 from ngraph_rewrite.frontend.scan import Step, positional_scan
 from ngraph_rewrite.frontend.simple.movement import arrange
 from ngraph_rewrite.frontend.simple.operands import apply, as_term
@@ -38,7 +38,7 @@ def scan(step: Step, init: Structure, sequence: Structure, reverse: bool = False
     Raises:
         UnmatchedAxesError: if a sequence lacks R.
         AxesError: if R has two lengths, a state has R, or a state changes its axes in a step.
-        ArgumentError: if there are no sequences, or `step` does not return a pair.
+        ArgumentError: if there are no sequences, or `step` is no function that returns a pair.
         SequencingError: if the step assigns to a variable.
 
     >>> import ngraph_rewrite as ng
@@ -48,6 +48,7 @@ def scan(step: Step, init: Structure, sequence: Structure, reverse: bool = False
     >>> total.type, sums.type
     (float32[3, sample:2], float32[recurrent:REC, 3, sample:2])
     """
+    function_of("scan", step, "step")
     inits = [as_term(s) for s in flat(init)]
     walked = [arrange(x, recurrent="first") for x in map(as_term, flat(sequence))]
     _check(inits, walked)
