@@ -13,11 +13,14 @@ import os
 import tempfile
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from ngraph_rewrite.terms.catalogue import undone_if_refused
 
 VARIABLE, SIMULATOR, EMULATOR = "NGRAPH_REWRITE_CACHE", "NUMBA_ENABLE_CUDASIM", "NGRAPH_REWRITE_EMULATE_GPU"
 HELPERS, EXAMPLES = "NGRAPH_REWRITE_HELPERS", "NGRAPH_REWRITE_EXAMPLES"
@@ -34,20 +37,32 @@ def gpus() -> int:
     return count.value if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 else 0
 
 
-class Lines:
+class Doctests:
     """Forgets the lines of files that Numba read: a doctest begins by asking of each whether it has changed.
+
+    Forgets, too, what it declares: its names end with it, and what draws ops would draw one that is of no use.
 
     A plugin, as most doctests are not in this folder, and hooks for tests are those of the folders that they are in.
     """
 
     @staticmethod
-    def pytest_runtest_setup(item: pytest.Item) -> None:
-        if isinstance(item, pytest.DoctestItem):
-            linecache.clearcache()
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+        if not isinstance(item, pytest.DoctestItem):
+            return (yield)
+        linecache.clearcache()
+        with suppress(_Over), undone_if_refused():
+            result = yield
+            raise _Over
+        return result
+
+
+class _Over(Exception):
+    """A doctest has ended."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Lines())
+    config.pluginmanager.register(Doctests())
     settings.register_profile("tests", settings.default, max_examples=20)  # where a test does not say how many
     settings.load_profile("tests")
     gc.set_threshold(10_000, 20, 20)  # many terms are made and few cycles

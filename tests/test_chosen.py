@@ -80,10 +80,11 @@ def test_threads_share_a_long_row(share: float) -> None:
 
 
 def test_places_are_of_truths() -> None:
-    for y, x in [((2, "int64"), (3, "int8")), ((2, "int32"), (3, "bool"))]:
-        operands = [ng.placeholder((length,), dtype) for length, dtype in (y, x)]
-        with pytest.raises(DTypeError, match="rows of int64 and as many rows of truths"):
-            ng.make_op("cpu.chosen_places", *operands)
+    places, truths = ng.placeholder((2, 5), "int64"), ng.placeholder((3, 4), "bool")
+    with pytest.raises(AxesError, match="as many rows of truths as of places"):
+        ng.make_op("cpu.chosen_places", places, truths)
+    with pytest.raises(DTypeError, match="expected rows of bool, got int64"):
+        ng.make_op("cpu.chosen_places", places, places)
 
 
 @SAME

@@ -84,17 +84,22 @@ def _bytes(dtype: str) -> int:
 
 
 @cache
-def render_first_places(dtype: str, descending: bool) -> Source:
+def render_first_places(dtype: str, descending: bool, last: bool) -> Source:
     """Return the kernel of the first ``count`` numbers, at least 1, of an argsort of x[o, :, i], which is contiguous.
 
     There are at most as many as the op allows, and no more than ``n``; ``rows`` counts the pairs (o, i).
 
-    >>> render_first_places("float32", False).signature
+    Args:
+        last: Whether they are the last, from the end: what equals one that was there before goes before it.
+
+    >>> render_first_places("float32", False, False).signature
     ('rows', 'n', 'inner', 'count', 'x', 'y')
     """
     has_dtype(dtype, DTYPES, "first_places")
     names = ("rows", "n", "inner", "count", "x", "y")
     precedes = _precedes("v", "u", dtype, descending)
+    if last:
+        precedes = f"not ({precedes})"
     return rendered("first_places", names, dtype=dtype, precedes=precedes, room=str(2 * MOST_PLACES))
 
 

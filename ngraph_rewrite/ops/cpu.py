@@ -91,17 +91,21 @@ def convolution(
     return semi_convolution(x, w, **how, dilations=dilations, groups=groups)
 
 
-def _places_attributes(x: TensorType, *, axis: Any, count: Any, descending: Any) -> Attributes:
-    return {**order_attributes(x, axis=axis, descending=descending), "count": as_int(count, "count")}
+def _places_attributes(x: TensorType, *, axis: Any, count: Any, descending: Any, last: Any) -> Attributes:
+    order = order_attributes(x, axis=axis, descending=descending)
+    return {**order, "count": as_int(count, "count"), "last": flag(last, "last")}
 
 
 def _first_places(term: Op, x: Any) -> Any:
-    return np.take(order_of(term, x), range(term.attribute("count")), axis=term.attribute("axis"))
+    axis, order = term.attribute("axis"), order_of(term, x)
+    return np.take(np.flip(order, axis) if term.attribute("last") else order, range(term.attribute("count")), axis=axis)
 
 
 @op("cpu.first_places", meaning=_first_places, normalise=_places_attributes)
-def first_places(x: TensorType, *, axis: int, count: int, descending: bool) -> TensorType:
-    """The first `count` int64 positions, 1 to 64, of `semi.argsort` along an axis that is no shorter."""
+def first_places(x: TensorType, *, axis: int, count: int, descending: bool, last: bool) -> TensorType:
+    """The first `count` int64 positions, 1 to 64, of `semi.argsort` along an axis that is no shorter; if `last`, from
+    the end of that order.
+    """
     positional(x)
     length = x.shape[axis]
     if not 1 <= count <= MOST_PLACES or not isinstance(length, int) or count > length:
@@ -120,8 +124,12 @@ def _chosen_places(term: Op, y: Any, x: Any) -> Any:
 @op("cpu.chosen_places", meaning=_chosen_places)
 def chosen_places(y: TensorType, x: TensorType) -> TensorType:
     """Rows of int64 that begin with the places at which rows of truths are true, as many as there is room for."""
-    if x.dtype != BOOL or y.dtype != INT64 or not x.rank or x.shape[:-1] != y.shape[:-1]:
-        raise DTypeError(f"expected rows of int64 and as many rows of truths, got {y!r} and {x!r}")
+    for given, wanted in ((y, INT64), (x, BOOL)):
+        positional(given)
+        if given.dtype != wanted:
+            raise DTypeError(f"expected rows of {wanted}, got {given!r}")
+    if not x.rank or x.shape[:-1] != y.shape[:-1]:
+        raise AxesError(f"expected as many rows of truths as of places, got {x!r} and {y!r}")
     return y
 
 

@@ -63,7 +63,7 @@ def _sort(term: Op, groups: Groups) -> Call:
 def _first_places(term: Op, groups: Groups) -> Call:
     x = plain(term.args[0], groups)
     outer, n, inner = around(x.layout.shape, term.attribute("axis"))
-    source = render_first_places(term.args[0].dtype.name, term.attribute("descending"))
+    source = render_first_places(term.args[0].dtype.name, term.attribute("descending"), term.attribute("last"))
     count = term.attribute("count")
     arguments = (outer * inner, n, inner, count, x, OUTPUT)
     return Call(source, arguments, loop_share(outer * inner, n + count * count))

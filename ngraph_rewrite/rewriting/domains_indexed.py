@@ -179,7 +179,8 @@ def _axis_and_how(types: Sequence[TensorType], wish: TensorType | None, domain: 
 
 
 def _few_places(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return [(k, n, r) for r in (False, True) for n in (1, 2) for k in range(types[0].rank)]
+    flags = [(False, False), (True, True), (True, False), (False, True)]
+    return [(k, n, *both) for both in flags for n in (1, 2) for k in range(types[0].rank)]
 
 
 def _places(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:

@@ -199,27 +199,28 @@ FEW_OF_MANY = st.tuples(st.integers(0, 2), st.integers(1, 5), st.integers(12, 80
 
 @FEW
 @given(FEW_OF_MANY, st.booleans(), st.sampled_from(["int16", "bfloat16"]), st.data())
-def test_a_few_of_many_are_the_beginning_of_an_order(
+def test_a_few_of_many_are_the_beginning_of_an_order_or_its_end(
     few: tuple[int, int, int], descending: bool, dtype: str, data: st.DataObject
 ) -> None:
-    """Of equal elements the first come first, NaN comes last, whatever lies beside the line."""
+    """Of equal elements the first come first, NaN comes last, whatever lies beside the line; and the end of it."""
     axis, count, length = few
     shape = [3, 2, 5]
     shape[axis] = length
     kinds = FLOATS if "float" in dtype else [0, 1, 2]
     array = np.array(data.draw(st.lists(st.sampled_from(kinds), min_size=40, max_size=40)))
-    cut = (slice(None),) * axis + (slice(count),)
+    cuts = [(slice(None),) * axis + (part,) for part in (slice(count), slice(-count, None))]
 
-    def beginnings(x: ng.Op) -> tuple[ng.Op, ng.Op]:
-        return ng.semi.argsort(x, axis, descending)[cut], ng.semi.sort(x, axis, descending)[cut]
+    def ends(x: ng.Op) -> tuple[ng.Op, ...]:
+        orders = ng.semi.argsort(x, axis, descending), ng.semi.sort(x, axis, descending)
+        return tuple(order[cut] for order in orders for cut in cuts)
 
-    for one, two in zip(*computed(beginnings, np.resize(array, shape).astype(as_dtype(dtype))), strict=True):
+    for one, two in zip(*computed(ends, np.resize(array, shape).astype(as_dtype(dtype))), strict=True):
         assert one.dtype == two.dtype and one.tobytes() == two.tobytes()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 33, 64])
 @pytest.mark.parametrize("axis", [0, 1])
-def test_a_few_of_lines_in_reverse_order_are_the_beginning_of_an_order(count: int, axis: int) -> None:
+def test_a_few_of_lines_in_reverse_order_are_the_beginning_of_an_order_or_its_end(count: int, axis: int) -> None:
     """Every element belongs among the few when it comes, at the front or near it, and more often than there is room."""
     length = 2 * (6 * count + 35)
     falling = np.arange(length, 0, -1.0)
@@ -231,7 +232,10 @@ def test_a_few_of_lines_in_reverse_order_are_the_beginning_of_an_order(count: in
     cut = (slice(None),) * axis + (slice(count),)
     with ng.make_transformer("cpu") as transformer:
         found = transformer.computation(nx.argsort(x, axis=axis)[cut], x)(lines if axis else lines.T)
+        end = (slice(None),) * axis + (slice(-count, None),)
+        rising = transformer.computation(nx.argsort(x, axis=axis)[end], x)(-lines if axis else -lines.T)
     assert np.array_equal(found if axis else found.T, np.argsort(lines, axis=1, kind="stable")[:, :count])
+    assert np.array_equal(rising if axis else rising.T, np.argsort(-lines, axis=1, kind="stable")[:, -count:])
 
 
 def kernels_of(returns: Any, x: ng.Op) -> set[str]:
@@ -247,6 +251,7 @@ def test_a_few_of_many_are_not_sorted() -> None:
     for few in (nx.top_k(x, 3)[1], nx.argsort(x)[:, :64]):
         assert kernels_of(few, x) == {"first_places"}
     assert kernels_of(nx.sort(x)[:, :3], x) == {"first_places", "take_along"}
+    assert "sort" not in " ".join(kernels_of(nx.argsort(x)[:, -3:], x) | kernels_of(nx.sort(x)[:, -64:], x))
     for many in (nx.top_k(x, 65)[1], nx.top_k(x, 101)[1], nx.argsort(x)[:, 1:4], nx.argsort(x)[:, :64:2]):
         assert "sort" in kernels_of(many, x)
 
@@ -264,7 +269,7 @@ def test_only_what_a_line_has_is_taken_of_it() -> None:
     for count in (0, 6, 65):
         says = f"expected 1 to 64 of the 5 elements along axis 1, got {count}"
         with pytest.raises(errors.OutOfRangeError, match=says):
-            ng.make_op("cpu.first_places", x, axis=1, count=count, descending=False)
+            ng.make_op("cpu.first_places", x, axis=1, count=count, descending=False, last=False)
 
 
 def test_the_gradient_of_a_sort_goes_back() -> None:
