@@ -56,8 +56,7 @@ def _some(wish: TensorType | None, domain: Domain) -> Types:
 def _scatter(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
     x, i, u = (known.get(k) for k in range(3))
     if position == 0:
-        x = x or wish
-        return _some(x, domain) if x is not None or i is None or u is None else _scattered_into(i, u, domain)
+        return _some(wish, domain) if wish is not None or i is None or u is None else _scattered_into(i, u, domain)
     if position == 1:
         shapes = domain.shapes()[1:4] if x is None or u is None else _scattered_at(x, u)
         return [tensor(d, s) for s in shapes for d in whole(domain)]

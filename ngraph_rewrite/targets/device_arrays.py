@@ -49,6 +49,8 @@ class DeviceArray:
     def __del__(self) -> None:
         if self.owner is None:
             self.device.free(self.address, self.elsewhere)
+        else:
+            self.device.hold(self.owner)
 
     @classmethod
     def empty(cls, device: Device, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
@@ -122,7 +124,7 @@ class DeviceArray:
         """The same values in memory of their own, on the same device."""
         new = DeviceArray.empty(self.device, self.shape, self.dtype)
         self.device.copy(new.address, self.address, self.nbytes)
-        hold_lent(self.device, [self])
+        let_owners_wait(self.device, [self])
         return new
 
     def __deepcopy__(self, memo: object) -> DeviceArray:
@@ -186,11 +188,11 @@ def to_device(value: Any) -> DeviceArray:
     return found
 
 
-def hold_lent(device: Device, values: Iterable[Any]) -> None:
-    """Keep what other libraries lent until the device is done with it; theirs may not write into it before."""
-    lent = [value for value in values if isinstance(value, DeviceArray) and value.owner is not None]
-    if lent:
-        device.hold(lent, {value.stream for value in lent if value.stream is not None})
+def let_owners_wait(device: Device, values: Iterable[Any]) -> None:
+    """Let who lent arrays write into them only when what was asked for is done, where it is told by which streams."""
+    streams = {value.stream for value in values if isinstance(value, DeviceArray) and value.stream is not None}
+    if streams:
+        device.let_wait(streams)
 
 
 def _adopted(value: Any) -> DeviceArray | None:

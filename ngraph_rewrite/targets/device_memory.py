@@ -17,7 +17,7 @@ from ngraph_rewrite.plan.plan import Plan
 from ngraph_rewrite.runtime.cuda.arena import Arena
 from ngraph_rewrite.runtime.cuda.device import Device, free_all
 from ngraph_rewrite.runtime.cuda.storage import DeviceStorage
-from ngraph_rewrite.targets.device_arrays import DeviceArray, hold_lent
+from ngraph_rewrite.targets.device_arrays import DeviceArray, let_owners_wait
 from ngraph_rewrite.targets.storage import Storage
 from ngraph_rewrite.targets.target import Array, Program
 from ngraph_rewrite.terms.op import Op
@@ -168,12 +168,12 @@ class ProgramMemory:
                 self._copy_from(self._begin(space, key), results[i])
             else:
                 self._copy(inputs[key], results[i])
-        hold_lent(self.device, inputs)
+        let_owners_wait(self.device, inputs)
 
     def end_there(self, inputs: Sequence[Any], results: Sequence[Any]) -> None:
         """As `end`, where all that a call brings is on the device."""
         self._note(inputs, results)
-        hold_lent(self.device, inputs)
+        let_owners_wait(self.device, inputs)
 
     def _note(self, inputs: Sequence[Any], results: Sequence[Any]) -> None:
         """Note what a call had on the device, if that may be more than ever before, and what it wrote there."""

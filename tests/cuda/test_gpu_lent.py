@@ -124,10 +124,17 @@ def test_a_stream_that_is_told_waits_for_the_call_that_reads(fake: FakeDriver, s
     assert len(waits) == 3
 
 
+class Busy:
+    """A GPU that is at work as long as somebody says so."""
+
+    def __init__(self, fake: FakeDriver) -> None:
+        self.yes = True
+        fake._cuEventQuery = fake._cuStreamQuery = lambda what: (BUSY if self.yes else cu.CUresult.CUDA_SUCCESS,)
+
+
 @pytest.mark.parametrize("use", ["stay", "call", "copy"])
 def test_memory_of_others_is_kept_until_all_is_done(fake: FakeDriver, use: str) -> None:
-    busy = True
-    fake._cuEventQuery = lambda event: (BUSY if busy else cu.CUresult.CUDA_SUCCESS,)
+    busy = Busy(fake)
     with ng.make_transformer("cuda") as transformer:
         double = transformer.computation(x + x, x)
         uses: dict[str, Callable[[Any], Any]] = {
@@ -140,20 +147,61 @@ def test_memory_of_others_is_kept_until_all_is_done(fake: FakeDriver, use: str) 
         while lent:
             uses[use](lent.pop(0))
         assert all(one() for one in alive)
-        busy = False
-        uses[use](Interface(ng.to_device(X), version=3, stream=None))
+        busy.yes = False
+        for _ in range(2):  # a computation has the arguments of its last call
+            uses[use](Interface(ng.to_device(X), version=3, stream=None))
         assert not any(one() for one in alive)
-        fake.counts()
 
 
-def test_events_are_given_back(fake: FakeDriver) -> None:
+def test_a_gpu_that_is_done_keeps_nothing(fake: FakeDriver) -> None:
     given = Interface(ng.to_device(X), version=3, stream=None)
+    alive = weakref.ref(given)
+    taken = ng.to_device(given)
+    del given
+    assert alive()
+    fake.counts()
+    del taken
+    assert not alive() and not fake.counts()["cuEventCreate"]
+
+
+def test_calls_with_the_same_arrays_ask_the_driver_for_nothing_more(fake: FakeDriver) -> None:
+    Busy(fake)
+    given = ng.to_device(Interface(ng.to_device(X), version=3, stream=None))
     with ng.make_transformer("cuda") as transformer:
         double = transformer.computation(x + x, x)
-        for _ in range(5):
-            double(given)
+        kept = [double.on_device(given) for _ in range(4)]
+        fake.counts()
+        kept.append(double.on_device(given))
+        assert [*fake.counts()] == ["cuMemAllocAsync", "cuLaunchKernelEx"]
+
+
+def test_events_are_used_again(fake: FakeDriver) -> None:
+    Busy(fake)
+    fake._cuEventQuery = lambda event: (cu.CUresult.CUDA_SUCCESS,)  # something else is running by then
+    for number in range(5):
+        fake.counts()
+        ng.to_device(Interface(ng.to_device(X), version=3, stream=None))
         found = fake.counts()
-    assert found["cuEventCreate"] == 5 == found["cuEventDestroy"]
+        assert found["cuEventRecord"] == 1 and found["cuEventCreate"] == (number == 0)
+
+
+def test_an_array_may_end_while_others_are_let_go(fake: FakeDriver) -> None:
+    """By the garbage collector, in the middle of it: neither waits for the other, and none is let go twice."""
+    busy, more = Busy(fake), [ng.to_device(Interface(ng.to_device(X), version=3, stream=None)) for _ in range(2)]
+    ng.to_device(Interface(ng.to_device(X), version=3, stream=None))
+
+    def query(event: int) -> Any:
+        if more:
+            more.pop()
+        return (cu.CUresult.CUDA_SUCCESS,)
+
+    fake._cuEventQuery = query
+    more.pop()
+    fake._cuEventQuery = lambda event: (cu.CUresult.CUDA_SUCCESS,)
+    busy.yes = False
+    fake.counts()
+    ng.to_device(Interface(ng.to_device(X), version=3, stream=None))
+    assert not more and fake.counts()["cuEventRecord"] == 0
 
 
 # -- captures ----------------------------------------------------------------------------------------------------------

@@ -136,8 +136,11 @@ class Device(Protocol):
     def check_here(self, address: int) -> None:
         """Refuse memory that is on another GPU."""
 
-    def hold(self, owners: object, streams: Iterable[int]) -> None:
-        """Keep owners of memory until all is done that was asked for; streams of other libraries wait for that, too."""
+    def hold(self, owner: object) -> None:
+        """Keep an owner of memory, which another library lent, until all is done that was asked for."""
+
+    def let_wait(self, streams: Iterable[int]) -> None:
+        """Let streams of other libraries wait until all is done that was asked for."""
 
     def memory(self) -> tuple[int, int]:
         """The bytes that are free, and all there are."""

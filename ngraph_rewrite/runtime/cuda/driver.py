@@ -216,9 +216,14 @@ class RealDevice:
         if error == cu.CUresult.CUDA_SUCCESS:  # else the driver does not know it
             check_number(int(number))
 
-    def hold(self, owners: object, streams: Iterable[int]) -> None:
+    def hold(self, owner: object) -> None:
+        if self.origin.is_here():
+            self._context.enter()
+            self._lent.hold(owner)
+
+    def let_wait(self, streams: Iterable[int]) -> None:
         self._context.enter()
-        self._lent.hold(owners, streams)
+        self._lent.let_wait(streams)
 
     def memory(self) -> tuple[int, int]:
         self._context.enter()

@@ -111,8 +111,11 @@ class HostDevice(ABC):
     def check_here(self, address: int) -> None:
         self.origin.check()  # there is one memory
 
-    def hold(self, owners: object, streams: Iterable[int]) -> None:
-        self.origin.check()  # all is done
+    def hold(self, owner: object) -> None:
+        del owner  # all is done
+
+    def let_wait(self, streams: Iterable[int]) -> None:
+        self.origin.check()  # there are no streams
 
     def memory(self) -> tuple[int, int]:
         return _MEMORY - sum(array.nbytes for array, _ in self._memory.values()), _MEMORY
