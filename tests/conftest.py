@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One cache folder for all tests of a run, so that each kernel is compiled once, and the user's is left alone.
 
-Where several processes run the tests, none starts others to help it. Tests that are marked as `sampled`, and all of
-those that are emulated, run with a part of their cases, the same ones each time; NGRAPH_REWRITE_EXAMPLES=2 runs all.
+Where several processes run the tests, none starts others to help it.
 Where there is no GPU, Numba simulates one, in this process and in those that tests start.
+Tests that are marked as `sampled`, and those of a GPU that is none, run with a part of their cases, the same ones each
+time; NGRAPH_REWRITE_EXAMPLES=2 runs all.
 """
 
 import ctypes
@@ -81,13 +82,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what is not sampled."""
     if int(os.environ.get(EXAMPLES, "1")) > 1:
         return
-    every, cases = EMULATOR in os.environ, defaultdict[object, list[pytest.Item]](list)
+    cases = defaultdict[object, list[pytest.Item]](list)
     for item in items:
-        if isinstance(item, pytest.Function) and (every or item.get_closest_marker("sampled")):
+        if isinstance(item, pytest.Function) and is_sampled(item):
             cases[item.function].append(item)
     left = {item for same in cases.values() for item in left_out(same)}
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
+
+
+def is_sampled(item: pytest.Item) -> bool:
+    has_gpu = not {SIMULATOR, EMULATOR} & {*os.environ}
+    return bool(item.get_closest_marker("sampled") or (item.get_closest_marker("cuda") and not has_gpu))
 
 
 def left_out(cases: Sequence[pytest.Item]) -> list[pytest.Item]:
