@@ -79,8 +79,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not sampled."""
-    if int(os.environ.get(EXAMPLES, "1")) > 1:
+    """Leave out what is not sampled, unless somebody names tests."""
+    named = any("::" in argument for argument in config.args) or config.option.keyword
+    if named or getattr(config.option, "lf", False) or int(os.environ.get(EXAMPLES, "1")) > 1:
         return
     cases = defaultdict[object, list[pytest.Item]](list)
     for item in items:

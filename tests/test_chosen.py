@@ -79,6 +79,15 @@ def test_threads_share_a_long_row(share: float) -> None:
             assert "chosen_places" in {name.rpartition("_")[0] for name in places.stats()["kernels"]}
 
 
+def test_a_condition_may_be_longer_than_what_it_chooses_of() -> None:
+    truths, (x,) = np.array([True] * 5 + [False, True]), leaves(np.arange(1, 6))
+    (condition,) = leaves(truths)
+    chosen = [xp.compress(condition, x, size=7, fill_value=-1), xp.compress(condition, xp.stack([x, x]), 1, size=6)]
+    for target in ("cpu", "reference"):
+        found, pair = evaluated(chosen, [condition, x], [truths, np.arange(1, 6)], target)
+        assert found.tolist() == [1, 2, 3, 4, 5, -1, -1] and pair.tolist() == [[1, 2, 3, 4, 5, 0]] * 2
+
+
 def test_places_are_of_truths() -> None:
     places, truths = ng.placeholder((2, 5), "int64"), ng.placeholder((3, 4), "bool")
     with pytest.raises(AxesError, match="as many rows of truths as of places"):

@@ -9,6 +9,7 @@ from typing import Any
 
 from ngraph_rewrite.codegen.kernel_places import told_in_kernel_files
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.errors import DeviceMemoryError
 from ngraph_rewrite.lowering.distribution import Distribution
 from ngraph_rewrite.lowering.transfers import Transfers
 from ngraph_rewrite.ops import cuda, fused, semi  # noqa: F401  (declare the ops of the base set)
@@ -105,7 +106,7 @@ class CudaExecutable:
         results = staying.results()
         memory.begin_there([*addresses, *[result.address for result in results]], call)
         self._update()
-        recorded.run()
+        (self._recorded or self._record()).run()
         memory.end_there(inputs, results)
         return results
 
@@ -122,7 +123,11 @@ class CudaExecutable:
         recorded, self._recorded = self._recorded, None  # until it knows, whatever happens in between
         changed = self._rows.update()
         if changed and recorded is not None:
-            recorded.change(changed)
+            try:
+                recorded.change(changed)
+            except DeviceMemoryError:  # they are recorded anew, and have what is kept for arrays then
+                recorded.close()
+                return
         self._recorded = recorded
 
     def _record(self) -> Recorded:

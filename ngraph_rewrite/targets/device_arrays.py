@@ -50,7 +50,7 @@ class DeviceArray:
         if self.owner is None:
             self.device.free(self.address, self.elsewhere)
         else:
-            self.device.hold(self.owner)
+            self.device.hold(self.owner, self.elsewhere)
 
     @classmethod
     def empty(cls, device: Device, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:

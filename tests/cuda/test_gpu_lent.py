@@ -132,14 +132,13 @@ class Busy:
         fake._cuEventQuery = fake._cuStreamQuery = lambda what: (BUSY if self.yes else cu.CUresult.CUDA_SUCCESS,)
 
 
-@pytest.mark.parametrize("use", ["stay", "call", "copy"])
+@pytest.mark.parametrize("use", ["stay", "copy"])
 def test_memory_of_others_is_kept_until_all_is_done(fake: FakeDriver, use: str) -> None:
     busy = Busy(fake)
     with ng.make_transformer("cuda") as transformer:
         double = transformer.computation(x + x, x)
         uses: dict[str, Callable[[Any], Any]] = {
             "stay": double.on_device,
-            "call": double,
             "copy": lambda given: ng.to_device(given).__copy__(),
         }
         lent = [Interface(ng.to_device(X), version=3, stream=None) for _ in range(3)]
@@ -202,6 +201,74 @@ def test_an_array_may_end_while_others_are_let_go(fake: FakeDriver) -> None:
     fake.counts()
     ng.to_device(Interface(ng.to_device(X), version=3, stream=None))
     assert not more and fake.counts()["cuEventRecord"] == 0
+
+
+def adopted() -> tuple[DeviceArray, weakref.ref[Any]]:
+    """An array of another library, and what tells whether it still is."""
+    given = Interface(ng.to_device(X), version=3, stream=None)
+    return ng.to_device(given), weakref.ref(given)
+
+
+def test_memory_is_kept_while_nobody_can_say_whether_all_is_done(fake: FakeDriver) -> None:
+    """Another library captures, and questions of the usual kind would end that."""
+    Busy(fake)
+    fake._cuEventQuery = lambda event: (cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,)
+    alive = [adopted()[1] for _ in range(3)]
+    assert all(one() for one in alive)
+    assert fake.counts()["cuThreadExchangeStreamCaptureMode"] % 2 == 0
+
+
+@pytest.mark.parametrize("failing", ["cuEventCreate", "cuEventRecord"])
+def test_memory_is_kept_until_somebody_waits_if_there_is_no_event(fake: FakeDriver, failing: str) -> None:
+    busy = Busy(fake)
+    fake.failing = {failing}
+    alive = [adopted()[1] for _ in range(2)]
+    fake.failing = set()
+    alive.append(adopted()[1])
+    assert all(one() for one in alive)
+    busy.yes = False
+    find_device().synchronize()
+    assert not any(one() for one in alive)
+
+
+def test_memory_is_let_go_when_a_result_is_there(fake: FakeDriver) -> None:
+    Busy(fake)
+    alive = adopted()[1]
+    assert alive() and np.asarray(ng.to_device(X)).tolist() == X.tolist()
+    assert not alive()
+
+
+def test_events_that_fail_are_not_lost(fake: FakeDriver) -> None:
+    given = ng.to_device(X)
+    for number in range(3):
+        fake.failing = {"cuStreamWaitEvent"}
+        with pytest.raises(ng.DeviceError, match="another library wait"):
+            find_device().let_wait([77])
+        assert fake.counts()["cuEventCreate"] == (number == 0)
+    assert given.owner is None
+
+
+def test_what_others_had_of_others_is_kept_until_all_is_done(fake: FakeDriver) -> None:
+    """It was handed on to a stream that may still read it."""
+    array, alive = adopted()
+    capsule = array.__dlpack__(stream=7)
+    fake.failing, fake.error = {"cuCtxSynchronize"}, cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+    del array, capsule
+    assert alive()
+    fake.failing = set()
+    find_device().allocate(1 << 21, "a test")
+    assert not alive()
+
+
+def test_arrays_that_end_leave_a_thread_its_gpu() -> None:
+    with fake_driver(devices=2) as fake:
+        fake._cuPointerGetAttribute = lambda kind, address: 0
+        array, large = adopted()[0], find_device().allocate(ROOM // 8, "a test")
+        fake.counts()
+        del array
+        find_device().free(large)
+        found = fake.counts()
+        assert not found["cuCtxSetCurrent"] and found["cuCtxPushCurrent"] == found["cuCtxPopCurrent"] == 2
 
 
 # -- captures ----------------------------------------------------------------------------------------------------------
@@ -301,11 +368,26 @@ def test_a_graph_for_which_there_is_no_memory_has_what_is_kept(fake: FakeDriver,
     assert kept[0] not in fake.memory and fake.counts()["cuMemPoolTrimTo"] == 1
 
 
-def test_a_library_without_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_without_memory_says_so(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     class Library:
         def __getattr__(self, name: str) -> Any:
             return lambda *arguments: 3
 
     monkeypatch.setattr(cublas, "found", Library)
-    with pytest.raises(ng.DeviceMemoryError, match="cublasCreate_v2 failed: the GPU has too little memory left"):
-        cublas.Cublas(4096)
+    for _ in range(2):
+        with pytest.raises(ng.DeviceMemoryError, match="cublasCreate_v2 failed: the GPU has too little memory left"):
+            find_device().library("gemm_float32")
+    assert sum(map(len, fake.memory.values())) <= cublas.WORKSPACE  # kept for whoever asks next
+
+
+def test_a_graph_that_cannot_be_changed_for_want_of_memory_is_made_anew(fake: FakeDriver) -> None:
+    rows = ng.numpy.cumsum(ng.numpy.cumsum(ng.numpy.cumsum(ng.numpy.cumsum(x, axis=0), axis=1), axis=0), axis=1)
+    arrays = [ng.to_device(X) for _ in range(2)]
+    with ng.make_transformer("cuda") as transformer:
+        sums = transformer.computation(rows, x)
+        kept = [sums.on_device(arrays[0]) for _ in range(3)]
+        fake.failing, fake.error = {"cuGraphExecKernelNodeSetParams"}, FULL
+        fake.launched.clear()
+        kept.append(sums.on_device(arrays[1]))
+        assert arrays[1].address in {address for given in fake.launched for address in given}
+        assert fake.counts()["cuGraphInstantiate"] == 2

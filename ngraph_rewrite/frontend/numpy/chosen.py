@@ -16,7 +16,7 @@ from ngraph_rewrite.errors import ArgumentError, AxesError
 from ngraph_rewrite.frontend.numpy.creation import full
 from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import less, not_equal, subtract, where
+from ngraph_rewrite.frontend.numpy.elementwise import less, logical_and, not_equal, subtract, where
 from ngraph_rewrite.frontend.numpy.grids import unravel_index
 from ngraph_rewrite.frontend.numpy.joining import stack
 from ngraph_rewrite.frontend.numpy.manipulation import ravel, reshape
@@ -141,7 +141,10 @@ def compress(condition: Array, x: Array, /, axis: int | None = None, *, size: An
     places = places_of(truths, wanted)
     taken = take(whole, places, axis=along)
     shape = (*(1 for _ in range(along % whole.rank)), -1, *(1 for _ in range(whole.rank - 1 - along % whole.rank)))
-    return where(reshape(less(places, truths.shape[0]), shape), taken, fill_value)
+    there = less(places, truths.shape[0])
+    if truths.shape[0] != whole.shape[along]:
+        there = logical_and(there, less(places, whole.shape[along]))
+    return where(reshape(there, shape), taken, fill_value)
 
 
 def extract(condition: Array, x: Array, /, *, size: Any = None, fill_value: Array = 0) -> Op:

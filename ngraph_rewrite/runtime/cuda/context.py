@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from cuda.bindings import driver as cu
@@ -33,6 +35,20 @@ class Context:
         self._handle = checked(cu.cuDevicePrimaryCtxRetain(device), "using the GPU")
         self._entered = _Entered()
         self.enter()
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Within, it is that of this thread, which has its own again afterwards: arrays end at any moment."""
+        if self.is_alone:
+            self.enter()
+            yield
+            return
+        self.origin.check()
+        checked(cu.cuCtxPushCurrent(self._handle), "using the GPU")
+        try:
+            yield
+        finally:
+            cu.cuCtxPopCurrent()
 
     def enter(self) -> None:
         """Make it that of this thread: once, but where there are others, which another library may have chosen.

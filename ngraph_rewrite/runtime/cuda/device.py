@@ -136,8 +136,12 @@ class Device(Protocol):
     def check_here(self, address: int) -> None:
         """Refuse memory that is on another GPU."""
 
-    def hold(self, owner: object) -> None:
-        """Keep an owner of memory, which another library lent, until all is done that was asked for."""
+    def hold(self, owner: object, elsewhere: bool = False) -> None:
+        """Keep an owner of memory, which another library lent, until all is done that was asked for.
+
+        Args:
+            elsewhere: Whether it was used on other streams: then until all is done there, too.
+        """
 
     def let_wait(self, streams: Iterable[int]) -> None:
         """Let streams of other libraries wait until all is done that was asked for."""

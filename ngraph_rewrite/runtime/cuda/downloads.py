@@ -18,10 +18,10 @@ def _destroy(context: Context, stream: Any, events: Sequence[Any]) -> None:
     """Free what the driver keeps of them."""
     if not context.origin.is_here():
         return
-    context.enter()
-    for event in events:
-        checked(cu.cuEventDestroy(event), "freeing an event")
-    checked(cu.cuStreamDestroy(stream), "freeing a stream")
+    with context.inside():
+        for event in events:
+            checked(cu.cuEventDestroy(event), "freeing an event")
+        checked(cu.cuStreamDestroy(stream), "freeing a stream")
 
 
 class Downloads:

@@ -74,7 +74,8 @@ class RealDevice:
         kind = cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         checked(cu.cuMemPoolSetAttribute(self._pool, kind, cu.cuuint64_t(2**64 - 1)), "keeping memory for reuse")
         self._freed, self._lent = FreedMemory(self.memory()[1] // KEPT), LentMemory()
-        self._elsewhere = deque[int]()  # what was given back and used on other streams, which are not waited for yet
+        # What was given back, addresses and owners, and used on other streams, which are not waited for yet.
+        self._elsewhere = deque[int | tuple[object]]()
         self._functions: dict[str, Any] = {}
         self._library: Cublas | None = None
 
@@ -101,29 +102,33 @@ class RealDevice:
         if not self.origin.is_here():
             return
         if elsewhere:
-            self._elsewhere.append(address)
-            self._take_back()
+            self._later(address)
             return
         for other in self._freed.keep(address):
-            self._context.enter()
-            self._give_back(other)
+            with self._context.inside():
+                self._give_back(other)
+
+    def _later(self, what: int | tuple[object]) -> None:
+        self._elsewhere.append(what)
+        with self._context.inside():
+            self._take_back()
 
     def _take_back(self) -> None:
         """Take back what other streams used, when all is done there; not during a capture, which that would end."""
         if not self._elsewhere or not self._context.capturing.acquire(blocking=False):
             return
         try:
-            self._context.enter()
             count = len(self._elsewhere)  # what comes meanwhile is not waited for
             error = cu.cuCtxSynchronize()
             if error[0] == cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:  # another library captures
                 return
             checked(error, "running on the GPU")
-            addresses = [self._elsewhere.popleft() for _ in range(count)]
+            over = [self._elsewhere.popleft() for _ in range(count)]
         finally:
             self._context.capturing.release()
-        for address in addresses:
-            self.free(address)
+        for one in over:
+            if isinstance(one, int):
+                self.free(one)
 
     def _let_go(self) -> None:
         """Let the driver have all that is kept, once nothing uses it."""
@@ -131,7 +136,6 @@ class RealDevice:
         while (kept := self._freed.drop()) is not None:
             self._give_back(kept)
         self.synchronize()
-        self._lent.let_go()
         checked(cu.cuMemPoolTrimTo(self._pool, 0), "giving memory back")
 
     def _with_room(self, make: Callable[[], T]) -> T:
@@ -156,8 +160,10 @@ class RealDevice:
 
     def download(self, array: Array, address: int) -> None:
         self._context.enter()
+        held = len(self._lent)
         if array.nbytes:
             checked(cu.cuMemcpyDtoH(address_of(array), address, array.nbytes), "running on the GPU")
+            self._lent.let_go(held)
 
     def copy(self, target: int, source: int, size: int) -> None:
         self._context.enter()
@@ -185,7 +191,11 @@ class RealDevice:
         self._context.enter()
         if self._library is None:
             workspace = self.allocate(WORKSPACE, "products of matrices")
-            self._library = self._with_room(partial(Cublas, workspace))
+            try:
+                self._library = self._with_room(partial(Cublas, workspace))
+            except BaseException:
+                self.free(workspace)
+                raise
         return self._library.function(name)
 
     def record(
@@ -201,7 +211,9 @@ class RealDevice:
 
     def synchronize(self) -> None:
         self._context.enter()
+        held = len(self._lent)
         checked(cu.cuStreamSynchronize(STREAM), "running on the GPU")
+        self._lent.let_go(held)
 
     def synchronize_stream(self, stream: int) -> None:
         self._context.enter()
@@ -216,9 +228,13 @@ class RealDevice:
         if error == cu.CUresult.CUDA_SUCCESS:  # else the driver does not know it
             check_number(int(number))
 
-    def hold(self, owner: object) -> None:
-        if self.origin.is_here():
-            self._context.enter()
+    def hold(self, owner: object, elsewhere: bool = False) -> None:
+        if not self.origin.is_here():
+            return
+        if elsewhere:
+            self._later((owner,))
+            return
+        with self._context.inside():
             self._lent.hold(owner)
 
     def let_wait(self, streams: Iterable[int]) -> None:

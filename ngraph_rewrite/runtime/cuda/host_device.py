@@ -111,7 +111,7 @@ class HostDevice(ABC):
     def check_here(self, address: int) -> None:
         self.origin.check()  # there is one memory
 
-    def hold(self, owner: object) -> None:
+    def hold(self, owner: object, elsewhere: bool = False) -> None:
         del owner  # all is done
 
     def let_wait(self, streams: Iterable[int]) -> None:

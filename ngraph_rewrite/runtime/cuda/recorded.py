@@ -121,9 +121,9 @@ class RecordedLaunches:
 def _destroy(context: Context, ready: Any, graph: Any) -> None:
     """Free what the driver keeps of a graph."""
     if context.origin.is_here():
-        context.enter()
-        checked(cu.cuGraphExecDestroy(ready), "freeing a graph of launches")
-        checked(cu.cuGraphDestroy(graph), "freeing a graph of launches")
+        with context.inside():
+            checked(cu.cuGraphExecDestroy(ready), "freeing a graph of launches")
+            checked(cu.cuGraphDestroy(graph), "freeing a graph of launches")
 
 
 class RecordedGraph:
