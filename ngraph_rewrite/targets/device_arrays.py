@@ -124,7 +124,6 @@ class DeviceArray:
         """The same values in memory of their own, on the same device."""
         new = DeviceArray.empty(self.device, self.shape, self.dtype)
         self.device.copy(new.address, self.address, self.nbytes)
-        let_owners_wait(self.device, [self])
         return new
 
     def __deepcopy__(self, memo: object) -> DeviceArray:

@@ -36,7 +36,7 @@ from ngraph_rewrite.frontend.numpy import (
 )
 from ngraph_rewrite.frontend.numpy.formulas import in_their_family
 from ngraph_rewrite.frontend.numpy.operands import Array
-from ngraph_rewrite.frontend.numpy.signatures import averaged, by_keyword, spread
+from ngraph_rewrite.frontend.numpy.signatures import averaged, spread
 from ngraph_rewrite.terms.op import Op
 
 
@@ -72,7 +72,7 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.select: more_elementwise.select,
     np.nansum: nan_reductions.nansum, np.nanprod: nan_reductions.nanprod, np.nancumsum: nan_reductions.nancumsum,
     np.nancumprod: nan_reductions.nancumprod, np.nanmax: nan_reductions.nanmax, np.nanmin: nan_reductions.nanmin,
-    np.nanargmax: by_keyword(nan_reductions.nanargmax), np.nanargmin: by_keyword(nan_reductions.nanargmin),
+    np.nanargmax: nan_reductions.nanargmax, np.nanargmin: nan_reductions.nanargmin,
     np.nanmean: averaged(nan_reductions.nanmean), np.nanvar: spread(nan_reductions.nanvar),
     np.nanstd: spread(nan_reductions.nanstd),
     np.ptp: order_statistics.ptp, np.median: order_statistics.median, np.nanmedian: order_statistics.nanmedian,

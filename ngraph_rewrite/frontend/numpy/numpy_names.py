@@ -43,26 +43,11 @@ def _clip(a: Array, a_min: Any = None, a_max: Any = None, *, min: Any = None, ma
     return below if high is None else combine("minimum", below, high)
 
 
-def _full_like(a: Array, fill_value: Any, dtype: Any = None) -> Op:
-    return creation.full_like(a, fill_value, dtype=dtype)
-
-
 def _filled_like(value: int) -> Callable[..., Op]:
     def function(a: Array, dtype: Any = None) -> Op:
         return creation.full_like(a, value, dtype=dtype)
 
     return function
-
-
-def _triangle(function: Callable[..., Op]) -> Callable[..., Op]:
-    def triangle(m: Array, k: int = 0) -> Op:
-        return function(m, k=k)
-
-    return triangle
-
-
-def _stack(arrays: Any, axis: int = 0) -> Op:
-    return joining.stack(arrays, axis=axis)
 
 
 def _repeat(a: Array, repeats: Any, axis: int | None = None) -> Op:
@@ -71,10 +56,6 @@ def _repeat(a: Array, repeats: Any, axis: int | None = None) -> Op:
 
 def _unstack(x: Array, /, *, axis: int = 0) -> tuple[Op, ...]:
     return joining.unstack(x, axis=axis)
-
-
-def _diff(a: Array, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Op:
-    return statistical.diff(a, n, axis, prepend, append)
 
 
 # -- the table ----------------------------------------------------------------------------------------
@@ -114,11 +95,11 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.roll: manipulation.roll,
     np.pad: padding.pad,
     np.concatenate: joining.concatenate,
-    np.stack: _stack,
+    np.stack: joining.stack,
     np.unstack: _unstack,
     np.tile: joining.tile,
     np.repeat: _repeat,
-    np.diff: _diff,
+    np.diff: statistical.diff,
     np.sum: statistical.sum,
     np.prod: statistical.prod,
     np.max: statistical.max,
@@ -132,9 +113,9 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.std: spread(statistical.std),
     np.count_nonzero: statistical.count_nonzero,
     np.isin: sets.isin,
-    np.tril: _triangle(creation.tril),
-    np.triu: _triangle(creation.triu),
-    np.full_like: _full_like,
+    np.tril: creation.tril,
+    np.triu: creation.triu,
+    np.full_like: creation.full_like,
     np.zeros_like: _filled_like(0),
     np.ones_like: _filled_like(1),
     np.empty_like: _filled_like(0),

@@ -16,14 +16,6 @@ from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
 
-def _argmax(a: Array, axis: int | None = None, *, keepdims: bool = False) -> Op:
-    return searching.argmax(a, axis=axis, keepdims=keepdims)
-
-
-def _argmin(a: Array, axis: int | None = None, *, keepdims: bool = False) -> Op:
-    return searching.argmin(a, axis=axis, keepdims=keepdims)
-
-
 def _searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = None) -> Op:
     return searching.searchsorted(a, v, side=side, sorter=sorter)
 
@@ -70,8 +62,8 @@ def _extremum(name: str) -> Callable[..., Op]:
 
 
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
-    np.argmax: _argmax,
-    np.argmin: _argmin,
+    np.argmax: searching.argmax,
+    np.argmin: searching.argmin,
     np.searchsorted: _searchsorted,
     np.take: _take,
     np.take_along_axis: _take_along_axis,

@@ -23,16 +23,6 @@ def averaged(reduction: Callable[..., Op]) -> Callable[..., Op]:
     return function
 
 
-def by_keyword(search: Callable[..., Op]) -> Callable[..., Op]:
-    """NumPy takes the axis by place, too."""
-
-    def function(a: Array, axis: int | None = None, *, keepdims: bool = False) -> Op:
-        return search(a, axis=axis, keepdims=keepdims)
-
-    function.__qualname__ = search.__name__
-    return function
-
-
 def spread(reduction: Callable[..., Op]) -> Callable[..., Op]:
     """NumPy says `ddof` for `correction`."""
 

@@ -25,11 +25,14 @@ _STREAM_OF_LAUNCHES = cu.CUstream(STREAM)
 # How often launches are captured until they are.
 CAPTURES = 4
 _INVALIDATED = cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-_WAITED_FOR = "capturing launches failed: something waited for the whole GPU meanwhile"
 
 
 class _Invalidated(DeviceError):
     """A capture ended, as all do when a thread waits for the whole GPU: another library's, if it is not ours."""
+
+    def __init__(self) -> None:
+        what = "capturing launches failed: something waited for the whole GPU meanwhile"
+        super().__init__(what, do="let other threads synchronize before this computation is called, or after")
 
 
 class _Arguments:
@@ -187,11 +190,11 @@ class RecordedGraph:
                 if error == cu.CUresult.CUDA_SUCCESS:
                     cu.cuGraphDestroy(*graphs)
                 if error == _INVALIDATED and isinstance(failure, DeviceError):
-                    raise _Invalidated(_WAITED_FOR) from failure
+                    raise _Invalidated from failure
                 raise
             found = cu.cuStreamEndCapture(stream)
             if found[0] == _INVALIDATED:
-                raise _Invalidated(_WAITED_FOR)
+                raise _Invalidated
             return checked(found, "capturing launches")
         finally:
             cu.cuStreamDestroy(stream)
