@@ -165,8 +165,11 @@ class Answering:
         0: map_... computes semi.add(strip(x), strip(x)), 12 bytes in the memory of result 0
         """
         self._state.check_open()
-        executable = self._prepared.latest.executable if self._prepared.latest is not None else self._executed()
-        return str(getattr(executable, "shown", executable.source)())
+        latest = self._prepared.latest
+        executable = latest.executable if latest is not None else self._executed()
+        values = {} if latest is None else latest.once
+        once = [f"once, before the first call: {describe(t, 2)}, {v.nbytes:,} bytes" for t, v in values.items()]
+        return "\n".join([*once, str(getattr(executable, "shown", executable.source)())])
 
     def source(self) -> str:
         """The text of the kernels that the last call ran.
@@ -177,12 +180,13 @@ class Answering:
         return self._executed().source()
 
     def stats(self) -> dict[str, Any]:
-        """Figures about the last call: kernels, launches, bytes of the arena.
+        """Figures about the last call: kernels, launches, bytes of the arena, and of what was computed once before it.
 
         Raises:
             InvalidHandleError: before the first call.
         """
-        return {**self._executed().stats(), "plans": len(self._prepared)}
+        once = sum(value.nbytes for value in self._last_call()[0].once.values())
+        return {**self._executed().stats(), "plans": len(self._prepared), "once_bytes": once}
 
     def _executed(self) -> Executable:
         """What the last call ran."""

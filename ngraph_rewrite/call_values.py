@@ -27,6 +27,7 @@ else:  # for those who ask
     derivation = lazy_module("ngraph_rewrite.lowering.derivation")
 
 Array = NDArray[Any]
+_ONCE = "once, before the first call"
 
 
 class CallValues:
@@ -72,15 +73,23 @@ class CallValues:
         term = self.ready.bound.get(self._lowering.table.inside(op))
         if term is None:
             return None
-        own, base, where = without_identities(term), viewed(term), self.ready.executable.where
+        own, base = without_identities(term), viewed(term)
+        where = self.ready.executable.where
+        if base in self._once():
+            return _ONCE
         found, below = where(own), None if own is base else where(base)
         if found is None and below is not None:
             return f"as a view of {describe(base, 2)}, which is computed {below}"
         return found or "as a view"
 
+    def _once(self) -> dict[Op, Array]:
+        """What was computed before the first call, as constants of the graph that was planned."""
+        bound = self.ready.bound
+        return {bound[term]: value for term, value in self.ready.once.items() if term in bound}
+
     def _known(self) -> dict[Op, Array]:
         bound, table = self.ready.bound, self._lowering.table
-        known = self._computed()
+        known = {**self._once(), **self._computed()}
         for placeholder, array in zip(self._inputs, map(np.asarray, self._arguments), strict=True):
             known[placeholder] = array
             known[bound.get(table.snap(placeholder), placeholder)] = array
@@ -97,6 +106,8 @@ class CallValues:
             term = term.args[0]
         bound = self.ready.bound.get(term)
         where = self.ready.executable.where(bound) if bound is not None else None
+        if bound is None and term in self.ready.inside:
+            where = f"{_ONCE}, on the way to a constant"
         if where is not None:
             return f"it is computed {where}, and not kept"
         return derivation.reason_removed(self._lowering.table, op)

@@ -14,9 +14,13 @@ from ngraph_rewrite.lowering.passes import Lowering
 from ngraph_rewrite.lowering.table import user_place
 from ngraph_rewrite.ops.open_places import check_places, open_places
 from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
-from ngraph_rewrite.ready import Ready, Shapes, Signature, machine_call
+from ngraph_rewrite.plan.shapes import known
+from ngraph_rewrite.ready import Ready, Shapes, Signature, machine_call, same_dtype
+from ngraph_rewrite.runtime.aligned import result_array
+from ngraph_rewrite.standing import Standing
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.target import Program, Target
+from ngraph_rewrite.terms.making import make_op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.tuples import tensors
@@ -56,6 +60,7 @@ class Preparation:
         self._ready: dict[Shapes, Ready] = {}
         self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
         self._shared: dict[str, Any] = {}  # by all that is ready
+        self._standing: Standing | None = None
         self._words = state.words
         self.latest: Ready | None = None
         self.entry: Any = None
@@ -94,9 +99,10 @@ class Preparation:
         binding = bind_lengths(self._inputs, shapes)
         if binding:
             check_places(self._places, binding)
-        roots, lowering = self._roots, self._lowering
-        order, computed = lowering.order if roots == lowering.roots else None, [*roots, *lowering.writes]
+        standing, lowering = self._stood(), self._lowering
+        order = None if standing or self._roots != lowering.roots else lowering.order
         try:
+            computed = [*standing.roots, *standing.writes]
             bound = bind_graph(computed, binding, order, lambda term: user_place(lowering.table, term))
         except NGraphRewriteError:
             bind_graph(self._handles, binding)  # what the user wrote says best what does not fit
@@ -105,8 +111,8 @@ class Preparation:
             bind_graph(self._handles, binding)  # of no elements none is the greatest, whatever a maximum was lowered to
         placeholders = {t.attribute("uid"): b for t, b in bound.items() if t.definition.name == "core.placeholder"}
         program = Program(
-            results=[bound[r] for r in roots],
-            writes=[bound[w] for w in lowering.writes],
+            results=[bound[r] for r in standing.roots],
+            writes=[bound[w] for w in standing.writes],
             inputs=[placeholders.get(p.attribute("uid"), p) for p in self._inputs],
             storage=self._state.storage,
             streams=self._state.streams,
@@ -116,7 +122,26 @@ class Preparation:
             threads=self._threads,
             shared=shared,
         )
-        return Ready(self._target.executable(program), bound, program.results, shapes)
+        ready = Ready(self._target.executable(program), standing.lowered(bound), program.results, shapes)
+        ready.once, ready.inside = standing.values, standing.inside
+        return ready
+
+    def _stood(self) -> Standing:
+        """The graph, in which what constants alone make was computed, if the target computes by kernels."""
+        if self._standing is None:
+            writes, order = self._lowering.writes, self._lowering.order if self._target.base is not None else ()
+            self._standing = Standing(self._roots, writes, order, self._computed)
+        return self._standing
+
+    def _computed(self, terms: Sequence[Op]) -> list[Any]:
+        """The values of terms of constants alone."""
+        results = [result_array(known(term), same_dtype(term.dtype)) for term in terms]
+        if self._target.arrays is not None:
+            terms = [make_op("semi.transfer", term, to="host") for term in terms]
+        state = self._state
+        program = Program(terms, [], [], state.storage, state.streams, state.seed, self._cache, threads=self._threads)
+        self._target.executable(program).run([], results, 0)
+        return results
 
     @property
     def stale(self) -> bool:
@@ -131,4 +156,4 @@ class Preparation:
         self._ready.clear()
         self._entries.clear()
         self._shared.clear()
-        self.latest = self.entry = None
+        self.latest = self.entry = self._standing = None

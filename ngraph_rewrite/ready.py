@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -31,6 +31,8 @@ class Ready:
         shapes: Those of the results.
         kinds: The dtypes and shapes of the results.
         stay: Makes a call that moves nothing to a device or from it, if it is one (`Executable`).
+        once: Terms of the lowering that were computed once, before the first call, with their values.
+        inside: What was computed on the way to them, and nowhere else.
         dropped: A word that is not 0 once this may not be used any more.
     """
 
@@ -39,6 +41,8 @@ class Ready:
         self.shapes = [tuple([int(n) for n in t.shape]) for t in results]  # type: ignore[arg-type]
         self.kinds = [ArraySpec(same_dtype(t.dtype), shape) for shape, t in zip(self.shapes, results, strict=True)]
         self.stay: Callable[[Sequence[Any], int], list[Any] | None] = getattr(executable, "stay", _never)
+        self.once: Mapping[Op, Any] = {}
+        self.inside: Collection[Op] = ()
         self.dropped = ctypes.c_int64(0)
 
 

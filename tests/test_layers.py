@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("targets",),
     ("returns", "arguments", "savefile", "initialization"),
     ("state", "outputs"),
-    ("ready",),
+    ("ready", "standing"),
     ("preparation", "call_values", "calls"),
     ("answering", "stepping"),
     ("computation",),
