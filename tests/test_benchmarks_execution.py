@@ -33,6 +33,7 @@ a_while = settings(deadline=None)  # another process may be running
 NOTHING = Limits(MappingProxyType({1: 1.0}), 1.0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", sorted(every_task(SMALL)))
 def test_every_engine_that_is_there_gives_the_answer_of_numpy_in_float64(name: str) -> None:
     task = every_task(SMALL)[name]()

@@ -268,6 +268,7 @@ def _written(unsound: Unsound) -> Rule:
     return rule
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("unsound", WRONG_VALUES, ids=lambda u: u.what)
 def test_an_unsound_rule_is_refused_for_its_values(unsound: Unsound, cache: Cache) -> None:
     found = refusal(_written(unsound), cache)

@@ -152,6 +152,7 @@ def test_members_and_sets_of_two_are_numpys(pair: tuple[Any, Any], size: int) ->
         assert np.array_equal(one, cut(function(a, b), size, 1))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["float32", "bool"])
 def test_kernels_choose_what_is_meant(dtype: str) -> None:
     v, w = np.array([[0, 2, 2], [1, 0, 3]]).astype(dtype), np.array([2, 5, 0]).astype(dtype)

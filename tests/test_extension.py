@@ -160,6 +160,7 @@ print(*{"numpy.twice"}.intersection(d.name for d in __OPS__))
         assert found.stdout == "numpy.twice\n", found.stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_package_is_named_and_the_library_still_imported(case: str, tmp_path: Path) -> None:
     entry_points, files, message = WRONG[case]

@@ -170,6 +170,7 @@ def test_signed_and_unsigned_integers_are_compared_exactly() -> None:
         np.testing.assert_array_equal(transformer.computation(terms, x, y)(low, high), wanted)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtypes", [("float32", "float32"), ("int32", "uint8"), ("float16", "int8")], ids=str)
 def test_kernels_compute_what_numpy_computes(dtypes: tuple[str, str]) -> None:
     rng = np.random.default_rng(3)

@@ -47,6 +47,7 @@ def resized(x: Any, m: int, how: str, places: str) -> Any:
     return np.array(found)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("how", "places"),
     [("nearest", "starts"), ("linear", "corners"), ("cubic", "centers")],

@@ -141,6 +141,7 @@ def test_bools_are_set(axis: int) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("dtype", "index_dtype"),
     [("uint64", "uint8"), ("float16", "int8")],  # float64 at int64 is drawn above

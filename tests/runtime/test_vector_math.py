@@ -172,6 +172,7 @@ def test_powers_of_a_sample(machine: Machine, dtype: str) -> None:
         check(machine, "power", np.abs(x), (exponents / np.log(np.abs(x).astype(np.longdouble))).astype(dtype))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("function", UNARY)
 @compiling
 @given(st.lists(st.floats(width=32), min_size=1, max_size=20))
