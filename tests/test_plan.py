@@ -127,6 +127,18 @@ def test_another_batch_size_compiles_nothing(cache_folder: Path) -> None:
 # -- views ------------------------------------------------------------------------------------------
 
 
+def test_a_part_of_what_was_joined_is_not_copied_and_the_other_parts_are_not_computed() -> None:
+    x, y = ng.placeholder((4, 3), name="x"), ng.placeholder((4, 3), name="y")
+    joined = ng.numpy.concat([x, ng.numpy.sin(y)])
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation([ng.numpy.stack([x, y])[1], joined[3:0:-2] + 1], x, y)
+        array = np.arange(12, dtype=np.float32).reshape(4, 3)
+        one, two = computation(array, -array)
+        np.testing.assert_array_equal(one, -array)
+        np.testing.assert_array_equal(two, array[3:0:-2] + 1)
+        assert "sin" not in computation.source() and "semi.concat" not in computation.plan(), computation.plan()
+
+
 @pytest.mark.parametrize(
     "view",
     [

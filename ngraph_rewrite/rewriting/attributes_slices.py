@@ -61,6 +61,34 @@ def _composed(inner: Triple, outer: Triple) -> Triple:
     return start, start + (number - 1) * step + (1 if step > 0 else -1), step
 
 
+@attribute_function
+def in_part(terms: Sequence[Op], axis: int, slices: Triples) -> tuple[int, Triples] | None:
+    """Which of the terms that were joined along `axis` has all that a slice takes, and the slice that takes it there.
+
+    None if none is known to have it: nothing is taken, several have a part, or lengths before it are unknown.
+
+    >>> import ngraph_rewrite as ng
+    >>> x, y = ng.constant([1, 2], ng.anonymous([2])), ng.constant([3, 4, 5], ng.anonymous([3]))
+    >>> in_part((x, y), 0, ((4,), (1,), (-2,))), in_part((x, y), 0, ((1,), (3,), (1,)))
+    ((1, ((2,), (-1,), (-2,))), None)
+    """
+    start, _, step = taken = slices[0][axis], slices[1][axis], slices[2][axis]
+    number = count(taken)
+    if not isinstance(start, int) or not isinstance(number, int) or number == 0:
+        return None
+    last, first = start + (number - 1) * step, 0
+    for place, term in enumerate(terms):
+        length = term.shape[axis]
+        if not isinstance(length, int):
+            return None
+        if first <= min(start, last) and max(start, last) < first + length:
+            moved = start - first, last - first + (1 if step > 0 else -1)
+            starts, stops = ((*s[:axis], m, *s[axis + 1 :]) for s, m in zip(slices, moved, strict=False))
+            return place, (starts, stops, slices[2])
+        first += length
+    return None
+
+
 # -- putting a slice back ---------------------------------------------------------------------------
 
 

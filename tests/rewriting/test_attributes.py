@@ -2,6 +2,7 @@
 """The functions rules call: right for NumPy arrays of the shapes they speak of, and for unknown lengths."""
 
 import inspect
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ngraph_rewrite.errors import AttributeValueError
+from ngraph_rewrite.frontend.axes import placeholder
 from ngraph_rewrite.ops.indexing import canonical_index, count, numpy_index
 from ngraph_rewrite.rewriting import attributes as fn
 from ngraph_rewrite.rewriting import attributes_numbers as numbers
@@ -214,6 +216,26 @@ def test_slices_of_unknown_lengths_compose() -> None:
     inner, outer = ((2,), (LENGTH,), (1,)), ((0,), (LENGTH - 3,), (1,))
     assert cuts_of.compose_slices(inner, outer) == ((2,), (LENGTH - 1,), (1,))
     assert cuts_of.is_whole((0,), (1,)) and not cuts_of.is_whole((0,), (-1,))
+
+
+@given(lengths=st.lists(st.integers(0, 4), min_size=1, max_size=4), taken=slices)
+def test_what_a_slice_takes_of_one_part_is_a_slice_of_it(lengths: list[int], taken: slice) -> None:
+    ends = [sum(lengths[:k]) for k in range(len(lengths) + 1)]
+    pieces = [np.arange(first, end) for first, end in pairwise(ends)]
+    line = np.concatenate(pieces)
+    terms = [placeholder(anonymous(piece.shape)) for piece in pieces]
+    found = cuts_of.in_part(terms, 0, cuts_of.triples(canonical_index((taken,), line.shape)))
+    within = [k for k, piece in enumerate(pieces) if line[taken].size and set(line[taken]) <= set(piece)]
+    assert [found[0]] == within if found else not within
+    if found is not None:
+        index = canonical_index(tuple(zip(*found[1], strict=True)), pieces[found[0]].shape)
+        np.testing.assert_array_equal(pieces[found[0]][numpy_index(index)], line[taken])
+
+
+def test_a_part_behind_unknown_lengths_is_not_known() -> None:
+    parts = [placeholder([N]), placeholder([H])]
+    assert cuts_of.in_part(parts, 0, ((0,), (1,), (1,))) is None
+    assert cuts_of.in_part(parts[::-1], 0, ((1,), (2,), (1,))) == (0, ((1,), (2,), (1,)))
 
 
 @given(index=indices)
