@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What constants alone make is computed once, by the target's own kernels, and stands in the graph as a constant.
 
-Only what takes longer to compute than to read again: a table of sines, a product of weights; not a mask that compares
-places. A result that no argument has a part in is computed by each call: who asks for it alone seldom asks twice.
+Only what takes longer to compute than to read again: a table of sines, weights that are scaled before a product; not a
+mask that compares places. A result that no argument has a part in is computed by each call: who asks for it alone
+seldom asks twice.
 """
 
 from __future__ import annotations
@@ -104,20 +105,24 @@ def worth_once(order: Iterable[Op]) -> list[Op]:
             closed.add(term)
     if not closed or all(not term.args for term in closed):
         return []
-    found, seen = dict[Op, None](), set[Op]()
+    found, seen = dict[Op, None](), set[tuple[Op, bool]]()
     for term in terms:
-        if term not in closed:
-            pending = [arg for arg in term.args if arg in closed]
-            while pending:
-                below = pending.pop()
-                if below in seen:
-                    continue
-                seen.add(below)
-                if below.definition.name not in VIEWS and _is_dear(below):
-                    found[below] = None
-                else:
-                    pending += below.args
+        pending = [] if term in closed else [(arg, _is_map(term)) for arg in term.args if arg in closed]
+        while pending:
+            read = below, in_map = pending.pop()
+            if read in seen:
+                continue
+            seen.add(read)
+            is_view = below.definition.name in VIEWS
+            if not is_view and _is_dear(below, in_map):
+                found[below] = None
+            else:
+                pending += [(arg, in_map if is_view else _is_map(below)) for arg in below.args]
     return list(found)
+
+
+def _is_map(term: Op) -> bool:
+    return "elementwise" in term.definition.traits
 
 
 def _is_closed(term: Op, closed: set[Op]) -> bool:
@@ -138,11 +143,18 @@ def _has_length(attribute: Any) -> bool:
     return isinstance(attribute, Length) or (isinstance(attribute, tuple) and any(map(_has_length, attribute)))
 
 
-def _is_dear(term: Op) -> bool:
+def _is_dear(term: Op, in_map: bool) -> bool:
+    """Whether it takes longer to compute a term than to read it.
+
+    Args:
+        in_map: Whether a map reads it, which would compute its own operands; anything else reads them from memory.
+    """
     size = bytes_of(term)
     if not 0 < size <= MOST_BYTES or not term.args:
         return False
-    return sum(_time(below) for below in _under(term)) >= max(LEAST_TIME, size / rate(size))
+    reading = size / rate(size)
+    computing = sum(map(_time, _under(term)))
+    return computing >= max(LEAST_TIME, reading) if in_map else computing + reading >= LEAST_TIME
 
 
 def _under(term: Op) -> Iterator[Op]:
@@ -160,7 +172,7 @@ def _time(term: Op) -> float:
     if not term.args or term.definition.name in VIEWS:
         return 0.0
     size = int(term.size)  # type: ignore[arg-type]
-    if "elementwise" in term.definition.traits:
+    if _is_map(term):
         return size * op_time(term.definition.short) * max(term.dtype.itemsize, 4) / 4
     sizes = [int(arg.size) for arg in term.args]  # type: ignore[arg-type]
     if term.definition.short in _PRODUCTS and size:

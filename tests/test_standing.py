@@ -92,6 +92,13 @@ def test_what_is_large_is_computed_of_its_small_parts() -> None:
     assert once([xp.add(x, wide)], x) == ["semi.sum(semi.sin(array[200, 200]), axes=(1,))"]
 
 
+def test_what_is_no_work_in_a_map_is_work_before_a_product() -> None:
+    x, y = ng.placeholder((1000, 200)), ng.placeholder((10, 1000))
+    scaled = xp.multiply(ng.constant(np.resize(NUMBERS, (1000, 200))), ng.constant(NUMBERS[0]))
+    assert not once([xp.add(x, scaled)], x)
+    assert len(once([xp.add(x, scaled), xp.matmul(y, scaled)], x, y)) == 1
+
+
 def test_numbers_of_a_call_are_no_constants() -> None:
     x, w = ng.placeholder((200, 200)), ng.variable((), initial_value=1.0)
     n = ng.placeholder((None, 200))
