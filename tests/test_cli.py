@@ -180,7 +180,8 @@ def test_rules_of_one_name_in_two_files_are_told_apart(tmp_path: Path, capsys: p
     assert said.rstrip().splitlines()[-1].startswith("1 of 2 rules are right, ")
     assert "WRONG" in said.partition(f"\nmine.one ({first}:2) ")[2].partition("\n")[0]
     assert "WRONG" not in said.partition(f"\nmine.one ({second}:2) ")[2].partition("\n")[0]
-    assert said.count(f"{first}:2: rule mine.one is not @exact (proof)") == 1 and f"{second}:2: rule" not in said
+    mistake = f"{first}:2:20: rule mine.one is not @exact (proof)\n#   rule one: x - x => 0\n#                      ^\n"
+    assert said.count(mistake) == 1 and f"{second}:2:" not in said
 
 
 @pytest.mark.parametrize("words", [[], ["--mutate"], ["--rule", "rounded"]])

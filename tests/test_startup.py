@@ -34,6 +34,7 @@ from ngraph_rewrite.rewriting.expression import Expression, Span, check_expressi
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.rewriting.rule_errors import RIGHT, place_of
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
 from ngraph_rewrite.types.axes import anonymous
@@ -117,10 +118,10 @@ def test_a_package_is_found_wherever_packages_can_be(
 
 
 def parts_of(rules: RuleSet) -> list[Any]:
-    """All that is in rules, with the trees of their expressions."""
+    """All that is in rules, with the trees of their expressions; the text of the file is no part of them."""
     found: list[Any] = []
     for one in rules:
-        pending: list[Any] = [getattr(one, f.name) for f in fields(one)]
+        pending: list[Any] = [getattr(one, f.name) for f in fields(one) if f.name != "source"]
         while pending:
             part = pending.pop()
             found.append(ast.dump(part.tree) if isinstance(part, Expression) else part)
@@ -296,6 +297,20 @@ def test_a_mistake_is_found_every_time(alone: Path) -> None:
         with pytest.raises(RuleFileError, match="`y` is not bound"):
             as_rules("simplify semi\nrule wrong: exp(x) => exp(y)\n")
     assert not list(alone.glob("checked_*"))
+
+
+def test_a_rule_that_was_read_before_is_shown_as_it_is_written(alone: Path) -> None:
+    for _ in range(2):
+        rule, *_ = ng.rule("-(-x) => x", name="seen_before")
+        assert place_of(rule, RIGHT) == ("<seen_before>:3:35", ("rule seen_before @exact: -(-x) => x", f"{' ' * 34}^"))
+    assert len(list(alone.glob("checked_*"))) == 1
+
+
+def test_a_rule_that_ships_is_shown_as_it_is_written() -> None:
+    """Its file is found wherever the process runs; the lines are read when they are asked for."""
+    places = {place_of(rule).at.partition(":")[0] for rule in ng.rules() if rule.file.startswith("rules/")}
+    assert places == {f"rules/{path.name}" for path in PACKAGE.parent.glob("rules/*.rules")}
+    assert all(place_of(rule).at.count(":") == 2 for rule in ng.rules())
 
 
 def test_what_stands_in_no_file_is_read_every_time(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

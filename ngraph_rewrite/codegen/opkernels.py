@@ -153,7 +153,7 @@ def read_kernel(text: str, file: str = "<kernel>") -> OpKernel:
         (rule,) = rulefile.parse_rules(content, file, Path(file).stem)
     except RuleFileError as error:
         raise RuleFileError(_at_the_margin(error.what, file, content), do=error.do) from None
-    kernel = OpKernel(template, rule)
+    kernel = OpKernel(template, replace(rule, source=None))  # messages show no line of what was made of the file
     _check(kernel)
     return kernel
 

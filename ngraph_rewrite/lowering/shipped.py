@@ -60,7 +60,7 @@ def shipped(files: Iterable[Path]) -> RuleSet:
         with no_garbage_collection():
             found = _read(files)
         remember(cache, slot, known, found)
-    return found
+    return found.with_sources({f"rules/{path.name}": path for path in files})
 
 
 def _read(files: list[Path]) -> RuleSet:

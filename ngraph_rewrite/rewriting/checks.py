@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
+from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.conditional import matchings
 from ngraph_rewrite.rewriting.dtype_classes import class_matches
 from ngraph_rewrite.rewriting.file_text import rule_text
@@ -21,6 +21,7 @@ from ngraph_rewrite.rewriting.pattern import restrictions, variables
 from ngraph_rewrite.rewriting.precedence import find_order
 from ngraph_rewrite.rewriting.remembered import code_digest, key, others_digest, recalled, remember
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.rewriting.rule_errors import RIGHT, rule_error
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.rewriting.subsumption import subsumed
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
@@ -54,10 +55,11 @@ def checked_text(content: str, file: str, stem: str) -> RuleSet:
         with undone_if_refused():
             return _checked(parse_rules(content, file, stem))
     known, cache = key(code_digest(), others, content, file, stem), Cache()
-    found = recalled(cache, f"checked_{known}", known)
-    if found is None:
-        found = _checked(parse_rules(content, file, stem))
-        remember(cache, f"checked_{known}", known, found)
+    stored = recalled(cache, f"checked_{known}", known)
+    if stored is not None:
+        return stored.with_sources({file: content})
+    found = _checked(parse_rules(content, file, stem))
+    remember(cache, f"checked_{known}", known, found)
     return found
 
 
@@ -100,7 +102,7 @@ def check_rules_static(rules: RuleSet, effort: tuple[int, int] = QUICK) -> None:
     check_order(RuleSet(r for r in rules.of_kind("rewrite") if r.ordered))
     _check_duplicates(rules)
     for rule, other in subsumed(r for r in rules if r.kind != "explore"):  # of those, none takes a term from others
-        raise _error(rule, f"can never fire: {other} takes all its terms", "put it first, or delete it")
+        raise rule_error(rule, f"can never fire: {other} takes all its terms", "put it first, or delete it")
     bank = TrialBank()
     for rule in rules if not rules.of_kind("rewrite") else ():  # those are of one sort as they are written
         found = fitting_matches(rule, effort[0], bank, effort[1])
@@ -124,7 +126,7 @@ def check_order(rules: RuleSet) -> None:
     do = "use only ops declared before the one it removes"
     if rule.kind == "rewrite":
         do = "let it go down, or write `unordered` behind the name in the header: rewriting may go on for ever then"
-    raise _error(rule, f"does not go down: {problem}{beside}", do)
+    raise rule_error(rule, f"does not go down: {problem}{beside}", do, RIGHT)
 
 
 def untested(rules: Iterable[Rule]) -> list[Rule]:
@@ -141,7 +143,7 @@ def check_types_on(rule: Rule, found: Instance, bank: TrialBank) -> None:
     try:
         built = application.right()
     except Exception as error:
-        raise failure(rule, term, error) from error
+        raise failure(rule, term, error, RIGHT) from error
     if rule.kind == "derive":
         _check_adjoints(rule, found, built)
         return
@@ -149,7 +151,8 @@ def check_types_on(rule: Rule, found: Instance, bank: TrialBank) -> None:
     assert isinstance(right, Op)
     if right.type != term.type:
         what = f"rewrites {term.type!r} to {right.type!r}"
-        raise _error(rule, f"{what}: {signature(term)}", "guard it, or give the right side the type of the left")
+        do = "guard it, or give the right side the type of the left"
+        raise rule_error(rule, f"{what}: {signature(term)}", do, RIGHT)
 
 
 def _check_adjoints(rule: Rule, found: Instance, adjoints: list[Result]) -> None:
@@ -160,13 +163,14 @@ def _check_adjoints(rule: Rule, found: Instance, adjoints: list[Result]) -> None
         value = found.bindings[name]
         values, terms = (value, adjoint) if isinstance(adjoint, list) else ((value,), [adjoint])
         if len(values) != len(terms):
-            raise _error(rule, f"gives {len(terms)} adjoints to the {len(values)} terms of {name}", "give one to each")
+            what = f"gives {len(terms)} adjoints to the {len(values)} terms of {name}"
+            raise rule_error(rule, what, "give one to each", RIGHT)
         for argument, term in zip(values, terms, strict=True):
             try:
                 _ = argument.axes | term.axes
             except NGraphRewriteError as error:
                 what = f"gives {argument.type!r} the adjoint {term.type!r}: {signature(found.term)}"
-                raise _error(rule, what, "give it the axes of its argument") from error
+                raise rule_error(rule, what, "give it the axes of its argument", RIGHT) from error
 
 
 def _check_duplicates(rules: Iterable[Rule]) -> None:
@@ -176,9 +180,5 @@ def _check_duplicates(rules: Iterable[Rule]) -> None:
         sorts = tuple(tuple(sorted((n, str(sort)) for n, sort in restrictions(p).items())) for p in patterns)
         key = (rule.kind, rule.left, sorts, rule.guard and rule.guard.text, rule.clauses, rule.right, rule.conditions)
         if key in seen:
-            raise _error(rule, f"is the same as {seen[key]}", "delete one of them")
+            raise rule_error(rule, f"is the same as {seen[key]}", "delete one of them")
         seen[key] = rule
-
-
-def _error(rule: Rule, what: str, do: str) -> RuleFileError:
-    return RuleFileError(f"{rule.place}: rule {rule.name} {what}\n    {rule.text}", do=do)

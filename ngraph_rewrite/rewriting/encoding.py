@@ -53,7 +53,7 @@ _MAKE: Mapping[str, Callable[..., Any]] = MappingProxyType(
     }
 )
 _LATER = tuple(f.name for f in fields(Rule) if f.name not in _AT_ONCE and f.default is MISSING)
-_SOON = tuple(f.name for f in fields(Rule) if f.name not in _LATER)
+_SOON = tuple(f.name for f in fields(Rule) if f.name not in _LATER and f.name != "source")  # who reads it knows that
 
 
 def encoded(value: Any) -> Any:

@@ -40,7 +40,7 @@ def read_text(content: str, file: str) -> Text:
     for line in clean:
         starts.append(offset)
         offset += len(line) + 1
-    return Text(file, tuple(raw), "\n".join(clean) + "\n", tuple(starts or [0]))
+    return Text(file, content, tuple(raw), "\n".join(clean) + "\n", tuple(starts or [0]))
 
 
 def _check_lines(raw: list[str], file: str) -> None:

@@ -12,9 +12,10 @@ from ngraph_rewrite.rewriting.expression import Span
 
 @dataclass(frozen=True)
 class Text:
-    """A rule file's text, comments blanked, with the lines to show in errors."""
+    """A rule file's text, comments blanked, with the lines to show in errors; `content` is all of it as it is."""
 
     file: str
+    content: str
     raw: tuple[str, ...]
     clean: str
     starts: tuple[int, ...]
@@ -26,9 +27,17 @@ class Text:
 
     def error(self, span: Span, message: str, do: str | None = None) -> RuleFileError:
         """An error at `span`: ``file:line:column``, the line, and a caret below the place."""
+        shown = "".join(f"\n    {line}" for line in self.pointed(span))
+        return RuleFileError(printable(f"{self.at(span)}: {message}{shown}"), do=do)
+
+    def at(self, span: Span) -> str:
+        """``file:line:column``."""
+        return f"{self.file}:{span.line}:{span.column}"
+
+    def pointed(self, span: Span) -> tuple[str, str]:
+        """The line of a place, and one with a caret below it."""
         line = self.raw[span.line - 1] if 0 < span.line <= len(self.raw) else ""
-        shown = f"{self.file}:{span.line}:{span.column}: {message}\n    {line}\n    {' ' * (span.column - 1)}^"
-        return RuleFileError(printable(shown), do=do)
+        return line, f"{' ' * (span.column - 1)}^"
 
 
 def printable(text: str) -> str:

@@ -15,6 +15,7 @@ from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.pattern import App
 from ngraph_rewrite.rewriting.pattern_search import Bindings, Choices, Order, PatternSearch
 from ngraph_rewrite.rewriting.rule import Rule, Where
+from ngraph_rewrite.rewriting.rule_errors import GUARD, rule_error
 from ngraph_rewrite.rewriting.said import long_domains, with_numbers
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.rewriting.syntax import walk
@@ -191,17 +192,14 @@ def _guard_holds(rule: Rule, found: Instance, bank: TrialBank) -> bool:
         return Application(rule, found.term, found.bindings, bank.make, found.target).guard_holds()
     except Exception as error:
         bank.failed = found.term
-        raise failure(rule, found.term, error) from error
+        raise failure(rule, found.term, error, GUARD) from error
 
 
-def failure(rule: Rule, term: Op, error: Exception) -> RuleFileError:
-    """What to say of a rule that cannot be applied to a term its left side matches."""
+def failure(rule: Rule, term: Op, error: Exception, part: str) -> RuleFileError:
+    """What to say of a rule that cannot be applied to a term its left side matches; `part` is what fails."""
     what = told(error)
     do = error.do if isinstance(error, LengthError) else None
-    return RuleFileError(
-        f"{rule.place}: rule {rule.name} fails on {signature(term)}: {what}\n    {rule.text}",
-        do=do or "guard or mend the rule",
-    )
+    return rule_error(rule, f"fails on {signature(term)}: {what}", do or "guard or mend the rule", part)
 
 
 def signature(term: Op) -> str:

@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.errors import ArgumentError
@@ -85,6 +86,7 @@ class Rule:
         conditions: What must hold beside the guard, in the order in which it is asked: of rules of a signature.
         ordered: Whether it has to go down in some order.
         graph: Whether it looks at a whole graph: it has several roots, or asks that a term has no other user.
+        source: The text of its file, or the path: messages show lines of it. Without it, that is looked for at `file`.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Rule:
     conditions: tuple[Condition | Matching | Asking, ...] = ()
     ordered: bool = True
     graph: bool = False
+    source: str | Path | None = field(default=None, compare=False, repr=False)
 
     @property
     def root(self) -> str:
@@ -183,6 +186,12 @@ class RuleSet:
         if not self.rules or not other.rules:
             return self if self.rules else other
         return RuleSet(self.rules + other.rules)
+
+    def with_sources(self, sources: Mapping[str, str | Path]) -> RuleSet:
+        """Itself; each rule knows the text of its file from now on, or its path."""
+        for rule in self.rules:
+            rule.__dict__["source"] = sources[rule.file]
+        return self
 
     def without(self, names: Iterable[str] | str) -> RuleSet:
         """The rules whose names are not among `names` (``rule`` also stands for all its alternatives), or that one.

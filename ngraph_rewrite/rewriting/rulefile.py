@@ -219,7 +219,8 @@ def _rule(
     if name.rpartition(".")[2].isdecimal():
         text = f"{text}   [{left}]"
     grade = one.grade or DEFAULT_CLASS[frame.kind]
-    rule = Rule(name, frame.kind, left, right, clauses, guard, grade, text, frame.text.file, one.span.line)
+    at, source = (frame.text.file, one.span.line), frame.text.content
+    rule = Rule(name, frame.kind, left, right, clauses, guard, grade, text, *at, source=source)
     if several or any(isinstance(p, App) and p.once for p in subpatterns(left)):
         _check_graph(frame, one, left, several)
         made = right[0].args if isinstance(right[0], Build) and right[0].definition is left.definition else right

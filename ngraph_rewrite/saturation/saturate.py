@@ -90,7 +90,8 @@ def saturate(
 
     Args:
         roots: Terms without effects; a `SaturationPass` takes any graph.
-        rules: A rule set, or a rule file or its text; by default the library's rules that simplify or explore.
+        rules: A rule set, or a rule file or its text; by default the library's rules that simplify or explore,
+            which speak of lowered terms: of ``semi``.
         cost: What a node costs, from a term: its op, its attributes, and the types of its arguments.
         both_ways: Names of rules that are also used from right to left.
         classes: The classes of rules that take part.

@@ -101,7 +101,7 @@ class CheckItem(pytest.Item):
         if found.status == OPEN and found.check in listed:
             pytest.skip(f"not decided: {found.says}")
         if found.status == OPEN:
-            raise Wrong(f"{found.place}: rule {found.rule}: {found.check} is not decided: {found.says}")
+            raise Wrong(f"{found.at}: rule {found.rule}: {found.check} is not decided: {found.says}")
         if found.status == WAIVED:
             pytest.xfail(found.says)
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import ArgumentError, RuleFileError
+from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.rewriting.rule_errors import GUARD, LEFT, RIGHT, error_at, place_of
 from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.info import user_line
 
@@ -24,6 +25,9 @@ PASSED, FAILED, WAIVED, OPEN, NONE = "passed", "failed", "waived", "open", "none
 # that meet this one some were not looked at in time. All else has to be decided, or waived.
 LISTED = ("proof",)
 LISTED_IF_QUICK = (*LISTED, "confluence")
+
+# The part of a rule that a check is about, where that is not what it makes.
+_ABOUT = {"subsumption": LEFT, "confluence": LEFT, "guard": GUARD}
 
 
 def known_checks(names: Iterable[str]) -> tuple[str, ...]:
@@ -50,6 +54,8 @@ class Finding:
     Attributes:
         rule: The rule's name.
         place: Its file and line.
+        at: The file, line and column of what a check that did not pass is about.
+        line: That line, with a caret below the place.
         check: One of `CHECKS`.
         status: PASSED, FAILED, WAIVED, OPEN or NONE.
         says: One line: how it was shown, what is wrong, or why it is open.
@@ -66,6 +72,8 @@ class Finding:
     shown: str = ""
     other: str | None = None
     unjudged: str = ""
+    at: str = ""
+    line: str = ""
 
     @property
     def of(self) -> tuple[str, str]:
@@ -73,8 +81,11 @@ class Finding:
         return self.place, self.rule
 
     def __str__(self) -> str:
-        head = f"{self.place}: rule {self.rule} {self.says}" if self.status == FAILED else f"{self.rule}: {self.says}"
-        return f"{head}\n{self.shown}" if self.shown else head
+        if self.status != FAILED:
+            return "\n".join([f"{self.rule}: {self.says}", *([self.shown] if self.shown else [])])
+        head = f"{self.at or self.place}: rule {self.rule} {self.says}"
+        marked = [f"#   {line}" for line in self.line.splitlines()]  # as what is shown below, no part of the program
+        return "\n".join([head, *marked, *([self.shown] if self.shown else [])])
 
 
 def key(rule: Rule) -> tuple[str, str]:
@@ -83,8 +94,15 @@ def key(rule: Rule) -> tuple[str, str]:
 
 
 def finding(rule: Rule, check: str, status: str, says: str = "", shown: str = "", other: str | None = None) -> Finding:
-    """What a check found out about `rule`."""
-    return Finding(rule.name, rule.place, check, status, says, shown, other)
+    """What a check found out about `rule`; of one that it did not pass, with the place of the part it is about."""
+    found = Finding(rule.name, rule.place, check, status, says, shown, other)
+    return about(_ABOUT.get(check, RIGHT), rule, found) if status in (FAILED, OPEN) else found
+
+
+def about(part: str, rule: Rule, found: Finding) -> Finding:
+    """The finding, about another part of the rule than the check is."""
+    at, lines = place_of(rule, part)
+    return replace(found, at=at, line="\n".join(lines) if at != rule.place else "")
 
 
 def comment(rule: Rule) -> str:
@@ -117,13 +135,12 @@ def check_waivers(rules: RuleSet, every: RuleSet) -> None:
         RuleFileError: for the first name that no rule has.
     """
     known = {name for rule in every for name in accumulate(rule.name.split("."), "{}.{}".format)}
-    named = ((rule.file, waiver) for rule in rules for waiver in rule.waivers if waiver.other is not None)
-    for file, waiver in named:
+    named = ((rule, waiver) for rule in rules for waiver in rule.waivers if waiver.other is not None)
+    for rule, waiver in named:
         if waiver.other not in known:
             near = every.nearest(str(waiver.other))
             do = f"did you mean {', '.join(near)}?" if near else "`ngraph-rewrite rules` lists those that ship"
-            place = f"{file}:{waiver.span.line}:{waiver.span.column}"
-            raise RuleFileError(f"{place}: no rule is called {waiver.other}, which a waiver names", do=do)
+            raise error_at(rule, waiver.span, f"no rule is called {waiver.other}, which a waiver names", do)
 
 
 @dataclass(frozen=True)

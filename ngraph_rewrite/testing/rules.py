@@ -45,7 +45,7 @@ def check_rule(rule: Rule, examples: int = 50, cache: Cache | None = None) -> in
     >>> check_rule(rule)
     Traceback (most recent call last):
         ...
-    ngraph_rewrite.testing.rules.WrongRule: my.rules:2: rule my.add_zero is not @exact
+    ngraph_rewrite.testing.rules.WrongRule: my.rules:2:25: rule my.add_zero is not @exact
     ...
     """
     check_count(examples)

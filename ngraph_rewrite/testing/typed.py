@@ -15,10 +15,11 @@ from ngraph_rewrite.rewriting.instances import Instance, fitting_matches
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.pattern import App, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.rule_errors import GUARD, LEFT
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.counterexample import rewritten
-from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, finding
+from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, about, finding
 from ngraph_rewrite.testing.printing import program
 
 # Instances of a rule for each ten examples that are drawn of it.
@@ -46,13 +47,13 @@ def check_types(rule: Rule, context: Context) -> Finding:
             check_types_on(rule, found, bank)
             typed += 1
     except RuleFileError as error:
-        head, _, _ = error.what.partition("\n")
-        says = head.removeprefix(f"{rule.place}: rule {rule.name} ")
+        head, *_ = error.what.splitlines()
+        says = head.partition(f": rule {rule.name} ")[2]
         if bank.failed is not None:
-            return finding(rule, "types", FAILED, says, _shown_guard(rule, bank.failed, says))
+            return about(GUARD, rule, finding(rule, "types", FAILED, says, _shown_guard(rule, bank.failed, says)))
         return finding(rule, "types", FAILED, says, "" if last is None else _shown(rule, last, bank, says))
     if not typed:
-        return finding(rule, "types", FAILED, _nowhere(rule))
+        return about(LEFT, rule, finding(rule, "types", FAILED, _nowhere(rule)))
     return finding(rule, "types", PASSED, f"{typed} instances")
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from ngraph_rewrite.rewriting.domain import SYMBOLIC
 from ngraph_rewrite.rewriting.domains import argument_types
 from ngraph_rewrite.rewriting.instances import instances, matches
 from ngraph_rewrite.rewriting.rule import RuleSet
+from ngraph_rewrite.rewriting.rule_errors import GUARD, LEFT, RIGHT, place_of, rule_error
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.testing import WrongRule, check_rule
@@ -36,28 +38,32 @@ def complaint(text: str, header: str = "simplify semi") -> str:
 
 def test_a_right_side_of_another_dtype_is_shown_with_the_instance() -> None:
     said = complaint("rule add_zero: x + 0 => x", "simplify axes")
-    assert re.match(r"rules/bad.rules:2: rule bad.add_zero rewrites (\w+)\[.*\] to (?!\1)(\w+)\[.*\]: axes.add\(", said)
-    assert said.endswith("\n    x + 0 => x\n  guard it, or give the right side the type of the left")
+    assert re.match(
+        r"rules/bad.rules:2:25: rule bad.add_zero rewrites (\w+)\[.*\] to (?!\1)\w+\[.*\]: axes.add\(", said
+    )
+    shown = "\n    rule add_zero: x + 0 => x\n                            ^\n"
+    assert said.endswith(f"{shown}  guard it, or give the right side the type of the left")
 
 
 def test_a_right_side_of_another_shape_is_shown_with_the_instance() -> None:
     assert complaint("rule a: transpose(x, perm=p) => x").startswith(
-        "rules/bad.rules:2: rule bad.a rewrites float32[b, a] to float32[a, b]: "
+        "rules/bad.rules:2:33: rule bad.a rewrites float32[b, a] to float32[a, b]: "
         "semi.transpose(x, perm=(1, 0)) with x: float32[a, b]\n"
     )
 
 
 def test_a_right_side_that_does_not_build_says_why() -> None:
     said = complaint("rule a: sign(x) => x / absolute(x)", "lower axes -> semi")
-    assert said.startswith("rules/bad.rules:2: rule bad.a fails on axes.sign(x) with x: float32[H:H, W:3]: expected ")
-    assert "anonymous axes" in said and said.endswith("\n    sign(x) => x / absolute(x)\n  guard or mend the rule")
+    assert said.startswith("rules/bad.rules:2:20: rule bad.a fails on axes.sign(x) with x: float32[H:H, W:3]: expected")
+    shown = "\n    rule a: sign(x) => x / absolute(x)\n                       ^\n"
+    assert "anonymous axes" in said and said.endswith(f"{shown}  guard or mend the rule")
 
 
 def test_a_guard_that_fails_is_the_rules_mistake() -> None:
     said = complaint("rule a: -(-x) => x\n    if x.shape[5] == 1")
     assert said == (
-        "rules/bad.rules:2: rule bad.a fails on semi.negative(semi.negative(x)) with x: float32[a, b]: "
-        "IndexError: tuple index out of range\n    -(-x) => x\n  guard or mend the rule"
+        "rules/bad.rules:3:8: rule bad.a fails on semi.negative(semi.negative(x)) with x: float32[a, b]: "
+        "IndexError: tuple index out of range\n        if x.shape[5] == 1\n           ^\n  guard or mend the rule"
     )
 
 
@@ -146,7 +152,7 @@ def test_a_recognize_rule_makes_terms_smaller() -> None:
 
 def test_a_rule_written_twice_is_refused() -> None:
     said = complaint("rule a: -(-x) => x\nrule b: -(-x) => x")
-    assert said.startswith("rules/bad.rules:3: rule bad.b is the same as bad.a (rules/bad.rules:2)")
+    assert said.startswith("rules/bad.rules:3:9: rule bad.b is the same as bad.a (rules/bad.rules:2)\n    rule b: ")
 
 
 def test_another_guard_makes_another_rule() -> None:
@@ -156,8 +162,59 @@ def test_another_guard_makes_another_rule() -> None:
 def test_a_file_is_checked_when_it_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "bad.rules"
     path.write_text("simplify semi\nrule a: transpose(x, perm=p) => x\n")
-    with pytest.raises(RuleFileError, match=r"^my/bad.rules:2: rule bad.a rewrites"):
+    with pytest.raises(RuleFileError, match=r"^my/bad.rules:2:33: rule bad.a rewrites"):
         checked_rules(path, "my/bad.rules")
+
+
+# -- places -------------------------------------------------------------------------------------------
+
+
+WRITTEN = """simplify semi
+
+define half(x) = x / 2
+
+rule left for f in sin cos:
+    f(
+        half(x))  # of a half
+    =>  half(  # or so
+        f(x))
+    where n = x.rank
+    if n == 1 and (
+        x.size == 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "at", "line"),
+    [(LEFT, "6:5", "    f("), (RIGHT, "8:9", "    =>  half(  # or so"), (GUARD, "11:8", "    if n == 1 and (")],
+)
+def test_each_part_of_a_rule_has_a_place(part: str, at: str, line: str) -> None:
+    for rule, name in zip(parse_rules(WRITTEN, "my.rules", "my"), ("sin", "cos"), strict=True):
+        caret = " " * (int(at.partition(":")[2]) - 1) + "^"
+        assert place_of(rule, part) == (f"my.rules:{at}", (line, caret, f"[f = {name}]"))
+
+
+def test_a_guard_that_is_written_on_the_left_stands_there() -> None:
+    (rule,) = rules_of("rule a: exp(floating(x)) => log(x)")
+    assert place_of(rule, GUARD).at == "rules/bad.rules:2:9"
+
+
+def test_each_of_several_left_sides_is_told_from_the_others() -> None:
+    (_, second) = rules_of("rule a: exp(either(sin(x), cos(x))) => x")
+    assert place_of(second).lines[2] == "[exp(cos(x))]"
+
+
+def test_a_rule_is_shown_by_its_file_or_without_a_column(tmp_path: Path) -> None:
+    (rule,) = (replace(r, source=None, file=str(tmp_path / "my.rules")) for r in rules_of("rule a: exp(x) => x"))
+    without = (f"{tmp_path}/my.rules:2", ("exp(x) => x",))
+    assert place_of(rule) == without
+    for text, found in (("rule a:  exp(x) => x", ":10"), ("rule a: log(x) => x", ""), ("rle", ""), ("\n\n", "")):
+        (tmp_path / "my.rules").write_text(f"simplify semi\n{text}\n")
+        assert place_of(rule).at == without[0] + found
+    assert (
+        str(rule_error(replace(rule, file="my\x1b.rules"), "is odd"))
+        == "my\ufffd.rules:2: rule bad.a is odd\n    exp(x) => x"
+    )
 
 
 # -- instances ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from ngraph_rewrite import ops  # noqa: F401  (the families declare their ops when imported)
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting import attributes  # noqa: F401  (and the attribute functions)
-from ngraph_rewrite.rewriting.pattern import App, Build, Num, SeqVar, Var
+from ngraph_rewrite.rewriting.pattern import App, Build, Num, SeqVar, Var, subpatterns, subtemplates
 from ngraph_rewrite.rewriting.rulefile import load_rules, parse_rules
 
 SEMI = "simplify semi\n"
@@ -447,6 +447,16 @@ def test_a_rule_says_where_it_stands_and_what_it_is() -> None:
     rules = parse_rules(SEMI + "\n# algebra\nrule twice @real: -(-x)  =>  x  # an involution\n", "my.rules", "my")
     (rule,) = rules
     assert (rule.name, rule.grade, rule.place, rule.text) == ("my.twice", "real", "my.rules:4", "-(-x) => x")
+
+
+def test_a_qualified_name_is_of_any_family_on_either_side() -> None:
+    text = "lower axes -> semi\nrule a: semi.exp(axes.sin(tanh(x))) => axes.cos(semi.log(tanh(x)))\n"
+    (rule,) = parse_rules(text, "my.rules", "my")
+    made = [part.definition.name for part in subtemplates(rule.right[0]) if isinstance(part, Build)]
+    assert [part.definition.name for part in subpatterns(rule.left) if isinstance(part, App)] == [
+        "semi.exp", "axes.sin", "axes.tanh",
+    ]  # fmt: skip
+    assert made == ["axes.cos", "semi.log", "semi.tanh"]
 
 
 @pytest.mark.parametrize(

@@ -352,7 +352,7 @@ def test_what_computes_too_much_is_refused_at_once(text: str, says: str) -> None
     begun = time.process_time()
     with pytest.raises(RuleFileError) as caught:
         check_rules_static(parsed(text))
-    assert "my.rules:2: rule my.a fails on semi.exp(x)" in str(caught.value)
+    assert "my.rules:3:6: rule my.a fails on semi.exp(x)" in str(caught.value)
     assert says in str(caught.value)
     assert time.process_time() - begun < 5
 

@@ -112,7 +112,9 @@ def test_a_waiver_names_a_rule_that_there_is(other: str, do: str, tmp_path: Path
     path.write_text(f"simplify semi\nrule a: -(-x) => x\nwaive confluence of a and {other}: a typo\n", encoding="utf-8")
     with pytest.raises(RuleFileError) as caught:
         check_rules(path, checks=["types"])
-    assert f"{path}:3:1: no rule is called {other}, which a waiver names\n  {do}" in str(caught.value)
+    line = f"waive confluence of a and {other}: a typo"
+    what = f"no rule is called {other}, which a waiver names"
+    assert f"{path}:3:1: {what}\n    {line}\n    ^\n  {do}" in str(caught.value)
 
 
 def test_a_waiver_may_name_a_rule_of_a_file_that_is_checked_too(tmp_path: Path) -> None:
