@@ -28,6 +28,8 @@ from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
+_MARKS = frozenset({"form", "mark"})  # what passes write
+
 # What stands for the device of every term: where a value will be is up to the target of a transformer.
 DEVICE = "graph"
 
@@ -48,7 +50,7 @@ class Op(Operators, Methods, Immutable):
     attrs: tuple[Any, ...]
     type: TensorType
     info: Info
-    # Of a term of a bank: the pass that last brought it to its normal form, and that form if it is another term.
+    # The pass that last brought it to its normal form, and that form if it is another term: no part of what it is.
     mark: object
     form: Op | None
 
@@ -63,6 +65,11 @@ class Op(Operators, Methods, Immutable):
         _become(self, Shared)
         Shared.__init__(self, definition, args, attrs, type, info)  # type: ignore[arg-type]  # it is one now
         _become(self, Op)
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        if attribute not in _MARKS:
+            raise self._unchanged(attribute, "set")
+        object.__setattr__(self, attribute, value)
 
     def _unchanged(self, attribute: str, done: str) -> ImmutableError:
         what = f"{self._called} is immutable: {attribute} of {describe(self, 1)} cannot be {done}"
@@ -302,10 +309,9 @@ class Op(Operators, Methods, Immutable):
 
 
 class Shared(Op):
-    """A term of a bank, on which passes write their marks; all others are immutable to Python too."""
+    """A term of a bank: passes write marks on all of them, and so fast only where nothing is asked before."""
 
     __slots__ = ()
-    # With these Python writes slots as fast as those of a class that has none of its own.
     __setattr__ = object.__setattr__  # type: ignore[assignment]
     __delattr__ = object.__delattr__  # type: ignore[assignment]
 

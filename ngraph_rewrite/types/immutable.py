@@ -27,7 +27,7 @@ class Immutable:
     _called: ClassVar[str]
     _instead: ClassVar[str]
 
-    def __setattr__(self, attribute: str, value: object) -> NoReturn:
+    def __setattr__(self, attribute: str, value: object) -> None:
         raise self._unchanged(attribute, "set")
 
     def __delattr__(self, attribute: str) -> NoReturn:
