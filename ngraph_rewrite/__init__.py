@@ -35,6 +35,7 @@ from ngraph_rewrite.errors import (
     UnknownOpError,
     UnloweredOpError,
     UnmatchedAxesError,
+    UnwritableFileError,
 )
 from ngraph_rewrite.frontend import numpy, semi, simple
 from ngraph_rewrite.frontend.axes import (
@@ -313,6 +314,7 @@ __all__ = [
     "UnknownOpError",
     "UnloweredOpError",
     "UnmatchedAxesError",
+    "UnwritableFileError",
     "absolute",
     "add",
     "add_kernel",

@@ -119,6 +119,12 @@ class SaveFileError(NGraphRewriteError, ValueError):
     """A save file that is damaged, truncated or of another model."""
 
 
+class UnwritableFileError(SaveFileError, OSError):
+    """A save file cannot be written where it is wanted; `errno` and `filename` are those of an OSError."""
+
+    __str__ = Exception.__str__
+
+
 class KernelError(NGraphRewriteError, RuntimeError):
     """A kernel template or a rendered kernel that cannot be used."""
 
