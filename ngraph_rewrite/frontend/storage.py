@@ -224,11 +224,14 @@ def _initial_of_term(term: Op, axes: Axes, dtype: DType) -> Any:
     if term.definition.name != "core.constant":
         initial_term(term, TensorType(dtype, axes), "the variable")
         return term
+    alike = not term.axes.named and term.axes.lengths == axes.lengths
+    if term.rank and not alike:
+        initial_term(term, TensorType(term.dtype, axes), "the variable")
     literal = term.attribute("value").cast(dtype)
     if literal.scalar is not None:
         return literal.array(())
     array = literal.array(known_shape(term.axes))
-    if not term.axes.named and term.axes.lengths == axes.lengths:
+    if alike:
         return array
     contained(term.axes, axes)
     return spread(array, term.axes, axes)
