@@ -312,6 +312,7 @@ class Shared(Op):
     """A term of a bank: passes write marks on all of them, and so fast only where nothing is asked before."""
 
     __slots__ = ()
+    # Both, as Python has one slot for the two: it then writes as fast as where a class has neither.
     __setattr__ = object.__setattr__  # type: ignore[assignment]
     __delattr__ = object.__delattr__  # type: ignore[assignment]
 
