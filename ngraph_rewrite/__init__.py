@@ -20,6 +20,7 @@ from ngraph_rewrite.errors import (
     DuplicateAxisNames,
     ExtensionError,
     FamilyError,
+    ImmutableError,
     IncompatibleAxesError,
     InvalidHandleError,
     KernelError,
@@ -34,6 +35,7 @@ from ngraph_rewrite.errors import (
     UnknownOpError,
     UnloweredOpError,
     UnmatchedAxesError,
+    UnwritableFileError,
 )
 from ngraph_rewrite.frontend import numpy, semi, simple
 from ngraph_rewrite.frontend.axes import (
@@ -278,6 +280,7 @@ __all__ = [
     "FamilyError",
     "Function",
     "GraphPass",
+    "ImmutableError",
     "IncompatibleAxesError",
     "InvalidHandleError",
     "KernelError",
@@ -311,6 +314,7 @@ __all__ = [
     "UnknownOpError",
     "UnloweredOpError",
     "UnmatchedAxesError",
+    "UnwritableFileError",
     "absolute",
     "add",
     "add_kernel",

@@ -69,6 +69,10 @@ class MissingMethodError(NGraphRewriteError, AttributeError):
     """A method that arrays have and terms do not: here it is a function."""
 
 
+class ImmutableError(NGraphRewriteError, AttributeError):
+    """Something of a term, a type or an axis was to be set or deleted: they are shared, and stay as they are."""
+
+
 class FamilyError(NGraphRewriteError, TypeError):
     """Terms of two op families in one call, where no coercion is unambiguous."""
 
@@ -113,6 +117,12 @@ class ClosedError(NGraphRewriteError, RuntimeError):
 
 class SaveFileError(NGraphRewriteError, ValueError):
     """A save file that is damaged, truncated or of another model."""
+
+
+class UnwritableFileError(SaveFileError, OSError):
+    """A save file cannot be written where it is wanted; `errno` and `filename` are those of an OSError."""
+
+    __str__ = Exception.__str__
 
 
 class KernelError(NGraphRewriteError, RuntimeError):

@@ -7,6 +7,7 @@ A bfloat16, which NumPy's files do not know, is kept as two bytes without a mean
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -18,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.errors import SaveFileError
+from ngraph_rewrite.errors import SaveFileError, UnwritableFileError
 from ngraph_rewrite.lazy import lazy_module
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.paths import as_path
 
@@ -34,23 +36,51 @@ _SEAL = 64  # bytes of a digest
 
 
 def write_state(path: str | os.PathLike[str], items: Sequence[tuple[Op, Array]], seed: int, calls: int) -> None:
-    """Write variables and counters as an ``.npz`` without pickle; the file appears whole or not at all."""
+    """Write variables and counters as an ``.npz`` without pickle; the file appears whole or not at all.
+
+    Raises:
+        UnwritableFileError: if it cannot be written.
+    """
     arrays = {f"v{i}": array for i, (_, array) in enumerate(items)}
     described = [{"name": v.name, "type": repr(v.type)} for v, _ in items]
     header = json.dumps({"format": FORMAT, "seed": seed, "calls": calls, "variables": described})
     memory = io.BytesIO()
     np.savez(memory, allow_pickle=False, header=np.array(header), **arrays)
     target = as_path(path, "path")
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        _replace(target, _sealed(memory.getvalue()))
+    except OSError as error:
+        raise _unwritable(target, error) from error
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Write a file beside the target, and put it in its place once it is whole."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(_sealed(memory.getvalue()))
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _unwritable(target: Path, error: OSError) -> UnwritableFileError:
+    """What to tell: the file beside the target, which the error names, nobody asked for."""
+    if isinstance(error, IsADirectoryError):
+        do = "give the path of a file, which may be in it"
+    elif isinstance(error, FileNotFoundError):
+        do = f"make the folder {target.parent} first"
+    else:
+        do = "save to another folder, in which files can be written"
+    what = f"{target} cannot be written: {error.strerror or error}"
+    found = UnwritableFileError(what, where=user_line(), do=do)
+    found.errno, found.filename = error.errno, str(target)
+    return found
 
 
 def read_state(

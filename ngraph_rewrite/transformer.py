@@ -295,7 +295,7 @@ class Transformer:
 
         Raises:
             ArgumentError: if that is no path.
-            OSError: if it cannot be written.
+            UnwritableFileError: if it cannot be written; it is an OSError, and nothing is left behind.
         """
         with self._state.lock:
             self._state.save(path)

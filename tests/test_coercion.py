@@ -180,6 +180,44 @@ def test_forgetting_and_restoring_labels_is_lossless(order: list[str], count: in
             assert kernel.startswith("copy_") and computation.stats()["layout_copies"] == 0
 
 
+VARIABLES = {
+    "axes": lambda value: ng.variable(NAMED, initial_value=value),
+    "simple": lambda value: ng.simple.variable((3, ng.simple.N(2)), initial_value=value),
+    "numpy": lambda value: ng.variable((3, 2), initial_value=value),
+}
+
+
+@pytest.mark.parametrize("own", VARIABLES)
+@pytest.mark.parametrize("of", VARIABLES)
+@pytest.mark.parametrize("value", [OTHER, np.ones((3, 2))])
+def test_inside_coercion_error_a_variable_holds_terms_of_its_own_family(own: str, of: str, value: Array) -> None:
+    term = {"axes": lambda: ng.constant(value, NAMED), "numpy": lambda: ng.constant(value)}.get(of, lambda: None)()
+    terms = [FAMILIES[of]() * 1, *([] if term is None else [term])]
+    with ng.coercion("error"):
+        for one in terms:
+            if own == of:
+                assert compute(VARIABLES[own](one)).tolist() == compute(one).tolist()
+            else:
+                with pytest.raises(ng.FamilyError, match=r"coercions are errors here\n.*test_coercion\.py"):
+                    VARIABLES[own](one)
+
+
+@pytest.mark.parametrize("own", VARIABLES)
+def test_inside_coercion_error_a_variable_holds_arrays_and_numbers(own: str) -> None:
+    with ng.coercion("error"):
+        for value in (OTHER, OTHER.tolist(), 2.0, ng.constant(2.0), lambda axes: OTHER):
+            assert VARIABLES[own](value).shape == (3, 2)
+        variable = VARIABLES[own](None)
+        assert compute(ng.sequential([ng.assign(variable, OTHER), variable])).tolist() == OTHER.tolist()
+
+
+def test_inside_coercion_error_a_term_of_another_family_is_not_assigned() -> None:
+    variable = VARIABLES["simple"](None)
+    assert ng.assign(variable, numpy_term()).definition.name == "core.assign"
+    with ng.coercion("error"), pytest.raises(ng.FamilyError, match="coercions are errors here"):
+        ng.assign(variable, numpy_term())
+
+
 def test_an_unknown_mode_is_refused() -> None:
     with pytest.raises(ng.AttributeValueError, match=r"(?s)test_coercion.py.*insert, error"):
         ng.coercion("maybe")  # before anything is done inside

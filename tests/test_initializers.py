@@ -45,6 +45,21 @@ def test_it_is_spread_put_in_order_and_cast_like_an_assigned_value(target: str) 
     assert np.array_equal(found[2], -np.arange(6.0).reshape(3, 2).T) and found[0].dtype == "float64"
 
 
+@pytest.mark.parametrize("fill", [[1.0] * 4, [1.0, 2.0, 3.0, 4.0]])
+def test_a_constant_of_other_axes_is_refused_whether_or_not_one_number_fills_it(fill: list[float]) -> None:
+    for axes in ([H], (3,)):
+        for value in (ng.constant(fill), ng.constant(fill, {"W": 4}), ng.constant(fill, {"H": 4})):
+            with pytest.raises((ng.AxesError, ng.FamilyError), match=r"test_initializers\.py"):
+                ng.variable(axes, initial_value=value)
+
+
+@pytest.mark.parametrize("value", [ng.constant(2.0), ng.constant(2.0, [W]), ng.constant(2.0, [W, H])])
+def test_a_constant_that_one_number_fills_is_spread(value: ng.Op) -> None:
+    assert values([ng.variable([H, W], initial_value=value)], "reference")[0].tolist() == [[2.0, 2.0]] * 3
+    plain = ng.variable((3, 2), initial_value=ng.constant(np.full((1, 2), 2.0)))
+    assert values([plain], "reference")[0].tolist() == [[2.0, 2.0]] * 3
+
+
 def test_a_variable_stands_for_its_own_initial_value(target: str) -> None:
     """Not for what it is by then, and whether or not the computation uses it."""
     a = ng.variable([H], initial_value=np.array([1.0, 2.0, 3.0]), name="a")

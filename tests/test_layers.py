@@ -158,6 +158,39 @@ def wrong_direction(importer: str, imported: str) -> str | None:
     return None
 
 
+# The families of ops: a module belongs to the one that its name begins with; all others are for everybody.
+FAMILIES = ("axes", "simple", "numpy", "semi", "core", "cpu", "cuda", "fused")
+# Families meet in rules, and never import each other. But what a target adds, and what is fused, stands below `semi`:
+# each such op does in one call what ops of that family mean, so that it may take their meanings and checks.
+STANDS_BELOW = {family: frozenset({"semi"}) for family in ("cpu", "cuda", "fused")}
+
+# These use nothing of what they import: they only say in which order families and their parts are declared.
+LISTS = frozenset({"ops.axes", "ops.simple", "ops.numpy", "ops.semi"})
+
+
+def family_of(module: str) -> str | None:
+    """The family of ops whose module it is: "semi" for `ops.semi` and `ops.semi_sort`, None for `ops.checks`."""
+    found = module.removeprefix("ops.").partition("_")[0]
+    return found if module.startswith("ops.") and found in FAMILIES else None
+
+
+def families_under(module: str) -> Iterator[tuple[Import, str]]:
+    """The families that a module imports from, itself or by modules that are of none."""
+    for found in imports_of(module):
+        family = family_of(found.module)
+        if family is not None:
+            yield found, family
+        elif part_of(found.module) == "ops":
+            yield from ((found, under) for _, under in families_under(found.module))
+
+
+def meets_another(family: str, other: str) -> str | None:
+    """Why a module of one family may not import one of another, or None if it may."""
+    if other == family or other in STANDS_BELOW.get(family, ()):
+        return None
+    return f"but families meet in rules: what {family} and {other} have in common belongs to neither"
+
+
 # The package root collects the public names from wherever they are.
 PARTS = sorted({*map(part_of, MODULES)} - {""})
 
@@ -174,6 +207,14 @@ def test_a_part_belongs_to_a_layer(part: str) -> None:
 @pytest.mark.parametrize("part", PARTS)
 def test_a_module_imports_only_from_below(part: str) -> None:
     reasons = ((m, found, wrong_direction(m, found.module)) for m in modules_of(part) for found in imports_of(m))
+    assert not [complaint(module, found, why) for module, found, why in reasons if why]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_of_ops_do_not_import_each_other(family: str) -> None:
+    """Nor by a module of none."""
+    own = [module for module in modules_of("ops") if family_of(module) == family and module not in LISTS]
+    reasons = [(m, i, meets_another(family, other)) for m in own for i, other in families_under(m)]
     assert not [complaint(module, found, why) for module, found, why in reasons if why]
 
 
@@ -277,3 +318,29 @@ def test_where_an_import_stands_is_seen() -> None:
 def test_directions(importer: str, imported: str, expected: str | None) -> None:
     found = wrong_direction(importer, imported)
     assert found is None if expected is None else expected in str(found)
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [("ops.semi_sort", "semi"), ("ops.axes", "axes"), ("ops.checks", None), ("rewriting.simple_x", None)],
+)
+def test_a_module_belongs_to_the_family_that_its_name_begins_with(module: str, expected: str | None) -> None:
+    assert family_of(module) == expected
+
+
+@pytest.mark.parametrize("module", sorted(LISTS))
+def test_a_list_of_what_is_declared_holds_imports_only(module: str) -> None:
+    assert all(is_import_docstring_or_dunder(node) for node in tree_of(module).body)
+
+
+def test_families_are_seen_behind_a_module_of_none() -> None:
+    assert "simple" in {family for _, family in families_under("ops.open_places")}
+
+
+@pytest.mark.parametrize(
+    ("family", "other", "refused"),
+    [("simple", "axes", True), ("numpy", "semi", True), ("semi", "cpu", True), ("cpu", "cuda", True),
+     ("cpu", "semi", False), ("axes", "axes", False)],
+)  # fmt: skip
+def test_which_families_may_meet(family: str, other: str, refused: bool) -> None:
+    assert (meets_another(family, other) is not None) == refused

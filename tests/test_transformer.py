@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import hashlib
 import io
 import json
+import re
 import sys
 import threading
 import weakref
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -631,6 +633,40 @@ def test_an_old_file_stays_until_the_new_one_is_whole(saved: Any, monkeypatch: p
         transformer.save(path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_where_no_file_can_be_written_nothing_is_left_behind(saved: Any, tmp_path: Path) -> None:
+    transformer, *_, path = saved
+    before = path.read_bytes()
+    (tmp_path / "folder").mkdir()
+    cases = {
+        tmp_path / "none" / "a.npz": (FileNotFoundError, f"make the folder {tmp_path / 'none'} first"),
+        tmp_path / "folder": (IsADirectoryError, "give the path of a file"),
+        path / "a.npz": (NotADirectoryError, "save to another folder"),
+        tmp_path / ("a" * 300): (OSError, "save to another folder"),
+    }
+    for wanted, (cause, advice) in cases.items():
+        with pytest.raises(ng.SaveFileError, match=rf"^{re.escape(str(wanted))} cannot be written: ") as found:
+            transformer.save(wanted)
+        error = found.value
+        assert isinstance(error, OSError) and isinstance(error.__cause__, cause)
+        assert error.do.startswith(advice) and "test_transformer.py" in error.where
+        assert error.errno == error.__cause__.errno and error.filename == str(wanted)
+    assert path.read_bytes() == before and {*tmp_path.rglob("*")} == {path, tmp_path / "folder"}
+
+
+def test_a_folder_that_may_not_be_written_is_told_by_the_path_that_was_given(
+    saved: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The administrator may write everywhere: so the system's answer stands in for such a folder."""
+
+    def forbidden(dir: Path, prefix: str) -> NoReturn:  # noqa: A002  (its name in tempfile)
+        raise PermissionError(errno.EACCES, "Permission denied", str(dir / f"{prefix}xyz"))
+
+    monkeypatch.setattr("tempfile.mkstemp", forbidden)
+    with pytest.raises(ng.UnwritableFileError, match=r"b\.npz cannot be written: Permission denied\n") as found:
+        saved[0].save(tmp_path / "b.npz")
+    assert "xyz" not in str(found.value)
 
 
 # -- closing ----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from ngraph_rewrite.ops.alignment import contained, spread
 from ngraph_rewrite.ops.checks import known_shape
 from ngraph_rewrite.ops.initial import initial_term, initial_value
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.families import unmixed
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.literal import Literal, own_dtype
 from ngraph_rewrite.terms.op import Op, build
@@ -72,6 +73,7 @@ def variable(
         AxesError: if the axes are none, or the initial value has another shape.
         DTypeError: if the dtype is not supported, or the initial value does not fit it.
         AttributeValueError: if the initial value is a term that depends on a placeholder, or has effects.
+        FamilyError: if it is a term of another family. A constant of its shape is not, but in ``coercion("error")``.
         LengthError: if the length of an axis is not known.
 
     >>> import ngraph_rewrite as ng
@@ -217,15 +219,19 @@ def _initial(initial: Any, axes: Axes, dtype: DType) -> Any:
 
 
 def _initial_of_term(term: Op, axes: Axes, dtype: DType) -> Any:
-    """A constant as an array; any other term as it is, once it is known to fit."""
+    """A constant as an array, by its shape if it has no names; any other term as it is, once it is known to fit."""
+    unmixed(term.type, TensorType(dtype, axes))
     if term.definition.name != "core.constant":
         initial_term(term, TensorType(dtype, axes), "the variable")
         return term
+    alike = not term.axes.named and term.axes.lengths == axes.lengths
+    if term.rank and not alike:
+        initial_term(term, TensorType(term.dtype, axes), "the variable")
     literal = term.attribute("value").cast(dtype)
     if literal.scalar is not None:
         return literal.array(())
     array = literal.array(known_shape(term.axes))
-    if not term.axes.named and term.axes.lengths == axes.lengths:
+    if alike:
         return array
     contained(term.axes, axes)
     return spread(array, term.axes, axes)

@@ -13,7 +13,7 @@ from ngraph_rewrite.rewriting.matcher import Make
 from ngraph_rewrite.terms.bank import Near, TermBank
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.info import NO_INFO
-from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.op import Op, Shared
 
 # How many steps may stand inside each other while right sides are built; what goes deeper waits on a stack.
 NESTED = 24
@@ -96,7 +96,7 @@ def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op], Ca
                 else:
                     typed = near.get((id(args[0].type), id(args[1].type), attrs)) if len(args) == 2 else None
                 if typed is not None:
-                    term = new(Op)
+                    term = new(Shared)
                     term.definition, term.args, (term.attrs, term.type, _), term.info = definition, args, typed, NO_INFO
                     term.mark = term.form = None
                     table[key] = term
@@ -236,7 +236,7 @@ class Reduction:
                     now = self.bank.renewed(term, args)
                     step = parts[now.definition][0]
                 if now is None:
-                    now = new(Op)
+                    now = new(Shared)
                     now.definition, now.args, now.attrs = term.definition, args, attrs
                     now.type, now.info = term.type, term.info
                     now.mark = now.form = None

@@ -11,7 +11,7 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops.alignment import axis_of
 from ngraph_rewrite.ops.checks import as_int, extents, known_shape, named, numeric, several
-from ngraph_rewrite.ops.sliding import Slide, each, each_slide, fitting, reach, slid, steps
+from ngraph_rewrite.ops.sliding import Slide, each, each_slide, fitting, slid, spread_length, steps
 from ngraph_rewrite.ops.window_functions import correlated, spread_out
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
@@ -152,21 +152,6 @@ def convolution(
     own = {"channel": channel, "spatial": spatial, "groups": groups}
     own |= {"strides": strides, "before": before, "after": after, "dilations": dilations}
     return _typed(x, w, axes, _result(x, w, fitting, 0, **own), ())
-
-
-def spread_length(length: Extent, size: Extent, slide: Slide, axis: str) -> Extent:
-    """The length that a window slides over to have `length` places; the least of them, if there are more.
-
-    Raises:
-        AxesError: if there are no places: a convolution has at least one.
-
-    >>> spread_length(3, 3, Slide(2, 1, 1, 0, 1), "H")
-    5
-    """
-    if length == 0:
-        raise AxesError(f"{axis} has no elements to put windows in the place of", do="give it at least one")
-    least = (length - 1) * slide.stride + reach(size, slide.dilation) - slide.before - slide.after
-    return max(least, 0) if isinstance(least, int) else least
 
 
 @op("axes.deconvolution", meaning=_meaning(spread_out), normalise=_attributes(spread_length, -1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ngraph_rewrite.errors import DTypeError, FamilyError, UnmatchedAxesError
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.families import unmixed
 from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.types.axes import Axes, anonymous
 from ngraph_rewrite.types.dtypes import DType, can_cast
@@ -20,9 +21,10 @@ def fitted(value: Op, to: TensorType, name: str) -> Op:
 
     Raises:
         DTypeError: if the value would have to become another kind of number, such as float to int.
-        FamilyError: if only one of the two has names.
+        FamilyError: if only one of the two has names; inside ``coercion("error")``, if they are of two families.
         UnmatchedAxesError: if the value has an axis that the storage lacks, or does not broadcast to its shape.
     """
+    unmixed(value.type, to)
     castable(value.dtype, to.dtype, name)
     if value.axes == to.axes:
         return _cast(value, to.dtype)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.types.dtypes import BFLOAT16, wide
+from ngraph_rewrite.types.dtypes import BFLOAT16, INT64, wide
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
@@ -221,3 +221,19 @@ def wrap(indices: Any, length: int) -> tuple[Any, Any]:
     wide = wide.astype(np.int64)
     wide = np.where(wide < 0, wide + length, wide)
     return wide, (wide >= 0) & (wide < length)
+
+
+def comparable(x: Any) -> Any:
+    """The values as NumPy puts them in order; it has no place for a NaN of bfloat16."""
+    return x.astype(np.float32) if x.dtype == BFLOAT16 else x
+
+
+def found_places(x: Any, v: Any, right: bool) -> Any:
+    """NumPy's ``searchsorted`` as int64, of the shape of `v` whatever that is.
+
+    >>> found_places(np.array([1, 3, 3]), np.array([[3], [4]]), right=False)
+    array([[1],
+           [3]])
+    """
+    found = np.searchsorted(comparable(x), comparable(v), "right" if right else "left")
+    return np.asarray(found, INT64).reshape(v.shape)

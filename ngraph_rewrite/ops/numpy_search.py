@@ -12,7 +12,6 @@ from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.checks import flag, integer_only, position, positional, tensor
 from ngraph_rewrite.ops.promotion import same
-from ngraph_rewrite.ops.semi_sort import found_places
 from ngraph_rewrite.ops.stretching import positions, stretched, without
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, find, op
 from ngraph_rewrite.terms.op import Op
@@ -92,7 +91,7 @@ def _searchsorted_attributes(x: TensorType, v: TensorType, *, right: Any) -> Att
 
 def _searchsorted(term: Op, x: Any, v: Any) -> Any:
     dtype = same(*(a.type for a in term.args))
-    return found_places(x.astype(dtype), v.astype(dtype), term.attribute("right"))
+    return functions.found_places(x.astype(dtype), v.astype(dtype), term.attribute("right"))
 
 
 @op("numpy.searchsorted", meaning=_searchsorted, normalise=_searchsorted_attributes)

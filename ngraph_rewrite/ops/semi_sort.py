@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.ops import functions
 from ngraph_rewrite.ops.checks import flag, position, positional, same_dtype, tensor
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import BFLOAT16, INT64, is_float
+from ngraph_rewrite.types.dtypes import INT64, is_float
 from ngraph_rewrite.types.tensor import TensorType
 
 
@@ -20,14 +21,9 @@ def order_attributes(x: TensorType, *, axis: Any, descending: Any) -> Attributes
     return {"axis": position(axis, x.rank), "descending": flag(descending, "descending")}
 
 
-def _comparable(x: Any) -> Any:
-    """The values as NumPy puts them in order; it has no place for a NaN of bfloat16."""
-    return x.astype(np.float32) if x.dtype == BFLOAT16 else x
-
-
 def order_of(term: Op, x: Any) -> Any:
     """The stable order; turned around by turning the values around, so that equal ones keep their order."""
-    key = _comparable(x)
+    key = functions.comparable(x)
     if term.attribute("descending"):
         key = -key if is_float(x.dtype) else ~key
     return np.argsort(key, axis=term.attribute("axis"), kind="stable").astype(INT64, copy=False)
@@ -55,15 +51,9 @@ def _searchsorted_attributes(x: TensorType, v: TensorType, *, right: Any) -> Att
     return {"right": flag(right, "right")}
 
 
-def found_places(x: Any, v: Any, right: bool) -> Any:
-    """NumPy's ``searchsorted`` as int64, of the shape of `v` whatever that is."""
-    found = np.searchsorted(_comparable(x), _comparable(v), "right" if right else "left")
-    return np.asarray(found, INT64).reshape(v.shape)
-
-
 @op(
     "semi.searchsorted",
-    meaning=lambda term, x, v: found_places(x, v, term.attribute("right")),
+    meaning=lambda term, x, v: functions.found_places(x, v, term.attribute("right")),
     normalise=_searchsorted_attributes,
 )
 def searchsorted(x: TensorType, v: TensorType, *, right: bool) -> TensorType:

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, FamilyError, UnmatchedAxesError
-from ngraph_rewrite.ops.axes_convolution import spread_length
 from ngraph_rewrite.ops.checks import as_int, extents, known_shape, numeric
 from ngraph_rewrite.ops.simple_marks import MARKERS, common, features, keys, placed, simple
-from ngraph_rewrite.ops.sliding import across, each, each_slide, fitting, slid, slides, steps
+from ngraph_rewrite.ops.sliding import across, each, each_slide, fitting, slid, slides, spread_length, steps
 from ngraph_rewrite.ops.window_functions import correlated, spread_out
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op

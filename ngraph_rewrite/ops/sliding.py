@@ -92,6 +92,21 @@ def fitting(length: Extent, size: Extent, slide: Slide, axis: str) -> Extent:
     return number
 
 
+def spread_length(length: Extent, size: Extent, slide: Slide, axis: str) -> Extent:
+    """The length that a window slides over to have `length` places; the least of them, if there are more.
+
+    Raises:
+        AxesError: if there are no places: a convolution has at least one.
+
+    >>> spread_length(3, 3, Slide(2, 1, 1, 0, 1), "H")
+    5
+    """
+    if length == 0:
+        raise AxesError(f"{axis} has no elements to put windows in the place of", do="give it at least one")
+    least = (length - 1) * slide.stride + reach(size, slide.dilation) - slide.before - slide.after
+    return max(least, 0) if isinstance(least, int) else least
+
+
 def slides(
     strides: Sequence[int],
     before: Sequence[Extent],

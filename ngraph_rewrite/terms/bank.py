@@ -13,7 +13,7 @@ from typing import Any
 from ngraph_rewrite.terms.canonical import TermOrder, flattened, identity_of, stored_attributes
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.info import NO_INFO, Info
-from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.op import Op, Shared
 from ngraph_rewrite.types.sorts import Profile
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -68,7 +68,7 @@ class TermBank:
             found = table.get(key)
             if found is not None:
                 return found
-        term = table[key] = Op(definition, args, stored, type_, info)
+        term = table[key] = Shared(definition, args, stored, type_, info)
         return term
 
     def _of_signature(
@@ -87,7 +87,7 @@ class TermBank:
         table, key = self.tables[definition], (args, attrs) if attrs else args
         term = table.get(key)
         if term is None:
-            term = table[key] = Op(definition, args, attrs, profile.result, info)
+            term = table[key] = Shared(definition, args, attrs, profile.result, info)
         return term
 
     def typed(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Near:
@@ -128,7 +128,7 @@ class TermBank:
             own = self._own.get(id(term.type))
             if own is None:
                 own = self._own[id(term.type)] = term.type, self._interned.setdefault(term.type, term.type)
-            found = table[key] = Op(definition, args, attrs, own[1], term.info)
+            found = table[key] = Shared(definition, args, attrs, own[1], term.info)
         return found
 
     def renewed(self, term: Op, args: tuple[Op, ...]) -> Op:
@@ -139,5 +139,5 @@ class TermBank:
         table, key = self.tables[definition], (args, attrs) if attrs else args
         found = table.get(key)
         if found is None:
-            found = table[key] = Op(definition, args, attrs, term.type, term.info)
+            found = table[key] = Shared(definition, args, attrs, term.type, term.info)
         return found

@@ -28,6 +28,8 @@ _mode: ContextVar[str] = ContextVar("coercion", default="insert")
 def coercion(mode: str) -> AbstractContextManager[None]:
     """What happens inside where families meet in one op: ``"insert"`` a coercion if only one is meant, or ``"error"``.
 
+    They also meet where storage of one is to hold a term of another. Arrays are of none: storage has their shape.
+
     Raises:
         AttributeValueError: for any other mode.
 
@@ -115,6 +117,16 @@ def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False, nam
     if to == "simple":
         known = [axes for axes in known if len(axes) in {t.rank for t, low in zip(types, less, strict=True) if low}]
     return [_named(to, t, known, types) if low else None for t, low in zip(types, less, strict=True)]
+
+
+def unmixed(value: TensorType, storage: TensorType) -> None:
+    """Inside ``coercion("error")``, demand of a term that it is of the family of the storage that is to hold it.
+
+    Raises:
+        FamilyError: if not.
+    """
+    if _mode.get() == "error":
+        coerced(family(storage.axes) or "", (storage, value), elementwise=True)
 
 
 def _forgotten(to: str, operand: TensorType, more: Sequence[TensorType], types: Sequence[TensorType]) -> Axes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, NGraphRewriteError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, ImmutableError, NGraphRewriteError
 from ngraph_rewrite.terms.calls_told import attributes_told, call_told, clipped, located
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.construction import construction
@@ -23,15 +23,18 @@ from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, anonymous
 from ngraph_rewrite.types.dtypes import DType
+from ngraph_rewrite.types.immutable import Immutable
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
+
+_MARKS = frozenset({"form", "mark"})  # what passes write
 
 # What stands for the device of every term: where a value will be is up to the target of a transformer.
 DEVICE = "graph"
 
 
-class Op(Operators, Methods):
+class Op(Operators, Methods, Immutable):
     """A term. Build one with a frontend function or an operator, never directly.
 
     ``==`` is identity (use `same_as` for structure, `ng.equal` for an op that compares); ``bool(op)``
@@ -40,13 +43,14 @@ class Op(Operators, Methods):
     """
 
     __slots__ = ("__weakref__", "args", "attrs", "definition", "form", "info", "mark", "type")
+    _called, _instead = "a term", "build another one; named(...) gives the same term another name"
 
     definition: OpDef
     args: tuple[Op, ...]
     attrs: tuple[Any, ...]
     type: TensorType
     info: Info
-    # Of a term of a bank: the pass that last brought it to its normal form, and that form if it is another term.
+    # The pass that last brought it to its normal form, and that form if it is another term: no part of what it is.
     mark: object
     form: Op | None
 
@@ -58,13 +62,18 @@ class Op(Operators, Methods):
         type: TensorType,
         info: Info = NO_INFO,
     ) -> None:
-        self.definition = definition
-        self.args = args
-        self.attrs = attrs
-        self.type = type
-        self.info = info
-        self.mark = None
-        self.form = None
+        _become(self, Shared)
+        Shared.__init__(self, definition, args, attrs, type, info)  # type: ignore[arg-type]  # it is one now
+        _become(self, Op)
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        if attribute not in _MARKS:
+            raise self._unchanged(attribute, "set")
+        object.__setattr__(self, attribute, value)
+
+    def _unchanged(self, attribute: str, done: str) -> ImmutableError:
+        what = f"{self._called} is immutable: {attribute} of {describe(self, 1)} cannot be {done}"
+        return ImmutableError(what, where=user_line(), do=self._instead)
 
     # -- what it is ---------------------------------------------------------------------------------
 
@@ -299,6 +308,35 @@ class Op(Operators, Methods):
     __int__ = __complex__ = __float__
 
 
+class Shared(Op):
+    """A term of a bank: passes write marks on all of them, and so fast only where nothing is asked before."""
+
+    __slots__ = ()
+    # Both, as Python has one slot for the two: it then writes as fast as where a class has neither.
+    __setattr__ = object.__setattr__  # type: ignore[assignment]
+    __delattr__ = object.__delattr__  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        definition: OpDef,
+        args: tuple[Op, ...],
+        attrs: tuple[Any, ...],
+        type: TensorType,
+        info: Info = NO_INFO,
+    ) -> None:
+        self.definition = definition
+        self.args = args
+        self.attrs = attrs
+        self.type = type
+        self.info = info
+        self.mark = None
+        self.form = None
+
+
+# A term is written as a shared one, whose layout it has, and then closed: that costs less than each slot by itself.
+_become = vars(object)["__class__"].__set__
+
+
 def _without_value(term: Op, wanted: str) -> ArgumentError:
     what = f"{describe(term, 1)} is a term and has no value {wanted}"
     return ArgumentError(
@@ -353,7 +391,8 @@ def build(
             f"raised by the declaration of {definition}, for {call_told(definition, args, attributes)} at {info.place}"
         )
         raise
-    term = Op(definition, args, attrs, type_, info)
+    term = Shared(definition, args, attrs, type_, info)
+    _become(term, Op)
     if block is not None:
         block.built(term)
     return term

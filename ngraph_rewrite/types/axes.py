@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from threading import RLock
-from typing import Any, NoReturn, Union, overload
+from typing import Any, Union, overload
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -25,10 +25,11 @@ from ngraph_rewrite.errors import (
     UnmatchedAxesError,
 )
 from ngraph_rewrite.types.axis_checks import called, checked_length, checked_name, checked_roles
+from ngraph_rewrite.types.immutable import Immutable
 from ngraph_rewrite.types.lengths import Extent, Length, bind, product, symbols
 
 
-class Axis:
+class Axis(Immutable):
     """One dimension: a name, a length (None: not known yet) and roles.
 
     Args:
@@ -47,6 +48,7 @@ class Axis:
     """
 
     __slots__ = ("_hash", "components", "length", "name", "roles")
+    _called, _instead = "an axis", "make another Axis"
     name: str | None
     length: Extent
     roles: frozenset[str]
@@ -66,9 +68,6 @@ class Axis:
         put(self, "roles", roles)
         put(self, "components", components)
         put(self, "_hash", hash((name, length, roles) if components is None else (name, components)))
-
-    def __setattr__(self, attribute: str, value: object) -> NoReturn:
-        raise AxesError(f"an axis is immutable: {attribute} of {self!r} cannot be set", do="make another Axis")
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -152,7 +151,7 @@ def _axis(name: str | None, length: Extent, roles: frozenset[str], components: A
 AxesLike = Union["Axes", Axis, Iterable[Any], Mapping[str, Any], None]
 
 
-class Axes:
+class Axes(Immutable):
     """An ordered set of axes: immutable, hashable, combined by name. Equal axes are the same object.
 
     Args:
@@ -171,6 +170,7 @@ class Axes:
     """
 
     __slots__ = ("__weakref__", "_axes", "lengths", "named", "plain")
+    _called, _instead = "a set of axes", "make another one, as with + - & |"
     _axes: tuple[Axis, ...]
     # In order; the shape of a tensor with these axes.
     lengths: tuple[Extent, ...]
@@ -199,12 +199,17 @@ class Axes:
             with _MAKING:
                 found = _ALIVE.get(axes)
                 if found is None:
-                    found = super().__new__(cls)
-                    found._axes, found.lengths = axes, tuple([a.length for a in axes])
-                    found.named = all(a.name is not None for a in axes)
-                    found.plain = all(a.name is None and not a.roles for a in axes)
-                    _ALIVE[axes] = found
+                    found = _ALIVE[axes] = cls._made(axes)
         return found
+
+    @classmethod
+    def _made(cls, axes: tuple[Axis, ...]) -> Axes:
+        made, put = super().__new__(cls), object.__setattr__
+        put(made, "_axes", axes)
+        put(made, "lengths", tuple([a.length for a in axes]))
+        put(made, "named", all(a.name is not None for a in axes))
+        put(made, "plain", all(a.name is None and not a.roles for a in axes))
+        return made
 
     def __copy__(self) -> Axes:
         return self

@@ -21,8 +21,8 @@ DTYPES: tuple[DType, ...] = tuple(
     np.dtype(name)
     for name in ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64").split()
 )
-_KNOWN = {dtype: dtype for dtype in DTYPES}
-_KINDS = frozenset(map(type, DTYPES))
+KNOWN = {dtype: dtype for dtype in DTYPES}
+DTYPE_CLASSES = frozenset(map(type, DTYPES))
 BOOL, INT32, INT64 = (np.dtype(name) for name in ("bool", "int32", "int64"))
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 FLOAT16, BFLOAT16 = np.dtype("float16"), np.dtype(ml_dtypes.bfloat16)
@@ -43,15 +43,15 @@ def as_dtype(dtype: Any) -> DType:
     >>> as_dtype("float32"), as_dtype(None), as_dtype("bfloat16")
     (dtype('float32'), dtype('float32'), dtype(bfloat16))
     """
-    if type(dtype) in _KINDS and dtype in _KNOWN:
+    if type(dtype) in DTYPE_CLASSES and dtype in KNOWN:
         return dtype  # type: ignore[no-any-return]
     try:
         found = np.dtype(FLOAT32 if dtype is None else dtype).newbyteorder("=")
     except TypeError as error:
         raise DTypeError(f"{dtype!r} is not a dtype") from error
-    if found not in _KNOWN:
+    if found not in KNOWN:
         raise DTypeError(f"dtype {found} is not supported", do=f"use one of {', '.join(map(str, DTYPES))}")
-    return _KNOWN[found]
+    return KNOWN[found]
 
 
 def promote(*operands: Any) -> DType:
@@ -65,7 +65,7 @@ def promote(*operands: Any) -> DType:
     >>> promote(BFLOAT16, 1.5), promote(BFLOAT16, INT64), promote(BFLOAT16, FLOAT16), promote(BFLOAT16, FLOAT64)
     (dtype(bfloat16), dtype(bfloat16), dtype('float32'), dtype('float64'))
     """
-    if len(operands) == 2 and operands[0] is operands[1] and type(operands[0]) in _KINDS:
+    if len(operands) == 2 and operands[0] is operands[1] and type(operands[0]) in DTYPE_CLASSES:
         return operands[0]  # type: ignore[no-any-return]
     dtypes = [_own(x) for x in operands]
     if BFLOAT16 in dtypes:

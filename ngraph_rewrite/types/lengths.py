@@ -12,6 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Union
 
 from ngraph_rewrite.errors import ArgumentError, LengthError
+from ngraph_rewrite.types.immutable import Immutable
 
 Atom = Union[str, "Quotient", "Natural"]
 Monomial = tuple[Atom, ...]
@@ -42,7 +43,7 @@ def _key(monomial: Monomial) -> tuple[int, list[str]]:
     return len(monomial), [repr(atom) for atom in monomial]
 
 
-class Length:
+class Length(Immutable):
     """A polynomial with integer coefficients over unknown lengths; immutable and hashable.
 
     >>> n = Length.symbol("N")
@@ -53,11 +54,13 @@ class Length:
     """
 
     __slots__ = ("_hash", "terms")
+    _called, _instead = "a length", "compute another one"
     terms: tuple[tuple[Monomial, int], ...]
+    _hash: int
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
-        self.terms = terms
-        self._hash = hash(terms)
+        object.__setattr__(self, "terms", terms)
+        object.__setattr__(self, "_hash", hash(terms))
 
     @staticmethod
     def symbol(name: str) -> Length:

@@ -24,13 +24,17 @@ class SortType(TensorType):
     """
 
     __slots__ = ("above", "family", "name")
+    _called, _instead = "a sort", "declare it otherwise in its signature"
     family: str
     name: str
     above: frozenset[str]
 
     def __init__(self, family: str, name: str, above: frozenset[str] = frozenset()) -> None:
-        self.family, self.name, self.above = family, name, above
-        self._hash = hash(("sort", family, name))
+        put = object.__setattr__
+        put(self, "family", family)
+        put(self, "name", name)
+        put(self, "above", above)
+        put(self, "_hash", hash(("sort", family, name)))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (

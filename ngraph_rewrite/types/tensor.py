@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ngraph_rewrite.types.axes import Axes, AxesLike, anonymous
-from ngraph_rewrite.types.dtypes import DType, as_dtype
+from ngraph_rewrite.types.dtypes import DTYPE_CLASSES, KNOWN, DType, as_dtype
+from ngraph_rewrite.types.immutable import Immutable
 from ngraph_rewrite.types.lengths import Extent
 
 
-class TensorType:
+class TensorType(Immutable):
     """What a term denotes: `dtype` and `axes`. Immutable and hashable.
 
     >>> TensorType("float32", {"H": 2, "N": None})
@@ -19,13 +20,19 @@ class TensorType:
     """
 
     __slots__ = ("_hash", "axes", "dtype")
+    _called, _instead = "a type", "make another one: with_dtype(...), with_axes(...)"
     dtype: DType
     axes: Axes
+    _hash: int
 
     def __init__(self, dtype: Any, axes: AxesLike = None) -> None:
-        self.dtype = as_dtype(dtype)
-        self.axes = Axes(axes)
-        self._hash = hash((self.dtype, self.axes))
+        if type(axes) is not Axes:
+            axes = Axes(axes)
+        if type(dtype) not in DTYPE_CLASSES or dtype not in KNOWN:
+            dtype = as_dtype(dtype)
+        _put_dtype(self, dtype)
+        _put_axes(self, axes)
+        _put_hash(self, hash((dtype, axes)))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -74,3 +81,7 @@ class TensorType:
     def bound(self, binding: Mapping[str, int]) -> TensorType:
         """The same type with unknown lengths replaced by those in `binding`."""
         return TensorType(self.dtype, self.axes.bound(binding))
+
+
+# Type rules make types for most terms: the slots are looked up once.
+_put_dtype, _put_axes, _put_hash = (vars(TensorType)[slot].__set__ for slot in ("dtype", "axes", "_hash"))

@@ -22,11 +22,12 @@ class TupleType(TensorType):
     """
 
     __slots__ = ("elements",)
+    _called, _instead = "a type", "make another TupleType"
     elements: tuple[TensorType, ...]
 
     def __init__(self, elements: Iterable[TensorType]) -> None:
-        self.elements = tuple(elements)
-        self._hash = hash(("tuple", self.elements))
+        object.__setattr__(self, "elements", tuple(elements))
+        object.__setattr__(self, "_hash", hash(("tuple", self.elements)))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, TupleType) and self.elements == other.elements)

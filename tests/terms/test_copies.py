@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import re
 import subprocess
 import sys
 from typing import Any
@@ -72,3 +73,41 @@ def test_what_belongs_to_a_process_is_neither_copied_nor_pickled(target: str, co
             copied(one[what])
         assert "test_copies.py" in str(found.value)
         assert one["computation"]([1, 2, 3]).tolist() == [2, 3, 4]
+
+
+# -- nothing of them can be set or deleted: they are shared ----------------------------------------------
+
+IDENTITY = ["args", "attrs", "definition", "info", "type"]
+
+
+@pytest.mark.parametrize("one", TYPES, ids=repr)
+def test_nothing_of_a_type_can_be_set_or_deleted(one: Any) -> None:
+    said, number = repr(one), hash(one)
+    slots = [name for kind in type(one).__mro__ for name in getattr(kind, "__slots__", ()) if name != "__weakref__"]
+    assert slots
+    for name in (*slots, "another"):
+        with pytest.raises(ng.ImmutableError, match=f"immutable: {name} of {re.escape(said)} cannot be set"):
+            setattr(one, name, None)
+        with pytest.raises(ng.ImmutableError, match=f"immutable: {name} of {re.escape(said)} cannot be deleted"):
+            delattr(one, name)
+    assert repr(one) == said and hash(one) == number
+
+
+def test_the_type_of_one_term_does_not_become_that_of_another() -> None:
+    h, w = (ng.placeholder([ng.Axis("H", 3)]) for _ in range(2))
+    with pytest.raises(AttributeError, match="make another one: with_dtype"):
+        (h + 1).type.dtype = "float64"
+    assert (w + 1).type == ng.TensorType("float32", {"H": 3})
+
+
+@pytest.mark.parametrize("name", [*IDENTITY, "name", "shape", "T", "sum", "another"])
+def test_nothing_of_a_term_can_be_set_or_deleted(name: str) -> None:
+    x = ng.placeholder([ng.Axis("H", 3)], name="x")
+    for term in (x, x + 1, ng.strip(x) + 1, x.named("y"), ng.value_of(ng.variable([H])), *ng.make_tuple(x, x)):
+        before = [getattr(term, slot) for slot in IDENTITY]
+        with pytest.raises(ng.ImmutableError, match=f"{name} of .* cannot be set\n  at .*test_copies.py") as found:
+            setattr(term, name, None)
+        assert str(found.value).startswith("a term is immutable") and "named(...)" in str(found.value)
+        with pytest.raises(ng.ImmutableError, match=f"{name} of .* cannot be deleted"):
+            delattr(term, name)
+        assert [getattr(term, slot) for slot in IDENTITY] == before

@@ -22,6 +22,7 @@ from ngraph_rewrite.errors import (
     ArgumentError,
     AxesError,
     DuplicateAxisNames,
+    ImmutableError,
     IncompatibleAxesError,
     OutOfRangeError,
     UnmatchedAxesError,
@@ -241,7 +242,7 @@ def test_what_is_no_place_or_name_of_an_axis_is_refused() -> None:
 
 @pytest.mark.parametrize("attribute", ["length", "name", "roles"])
 def test_an_axis_does_not_change(attribute: str) -> None:
-    with pytest.raises(AxesError, match=f"immutable: {attribute} of H:2 cannot be set"):
+    with pytest.raises(ImmutableError, match=f"immutable: {attribute} of H:2 cannot be set"):
         setattr(H, attribute, 5)
     assert Axis("H", 2) == H
     assert H.with_length(5) == Axis("H", 5) and N.renamed("M") == Axis("M", 4, roles="sample")
