@@ -62,9 +62,13 @@ class Op(Operators, Methods, Immutable):
         type: TensorType,
         info: Info = NO_INFO,
     ) -> None:
-        _become(self, Shared)
-        Shared.__init__(self, definition, args, attrs, type, info)  # type: ignore[arg-type]  # it is one now
-        _become(self, Op)
+        _put_definition(self, definition)
+        _put_args(self, args)
+        _put_attrs(self, attrs)
+        _put_type(self, type)
+        _put_info(self, info)
+        _put_mark(self, None)
+        _put_form(self, None)
 
     def __setattr__(self, attribute: str, value: object) -> None:
         if attribute not in _MARKS:
@@ -333,8 +337,10 @@ class Shared(Op):
         self.form = None
 
 
-# A term is written as a shared one, whose layout it has, and then closed: that costs less than each slot by itself.
-_become = vars(object)["__class__"].__set__
+# What writes slots past `__setattr__`, looked up once.
+_put_definition, _put_args, _put_attrs, _put_type, _put_info, _put_mark, _put_form = (
+    vars(Op)[slot].__set__ for slot in ("definition", "args", "attrs", "type", "info", "mark", "form")
+)
 
 
 def _without_value(term: Op, wanted: str) -> ArgumentError:
@@ -391,8 +397,7 @@ def build(
             f"raised by the declaration of {definition}, for {call_told(definition, args, attributes)} at {info.place}"
         )
         raise
-    term = Shared(definition, args, attrs, type_, info)
-    _become(term, Op)
+    term = Op(definition, args, attrs, type_, info)
     if block is not None:
         block.built(term)
     return term
