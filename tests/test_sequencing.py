@@ -199,6 +199,15 @@ def test_nesting_is_no_limit(value: Callable[..., Any]) -> None:
     assert value((whole, x)) == (301, 301)
 
 
+def test_nesting_is_no_limit_to_derivatives() -> None:
+    """Each sequence is swept inside the one around it."""
+    v, x = scalar(1.0, "v"), scalar(1.0)
+    whole, levels = v * 1, 3000
+    for _ in range(levels):
+        whole = ng.sequential([ng.assign(v, v + 1), whole * x])
+    assert run([whole, ng.deriv(whole, x)], 1, "reference") == [levels + 1, levels * (levels + 1)]
+
+
 def test_depth_is_no_limit() -> None:
     x = scalar(1.0)
     deep = ng.sequential([ng.assign(x, 2.0), x])

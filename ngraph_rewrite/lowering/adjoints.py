@@ -9,14 +9,14 @@
 * The terms below need not be arguments, only reachable from them. What they get is brought to their type, and
   added to what they got already. A term that is a tuple gets a mapping.
 * ``sweep.needs(x)`` says whether a derivative passes through `x`; pairs for other terms are ignored.
-* ``sweep.inner(seeds, wanted)`` sweeps a body: from pairs of results and adjoints to the wanted terms, which are
-  leaves there.
+* ``yield from sweep.inner(seeds, wanted)`` sweeps a body: from pairs of results and adjoints to the wanted terms,
+  which are leaves there. So the function is a generator that returns its pairs: bodies nest as deep as they like.
 * ``sweep.place`` is the line of the user's call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ngraph_rewrite.lowering.handlers import handled
 from ngraph_rewrite.lowering.order_adjoint import after_adjoint, sequential_adjoint
@@ -26,18 +26,18 @@ from ngraph_rewrite.lowering.while_adjoint import while_adjoint
 from ngraph_rewrite.terms.op import Op
 
 
-def _item(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
+def _item(term: Op, adjoint: Adjoint, sweep: Sweep) -> list[Pair]:
     """A part of a tuple: the tuple gets its adjoint at that place."""
     return [(term.args[0], {term.attribute("index"): adjoint})]
 
 
-def _make_tuple(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
+def _make_tuple(term: Op, adjoint: Adjoint, sweep: Sweep) -> list[Pair]:
     """A tuple: each part gets its own adjoint."""
     assert isinstance(adjoint, Mapping)
     return [(term.args[index], part) for index, part in adjoint.items()]
 
 
-def _annotated(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
+def _annotated(term: Op, adjoint: Adjoint, sweep: Sweep) -> list[Pair]:
     """What is said about a term changes no derivative, unless it says how to derive."""
     handler = getattr(term.attribute("schema"), "deriv_handler", None)
     if handler is None:

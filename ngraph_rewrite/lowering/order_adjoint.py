@@ -8,37 +8,35 @@ however often they are listed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Sweep
+from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Pairs, Sweep, Waiting
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.walking import topological
 
 
-def sequential_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
+def sequential_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Pairs:
     """The last item gets the adjoint, in the state that the others leave."""
     *before, last = term.args
     return _in_state(last, before, adjoint, sweep)
 
 
-def after_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
+def after_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Pairs:
     """What waits gets the adjoint, in the state that the effects leave."""
     return _in_state(term.args[0], term.args[1:], adjoint, sweep)
 
 
-def _in_state(last: Op, before: Sequence[Op], adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
-    if last in sweep.wanted or not last.args or not _read_and_written(last, before):
+def _in_state(last: Op, before: Sequence[Op], adjoint: Adjoint, sweep: Sweep) -> Pairs:
+    if last in sweep.wanted or not last.args or not sweep.overwritten(before, last):
         return [(last, adjoint)]
+    return _placed(last, before, adjoint, sweep)
+
+
+def _placed(last: Op, before: Sequence[Op], adjoint: Adjoint, sweep: Sweep) -> Waiting[list[Pair]]:
+    """What a sweep from `last` down finds, each as the last item of a sequence with the same writes."""
     items: list[Op] = []
-    found = sweep.inner([(last, _listed(adjoint, items))], sweep.wanted)
+    found = yield from sweep.apart(last, _listed(adjoint, items))
     return [(below, _after((*items, *before), part)) for below, part in found.items()]
-
-
-def _read_and_written(last: Op, before: Sequence[Op]) -> bool:
-    """Whether some variable under `last` is written before it."""
-    written = {t.args[0] for t in topological(before) if t.definition.name == "core.assign"}
-    return not written.isdisjoint(topological([last]))
 
 
 def _listed(adjoint: Adjoint, items: list[Op]) -> Adjoint:

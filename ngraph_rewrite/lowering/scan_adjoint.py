@@ -15,7 +15,7 @@ from functools import cached_property
 
 from ngraph_rewrite.errors import SequencingError
 from ngraph_rewrite.lowering.fitting import added, has_slope, labelled, zero
-from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Sweep
+from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Sweep, Waiting
 from ngraph_rewrite.terms.binders import NONE, body_terms, free_parameters, is_binder, is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, scope
@@ -25,7 +25,7 @@ from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.tensor import TensorType
 
 
-def scan_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
+def scan_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Waiting[list[Pair]]:
     """What the initial states, the sequences and the terms read from outside get from the adjoints of the parts."""
     assert isinstance(adjoint, Mapping)
     parts = {i: _tensor(part) for i, part in adjoint.items()}
@@ -36,27 +36,26 @@ def scan_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
     backward = _Backward(scan, parts)
     for i in states:
         backward.state(scan.inits[i].type, parts.get(i))
-    found = _swept(scan, backward, states, [*outside, *scan.slices(sequences)], sweep)
+    found = yield from _swept(scan, backward, states, [*outside, *scan.slices(sequences)], sweep)
     following = [backward.passed_on(i, found.get(scan.state(i))) for i in states]
     for t in outside:
         following.append(backward.total(t, found.get(t)))
     made = [i for i in sequences if scan.slice(i) in found]
     result = backward.built(following, [_tensor(found[scan.slice(i)]) for i in made])
-    yield from ((scan.inits[i], result[at]) for at, i in enumerate(states))
-    for at, t in enumerate(outside, len(states)):
-        yield t, relabelled(result[at], t.axes)
-    yield from ((scan.sequences[i], result[at]) for at, i in enumerate(made, len(following)))
+    pairs: list[Pair] = [(scan.inits[i], result[at]) for at, i in enumerate(states)]
+    pairs += [(t, relabelled(result[at], t.axes)) for at, t in enumerate(outside, len(states))]
+    return pairs + [(scan.sequences[i], result[at]) for at, i in enumerate(made, len(following))]
 
 
 def _swept(
     scan: ScanParts, backward: _Backward, states: Sequence[int], others: Sequence[Op], sweep: Sweep
-) -> Mapping[Op, Adjoint]:
+) -> Waiting[Mapping[Op, Adjoint]]:
     """The adjoints of what a step is made of, from those of its next states and its outputs."""
     seeds: list[Pair] = [(scan.following[i], backward.states[at]) for at, i in enumerate(states)]
     seeds += [(y, d) for i, y in enumerate(scan.outputs) if (d := backward.slice_of(len(scan.inits) + i)) is not None]
     mark = object()
     with scope(mark):
-        found = sweep.inner(seeds, [*(scan.state(i) for i in states), *others])
+        found = yield from sweep.inner(seeds, [*(scan.state(i) for i in states), *others])
     _check_undrawn(found.values(), mark)
     return found
 

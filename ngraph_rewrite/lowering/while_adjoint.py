@@ -9,18 +9,18 @@ it has taken them, so there is no memory for the states on its way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ngraph_rewrite.errors import DerivativeError
 from ngraph_rewrite.lowering.fitting import has_slope, zero
 from ngraph_rewrite.lowering.scan_adjoint import ScanParts, parameter, relabelled
-from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Sweep
+from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Sweep, Waiting
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.types.axes import Axes, anonymous
 
 
-def while_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
+def while_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Waiting[list[Pair]]:
     """What the initial states, the terms passed and those read from outside get from the adjoints of the parts.
 
     Raises:
@@ -36,12 +36,12 @@ def while_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Iterable[Pair]:
     receivers = [*(loop.inits[i] for i in states), *(loop.sequences[i] for i in passed), *outside]
     inside = [*map(loop.state, states), *loop.slices(passed), *outside]
     seeds = {i: parameter(Uid(), part.type) for i, part in given.items()}
-    found = sweep.inner([(loop.following[i], seed) for i, seed in seeds.items()], inside)
+    found = yield from sweep.inner([(loop.following[i], seed) for i, seed in seeds.items()], inside)
     after = [relabelled(_tensor(found[t]) if t in found else zero(t.type), _plain(t)) for t in inside]
     before = [given[i] if i in given else zero(loop.inits[i].type) for i in states]
     before += [zero(t.type.with_axes(_plain(t))) for t in receivers[len(states) :]]
     result = _backward(loop, [(given[i], seed) for i, seed in seeds.items()], before, after)
-    yield from ((t, relabelled(result[i], t.axes)) for i, t in enumerate(receivers))
+    return [(t, relabelled(result[i], t.axes)) for i, t in enumerate(receivers)]
 
 
 def _check_one_step(term: Op, flag: Op) -> None:
