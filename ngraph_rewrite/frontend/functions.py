@@ -195,7 +195,8 @@ def _traced(body: Callable[..., Any], parameters: Sequence[Op]) -> Any:
 def _made(parameters: tuple[Op, ...], results: Any, name: str) -> Function:
     """With parameters of its own: the terms it was made of can serve another function."""
     terms = [as_op(r) for r in ([results] if isinstance(results, Op) else _several(results, name))]
-    for term in topological(terms):
+    order = topological(terms)
+    for term in order:
         if term.definition.name in _EFFECTS:
             raise SequencingError(
                 f"function: the results of {name} contain {describe(term, 1)}, and a function has no effects",
@@ -203,7 +204,7 @@ def _made(parameters: tuple[Op, ...], results: Any, name: str) -> Function:
                 do="assign what a call returns",
             )
     own = [build(p.definition, (), name=p.name, **{**p.attributes, "uid": Uid()}) for p in parameters]
-    found = substituted(terms, dict(zip(parameters, own, strict=True)))
+    found = substituted(terms, dict(zip(parameters, own, strict=True)), order=order)
     return Function(name, tuple(own), found[0] if isinstance(results, Op) else tuple(found))
 
 

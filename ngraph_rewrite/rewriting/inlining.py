@@ -6,10 +6,13 @@ What does not depend on a parameter is not made anew: all calls share it.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
+
 from ngraph_rewrite.rewriting.matcher import Make
 from ngraph_rewrite.rewriting.registry import term_function
-from ngraph_rewrite.terms.binders import body_terms, free_parameters, is_parameter
+from ngraph_rewrite.terms.binders import body_terms, free_parameters, is_binder, is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted
 from ngraph_rewrite.terms.walking import topological
@@ -22,10 +25,22 @@ def inlined(make: Make, call: Op) -> Op:
     parameters = call.attribute("parameters")
     given = dict(zip(parameters, call.args, strict=False))
     results = call.args[len(parameters) :]
-    inside = body_terms(results, given, free_parameters(topological(results)))
+    inside = _inside(results, given)
     new = {t: _like(make, given[t.attribute("uid")], t) for t in inside if is_parameter(t)}
     found = substituted(results, new, lambda term, args: make(term.definition, args, term.attrs), inside)
     return found[0] if call.attribute("single") else make(lookup("core.make_tuple"), tuple(found), ())
+
+
+def _inside(results: Iterable[Op], own: Container[Uid]) -> list[Op]:
+    """The terms that depend on a parameter in `own`: without binders, which may bind it again, one pass finds them."""
+    order = topological(results)
+    if any(map(is_binder, order)):
+        return body_terms(results, own, free_parameters(order))
+    found: dict[Op, None] = {}
+    for term in order:
+        if not found.keys().isdisjoint(term.args) or (is_parameter(term) and term.attribute("uid") in own):
+            found[term] = None
+    return [*found]
 
 
 def _like(make: Make, argument: Op, parameter: Op) -> Op:
