@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ngraph_rewrite.frontend.building import AxesOf, Operand, apply, checked, ordered, reduced_axes
+from ngraph_rewrite.frontend.result_dtypes import with_dtype
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.ops.alignment import some_of
 from ngraph_rewrite.terms.op import Op
@@ -17,16 +18,22 @@ from ngraph_rewrite.terms.operands import as_operands, combine
 
 
 def reduction(
-    name: str, x: Operand, reduction_axes: AxesOf | None, out_axes: AxesOf | None, whole: bool = False, **more: Any
+    name: str,
+    x: Operand,
+    reduction_axes: AxesOf | None,
+    out_axes: AxesOf | None,
+    whole: bool = False,
+    dtype: Any = None,
+    **more: Any,
 ) -> Op:
     """A reduction; by default over all axes of one sample (`whole`), or over those without time."""
-    term = as_op(x)
+    term, call = as_op(x), f"axes.{name}"
     default = term.axes.sample_axes() if whole else term.axes.feature_axes()
     axes = reduced_axes(name, term.axes, reduction_axes, out_axes, default)
-    return ordered(apply(f"axes.{name}", term, axes=axes, **more), out_axes)
+    return ordered(with_dtype(call, term, dtype, lambda t: apply(call, t, axes=axes, **more)), out_axes)
 
 
-def sum(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None) -> Op:
+def sum(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None, dtype: Any = None) -> Op:
     """The sum; small integers and bool are widened to 64 bits.
 
     Args:
@@ -34,18 +41,20 @@ def sum(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
         reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
             the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
+        dtype: What to sum in: elements are cast to it first.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
+        DTypeError: if the dtype is not supported.
 
     >>> import ngraph_rewrite as ng
     >>> ng.sum(ng.variable({"H": 3, "N": 4})).type
     float32[N:4]
     """
-    return reduction("sum", x, reduction_axes, out_axes)
+    return reduction("sum", x, reduction_axes, out_axes, dtype=dtype)
 
 
-def prod(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None) -> Op:
+def prod(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None, dtype: Any = None) -> Op:
     """The product; small integers and bool are widened to 64 bits.
 
     Args:
@@ -53,18 +62,20 @@ def prod(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | No
         reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
             the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
+        dtype: What to multiply in: elements are cast to it first.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
+        DTypeError: if the dtype is not supported.
 
     >>> import ngraph_rewrite as ng
     >>> ng.prod(ng.variable({"H": 3, "N": 4})).type
     float32[N:4]
     """
-    return reduction("prod", x, reduction_axes, out_axes)
+    return reduction("prod", x, reduction_axes, out_axes, dtype=dtype)
 
 
-def max(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None) -> Op:
+def max(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None, dtype: Any = None) -> Op:
     """The greatest element; NaN if any is.
 
     Args:
@@ -72,19 +83,21 @@ def max(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
         reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
             the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
+        dtype: That of the result.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
         AxesError: if there is nothing to reduce: a length is 0.
+        DTypeError: if the dtype is not supported.
 
     >>> import ngraph_rewrite as ng
     >>> ng.max(ng.variable({"H": 3, "N": 4})).type
     float32[N:4]
     """
-    return reduction("max", x, reduction_axes, out_axes)
+    return reduction("max", x, reduction_axes, out_axes, dtype=dtype)
 
 
-def min(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None) -> Op:
+def min(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None, dtype: Any = None) -> Op:
     """The least element; NaN if any is.
 
     Args:
@@ -92,19 +105,21 @@ def min(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
         reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
             the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
+        dtype: That of the result.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
         AxesError: if there is nothing to reduce: a length is 0.
+        DTypeError: if the dtype is not supported.
 
     >>> import ngraph_rewrite as ng
     >>> ng.min(ng.variable({"H": 3, "N": 4})).type
     float32[N:4]
     """
-    return reduction("min", x, reduction_axes, out_axes)
+    return reduction("min", x, reduction_axes, out_axes, dtype=dtype)
 
 
-def argmax(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None) -> Op:
+def argmax(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None, dtype: Any = None) -> Op:
     """The row-major index, int64, of the first greatest element over the reduced axes in the order of `x`.
 
     Args:
@@ -112,19 +127,21 @@ def argmax(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | 
         reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
             the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
+        dtype: That of the result, an integer one; int64 by default.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
         AxesError: if there is nothing to reduce: a length is 0.
+        DTypeError: if the dtype is no integer one.
 
     >>> import ngraph_rewrite as ng
     >>> ng.argmax(ng.variable({"H": 3, "N": 4})).type
     int64[N:4]
     """
-    return reduction("argmax", x, reduction_axes, out_axes)
+    return reduction("argmax", x, reduction_axes, out_axes, dtype=dtype)
 
 
-def argmin(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None) -> Op:
+def argmin(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None, dtype: Any = None) -> Op:
     """The row-major index, int64, of the first least element over the reduced axes in the order of `x`.
 
     Args:
@@ -132,16 +149,18 @@ def argmin(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | 
         reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
             the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
+        dtype: That of the result, an integer one; int64 by default.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
         AxesError: if there is nothing to reduce: a length is 0.
+        DTypeError: if the dtype is no integer one.
 
     >>> import ngraph_rewrite as ng
     >>> ng.argmin(ng.variable({"H": 3, "N": 4})).type
     int64[N:4]
     """
-    return reduction("argmin", x, reduction_axes, out_axes)
+    return reduction("argmin", x, reduction_axes, out_axes, dtype=dtype)
 
 
 def any(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None) -> Op:
@@ -182,7 +201,7 @@ def all(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | Non
     return reduction("all", x, reduction_axes, out_axes)
 
 
-def mean(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None) -> Op:
+def mean(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None, dtype: Any = None) -> Op:
     """The mean; integers give float64.
 
     Args:
@@ -190,15 +209,17 @@ def mean(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | No
         reduction_axes: The axes to reduce, or their names; by default, if `out_axes` is not given either, all but
             the sample axis N and the recurrent axis REC, which survive.
         out_axes: The axes to keep, in the order of the result; ``[]`` keeps none, so that all are reduced.
+        dtype: What to compute in: elements are cast to it first.
 
     Raises:
         UnmatchedAxesError: if one is not an axis of `x`, or both together are not exactly its axes.
+        DTypeError: if the dtype is not supported.
 
     >>> import ngraph_rewrite as ng
     >>> ng.mean(ng.variable({"H": 3, "N": 4})).type
     float32[N:4]
     """
-    return reduction("mean", x, reduction_axes, out_axes)
+    return reduction("mean", x, reduction_axes, out_axes, dtype=dtype)
 
 
 def variance(x: Operand, reduction_axes: AxesOf | None = None, out_axes: AxesOf | None = None) -> Op:

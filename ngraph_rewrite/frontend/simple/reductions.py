@@ -8,8 +8,10 @@ neither, it reduces the features: N and R stay.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.result_dtypes import PLACES, SUMMING, with_dtype
 from ngraph_rewrite.frontend.simple.operands import Array, Keys, apply, as_term, documented, reduced
 from ngraph_rewrite.ops.simple_marks import Marker, together
 from ngraph_rewrite.terms.op import Op
@@ -34,19 +36,34 @@ def _reduction(name: str) -> Callable[..., Op]:
     return function
 
 
+def _typed_reduction(name: str) -> Callable[..., Op]:
+    """A reduction that takes a dtype, too."""
+    plain, call = _reduction(name), f"simple.{name}"
+
+    def function(x: Array, axes: Keys | None = None, keep: Keys | None = None, dtype: Any = None) -> Op:
+        return with_dtype(call, as_term(x), dtype, lambda term: plain(term, axes, keep))
+
+    function.__name__ = function.__qualname__ = name
+    what = "What it is computed in: elements are cast to it first" if name in SUMMING else "That of the result"
+    more = f"    dtype: {what}{', an integer one' if name in PLACES else ''}.\n\nRaises:\n"
+    more += "    DTypeError: for another dtype.\n"
+    function.__doc__ = (plain.__doc__ or "").replace("\n\nRaises:\n", f"\n{more}")
+    return function
+
+
 L1_norm = _reduction("L1_norm")
 all = _reduction("all")
 any = _reduction("any")
-argmax = _reduction("argmax")
-argmin = _reduction("argmin")
+argmax = _typed_reduction("argmax")
+argmin = _typed_reduction("argmin")
 logsumexp = _reduction("logsumexp")
-max = _reduction("max")
-mean = _reduction("mean")
-min = _reduction("min")
-prod = _reduction("prod")
+max = _typed_reduction("max")
+mean = _typed_reduction("mean")
+min = _typed_reduction("min")
+prod = _typed_reduction("prod")
 softmax = _reduction("softmax")
 squared_L2 = _reduction("squared_L2")
-sum = _reduction("sum")
+sum = _typed_reduction("sum")
 variance = _reduction("variance")
 
 
