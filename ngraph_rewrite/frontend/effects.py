@@ -104,7 +104,9 @@ def fill(x: Op, scalar: Operand) -> Op:
 def sequential(ops: Iterable[Operand]) -> Op:
     """Run the terms in order, each handle once; the value is that of the last.
 
-    Every term sees the assignments before it, and none after it.
+    Every term sees the assignments before it, and none after it. A term that has run already, earlier in the list or in
+    another sequence of the computation, does not run again: where sequences contradict each other, the one that is met
+    first decides.
 
     Raises:
         SequencingError: if there are no terms.
@@ -118,6 +120,9 @@ def sequential(ops: Iterable[Operand]) -> Op:
 
 def doall(ops: Iterable[Op]) -> Op:
     """Run all the terms, each seeing the state from before. It has no value of its own.
+
+    Of two that write one place of a variable the later one in the list counts: what is to see what another one wrote
+    stands in `sequential`.
 
     >>> import ngraph_rewrite as ng
     >>> x, y = ng.variable([], name="x"), ng.variable([], name="y")
