@@ -72,7 +72,7 @@ class _HeadType(type(matchpy.Operation)):  # type: ignore[misc]
         return bool(super().__instancecheck__(instance))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return subclass is Op or bool(super().__subclasscheck__(subclass))
+        return issubclass(subclass, Op) or bool(super().__subclasscheck__(subclass))
 
 
 matchpy.Operation.register(Op)
