@@ -156,6 +156,78 @@ def test_an_empty_sequence_is_an_error() -> None:
         ng.sequential([])
 
 
+def writes() -> tuple[ng.Op, ng.Op, ng.Op]:
+    x = scalar(1.0)
+    return x, ng.assign(x, x + 1), ng.assign(x, x * 10)
+
+
+def test_sequences_that_contradict_each_other_are_an_error() -> None:
+    """The message names both writes, and where both sequences stand."""
+    x, one, ten = writes()
+    first, second = ng.sequential([one, ten]), ng.after(x + 0, ten, ng.doall([one]))
+    with pytest.raises(ng.SequencingError, match="contradict each other: .* comes before") as caught:
+        run([first, second])
+    assert all(str(t.info.place) in str(caught.value) for t in (one, ten, first, second))
+
+
+def test_orders_that_lead_in_a_circle_are_an_error() -> None:
+    x, one, ten = writes()
+    hundred = ng.assign(x, x + 100)
+    with pytest.raises(ng.SequencingError, match="has to happen earlier"):
+        run([ng.sequential(pair) for pair in ([one, ten], [ten, hundred], [hundred, one])])
+
+
+# -- one order for several sequences ----------------------------------------------------------------
+
+
+def test_what_is_met_first_waits_for_what_a_sequence_lists_before_it(value: Callable[..., Any]) -> None:
+    x, one, ten = writes()
+    assert value((ten + 0, ng.sequential([one, ten]), x)) == (20, 20, 20)
+    x, one, ten = writes()
+    assert value((ng.sequential([ten, x + 0]), ng.sequential([one, ten]))) == (20, 20)
+    x, one, ten = writes()
+    assert value((ten + 0) + ng.sequential([one, ten])) == 40
+
+
+def test_what_is_listed_again_is_no_contradiction(value: Callable[..., Any]) -> None:
+    x, one, ten = writes()
+    again = [one, ten, one], [one + 0, ten, one], [one, ng.sequential([ten, one])], [one, ng.after(one, ten)]
+    assert value((*map(ng.sequential, again), x)) == (2, 2, 2, 2, 20)
+
+
+def test_a_value_may_be_used_after_later_writes(value: Callable[..., Any]) -> None:
+    """What an item is computed of is not listed: `total` is what it was at its place."""
+    x, one, ten = writes()
+    w, total = scalar(0.0, "w"), ng.sequential([one, x * 2])
+    assert value((ng.sequential([total, ten]), ng.sequential([ten, ng.assign(w, total * 2)]), x)) == (20, 8, 20)
+
+
+def test_writes_of_arguments_are_seen_afterwards_in_their_order(value: Callable[..., Any]) -> None:
+    x, one, ten = writes()
+    more = ng.assign(x, x + 100)
+    assert value(ng.sequential([ng.sequential([one, ten, more]) + ten, x + 0])) == 120
+
+
+def test_what_is_computed_once_is_followed_by_its_writes_everywhere(value: Callable[..., Any]) -> None:
+    x = scalar(1.0)
+    shared = ng.sequential([ng.assign(x, 5.0), x + 0]) * 10
+    assert value((shared + 1, ng.sequential([shared + 2, x + 0]))) == (51, 5)
+
+
+def test_of_two_writes_in_doall_the_later_in_the_list_counts(value: Callable[..., Any]) -> None:
+    x, one, ten = writes()
+    assert value((ng.doall([one, ten]), x)) == (None, 10)
+
+
+def test_derivatives_order_no_writes(value: Callable[..., Any]) -> None:
+    """Those of a product read what each factor's sequence wrote, before and after the other's."""
+    x, one, ten = writes()
+    w = scalar(3.0, "w")
+    product = ng.sequential([one, x * w]) * ng.sequential([ten, x * w])
+    assert value((product, x)) == (180, 10)
+    run([product, ng.deriv(product, w)])
+
+
 # -- derivatives ------------------------------------------------------------------------------------
 
 

@@ -104,12 +104,12 @@ def fill(x: Op, scalar: Operand) -> Op:
 def sequential(ops: Iterable[Operand]) -> Op:
     """Run the terms in order, each handle once; the value is that of the last.
 
-    Every term sees the assignments before it, and none after it. A term that has run already, earlier in the list or in
-    another sequence of the computation, does not run again: where sequences contradict each other, the one that is met
-    first decides.
+    Every term sees the assignments before it, and none after it. A term that is listed once more, here or in a
+    sequence inside, does not run again.
 
     Raises:
-        SequencingError: if there are no terms.
+        SequencingError: if there are no terms. A computation raises it too, if another sequence of it lists two
+            assignments to one variable the other way round.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.variable([], name="x")
@@ -121,8 +121,8 @@ def sequential(ops: Iterable[Operand]) -> Op:
 def doall(ops: Iterable[Op]) -> Op:
     """Run all the terms, each seeing the state from before. It has no value of its own.
 
-    Of two that write one place of a variable the later one in the list counts: what is to see what another one wrote
-    stands in `sequential`.
+    Of two that write the same place of a variable the later one in the list counts, and the other is lost: what should
+    see what another one wrote stands in `sequential`.
 
     >>> import ngraph_rewrite as ng
     >>> x, y = ng.variable([], name="x"), ng.variable([], name="y")

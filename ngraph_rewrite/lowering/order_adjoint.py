@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Pairs, Sweep, Waiting
+from ngraph_rewrite.lowering.write_orders import ORDERS_NOTHING
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 
@@ -52,4 +53,7 @@ def _listed(adjoint: Adjoint, items: list[Op]) -> Adjoint:
 def _after(items: tuple[Op, ...], part: Adjoint) -> Adjoint:
     if isinstance(part, Mapping):
         return {place: _after(items, one) for place, one in part.items()}
-    return Op(lookup("core.sequential"), (*items, part), (), part.type, part.info)
+    info = (
+        part.info if ORDERS_NOTHING in part.info.scope else part.info._replace(scope=(*part.info.scope, ORDERS_NOTHING))
+    )
+    return Op(lookup("core.sequential"), (*items, part), (), part.type, info)

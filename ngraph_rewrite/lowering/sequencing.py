@@ -5,6 +5,9 @@
 the write ``a`` becomes ``after(x, a)``. Reads of different states are then different terms, so sharing
 equal terms is right and no rule has to know about effects. What no sequence orders reads the state at the
 start of the computation, and its writes happen in the order in which they are met.
+
+Should a sequence be met after something that it has to come before, everything is done anew with that sequence
+first. If that does not help, there is no order: `write_orders.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from ngraph_rewrite.errors import SequencingError
+from ngraph_rewrite.lowering.spans import united
+from ngraph_rewrite.lowering.write_orders import Listing, Opposed, WriteOrders, contradiction, items
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
@@ -48,8 +53,8 @@ def sequence(roots: Iterable[Op]) -> Sequenced:
     """Put the effects under `roots` in order.
 
     Raises:
-        SequencingError: for an assignment to something that is no variable, or a temporary read before it
-            is written.
+        SequencingError: for an assignment to something that is no variable, a temporary read before it
+            is written, or sequences that contradict each other.
     """
     roots = list(roots)
     order = topological(roots)
@@ -57,16 +62,16 @@ def sequence(roots: Iterable[Op]) -> Sequenced:
     if not special:
         return Sequenced(roots, [], {}, {}, order)
     effectful = _above(order, {t for t in order if t.definition.name in _ORDERED})
-    work = _Sequencing(special, effectful)
-    final: State = {}
-    within = _within(order, roots)
-    for root in sorted(work.effects_first(roots), key=within.__contains__):
-        if root.definition.name != "core.variable":
-            _, state = work.run(root, {})
-            final = work.later(final, state)
-    values = [work.read(r, final) if r.definition.name == "core.variable" else work.done[r] for r in roots]
-    terms = {handle: term for handle, term in work.terms.items() if handle is not term}
-    return Sequenced(values, work.writes, terms, dict(final))
+    within, ahead = _within(order, roots), dict[Op, int]()
+    tried = set[Op]()
+    while True:
+        try:
+            return _Sequencing(special, effectful, ahead).sequenced(roots, within)
+        except Opposed as found:
+            if found.sequence in tried:
+                raise contradiction(found, order) from None
+            tried.add(found.sequence)
+            ahead |= dict.fromkeys(_above(order, {found.sequence}), -len(tried))
 
 
 def _within(order: list[Op], roots: list[Op]) -> set[Op]:
@@ -102,18 +107,38 @@ def _above(order: list[Op], found: set[Op]) -> set[Op]:
 
 @dataclass
 class _Sequencing:
+    """One way through all terms.
+
+    Attributes:
+        ahead: What is run before other things with effects, the least number first.
+        number: All writes, in order.
+    """
+
     special: set[Op]
     effectful: set[Op]
+    ahead: Mapping[Op, int]
     placed: dict[Op, tuple[Op, State]] = field(default_factory=dict)
     done: dict[Op, Op] = field(default_factory=dict)
     terms: dict[Op, Op] = field(default_factory=dict)
-    writes: list[Op] = field(default_factory=list)
     last: dict[Op, Op] = field(default_factory=dict)
-    memo: dict[tuple[Op, tuple[tuple[Op, Op], ...]], Op] = field(default_factory=dict)
+    number: dict[Op, int] = field(default_factory=dict)
+    memo: dict[tuple[Op, tuple[tuple[Op, Op], ...]], tuple[Op, State]] = field(default_factory=dict)
+    orders: WriteOrders = field(default_factory=WriteOrders)
+
+    def sequenced(self, roots: list[Op], within: set[Op]) -> Sequenced:
+        """The roots in order; those that stand inside others are met last."""
+        final: State = {}
+        for root in sorted(self.effects_first(roots), key=within.__contains__):
+            if root.definition.name != "core.variable":
+                _, state = self.run(root, {})
+                final = self.later(final, state)
+        values = [self.read(r, final) if r.definition.name == "core.variable" else self.done[r] for r in roots]
+        terms = {handle: term for handle, term in self.terms.items() if handle is not term}
+        return Sequenced(values, list(self.number), terms, dict(final))
 
     def effects_first(self, terms: Sequence[Op]) -> list[Op]:
         """Terms with effects before those without, so that a listed handle is placed before it is read."""
-        return sorted(terms, key=lambda t: t not in self.effectful)  # the sort is stable
+        return sorted(terms, key=lambda t: (t not in self.effectful, self.ahead.get(t, 0)))  # the sort is stable
 
     def run(self, root: Op, state: State) -> tuple[Op, State]:
         """Evaluate with an explicit stack of generators, so that depth is no limit."""
@@ -148,45 +173,47 @@ class _Sequencing:
             return value, after
         key = (term, tuple(state.items()))
         if key in self.memo:
-            return self.memo[key], state
+            value, wrote = self.memo[key]
+            return value, self.later(state, wrote)
         args, after = yield from self.arguments(term, state)
         value = term if args == term.args else Op(term.definition, args, term.attrs, term.type, term.info)
-        self.memo[key] = value
+        self.memo[key] = value, _changed(state, after)
         self.terms.setdefault(term, value)
         return value, after
 
     def arguments(self, term: Op, state: State) -> Arguments:
         """All arguments see the same state; what they write is seen afterwards."""
-        values, changed = {}, dict(state)
+        values, changed = {}, state
         for arg in self.effects_first(term.args):
             values[arg], after = yield arg, state
-            changed.update((v, w) for v, w in after.items() if state.get(v) is not w)
-        return tuple([values[arg] for arg in term.args]), (changed if changed != state else state)
+            changed = self.later(changed, _changed(state, after))
+        return tuple([values[arg] for arg in term.args]), changed
 
     def effect(self, name: str, term: Op, state: State) -> Evaluation:
         if name == "core.assign":
             return (yield from self.write(term, state))
         if name == "core.doall":
             args, state = yield from self.arguments(term, state)
+            self.orders.lists(term, united(map(self.orders.listed, term.args)))
             return Op(term.definition, args, term.attrs, term.type, term.info), state
-        items = term.args if name == "core.sequential" else (*term.args[1:], term.args[0])
-        value = term
-        for item in items:
+        value, listing = term, Listing(term, self.orders)
+        for item in items(term):
             value, after = yield item, state
+            listing.add(item)
             if name == "core.sequential" and item not in self.placed and item.definition.name != "core.variable":
                 self.place(item, value, state, after)
             state = after
+        listing.close()
         return value, state
 
     def place(self, term: Op, value: Op, before: State, after: State) -> None:
         """Note where a handle has run: its value, and what it wrote."""
-        wrote = {v: w for v, w in after.items() if before.get(v) is not w}
-        self.placed[term] = value, wrote
+        self.placed[term] = value, _changed(before, after)
         self.terms[term] = value
 
     def later(self, state: State, wrote: State) -> State:
         """The state once `wrote` has happened too; of two writes of a variable the later one counts."""
-        number = {w: i for i, w in enumerate(self.writes)} if wrote else {}
+        number = self.number
         new = {v: w for v, w in wrote.items() if v not in state or number[state[v]] < number[w]}
         return {**state, **new} if new else state
 
@@ -200,7 +227,8 @@ class _Sequencing:
             )
         value, state = yield value, state
         written = Op(term.definition, (target, value), term.attrs, term.type, term.info)
-        self.writes.append(written)
+        self.number[written] = len(self.number)
+        self.orders.add(term)
         self.last[target] = written
         return _after(target, written), {**state, target: written}
 
@@ -215,6 +243,11 @@ class _Sequencing:
                 do="put the assignment before the read in ng.sequential",
             )
         return variable
+
+
+def _changed(before: State, after: State) -> State:
+    """What was written between two states."""
+    return {} if before is after else {v: w for v, w in after.items() if before.get(v) is not w}
 
 
 def _after(variable: Op, written: Op) -> Op:

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What sequences say of the order of writes, and whether that is the order in which they happen.
+
+Writes have numbers, in the order in which they happen. A sequence *lists* a write if that is one of its items, or is
+listed by one: not what an item is computed of, whose value may be used anywhere. A write that is listed once more,
+in the same sequence or in one inside it, has happened: the place where it is listed first counts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+
+from ngraph_rewrite.errors import SequencingError
+from ngraph_rewrite.lowering.spans import Spans, span, united, without
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
+
+_SEQUENCES = ("core.sequential", "core.after")
+_LISTS = (*_SEQUENCES, "core.doall")
+# Among the last of ``info.scope``, the mark of a sequence that says where a value is read, and orders no writes.
+ORDERS_NOTHING = object()
+
+
+class Opposed(Exception):
+    """A sequence lists a write before one that has happened already.
+
+    Attributes:
+        sequence: The sequence.
+        before: The write that it lists first.
+        behind: The one that has happened first.
+    """
+
+    def __init__(self, sequence: Op, before: Op, behind: Op) -> None:
+        self.sequence, self.before, self.behind = sequence, before, behind
+        super().__init__()
+
+
+class WriteOrders:
+    """The writes of a computation, while they are put in order."""
+
+    def __init__(self) -> None:
+        self.handles: list[Op] = []
+        self.around: Spans = ()  # what has happened, or is listed, where the sequence stands that is looked at
+        self._listed: dict[Op, Spans] = {}
+        self._numbers: dict[Op, list[int]] = defaultdict(list)
+
+    def add(self, write: Op) -> None:
+        """One more write has happened."""
+        number = len(self.handles)
+        self.handles.append(write)
+        self._listed[write] = ((number, number + 1),)
+        self._numbers[write.args[0]].append(number)
+
+    def listed(self, term: Op) -> Spans:
+        """The writes that a term lists, which has happened."""
+        return self._listed.get(term, ())
+
+    def lists(self, term: Op, spans: Spans) -> None:
+        """Note what a term lists that has happened."""
+        if spans and ORDERS_NOTHING not in term.info.scope:
+            self._listed[term] = spans
+
+    def check(self, sequence: Op, before: Spans, item: Spans) -> None:
+        """Refuse an item whose writes happened before those of the items before it.
+
+        Raises:
+            Opposed: if two of them write the same variable.
+        """
+        for start, stop in without(item, self.around):
+            for number in range(start, min(stop, before[-1][1])):
+                last = self._last(self.handles[number].args[0], before)
+                if last > number:
+                    raise Opposed(sequence, self.handles[last], self.handles[number])
+
+    def _last(self, variable: Op, spans: Spans) -> int:
+        """The last of these writes that writes a variable; -1 if none does."""
+        numbers = self._numbers[variable]
+        for start, stop in reversed(spans):
+            at = bisect_left(numbers, stop) - 1
+            if at >= 0 and numbers[at] >= start:
+                return numbers[at]
+        return -1
+
+
+class Listing:
+    """A sequence whose items are looked at one by one, as they happen."""
+
+    def __init__(self, sequence: Op, orders: WriteOrders) -> None:
+        self._sequence, self._orders = sequence, orders
+        self._outside, self._start = orders.around, len(orders.handles)
+        self._seen: Spans = ()
+        self._checked = ORDERS_NOTHING not in sequence.info.scope
+
+    def add(self, item: Op) -> None:
+        """The next item has happened."""
+        orders, spans = self._orders, self._orders.listed(item)
+        if self._checked and spans and self._seen and spans[0][0] < self._seen[-1][1]:
+            orders.check(self._sequence, self._seen, spans)
+        self._seen = united((self._seen, spans))
+        orders.around = united((self._outside, self._seen, span(self._start, len(orders.handles))))
+
+    def close(self) -> None:
+        """That was the last one."""
+        self._orders.around = self._outside
+        self._orders.lists(self._sequence, self._seen)
+
+
+def items(term: Op) -> tuple[Op, ...]:
+    """What a `sequential` or an `after` runs, in order."""
+    return term.args if term.definition.name == "core.sequential" else (*term.args[1:], term.args[0])
+
+
+def contradiction(found: Opposed, order: Sequence[Op]) -> SequencingError:
+    """The error that names a sequence, the two writes, and the sequence that has them the other way round.
+
+    Args:
+        order: All terms of the computation, arguments first.
+    """
+    first, second = (f"{describe(w, 2)} ({w.info.place})" for w in (found.before, found.behind))
+    place, sequences = found.sequence.info.place, _listing(found.behind, order)
+    other = next((t for t in sequences if _opposite(t, found, order)), None)
+    if other is not None:
+        what = f"sequences contradict each other: {first} comes before {second} in one, and after it in the other"
+        do = "list them in one order; to write twice, build an assignment for each time"
+        return SequencingError(what, where=f"{place} and {other.info.place}", do=do)
+    other = next((t for t in sequences if t is not found.sequence), found.sequence)
+    what = f"{first} is listed before {second}, which has to happen earlier as another sequence lists it"
+    do = "list one of the sequences in the other, so that their order is known"
+    return SequencingError(what, where=f"{place} and {other.info.place}", do=do)
+
+
+def _listing(write: Op, order: Sequence[Op]) -> list[Op]:
+    """The sequences that list a write, those inside others first."""
+    listing = _listers(write, order)
+    return [t for t in order if t in listing and t.definition.name in _SEQUENCES]
+
+
+def _opposite(sequence: Op, found: Opposed, order: Sequence[Op]) -> bool:
+    """Whether a sequence that lists `found.behind` lists the other one too, and later."""
+    before, behind = _listers(found.before, order), _listers(found.behind, order)
+    first = next(t for t in items(sequence) if t in before or t in behind)
+    return first not in before and sequence in before
+
+
+def _listers(write: Op, order: Sequence[Op]) -> set[Op]:
+    found = {write}
+    for term in order:
+        if term.definition.name in _LISTS and not found.isdisjoint(term.args):
+            found.add(term)
+    return found
