@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from ngraph_rewrite.errors import SequencingError
 from ngraph_rewrite.lowering.spans import Spans, span, united, without
@@ -119,32 +119,25 @@ def contradiction(found: Opposed, order: Sequence[Op]) -> SequencingError:
         order: All terms of the computation, arguments first.
     """
     first, second = (f"{describe(w, 2)} ({w.info.place})" for w in (found.before, found.behind))
-    place, sequences = found.sequence.info.place, _listing(found.behind, order)
-    other = next((t for t in sequences if _opposite(t, found, order)), None)
-    if other is not None:
+    before, behind = _listers(found.before, order), _listers(found.behind, order)
+    sequences = [t for t in order if t in behind and t.definition.name in _SEQUENCES]
+    opposite = [t for t in sequences if t in before and _first(t, before | behind) not in before]
+    others = opposite or [t for t in sequences if t is not found.sequence] or [found.sequence]
+    if opposite:
         what = f"sequences contradict each other: {first} comes before {second} in one, and after it in the other"
         do = "list them in one order; to write twice, build an assignment for each time"
-        return SequencingError(what, where=f"{place} and {other.info.place}", do=do)
-    other = next((t for t in sequences if t is not found.sequence), found.sequence)
-    what = f"{first} is listed before {second}, which has to happen earlier as another sequence lists it"
-    do = "list one of the sequences in the other, so that their order is known"
-    return SequencingError(what, where=f"{place} and {other.info.place}", do=do)
+    else:
+        what = f"{first} is listed before {second}, but that one happens earlier, in another sequence"
+        do = "list one of the sequences in the other, so that it is known which comes first"
+    return SequencingError(what, where=f"{found.sequence.info.place} and {others[0].info.place}", do=do)
 
 
-def _listing(write: Op, order: Sequence[Op]) -> list[Op]:
-    """The sequences that list a write, those inside others first."""
-    listing = _listers(write, order)
-    return [t for t in order if t in listing and t.definition.name in _SEQUENCES]
-
-
-def _opposite(sequence: Op, found: Opposed, order: Sequence[Op]) -> bool:
-    """Whether a sequence that lists `found.behind` lists the other one too, and later."""
-    before, behind = _listers(found.before, order), _listers(found.behind, order)
-    first = next(t for t in items(sequence) if t in before or t in behind)
-    return first not in before and sequence in before
+def _first(sequence: Op, listers: Set[Op]) -> Op:
+    return next(t for t in items(sequence) if t in listers)
 
 
 def _listers(write: Op, order: Sequence[Op]) -> set[Op]:
+    """A write, and all that lists it."""
     found = {write}
     for term in order:
         if term.definition.name in _LISTS and not found.isdisjoint(term.args):
