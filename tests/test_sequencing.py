@@ -219,15 +219,6 @@ def test_of_two_writes_in_doall_the_later_in_the_list_counts(value: Callable[...
     assert value((ng.doall([one, ten]), x)) == (None, 10)
 
 
-def test_derivatives_order_no_writes(value: Callable[..., Any]) -> None:
-    """Those of a product read what each factor's sequence wrote, before and after the other's."""
-    x, one, ten = writes()
-    w = scalar(3.0, "w")
-    product = ng.sequential([one, x * w]) * ng.sequential([ten, x * w])
-    assert value((product, x)) == (180, 10)
-    run([product, ng.deriv(product, w)])
-
-
 # -- derivatives ------------------------------------------------------------------------------------
 
 
@@ -258,6 +249,31 @@ def test_what_a_derivative_waits_for_happens_once(value: Callable[..., Any]) -> 
     v, w = scalar(3.0, "v"), scalar(2.0, "w")
     loss = ng.sequential([ng.assign(v, v + 1), v * w])
     assert value([loss, *ng.deriv(loss, [v, w]), v]) == [8, 2, 4, 4]
+
+
+def test_a_derivative_reads_what_its_term_read_after_later_writes_too(value: Callable[..., Any]) -> None:
+    x, one, ten = writes()
+    w = scalar(3.0, "w")
+    loss = ng.sequential([one, x * w])
+    assert value((ng.sequential([loss, ten, ng.deriv(loss, w) + 0]), ng.sequential([loss, ten, x * w]), x)) == (
+        2,
+        60,
+        20,
+    )
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_factors_of_a_product_write_each_for_itself(value: Callable[..., Any], same: bool) -> None:
+    """Both read the state at the start beside their own writes, and so do first and second derivatives."""
+    x, one, ten = writes()
+    y, w = scalar(7.0, "y"), scalar(3.0, "w")
+    other = x if same else y
+    second = ten if same else ng.assign(y, y + 1)
+    product = ng.sequential([one, x * y * w]) * ng.sequential([second, x * y * w * w])
+    slope = ng.deriv(product, w)
+    factor = 2 * 7 * (10 * 7 if same else 1 * 8)
+    found = value((product, slope, ng.deriv(slope, w), other))
+    assert found == (factor * 27, factor * 27, factor * 18, 10 if same else 8)
 
 
 # -- size -------------------------------------------------------------------------------------------

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Pairs, Sweep, Waiting
-from ngraph_rewrite.lowering.write_orders import ORDERS_NOTHING
+from ngraph_rewrite.lowering.write_orders import Aside, aside
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 
 
 def sequential_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Pairs:
     """The last item gets the adjoint, in the state that the others leave."""
-    *before, last = term.args
-    return _in_state(last, before, adjoint, sweep)
+    first, last = aside(term) or 0, term.args[-1]
+    return _in_state(last, term.args[first:-1], adjoint, sweep, term.args[:first])
 
 
 def after_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Pairs:
@@ -27,17 +27,19 @@ def after_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Pairs:
     return _in_state(term.args[0], term.args[1:], adjoint, sweep)
 
 
-def _in_state(last: Op, before: Sequence[Op], adjoint: Adjoint, sweep: Sweep) -> Pairs:
+def _in_state(last: Op, before: Sequence[Op], adjoint: Adjoint, sweep: Sweep, earlier: Sequence[Op] = ()) -> Pairs:
     if last in sweep.wanted or not last.args or not sweep.overwritten(before, last):
         return [(last, adjoint)]
-    return _placed(last, before, adjoint, sweep)
+    return _placed(last, before, adjoint, sweep, earlier)
 
 
-def _placed(last: Op, before: Sequence[Op], adjoint: Adjoint, sweep: Sweep) -> Waiting[list[Pair]]:
+def _placed(
+    last: Op, before: Sequence[Op], adjoint: Adjoint, sweep: Sweep, earlier: Sequence[Op]
+) -> Waiting[list[Pair]]:
     """What a sweep from `last` down finds, each as the last item of a sequence with the same writes."""
-    items: list[Op] = []
-    found = yield from sweep.apart(last, _listed(adjoint, items))
-    return [(below, _after((*items, *before), part)) for below, part in found.items()]
+    items = [*earlier]
+    found = yield from sweep.apart(last, _listed(adjoint, items), earlier)
+    return [(below, _after(items, before, part)) for below, part in found.items()]
 
 
 def _listed(adjoint: Adjoint, items: list[Op]) -> Adjoint:
@@ -50,10 +52,8 @@ def _listed(adjoint: Adjoint, items: list[Op]) -> Adjoint:
     return adjoint
 
 
-def _after(items: tuple[Op, ...], part: Adjoint) -> Adjoint:
+def _after(items: Sequence[Op], before: Sequence[Op], part: Adjoint) -> Adjoint:
     if isinstance(part, Mapping):
-        return {place: _after(items, one) for place, one in part.items()}
-    info = (
-        part.info if ORDERS_NOTHING in part.info.scope else part.info._replace(scope=(*part.info.scope, ORDERS_NOTHING))
-    )
-    return Op(lookup("core.sequential"), (*items, part), (), part.type, info)
+        return {place: _after(items, before, one) for place, one in part.items()}
+    scope = *(mark for mark in part.info.scope if not isinstance(mark, Aside)), Aside(len(items))
+    return Op(lookup("core.sequential"), (*items, *before, part), (), part.type, part.info._replace(scope=scope))

@@ -18,7 +18,7 @@ from operator import attrgetter
 
 from ngraph_rewrite.errors import SequencingError
 from ngraph_rewrite.lowering.spans import united
-from ngraph_rewrite.lowering.write_orders import Listing, Opposed, WriteOrders, contradiction, items
+from ngraph_rewrite.lowering.write_orders import Listing, Opposed, WriteOrders, aside, contradiction, items
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
@@ -196,6 +196,8 @@ class _Sequencing:
             args, state = yield from self.arguments(term, state)
             self.orders.lists(term, united(map(self.orders.listed, term.args)))
             return Op(term.definition, args, term.attrs, term.type, term.info), state
+        if (first := aside(term)) is not None:
+            return (yield from self.derived(term, first, state))
         value, listing = term, Listing(term, self.orders)
         for item in items(term):
             value, after = yield item, state
@@ -205,6 +207,26 @@ class _Sequencing:
             state = after
         listing.close()
         return value, state
+
+    def derived(self, term: Op, first: int, state: State) -> Evaluation:
+        """What a derivative is made of: the last item reads what the others wrote, whatever was written since.
+
+        Args:
+            first: How many items are read in `state`, and their writes by no other item.
+        """
+        value, listing = term, Listing(term, self.orders)
+        inside = after = state
+        for number, item in enumerate(items(term)):
+            before = state if number < first else inside
+            value, changed = yield item, before
+            listing.add(item)
+            if item not in self.placed and item.definition.name != "core.variable":
+                self.place(item, value, before, changed)
+            wrote = self.placed[item][1] if item in self.placed else {}
+            after = self.later(after, wrote)
+            inside = {**inside, **wrote} if number >= first else inside
+        listing.close()
+        return value, after
 
     def place(self, term: Op, value: Op, before: State, after: State) -> None:
         """Note where a handle has run: its value, and what it wrote."""

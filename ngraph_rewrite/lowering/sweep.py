@@ -91,11 +91,12 @@ class Sweep:
         pairs = list(seeds)
         return (yield from self._inner(pairs, wanted, SweptTerms([term for term, _ in pairs], frozenset(wanted))))
 
-    def apart(self, term: Op, adjoint: Adjoint) -> Waiting[Found]:
-        """A sweep of its own from a term below this one's to the same wanted terms, which are its leaves."""
+    def apart(self, term: Op, adjoint: Adjoint, leaves: Collection[Op] = ()) -> Waiting[Found]:
+        """A sweep of its own from a term below this one's to the same wanted terms and some more, its leaves."""
+        wanted = self.wanted.union(leaves) if leaves else self.wanted
         if term not in self._terms.number:
-            return (yield from self.inner([(term, adjoint)], self.wanted))
-        return (yield from self._inner([(term, adjoint)], self.wanted, self._terms))
+            return (yield from self.inner([(term, adjoint)], wanted))
+        return (yield from self._inner([(term, adjoint)], wanted, self._terms))
 
     def _inner(self, pairs: list[Pair], wanted: Collection[Op], terms: SweptTerms) -> Waiting[Found]:
         found: Found = yield Sweep(self._rules, self._specials, wanted, self.place, terms)._swept(pairs)

@@ -19,8 +19,22 @@ from ngraph_rewrite.terms.written import describe
 
 _SEQUENCES = ("core.sequential", "core.after")
 _LISTS = (*_SEQUENCES, "core.doall")
-# Among the last of ``info.scope``, the mark of a sequence that says where a value is read, and orders no writes.
-ORDERS_NOTHING = object()
+
+
+class Aside:
+    """Among ``info.scope``, the mark of a sequence that says where the last item is read, and orders no writes.
+
+    Attributes:
+        count: How many items, the first ones, do not say so: they are read in the state from before.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+
+def aside(sequence: Op) -> int | None:
+    """How many items of a sequence with a mark are read in the state from before; None if it orders its items."""
+    return next((m.count for m in reversed(sequence.info.scope) if isinstance(m, Aside)), None)
 
 
 class Opposed(Exception):
@@ -59,7 +73,7 @@ class WriteOrders:
 
     def lists(self, term: Op, spans: Spans) -> None:
         """Note what a term lists that has happened."""
-        if spans and ORDERS_NOTHING not in term.info.scope:
+        if spans and aside(term) is None:
             self._listed[term] = spans
 
     def check(self, sequence: Op, before: Spans, item: Spans) -> None:
@@ -91,7 +105,7 @@ class Listing:
         self._sequence, self._orders = sequence, orders
         self._outside, self._start = orders.around, len(orders.handles)
         self._seen: Spans = ()
-        self._checked = ORDERS_NOTHING not in sequence.info.scope
+        self._checked = aside(sequence) is None
 
     def add(self, item: Op) -> None:
         """The next item has happened."""
