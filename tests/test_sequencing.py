@@ -262,6 +262,18 @@ def test_a_derivative_reads_what_its_term_read_after_later_writes_too(value: Cal
     )
 
 
+def test_what_was_read_before_a_write_has_the_slope_that_it_had_there(value: Callable[..., Any]) -> None:
+    v, x = scalar(3.0, "v"), scalar(2.0)
+    early, write = v * x * x, ng.assign(v, 5.0)
+    here = ng.sequential([early, write, early * v * x])
+    outside = ng.sequential([early, ng.sequential([write, early * v * x])])
+    inside = ng.sequential([ng.sequential([early, write]), early * v * x])
+    for loss in here, outside, inside:
+        assert value([loss, ng.deriv(loss, x)]) == [3 * 5 * 8, 3 * 5 * 3 * 4]
+    again = ng.sequential([early, write, early])
+    assert value([again, ng.deriv(again, x), v]) == [3 * 4, 3 * 2 * 2, 5]
+
+
 @pytest.mark.parametrize("same", [True, False])
 def test_the_factors_of_a_product_write_each_for_itself(value: Callable[..., Any], same: bool) -> None:
     """Both read the state at the start beside their own writes, and so do first and second derivatives."""
@@ -397,3 +409,49 @@ def test_every_read_sees_the_writes_before_it(data: st.DataObject) -> None:
         np.testing.assert_array_equal(early, -start["x"])
         for name, found in zip(NAMES, final, strict=True):
             np.testing.assert_array_equal(found, state[name], err_msg=f"{name} on {target}")
+
+
+Dual = tuple[int, int]  # a value, and its slope by x
+
+
+@dataclass
+class Slopes:
+    """A drawn sequence of products and sums, with the slopes that its terms have where they are read."""
+
+    draw: Callable[[st.SearchStrategy[Any]], Any]
+    x: ng.Op
+    written: list[ng.Op]
+    placed: list[tuple[ng.Op, Dual]] = field(default_factory=list)
+
+    def expression(self, state: list[int]) -> tuple[ng.Op, Dual]:
+        stored = [(v, (number, 0)) for v, number in zip(self.written, state, strict=True)]
+        (a, (u, du)), (b, (w, dw)) = (
+            self.draw(st.sampled_from([(self.x, (2, 1)), *stored, *self.placed[-3:]])) for _ in range(2)
+        )
+        return (a * b, (u * w, u * dw + du * w)) if self.draw(st.booleans()) else (a - b, (u - w, du - dw))
+
+    def sequence(self, state: list[int], depth: int) -> tuple[ng.Op, Dual]:
+        """A sequence that changes the state, and its value."""
+        items, before = [], len(self.placed)
+        for _ in range(self.draw(st.integers(1, 4))):
+            kind = self.draw(st.sampled_from(["assign", "value", "value", "sequence"]))
+            if kind == "assign":
+                place = self.draw(st.sampled_from(range(len(state))))
+                state[place] = self.draw(st.integers(-3, 3))
+                items.append(ng.assign(self.written[place], float(state[place]) + 0 * self.written[place]))
+            else:
+                item = self.expression(state) if kind == "value" or not depth else self.sequence(state, depth - 1)
+                self.placed.append(item)
+                items.append(item[0])
+        term, value = self.expression(state)
+        del self.placed[before : len(self.placed) if self.draw(st.booleans()) else before]
+        self.placed.append((term, value))
+        return ng.sequential([*items, term]), value
+
+
+@drawn(60)
+@given(st.data())
+def test_every_derivative_reads_what_its_term_reads(data: st.DataObject) -> None:
+    x, written = scalar(2.0), [scalar(3.0, "v"), scalar(-2.0, "w")]
+    term, (value, slope) = Slopes(data.draw, x, written).sequence([3, -2], 2)
+    assert run((term, ng.deriv(term, x)), 1, "reference") == (value, slope)

@@ -3,14 +3,16 @@
 
 The adjoint of ``v * x`` by `x` has the factor `v`. Where the product is the last item of a sequence that writes
 `v` first, so is the adjoint: it becomes the last item of a sequence with the same writes, which happen once
-however often they are listed.
+however often they are listed. A value that is listed before the product was read in a place of its own: its adjoint is
+swept on from there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Pairs, Sweep, Waiting
+from ngraph_rewrite.lowering.fitting import accumulated
+from ngraph_rewrite.lowering.sweep import Adjoint, Found, Pair, Pairs, Sweep, Waiting
 from ngraph_rewrite.lowering.write_orders import Aside, aside
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
@@ -28,24 +30,72 @@ def after_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Pairs:
 
 
 def _in_state(last: Op, before: Sequence[Op], adjoint: Adjoint, sweep: Sweep, earlier: Sequence[Op] = ()) -> Pairs:
-    if last in sweep.wanted or not last.args or not sweep.overwritten(before, last):
+    if last in sweep.wanted or not last.args:
         return [(last, adjoint)]
-    return _placed(last, before, adjoint, sweep, earlier)
+    listed = _listed(before)
+    if last in listed:
+        listed = listed[: listed.index(last)]
+    values = [place for place, term in enumerate(listed) if term.args and sweep.needs(term)]
+    if _reads_the_same(last, listed, values, sweep):
+        return [(last, adjoint)]
+    return _placed([*listed, last], [*values, len(listed)], adjoint, sweep, earlier)
+
+
+def _reads_the_same(last: Op, before: Sequence[Op], values: Sequence[int], sweep: Sweep) -> bool:
+    """Whether nothing that a term or one of the values before it reads is written, before it or inside."""
+    if sweep.overwritten(before, last):
+        return False
+    return not any(sweep.overwritten([last], before[place]) for place in values)
+
+
+def _listed(before: Sequence[Op]) -> list[Op]:
+    """What items list, in the order in which it runs: a sequence among them after what it lists itself."""
+    found: dict[Op, None] = {}
+    left = [*reversed(before)]
+    while left:
+        item = left.pop()
+        inside = item.args if item.definition.name == "core.sequential" and aside(item) is None else ()
+        if item in found or all(term in found for term in inside):
+            found[item] = None
+        else:
+            left += [item, *reversed(inside)]
+    return [*found]
 
 
 def _placed(
-    last: Op, before: Sequence[Op], adjoint: Adjoint, sweep: Sweep, earlier: Sequence[Op]
+    listed: Sequence[Op], values: Sequence[int], adjoint: Adjoint, sweep: Sweep, earlier: Sequence[Op]
 ) -> Waiting[list[Pair]]:
-    """What a sweep from `last` down finds, each as the last item of a sequence with the same writes."""
-    items = [*earlier]
-    found = yield from sweep.apart(last, _listed(adjoint, items), earlier)
-    return [(below, _after(items, before, part)) for below, part in found.items()]
+    """What sweeps from the last of some values down find, each as the last item of a sequence with the same writes.
+
+    A sweep ends at the values that are listed before: they were read there, and swept on from there.
+
+    Args:
+        listed: All items, in the order in which they run.
+        values: The places of those that adjoints pass through, ascending.
+        earlier: What is read before the first item.
+    """
+    found: Found = {listed[values[-1]]: adjoint}
+    given: list[Pair] = []
+    while values:
+        *values, place = values
+        value, before = listed[place], listed[:place]
+        part = found.pop(value, None)
+        if part is None:
+            continue
+        if value in sweep.wanted or _reads_the_same(value, before, values, sweep):
+            given.append((value, part))
+            continue
+        items = [*earlier]
+        below = yield from sweep.apart(value, _read_before(part, items), (*earlier, *(listed[v] for v in values)))
+        for term, one in below.items():
+            found[term] = accumulated(found.get(term), _after(items, before, one), term.type)
+    return [*given, *found.items()]
 
 
-def _listed(adjoint: Adjoint, items: list[Op]) -> Adjoint:
+def _read_before(adjoint: Adjoint, items: list[Op]) -> Adjoint:
     """An incoming adjoint, listed before the writes: its own reads are of the state from before."""
     if isinstance(adjoint, Mapping):
-        return {place: _listed(part, items) for place, part in adjoint.items()}
+        return {place: _read_before(part, items) for place, part in adjoint.items()}
     if not adjoint.args:  # a variable would be read anew at each place
         adjoint = Op(lookup("core.value_of"), (adjoint,), (), adjoint.type, adjoint.info)
     items.append(adjoint)
