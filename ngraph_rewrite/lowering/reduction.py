@@ -13,7 +13,8 @@ from ngraph_rewrite.rewriting.matcher import Make
 from ngraph_rewrite.terms.bank import Near, TermBank
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.info import NO_INFO
-from ngraph_rewrite.terms.op import Op, Shared
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.shared import Shared
 
 # How many steps may stand inside each other while right sides are built; what goes deeper waits on a stack.
 NESTED = 24

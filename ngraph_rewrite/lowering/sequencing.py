@@ -12,12 +12,13 @@ first. If that does not help, there is no order: `write_orders.py`.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
 from ngraph_rewrite.errors import SequencingError
 from ngraph_rewrite.lowering.spans import united
+from ngraph_rewrite.lowering.waiting import Waiting, finished
 from ngraph_rewrite.lowering.write_orders import Listing, Opposed, WriteOrders, aside, contradiction, items
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
@@ -26,8 +27,7 @@ from ngraph_rewrite.terms.written import describe
 
 # The last write of each variable that was written; immutable, shared between places.
 State = Mapping[Op, Op]
-Arguments = Generator[tuple[Op, State], tuple[Op, State], tuple[tuple[Op, ...], State]]
-Evaluation = Generator[tuple[Op, State], tuple[Op, State], tuple[Op, State]]
+Evaluation = Waiting[tuple[Op, State]]
 _ORDERED = ("core.sequential", "core.doall", "core.assign", "core.after")
 _NAMED = frozenset((*_ORDERED, "core.present"))
 
@@ -141,20 +141,10 @@ class _Sequencing:
         return sorted(terms, key=lambda t: (t not in self.effectful, self.ahead.get(t, 0)))  # the sort is stable
 
     def run(self, root: Op, state: State) -> tuple[Op, State]:
-        """Evaluate with an explicit stack of generators, so that depth is no limit."""
-        stack = [self.evaluate(root, state)]
-        sent: tuple[Op, State] | None = None
-        while True:
-            try:
-                request = stack[-1].send(sent)  # type: ignore[arg-type]
-                stack.append(self.evaluate(*request))
-                sent = None
-            except StopIteration as stop:
-                stack.pop()
-                sent = stop.value
-                if not stack:
-                    self.done[root] = stop.value[0]
-                    return stop.value  # type: ignore[no-any-return]
+        """Evaluate, with a stack of its own, so that depth is no limit."""
+        value, state = finished(self.evaluate(root, state))
+        self.done[root] = value
+        return value, state
 
     def evaluate(self, term: Op, state: State) -> Evaluation:
         if term in self.placed:
@@ -181,11 +171,11 @@ class _Sequencing:
         self.terms.setdefault(term, value)
         return value, after
 
-    def arguments(self, term: Op, state: State) -> Arguments:
+    def arguments(self, term: Op, state: State) -> Waiting[tuple[tuple[Op, ...], State]]:
         """All arguments see the same state; what they write is seen afterwards."""
         values, changed = {}, state
         for arg in self.effects_first(term.args):
-            values[arg], after = yield arg, state
+            values[arg], after = yield self.evaluate(arg, state)
             changed = self.later(changed, _changed(state, after))
         return tuple([values[arg] for arg in term.args]), changed
 
@@ -200,7 +190,7 @@ class _Sequencing:
             return (yield from self.derived(term, first, state))
         value, listing = term, Listing(term, self.orders)
         for item in items(term):
-            value, after = yield item, state
+            value, after = yield self.evaluate(item, state)
             listing.add(item)
             if name == "core.sequential" and item not in self.placed and item.definition.name != "core.variable":
                 self.place(item, value, state, after)
@@ -218,7 +208,7 @@ class _Sequencing:
         inside = after = state
         for number, item in enumerate(items(term)):
             before = state if number < first else inside
-            value, changed = yield item, before
+            value, changed = yield self.evaluate(item, before)
             listing.add(item)
             if item not in self.placed and item.definition.name != "core.variable":
                 self.place(item, value, before, changed)
@@ -247,7 +237,7 @@ class _Sequencing:
                 where=term.info.place,
                 do="assign to a variable, a persistent tensor or a temporary",
             )
-        value, state = yield value, state
+        value, state = yield self.evaluate(value, state)
         written = Op(term.definition, (target, value), term.attrs, term.type, term.info)
         self.number[written] = len(self.number)
         self.orders.add(term)

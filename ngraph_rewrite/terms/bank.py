@@ -13,7 +13,8 @@ from typing import Any
 from ngraph_rewrite.terms.canonical import TermOrder, flattened, identity_of, stored_attributes
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.info import NO_INFO, Info
-from ngraph_rewrite.terms.op import Op, Shared
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.shared import Shared
 from ngraph_rewrite.types.sorts import Profile
 from ngraph_rewrite.types.tensor import TensorType
 

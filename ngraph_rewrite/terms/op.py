@@ -312,31 +312,6 @@ class Op(Operators, Methods, Immutable):
     __int__ = __complex__ = __float__
 
 
-class Shared(Op):
-    """A term of a bank: passes write marks on all of them, and so fast only where nothing is asked before."""
-
-    __slots__ = ()
-    # Both, as Python has one slot for the two: it then writes as fast as where a class has neither.
-    __setattr__ = object.__setattr__  # type: ignore[assignment]
-    __delattr__ = object.__delattr__  # type: ignore[assignment]
-
-    def __init__(
-        self,
-        definition: OpDef,
-        args: tuple[Op, ...],
-        attrs: tuple[Any, ...],
-        type: TensorType,
-        info: Info = NO_INFO,
-    ) -> None:
-        self.definition = definition
-        self.args = args
-        self.attrs = attrs
-        self.type = type
-        self.info = info
-        self.mark = None
-        self.form = None
-
-
 # What writes slots past `__setattr__`, looked up once.
 _put_definition, _put_args, _put_attrs, _put_type, _put_info, _put_mark, _put_form = (
     vars(Op)[slot].__set__ for slot in ("definition", "args", "attrs", "type", "info", "mark", "form")
