@@ -95,7 +95,7 @@ class Domain:
         return Axes(axes)
 
     def slices(self, length: Extent) -> list[Triple]:
-        """Triples of an axis: part, whole, one end cut, reversed, every second, none, one element."""
+        """Triples of an axis: part, whole, one end cut, reversed, every second, none, one element, two from the end."""
         return slices_of(length)
 
     def places(self, length: Extent) -> list[int]:
@@ -149,12 +149,13 @@ def each_two_flags(types: Sequence[TensorType], wish: TensorType | None, domain:
 
 
 def slices_of(n: Extent) -> list[Triple]:
-    """Triples of an axis: part, whole, one end cut, reversed, every second, none, one element."""
+    """Triples of an axis: part, whole, one end cut, reversed, every second, none, one element, two from the end."""
     if n == 0:
         return [(0, 0, 1)]
     triples: list[Triple] = [(1, n, 1), (0, n, 1), (0, n - 1, 1), (n - 1, -1, -1)]
     if isinstance(n, int):
         triples += [(0, n, 2), (0, 0, 1), (n - 1, -1, -2), (0, 1, 1)]
+        triples += [(n - 1, n - 3, -1)] if n > 2 else []
         return triples[1:] if n == 1 else triples
     return triples
 
