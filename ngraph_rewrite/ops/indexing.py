@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ngraph_rewrite.errors import AttributeValueError, LengthError, OutOfRangeError
+from ngraph_rewrite.errors import AttributeValueError, OutOfRangeError
 from ngraph_rewrite.ops.checks import as_index, several
 from ngraph_rewrite.types.lengths import Extent, Length, natural
 
@@ -27,7 +27,6 @@ def canonical_index(items: Any, shape: Sequence[Extent]) -> Index:
     Raises:
         AttributeValueError: for more items than axes, a step of 0, or something that is not an index.
         OutOfRangeError: for an integer beyond the length of its axis.
-        LengthError: for an entry that an unknown length leaves open.
 
     >>> canonical_index((-1, slice(None, None, -1)), (4, 3))
     (3, (2, -1, -1))
@@ -84,22 +83,30 @@ def _known_slice(item: slice, length: int) -> Triple:
 
 
 def _open_slice(item: slice, step: int, length: Length) -> Triple:
-    """A slice of an unknown length: cut by fixed amounts at its ends, every `step`-th element, from either end."""
+    """A slice of an unknown length: cut at its ends, every `step`-th element, from either end.
+
+    What is left out has to be there; what is taken is cut off where the axis begins or ends, as NumPy does it.
+    """
     first, last = (item.start, item.stop) if step > 0 else (item.stop, item.start)
-    low = None if first is None else as_index(first, "a start or stop")
-    high = None if last is None else as_index(last, "a start or stop")
-    if (low is not None and low < 0) or (high is not None and high >= 0):
-        raise _unwritten(item, length)
-    if step > 0:
-        return low or 0, length + (high or 0), step
-    return length - 1 if high is None else length + high, -1 if low is None else low, step
+    first, last = (None if index is None else as_index(index, "a start or stop") for index in (first, last))
+    beside = 0 if step > 0 else -1  # positions downwards begin and end one before
+    low = beside if first is None else _low(first, length, beside)
+    high = length + beside if last is None else _high(last, length, beside)
+    if first is not None and last is not None:
+        if last <= first and (first < 0) == (last < 0):
+            return 0, 0, 1
+        high = low + natural(high - low) if first < 0 <= last else high  # they may have passed each other
+    return (low, high, step) if step > 0 else (high, low, step)
 
 
-def _unwritten(item: slice, length: Length) -> LengthError:
-    return LengthError(
-        f"{item!r} of an axis of unknown length {length!r} has no length that can be written down",
-        do="use x[a:], x[:-b], x[a:-b:k] or x[::-k], x[n - a:] or x[:n] with a length n, or give the axis a length",
-    )
+def _low(index: int, length: Length, beside: int) -> Extent:
+    """The lower end of a slice, of which `beside` is the lowest."""
+    return index if index >= 0 else natural(length + index - beside) + beside
+
+
+def _high(index: int, length: Length, beside: int) -> Extent:
+    """The upper end of a slice: the lesser of a number and the length."""
+    return length + index if index < 0 else length - natural(length - index + beside) + beside
 
 
 def _slice_by_lengths(item: slice, step: int, length: Extent) -> Triple:
@@ -119,9 +126,8 @@ def _place(item: slice, value: Any, is_low: bool, length: Extent) -> Extent | No
         return length + value if natural(-value) == -value else value
     index = as_index(value, "a start or stop")
     if isinstance(length, Length):
-        if is_low != (index >= 0):
-            raise _unwritten(item, length)
-        return index if is_low else length + index
+        beside = 0 if item.step is None or item.step > 0 else -1
+        return _low(index, length, beside) if is_low else _high(index, length, beside)
     first, last, _ = slice(index, index, item.step).indices(length)
     return first if value is item.start else last
 

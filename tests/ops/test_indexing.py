@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ngraph_rewrite.errors import LengthError
 from ngraph_rewrite.ops.indexing import canonical_index, canonical_triple, count, numpy_index
 from ngraph_rewrite.types.lengths import Length, bind
 
@@ -66,10 +65,23 @@ def test_an_unknown_length_can_be_cut_at_its_ends(item: slice, left: Length) -> 
     assert canonical_triple(bound, 5) == canonical_index((item,), (5,))[0]
 
 
-@pytest.mark.parametrize("item", [slice(0, 3), slice(-3, None, 2), slice(None, 0), slice(3, None, -1)])
-def test_an_unknown_length_cannot_be_clipped(item: slice) -> None:
-    with pytest.raises(LengthError, match="unknown length N"):
-        canonical_index((item,), (N,))
+ENDS = st.none() | st.integers(-4, 4)
+
+
+@given(ENDS, ENDS, st.sampled_from([None, 1, 2, 3, -1, -2, -3]), st.integers(0, 12))
+def test_a_slice_of_an_unknown_length_takes_what_numpy_takes(start: Any, stop: Any, step: Any, length: int) -> None:
+    """Unless more is cut away than is there: then its length is less than 0, and a call is refused."""
+    item = slice(start, stop, step)
+    (triple,) = canonical_index((item,), (N,))
+    assert isinstance(triple, tuple)
+    left = bind(count(triple), {"N": length})
+    cut = [start or 0, -(stop or 0)] if step is None or step > 0 else [-(start or 0) - 1, (stop or 0) + 1]
+    if left < 0:
+        assert sum(max(0, one) for one in cut) > length
+    else:
+        assert left == len(range(*item.indices(length)))
+        bound = tuple(bind(n, {"N": length}) for n in triple)
+        assert canonical_triple(bound, length) == canonical_index((item,), (length,))[0]
 
 
 def test_an_integer_index_of_an_unknown_length_counts_from_either_end() -> None:
@@ -106,7 +118,8 @@ def test_integers_beside_lengths_are_cut_off_where_the_axis_is_known() -> None:
     assert canonical_index((slice(2, Length.symbol("M")),), (N,)) == ((2, Length.symbol("M"), 1),)
 
 
-@pytest.mark.parametrize("item", [slice(-3, Length.symbol("M")), slice(Length.symbol("M"), 3), slice(3, N, -1)])
-def test_integers_beside_lengths_cannot_be_cut_off_where_it_is_not(item: slice) -> None:
-    with pytest.raises(LengthError, match="unknown length N"):
-        canonical_index((item,), (N,))
+def test_integers_beside_lengths_are_cut_off_where_it_is_bound() -> None:
+    m = Length.symbol("M")
+    triples = canonical_index((slice(-3, m), slice(m, 3), slice(3, m, -1)), (N, N, N))
+    for n, wanted in (5, ((2, 2, 1), (2, 3, 1), (3, 2, -1))), (2, ((0, 2, 1), (2, 2, 1), (1, 2, -1))):
+        assert tuple(tuple(bind(part, {"N": n, "M": 2}) for part in one) for one in triples) == wanted  # type: ignore[union-attr]
