@@ -17,7 +17,7 @@ from ngraph_rewrite.ops.stretching import stretched
 from ngraph_rewrite.terms.catalogue import Attributes, Meaning, op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import wide as wide_dtype
-from ngraph_rewrite.types.lengths import Extent
+from ngraph_rewrite.types.lengths import Extent, natural
 from ngraph_rewrite.types.tensor import TensorType
 
 # -- diagonals ----------------------------------------------------------------------------------------
@@ -31,17 +31,13 @@ def _diagonal_attributes(x: TensorType, *, offset: Any, axis1: Any, axis2: Any) 
 def diagonal_length(rows: Extent, columns: Extent, offset: int) -> Extent:
     """The number of elements on a diagonal `offset` above the main one.
 
-    Raises:
-        AxesError: if unknown lengths leave that open.
-
     >>> diagonal_length(3, 4, 2), diagonal_length(3, 4, -9)
     (2, 0)
     """
     if rows == columns and offset == 0:
         return rows
-    if not isinstance(rows, int) or not isinstance(columns, int):
-        raise AxesError(f"how long the diagonal {offset} of lengths {rows!r} and {columns!r} is is not known")
-    return max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    below, right = rows + min(offset, 0), columns - max(offset, 0)
+    return natural(below - natural(below - right))
 
 
 @op("numpy.diagonal", meaning=lambda term, x: np.diagonal(x, *term.attrs), normalise=_diagonal_attributes)

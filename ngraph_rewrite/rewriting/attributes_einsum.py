@@ -10,7 +10,7 @@ from ngraph_rewrite.ops.subscripts import first_contraction, joined, parts
 from ngraph_rewrite.rewriting.bounds import counted
 from ngraph_rewrite.rewriting.registry import attribute_function
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.lengths import Extent, product
+from ngraph_rewrite.types.lengths import Extent, natural, product
 
 Shape = tuple[Extent, ...]
 Places = tuple[int, ...]
@@ -204,7 +204,8 @@ def square(shape: Shape, offset: int, count: Extent) -> tuple[Shape, Shape]:
     """
     if count == 0:
         return (0,) * len(shape), (*shape[:-2], 0, 0)
-    starts = max(-offset, 0), max(offset, 0)
+    wanted = zip((max(-offset, 0), max(offset, 0)), shape[-2:], strict=True)
+    starts = tuple(n - natural(n - start) for start, n in wanted)  # of what may be shorter
     return (0,) * (len(shape) - 2) + starts, (*shape[:-2], *(s + count for s in starts))
 
 
