@@ -10,6 +10,7 @@ from __future__ import annotations
 from ngraph_rewrite.frontend.building import Operand, apply
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.operands import as_constant
 
 
 def eigh(x: Operand) -> Op:
@@ -39,14 +40,21 @@ def eigvalsh(x: Operand) -> Op:
     return apply("semi.eigvalsh", as_op(x))
 
 
-def pinv(x: Operand, rcond: float) -> Op:
-    """The pseudo-inverses (b, n, m) of `x` (b, m, n), of singular values above `rcond` times the greatest one.
+def pinv(x: Operand, rcond: Operand) -> Op:
+    """The pseudo-inverses (b, n, m) of `x` (b, m, n), of singular values above `rcond` (b) times the greatest one.
+
+    Args:
+        rcond: A number for each matrix, or one for all.
 
     >>> import ngraph_rewrite as ng
     >>> ng.semi.pinv(ng.placeholder((5, 3, 2)), 1e-6).type
     float32[5, 2, 3]
     """
-    return apply("semi.pinv", as_op(x), rcond=rcond)
+    term = as_op(x)
+    parts = as_op(rcond) if isinstance(rcond, Op) else as_constant(rcond, [term])
+    if not parts.rank:
+        parts = apply("semi.broadcast", parts, shape=term.shape[:1], dims=())
+    return apply("semi.pinv", term, parts)
 
 
 def svd(x: Operand) -> Op:

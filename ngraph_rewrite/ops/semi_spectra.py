@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.ops import eigenvalues, singular_values
-from ngraph_rewrite.ops.checks import literal, tensor
+from ngraph_rewrite.ops.checks import tensor
 from ngraph_rewrite.ops.semi_factors import matrices, square, tall
-from ngraph_rewrite.terms.catalogue import Attributes, op
-from ngraph_rewrite.terms.literal import Literal
+from ngraph_rewrite.terms.catalogue import op
 from ngraph_rewrite.types.tensor import TensorType
 
 
@@ -60,16 +60,15 @@ def _row(found: Any, row: int) -> Any:
     return found[:, row].copy()
 
 
-def _rcond(x: TensorType, *, rcond: Any) -> Attributes:
-    return {"rcond": literal(rcond, x.dtype)}
-
-
-@op("semi.pinv", meaning=lambda term, x: singular_values.pinv(x, term.attribute("rcond").scalar), normalise=_rcond)
-def pinv(x: TensorType, *, rcond: Literal) -> TensorType:
+@op("semi.pinv", meaning=lambda term, x, rcond: singular_values.pinv(x, rcond))
+def pinv(x: TensorType, rcond: TensorType) -> TensorType:
     """The pseudo-inverses (b, n, m) of matrices `x` (b, m, n).
 
-    By `svd`: singular values count that are greater than `rcond` times the greatest one. The derivative is that of
-    matrices whose rank does not change.
+    By `svd`: singular values count that are greater than `rcond` (b) times the greatest one. The derivative is that of
+    matrices whose rank does not change; `rcond` has none.
     """
     matrices(x)
+    if rcond != tensor(x.dtype, x.shape[:1]):
+        what = f"{x!r} and {rcond!r}: expected one rcond for each matrix, of the same dtype"
+        raise AxesError(what, do=f"give {tensor(x.dtype, x.shape[:1])!r}")
     return tensor(x.dtype, (x.shape[0], x.shape[2], x.shape[1]))

@@ -69,10 +69,10 @@ def svd(x: Any) -> Any:
     return result
 
 
-def pinv(x: Any, rcond: float) -> Any:
-    """The pseudo-inverses (b, n, m) of matrices (b, m, n), of singular values above a part of the greatest one.
+def pinv(x: Any, rcond: Any) -> Any:
+    """The pseudo-inverses (b, n, m) of matrices (b, m, n), of singular values above a part (b) of the greatest one.
 
-    >>> pinv(np.array([[[2.0, 0.0, 0.0], [0.0, 1e-9, 0.0]]]), 1e-6).tolist()
+    >>> pinv(np.array([[[2.0, 0.0, 0.0], [0.0, 1e-9, 0.0]]]), np.array([1e-6])).tolist()
     [[[0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]]
     """
     m, n = x.shape[1:]
@@ -80,7 +80,7 @@ def pinv(x: Any, rcond: float) -> Any:
         return np.swapaxes(pinv(np.swapaxes(x, 1, 2), rcond), 1, 2)
     found = svd(x)
     values = found[:, m]
-    least = values.max(1, keepdims=True, initial=0) * x.dtype.type(rcond)
+    least = values.max(1, keepdims=True, initial=0) * rcond[:, None]
     with np.errstate(all="ignore"):
         parts = np.where(values <= least, x.dtype.type(0), 1 / values)
     return (found[:, m + 1 :] * parts[:, None]) @ np.swapaxes(found[:, :m], 1, 2)

@@ -148,7 +148,9 @@ def _tall(position: int, known: Known, wish: TensorType | None, domain: Domain) 
 
 
 def _matrices(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
-    """Matrices of any shape."""
+    """Matrices of any shape, and a number for each."""
+    if position == 1:
+        return [tensor(known[0].dtype, known[0].shape[:1])]
     a, b, c = domain.lengths
     shapes = [(a, b, c), (b, a, 1), (1, a, a), (1, c, b), (a, 0, b), (2, 2, 3), (2, 3, 2)]
     return [tensor(d, s) for s in shapes for d in (FLOAT32, FLOAT64)]
@@ -198,10 +200,6 @@ def _repeated_places(types: Sequence[TensorType], wish: TensorType | None, domai
     return [((*every, *every[:1]),), ((*every[::-1], *every),), (every,), ((0, 0, *every),)]
 
 
-def _parts(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
-    return [(part,) for part in (1e-6, 0.5, 0.0)]
-
-
 _FLAGGED = "argsort sort recurrence cumsum cumprod cummax cummin".split()
 ATTRIBUTES: dict[str, Attributes] = {
     **{f"semi.{short}": each_axis for short in ("scatter_add", "take_along", "add_along")},
@@ -211,7 +209,6 @@ ATTRIBUTES: dict[str, Attributes] = {
     "semi.searchsorted": each_flag,
     "semi.triangular_solve": each_two_flags,
     "semi.solve": each_flag,
-    "semi.pinv": _parts,
     "semi.diagonal": _places,
     "semi.on_diagonal": _repeated_places,
 }

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError
+from ngraph_rewrite.errors import ArgumentError, AxesError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.creation import tril
@@ -27,6 +27,7 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
 )
 from ngraph_rewrite.frontend.numpy.equations import inv
 from ngraph_rewrite.frontend.numpy.linear_algebra import matmul, matrix_transpose
+from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.many_matrices import flattened, floats
 from ngraph_rewrite.frontend.numpy.many_matrices import square as square_matrices
 from ngraph_rewrite.frontend.numpy.norms import Order, matrix_norm
@@ -39,6 +40,7 @@ from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import promote, wide
+from ngraph_rewrite.types.lengths import Extent
 
 
 class LstsqResult(NamedTuple):
@@ -50,35 +52,36 @@ class LstsqResult(NamedTuple):
     s: Op
 
 
-def pinv(x: Array, /, rcond: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> Op:
+def pinv(x: Array, /, rcond: Array | None = None, hermitian: bool = False, *, rtol: Array | None = None) -> Op:
     """The pseudo-inverses of matrices, by singular values: (..., n, m) for `x` (..., m, n).
 
     The derivative (Golub and Pereyra 1973) is that of matrices whose rank does not change.
 
     Args:
-        rcond: Singular values count that are greater than this part of the greatest one; by default the greater
+        rcond: Singular values count that are greater than this part (...) of the greatest one; by default the greater
             number of rows and columns times the rounding error of the dtype, in which it is computed. NumPy's own
             default is 1e-15 for every dtype.
         hermitian: Whether `x` is symmetric: only the lower triangles are read.
         rtol: The same as `rcond`.
 
     Raises:
-        AxesError: for fewer than two axes, or lengths of matrices that are not known.
+        AxesError: for fewer than two axes, or two lengths of matrices that are not known.
         DTypeError: for what is not a float.
         ArgumentError: for both `rcond` and `rtol`.
-        AttributeValueError: for what is no number.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.linalg.pinv(ng.placeholder((7, 5, 3))).type
     float32[7, 3, 5]
     """
     term = _mirrored(square_matrices("pinv", x)) if checked("pinv", flag, hermitian, "hermitian") else floats("pinv", x)
-    m, n = lengths("pinv", term)
     if rcond is not None and rtol is not None:
         raise ArgumentError("pinv: rcond and rtol are the same", where=user_line(), do="give one of them")
-    dtype, given, name = wide(term.dtype), *((rtol, "rtol") if rcond is None else (rcond, "rcond"))
-    least = max(m, n) * np.finfo(dtype).eps if given is None else _part("pinv", given, name)
-    found = build_term("semi.pinv", flattened(term, dtype), rcond=float(least))
+    m, n, is_wide = lengths("pinv", term)
+    matrices, given = flattened(term, wide(term.dtype)), rtol if rcond is None else rcond
+    if given is None:
+        given = _rounding(n if is_wide else m, matrices)
+    parts = checked("pinv", broadcast_to, astype(checked("pinv", as_term, given), matrices.dtype), term.shape[:-2])
+    found = build_term("semi.pinv", matrices, apply("reshape", parts, shape=matrices.shape[:1]))
     return astype(apply("reshape", found, shape=(*term.shape[:-2], n, m)), term.dtype)
 
 
@@ -91,7 +94,7 @@ def matrix_rank(x: Array, /, tol: Array | None = None, hermitian: bool = False, 
         rtol: A part; by default the greater number of rows and columns times the rounding error of the dtype.
 
     Raises:
-        AxesError: for lengths of matrices that are not known.
+        AxesError: for two lengths of matrices that are not known.
         DTypeError: for what is not a float.
         ArgumentError: for both `tol` and `rtol`.
 
@@ -105,12 +108,12 @@ def matrix_rank(x: Array, /, tol: Array | None = None, hermitian: bool = False, 
         raise ArgumentError(what, where=user_line(), do="give one of them")
     if term.rank < 2:
         return astype(any_of(not_equal(term, 0)), "int64")
-    m, n = lengths("matrix_rank", term)
+    m, n, is_wide = lengths("matrix_rank", term)
     term = astype(term, wide(term.dtype))
     s = svd(term, compute_uv=False, hermitian=hermitian)
     assert isinstance(s, Op)
     if tol is None:
-        part = max(m, n) * float(np.finfo(term.dtype).eps) if rtol is None else rtol
+        part = _rounding(n if is_wide else m, term) if rtol is None else rtol
         first = apply("tensor_slice", s, items=(*[slice(None)] * (s.rank - 1), slice(0, 1)))
         least = multiply(first, _for_each(part))
     else:
@@ -136,7 +139,7 @@ def cond(x: Array, /, p: Order = None) -> Op:
     term = floats("cond", x)
     found = astype(term, wide(term.dtype))
     if p in (None, 2, -2):
-        if 0 in lengths("cond", term):
+        if 0 in lengths("cond", term)[:2]:
             raise AxesError(f"cond: {term.type!r} has no elements", where=user_line())
         s = svdvals(found)
         first, last = [apply("tensor_slice", s, items=(*[slice(None)] * (s.rank - 1), k)) for k in (0, -1)]
@@ -149,11 +152,11 @@ def cond(x: Array, /, p: Order = None) -> Op:
     return astype(where(singular, float("inf"), result), term.dtype)
 
 
-def lstsq(a: Array, b: Array, /, rcond: float | None = None) -> LstsqResult:
+def lstsq(a: Array, b: Array, /, rcond: Array | None = None) -> LstsqResult:
     """The shortest of the x for which the sum of squares of ``a @ x - b`` is least, by `pinv`.
 
-    Residuals are there whenever `a` has more rows than columns, also where its rank is less than that, for which NumPy
-    gives none.
+    Residuals are there whenever `a` has more rows than columns, or an unknown number of rows, also where its rank is
+    less than that, for which NumPy gives none.
 
     Args:
         a: A matrix (m, n).
@@ -162,8 +165,7 @@ def lstsq(a: Array, b: Array, /, rcond: float | None = None) -> LstsqResult:
 
     Raises:
         AxesError: for another number of axes, lengths that are not known, or right sides that do not fit.
-        DTypeError: for what is not a float.
-        AttributeValueError: for an `rcond` that is no number.
+        DTypeError: for what is not a float, or an `rcond` that is no number.
 
     >>> import ngraph_rewrite as ng
     >>> x, residuals, rank, s = ng.numpy.linalg.lstsq(ng.placeholder((5, 3)), ng.placeholder((5,)))
@@ -177,12 +179,12 @@ def lstsq(a: Array, b: Array, /, rcond: float | None = None) -> LstsqResult:
         raise AxesError(what, where=user_line(), do="transpose one of them, or go through pinv")
     dtype = checked("lstsq", promote, left.dtype, right.dtype)
     left, right = astype(left, wide(dtype)), astype(right, wide(dtype))
-    m, n = lengths("lstsq", left)
-    part = max(m, n) * float(np.finfo(left.dtype).eps) if rcond is None else _part("lstsq", rcond, "rcond")
+    m, n, is_wide = lengths("lstsq", left)
+    part = _rounding(n if is_wide else m, left) if rcond is None else checked("lstsq", as_term, rcond)
     columns = right if right.rank == 2 else apply("expand_dims", right, axis=(1,))
     x, s = matmul(pinv(left, part), columns), svdvals(left)
     residuals = total(square(subtract(columns, matmul(left, x))), axis=0)
-    if m <= n:
+    if is_wide or m == n:
         residuals = apply("tensor_slice", residuals, items=(slice(0, 0),))
     x = x if right.rank == 2 else apply("squeeze", x, axis=(1,))
     rank = matrix_rank(left, rtol=part)
@@ -197,10 +199,9 @@ def _mirrored(term: Op) -> Op:
     return add(tril(term), matrix_transpose(tril(term, k=-1)))
 
 
-def _part(call: str, given: Any, name: str) -> float:
-    if isinstance(given, int | float | np.floating) and not isinstance(given, bool):
-        return float(given)
-    raise AttributeValueError(f"{call}: {name} is {given!r}", where=user_line(), do="give one number for all matrices")
+def _rounding(most: Extent, term: Op) -> Op:
+    """The rounding error of the dtype of matrices times the greater of their lengths."""
+    return multiply(astype(as_term(most), term.dtype), float(np.finfo(term.dtype).eps))
 
 
 def _for_each(numbers: Array) -> Op:

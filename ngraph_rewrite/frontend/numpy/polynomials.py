@@ -31,6 +31,7 @@ from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import FLOAT64, finfo, is_float, promote
+from ngraph_rewrite.types.lengths import Extent
 
 Polynomial = Array | Sequence[Array]
 
@@ -144,11 +145,11 @@ def polyfit(
     y: Array,
     deg: int,
     /,
-    rcond: float | None = None,
+    rcond: Array | None = None,
     full: bool = False,
     w: Array | None = None,
     cov: bool | str = False,
-) -> Op | tuple[Op, Op] | tuple[Op, Op, Op, Op, float]:
+) -> Op | tuple[Op, Op] | tuple[Op, Op, Op, Op, Array]:
     """The polynomial of a degree whose squared distances from `y` at `x` have the least sum, by `linalg.lstsq`.
 
     It is computed in float64, as NumPy does. A matrix `y` (m, k) has a polynomial in each column of the result.
@@ -165,7 +166,6 @@ def polyfit(
         AttributeValueError: for a negative degree, or another `cov`.
         ArgumentError: for covariances of no more places than coefficients, unless they are unscaled.
         AxesError: for other numbers of axes, or lengths that do not go together.
-        LengthError: for unknown lengths.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.polyfit(ng.placeholder((9,)), ng.placeholder((9,)), 2).type
@@ -173,8 +173,10 @@ def polyfit(
     """
     at, values = _places(x, y)
     degree = _order("polyfit", deg, "deg")
-    count = checked("polyfit", known_length, at.shape[0], "x")
-    limit = count * float(finfo(at.dtype).eps) if rcond is None else rcond
+    count, limit = at.shape[0], rcond
+    if limit is None:
+        error = float(finfo(at.dtype).eps)
+        limit = count * error if isinstance(count, int) else multiply(astype(as_term(count), FLOAT64), error)
     powers, values = astype(vander(at, degree + 1), FLOAT64), astype(values, FLOAT64)
     if w is not None:
         powers, values = _weighted(powers, values, _factors("polyfit", w))
@@ -189,17 +191,17 @@ def polyfit(
     return found, _covariances(powers, sizes, fit, cov, count)
 
 
-def _covariances(powers: Op, sizes: Op, fit: LstsqResult, cov: bool | str, count: int) -> Op:
+def _covariances(powers: Op, sizes: Op, fit: LstsqResult, cov: bool | str, count: Extent) -> Op:
     if cov != "unscaled":
         checked("polyfit", flag, cov, "cov")
     base = divide(inv(matmul(matrix_transpose(powers), powers)), outer(sizes, sizes))
     if cov == "unscaled":
         return base if fit.x.rank == 1 else expand_dims(base, axis=2)
     free = count - checked("polyfit", known_length, fit.x.shape[0], "the coefficients")
-    if free < 1:
+    if isinstance(free, int) and free < 1:
         what = f"polyfit: {count} places leave nothing to scale covariances of {fit.x.shape[0]} coefficients by"
         raise ArgumentError(what, where=user_line(), do='give more places, or cov="unscaled"')
-    left = divide(fit.residuals, float(free))
+    left = divide(fit.residuals, astype(as_term(free), FLOAT64))
     return multiply(base, left) if fit.x.rank == 1 else multiply(expand_dims(base, axis=2), left)
 
 

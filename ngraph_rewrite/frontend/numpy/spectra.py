@@ -18,6 +18,7 @@ from ngraph_rewrite.frontend.numpy.sorting import argsort, sort
 from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.lengths import Extent
 
 
 class EighResult(NamedTuple):
@@ -79,6 +80,8 @@ def svd(x: Array, /, full_matrices: bool = True, compute_uv: bool = True, hermit
     one is positive. Vectors whose singular values coincide have no derivative between each other, as with `eigh`, and a
     value that is 0 has a derivative of 0. Of a matrix with a NaN or an infinity everything is NaN.
 
+    If one of m and n is not known, it is the greater: a call with less is refused.
+
     Args:
         full_matrices: Whether U has m columns and Vh n rows, rather than the lesser number; those that this adds have
             no derivative.
@@ -86,7 +89,7 @@ def svd(x: Array, /, full_matrices: bool = True, compute_uv: bool = True, hermit
         hermitian: Whether `x` is symmetric: it is taken apart by `eigh`, which reads the lower triangle.
 
     Raises:
-        AxesError: for fewer than two axes, or lengths of matrices that are not known.
+        AxesError: for fewer than two axes, or two lengths of matrices that are not known.
         DTypeError: for what is not a float.
         AttributeValueError: for flags that are no bool.
 
@@ -102,8 +105,8 @@ def svd(x: Array, /, full_matrices: bool = True, compute_uv: bool = True, hermit
     if not compute_uv:
         return svdvals(x)
     term = floats("svd", x)
-    m, n = lengths("svd", term)
-    if m < n:
+    m, n, is_wide = lengths("svd", term)
+    if is_wide:
         u, s, vh = _tall(matrix_transpose(term), n, m)
         found = SVDResult(matrix_transpose(vh), s, matrix_transpose(u))
     else:
@@ -118,7 +121,7 @@ def svdvals(x: Array, /) -> Op:
     """The singular values of matrices, which descend: those of `svd`, in less time.
 
     Raises:
-        AxesError: for fewer than two axes, or lengths of matrices that are not known.
+        AxesError: for fewer than two axes, or two lengths of matrices that are not known.
         DTypeError: for what is not a float.
 
     >>> import ngraph_rewrite as ng
@@ -126,11 +129,11 @@ def svdvals(x: Array, /) -> Op:
     float32[7, 3]
     """
     term = floats("svdvals", x)
-    m, n = lengths("svdvals", term)
-    return each_matrix("semi.svdvals", matrix_transpose(term) if m < n else term)
+    is_wide = lengths("svdvals", term)[2]
+    return each_matrix("semi.svdvals", matrix_transpose(term) if is_wide else term)
 
 
-def _tall(term: Op, m: int, n: int) -> tuple[Op, Op, Op]:
+def _tall(term: Op, m: Extent, n: Extent) -> tuple[Op, Op, Op]:
     """Of matrices with as many rows as columns or more."""
     found = each_matrix("semi.svd", term)
     u, v = part(found, slice(None, m), slice(None)), part(found, slice(m + 1, None), slice(None))
@@ -159,5 +162,5 @@ def _lower(call: str, x: Array, triangle: Any) -> Op:
     return matrix_transpose(term) if triangle.upper() == "U" else term
 
 
-def _row(term: Op, row: int) -> Op:
+def _row(term: Op, row: Extent) -> Op:
     return apply("tensor_slice", term, items=(*[slice(None)] * (term.rank - 2), row, slice(None)))
