@@ -403,3 +403,51 @@ def test_groups_do_not_wait_for_each_other() -> None:
         found, right = (t.computation(slopes, a, b)(*values) for t in (cpu, reference))
     for one, two in zip(found, right, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-12)
+
+
+def test_what_waits_in_a_circle_of_groups_is_done_one_by_one() -> None:
+    """Each of two kernels over rows would need what the other one finds."""
+    nx = ng.numpy
+    x, y = ng.placeholder((5, 6)), ng.placeholder((5, 6))
+    shares = nx.softmax(y, axis=1)
+    columns = nx.sum(shares, axis=0)
+    agree([nx.sum(columns + y), nx.sum(nx.sum(x, axis=0) * shares), nx.sum(columns + x)], [x, y])
+
+
+def mean_of_rows(x: ng.Op) -> ng.Op:
+    return ng.numpy.mean(x, axis=1, keepdims=True)
+
+
+TWICE: dict[str, Callable[[ng.Op, ng.Op], list[ng.Op]]] = {
+    "one kernel finds both": lambda a, b: [ng.assign(b, a / ng.numpy.sum(a)), ng.assign(b, (a + 1) / ng.numpy.sum(a))],
+    "and it is read between": lambda a, b: [
+        ng.assign(b, a - mean_of_rows(a)),
+        ng.numpy.sum(b * b),
+        ng.assign(b, a * mean_of_rows(a)),
+    ],
+    "three times": lambda a, b: [ng.assign(b, a - k * mean_of_rows(a)) for k in (1.0, 2.0, 3.0)],
+    "and read after": lambda a, b: [
+        ng.assign(b, a - mean_of_rows(a)),
+        ng.assign(b, a * 2),
+        ng.numpy.sum(b - mean_of_rows(a)),
+    ],
+    "and rows of it read after": lambda a, b: [
+        ng.assign(b, a - mean_of_rows(a)),
+        ng.assign(b, a * 2),
+        ng.numpy.sum(a - mean_of_rows(b)),
+    ],
+    "of what it was": lambda a, b: [ng.assign(b, b - mean_of_rows(a)), ng.assign(b, b * mean_of_rows(a))],
+}
+
+
+@pytest.mark.parametrize("items", TWICE.values(), ids=TWICE)
+def test_a_variable_that_is_written_twice_holds_what_was_written_last(items: Any) -> None:
+    states = []
+    for target in ("cpu", "reference"):
+        values = np.array([[1.0, 2.0], [3.0, 5.0]])
+        a, b = (ng.variable((2, 2), "float64", initial_value=v) for v in (values, 10 * values))
+        steps = items(a, b)
+        with ng.make_transformer(target) as transformer:
+            states.append(transformer.computation([ng.sequential([*steps, b + 0]), *steps, b])())
+    for one, other in zip(*states, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-14)

@@ -30,7 +30,7 @@ from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.reuse import stale_roots
 from ngraph_rewrite.plan.row_launches import row_work
 from ngraph_rewrite.plan.rows import RowJob
-from ngraph_rewrite.plan.schedule import in_order
+from ngraph_rewrite.plan.schedule import in_circles, in_order
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.updates import reads_in_step, slice_only
 from ngraph_rewrite.terms.op import Op
@@ -86,7 +86,15 @@ class CopyAll(Exception):
 
 
 class Cycle(Exception):
-    """Jobs that wait for each other."""
+    """Jobs that wait for each other.
+
+    Attributes:
+        terms: What one of them computes that does several things: each by itself might not wait.
+    """
+
+    def __init__(self, terms: set[Op]) -> None:
+        super().__init__(terms)
+        self.terms = terms
 
 
 def parts_of(loops: Iterable[Op], order: Iterable[Op]) -> dict[Op, dict[int, Op]]:
@@ -146,7 +154,7 @@ class Attempt:
 
         Raises:
             CopyAll: for terms that need memory of their own; another try may give it to them.
-            Cycle: if writes wait for each other.
+            Cycle: if jobs wait for each other.
         """
         self.jobs, needs = self._jobs()
         needs |= self._hazards() | self._unseen()
@@ -278,6 +286,8 @@ class Attempt:
             return None
         if base in self.read or self.stored[base] > 1 or holds_up(job, variable, self.jobs):
             return None
+        if any(self.home.get(term) == Ref("storage", variable) for term in job.outputs):
+            return None  # one job does not write twice
         own = [x for x in job.loads if self._is_own(x.base, variable)]
         if not own or all(x.layout.is_plain and x in job.in_step for x in own):
             return job
@@ -348,7 +358,8 @@ class Attempt:
         owner = {base: index[job] for base, job in job_of.items()}
         order = in_order(numbered(self.jobs, numbers, owner), before)
         if order is None:
-            raise Cycle
+            several = [job for i in in_circles(before) if isinstance(job := self.jobs[i], RowJob) and job.stored[1:]]
+            raise Cycle({*max(several, key=lambda job: self.groups.number[job.term]).stored} if several else set())
         ordered = [self.jobs[i] for i in order]
         if self.echoing:
             return ordered

@@ -106,11 +106,13 @@ def _planned(
             more = need.terms
             if more <= forced:
                 raise
-        except Cycle:  # updates that wait for each other: compute first, then write; at worst, copy what they read
-            more = set() if direct else set(attempt.effects.ends)
-            if not direct and more <= forced:
-                raise
-            direct = False
+        except Cycle as circle:
+            if direct and writes:  # updates that wait for each other: compute first, then write
+                direct, more = False, set()
+            else:  # at worst, copy what they read; what else waits for each other is done one by one
+                more = {*attempt.effects.ends} - forced or circle.terms - forced
+                if not more:
+                    raise
         forced = forced | more
 
 

@@ -23,6 +23,30 @@ def in_order(nodes: Mapping[Node, int], before: Mapping[Node, Iterable[Node]]) -
     return _by_waiting(nodes, before)
 
 
+def in_circles(before: Mapping[Node, Iterable[Node]]) -> set[Node]:
+    """Those that wait for each other, and those that stand between two circles.
+
+    >>> sorted(in_circles({"a": [], "b": ["a", "c"], "c": ["b"], "d": ["c"]}))
+    ['b', 'c']
+    """
+    left = {node: set(needs) - {node} for node, needs in before.items()}
+    for _ in range(2):  # without those that wait for nobody, then without those for whom nobody waits
+        turned: dict[Node, set[Node]] = {node: set() for node in left}
+        for node, needs in left.items():
+            for need in needs & left.keys():
+                turned[need].add(node)
+        free = [node for node, needs in left.items() if not needs]
+        while free:
+            gone = free.pop()
+            del left[gone]
+            for node in turned.pop(gone):
+                left[node].discard(gone)
+                if not left[node]:
+                    free.append(node)
+        left = {node: waiting & left.keys() for node, waiting in turned.items()}
+    return {*left}
+
+
 def _by_waiting(nodes: Mapping[Node, int], before: Mapping[Node, Iterable[Node]]) -> list[Node] | None:
     """Of those that wait for nothing any more, the one with the smallest number is next."""
     after: dict[Node, list[Node]] = {n: [] for n in nodes}
